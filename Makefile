@@ -1,0 +1,71 @@
+# Every command of the project. `make` alone lists them; variables are named in the help.
+# GNU make 3.81 (the Mac's) is enough.
+SHELL := /bin/sh
+PYTHON_VENV := .venv/bin/python
+STAMP := .venv/.stamp
+RECIPES := solutions/submission/recipes.json
+DATA := src/data/dataset.json
+STRICT := -X warn_default_encoding -W error::EncodingWarning
+
+.DEFAULT_GOAL := help
+.PHONY: help setup world data starter check reference grade demo test lint clean force
+.DELETE_ON_ERROR:
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup: $(STAMP) ## make .venv from the pinned requirements [TORCH_INDEX=URL PYTHON=FILE]
+
+# A TORCH_INDEX other than the one that .venv was made with makes it anew.
+ifneq ($(TORCH_INDEX),)
+ifneq ($(TORCH_INDEX),$(shell cat $(STAMP) 2>/dev/null))
+$(STAMP): force
+endif
+endif
+$(STAMP): requirements.txt requirements-staff.txt constraints.txt tools/setup.sh
+	@PYTHON="$(PYTHON)" TORCH_INDEX="$(TORCH_INDEX)" sh tools/setup.sh
+
+world: $(STAMP) ## generate the data set of fictional people [SEED=N PEOPLE=N DATASET=NAME]
+	@$(PYTHON_VENV) -m tools.world $(if $(SEED),--seed "$(SEED)") \
+	  $(if $(PEOPLE),--people "$(PEOPLE)") $(if $(DATASET),--dataset "$(DATASET)")
+
+# For the targets that need some data set: one is generated when there is none.
+$(DATA): | $(STAMP)
+	@$(MAKE) world
+
+data: $(STAMP) ## check and install the real course files instead: SOURCE=DIR
+	@test -n "$(SOURCE)" || \
+	  { echo "make data: SOURCE is missing, expected: make data SOURCE=DIR" >&2; exit 2; }
+	@$(PYTHON_VENV) -m tools.install_data "$(SOURCE)"
+
+starter: $(STAMP) ## generate src/submission from solutions/submission
+	@$(PYTHON_VENV) -m tools.starter
+
+check: $(STAMP) ## fail when src/submission is stale
+	@$(PYTHON_VENV) -m tools.starter --check
+
+# The reference reads its recipes from a file that git ignores; the starter's copy is committed.
+$(RECIPES): assignment.toml tools/starter.py | $(STAMP)
+	@$(PYTHON_VENV) -m tools.starter --recipes
+
+reference: $(STAMP) $(RECIPES) $(DATA) ## train the reference solution in build/reference [RECIPE=NAME]
+	@$(PYTHON_VENV) -m tools.reference $(if $(RECIPE),--recipe "$(RECIPE)")
+
+grade: $(STAMP) $(DATA) ## grade src/submission [ARGS="1e-0-basic --seed 1"]
+	@$(PYTHON_VENV) src/grader.py $(ARGS)
+
+demo: $(STAMP) $(RECIPES) $(DATA) ## the whole way: data set, training, grading of the reference
+	@$(PYTHON_VENV) -m tools.demo
+
+lint: $(STAMP) ## check style and formatting
+	@$(PYTHON_VENV) -m ruff check .
+	@$(PYTHON_VENV) -m ruff format --check .
+
+test: $(STAMP) $(RECIPES) ## run everything that we check [ARGS="-k starter"]
+	@$(PYTHON_VENV) -m tools.apt
+	@$(MAKE) check lint
+	@$(PYTHON_VENV) $(STRICT) -m pytest $(ARGS)
+
+clean: ## remove build, dist and caches (not .venv, not the data)
+	rm -rf build dist .pytest_cache .ruff_cache
+	find . -name .venv -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,138 @@
+"""Multi-headed causal self-attention, by dot products (vanilla) and synthesized.
+
+Glossary of shapes:
+    B   batch, the number of sequences
+    T   length of the sequences, at most block_size
+    C   channels of the model, n_embd
+    nh  number of heads, n_head
+    hs  channels of a head, C / nh
+"""
+
+import math
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+from .errors import InputError
+
+
+def causal_mask(block_size: int) -> torch.Tensor:
+    """Ones where row t may look, columns 0 to t. Shape (1, 1, block_size, block_size), float32."""
+    return torch.tril(torch.ones(block_size, block_size)).view(1, 1, block_size, block_size)
+
+
+def check_heads(n_embd: int, n_head: int) -> None:
+    """Raise an InputError unless the channels can be shared out evenly among the heads."""
+    if n_embd % n_head != 0:
+        raise InputError(f"n_embd is {n_embd}, expected a multiple of n_head, {n_head}")
+
+
+class CausalSelfAttention(nn.Module):
+    """Scaled dot-product attention (Vaswani et al. 2017, section 3.2) that sees no later position.
+
+    Each head computes softmax(causal((X Q)(X K)^T / sqrt(hs))) (X V); the heads' outputs are laid
+    side by side and go through one more linear layer, proj.
+    """
+
+    def __init__(self, config):
+        """
+        Args:
+            config: a GPTConfig; n_embd, n_head, block_size, attn_pdrop, resid_pdrop are used.
+        """
+        super().__init__()
+        check_heads(config.n_embd, config.n_head)
+        self.n_head = config.n_head
+        # Each of these serves all heads at once: head i owns channels i*hs to (i+1)*hs.
+        self.key = nn.Linear(config.n_embd, config.n_embd)
+        self.query = nn.Linear(config.n_embd, config.n_embd)
+        self.value = nn.Linear(config.n_embd, config.n_embd)
+        self.attn_drop = nn.Dropout(config.attn_pdrop)
+        self.resid_drop = nn.Dropout(config.resid_pdrop)
+        self.proj = nn.Linear(config.n_embd, config.n_embd)
+        self.register_buffer("mask", causal_mask(config.block_size))
+
+    def forward(self, x: torch.Tensor, layer_past=None) -> torch.Tensor:
+        """
+        Args:
+            x: shape (B, T, C), float.
+            layer_past: unused; some earlier versions of the model pass it.
+
+        Returns:
+            shape (B, T, C), float.
+        """
+        B, T, C = x.size()
+        nh, hs = self.n_head, C // self.n_head
+        k = self.key(x).view(B, T, nh, hs).transpose(1, 2)  # (B, nh, T, hs)
+        q = self.query(x).view(B, T, nh, hs).transpose(1, 2)  # (B, nh, T, hs)
+        v = self.value(x).view(B, T, nh, hs).transpose(1, 2)  # (B, nh, T, hs)
+
+        scores = q @ k.transpose(-2, -1) / math.sqrt(hs)  # (B, nh, T, T)
+        scores = scores.masked_fill(self.mask[:, :, :T, :T] == 0, float("-inf"))
+        weights = self.attn_drop(F.softmax(scores, dim=-1))  # (B, nh, T, T)
+        y = weights @ v  # (B, nh, T, hs)
+
+        y = y.transpose(1, 2).contiguous().view(B, T, C)  # heads side by side
+        return self.resid_drop(self.proj(y))
+
+
+class SynthesizerAttention(nn.Module):
+    """Attention whose scores are computed from each position alone, without dot products.
+
+    A variant of the dense Synthesizer (Tay et al. 2020, section 3.1), with a causal mask and
+    several heads. Each head computes
+        softmax(causal(ReLU(X A + b1) B + b2)) (X V)
+    where A takes C channels to the head's hs, and B takes hs to one score for each column, that
+    is for each position that might be looked at. The output projection follows, as in
+    CausalSelfAttention. There is no division by sqrt(hs).
+    """
+
+    def __init__(self, config):
+        """
+        Args:
+            config: a GPTConfig; n_embd, n_head, block_size, attn_pdrop, resid_pdrop are used.
+        """
+        super().__init__()
+        check_heads(config.n_embd, config.n_head)
+        self.n_head = config.n_head
+        self.w1 = nn.Linear(config.n_embd, config.n_embd)  # the A of all heads; its bias is b1
+        # B and b2, shared by the heads; a sequence of length T uses the first T columns.
+        self.w2 = nn.Parameter(torch.zeros(config.n_embd // config.n_head, config.block_size))
+        self.b2 = nn.Parameter(torch.zeros(config.block_size))
+        self.value = nn.Linear(config.n_embd, config.n_embd)
+        self.attn_drop = nn.Dropout(config.attn_pdrop)
+        self.resid_drop = nn.Dropout(config.resid_pdrop)
+        self.proj = nn.Linear(config.n_embd, config.n_embd)
+        self.register_buffer("mask", causal_mask(config.block_size))
+        # Small: at first every position looks evenly at all that it may see.
+        nn.init.uniform_(self.w2, -0.001, 0.001)
+
+    def forward(self, x: torch.Tensor, layer_past=None) -> torch.Tensor:
+        """Synthesized causal self-attention.
+
+        Hint: the layout is that of CausalSelfAttention above, and most of its lines can stay.
+        Only the scores come from elsewhere: from self.w1, a ReLU, self.w2 and self.b2. Both
+        dropouts apply where they do there.
+
+        Args:
+            x: shape (B, T, C), float; T is at most the number of columns of self.w2.
+            layer_past: unused; some earlier versions of the model pass it.
+
+        Returns:
+            shape (B, T, C), float.
+        """
+        # [part g]
+        ### START CODE HERE ###
+        B, T, C = x.size()
+        nh, hs = self.n_head, C // self.n_head
+        hidden = F.relu(self.w1(x)).view(B, T, nh, hs).transpose(1, 2)  # (B, nh, T, hs)
+        v = self.value(x).view(B, T, nh, hs).transpose(1, 2)  # (B, nh, T, hs)
+
+        scores = hidden @ self.w2[:, :T] + self.b2[:T]  # (B, nh, T, T)
+        scores = scores.masked_fill(self.mask[:, :, :T, :T] == 0, float("-inf"))
+        weights = self.attn_drop(F.softmax(scores, dim=-1))  # (B, nh, T, T)
+        y = weights @ v  # (B, nh, T, hs)
+
+        y = y.transpose(1, 2).contiguous().view(B, T, C)  # heads side by side
+        return self.resid_drop(self.proj(y))
+        ### END CODE HERE ###

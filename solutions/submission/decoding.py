@@ -1,0 +1,159 @@
+"""Greedy decoding of many answers at once.
+
+A Transformer that writes one character needs the keys and values of all characters before it.
+For the given CausalSelfAttention they are kept from step to step (a cache), so that each step
+costs one position in place of all. For any other attention, a student's own or the synthesizer,
+the whole sequence is computed again at each step. Both give what utils.sample gives one by one.
+
+Glossary of shapes: B, T, nh, hs as in attention.py; P, the length of the longest prompt.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+from .attention import CausalSelfAttention
+from .model import GPT, Block
+
+ANSWER_STEPS = 32  # characters that an answer may have, the MASK at its end included
+BATCH_SIZE = 256  # more gain nothing on a CPU, and need memory
+
+Answer = tuple[list[int], float]  # ids up to the stop, and their probability
+
+
+@torch.no_grad()
+def greedy_answers(
+    model: torch.nn.Module, prompts: list[list[int]], stop_id: int, steps: int
+) -> list[Answer]:
+    """Continue each prompt with the likeliest id at each step, until stop_id has been written.
+
+    Args:
+        model: a GPT.
+        prompts: ids, each of length 1 to block_size; they may differ in length.
+        stop_id: the id that ends an answer; it isn't part of the result.
+        steps: how many ids may be written, stop_id included.
+
+    Returns:
+        for each prompt the ids written before stop_id, and the product of the probabilities of
+        all that was written, stop_id included.
+    """
+    model.eval()
+    answers: list[Answer | None] = [None] * len(prompts)
+    by_length = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
+    if can_cache(model):
+        for start in range(0, len(by_length), BATCH_SIZE):
+            batch = by_length[start : start + BATCH_SIZE]
+            # Beyond the block, positions shift and a cache is void.
+            if len(prompts[batch[-1]]) + steps <= model.get_block_size():
+                _store(answers, batch, *_cached(model, prompts, batch, stop_id, steps), stop_id)
+    left = [i for i in by_length if answers[i] is None]
+    while left:
+        # Only prompts of equal length go together: nothing then depends on padding, whatever a
+        # student's attention does with it.
+        length = len(prompts[left[0]])
+        batch = [i for i in left[:BATCH_SIZE] if len(prompts[i]) == length]
+        left = left[len(batch) :]
+        _store(answers, batch, *_recomputed(model, prompts, batch, stop_id, steps), stop_id)
+    return answers
+
+
+def can_cache(model: torch.nn.Module) -> bool:
+    """Whether the model is exactly the given one, so that we know what its attention computes."""
+    return type(model) is GPT and all(
+        type(block) is Block and type(block.attn) is CausalSelfAttention for block in model.blocks
+    )
+
+
+def _store(answers, batch, ids: torch.Tensor, logp: torch.Tensor, stop_id: int) -> None:
+    """Cut rows of ids and logp, (B, steps so far), behind their first stop_id; note the answers."""
+    for i, row, row_logp in zip(batch, ids.tolist(), logp.tolist(), strict=True):
+        end = row.index(stop_id) if stop_id in row else len(row)
+        answers[i] = (row[:end], math.exp(sum(row_logp[: end + 1])))
+
+
+def _choose(logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The likeliest id of each row and its log-probability; (B, V) to (B,) and (B,)."""
+    logp, ids = F.log_softmax(logits.double(), dim=-1).max(dim=-1)
+    return ids, logp
+
+
+def _recomputed(model, prompts, batch, stop_id, steps) -> tuple[torch.Tensor, torch.Tensor]:
+    """Ids written and their log-probabilities, (B, at most steps), for prompts of one length."""
+    device = next(model.parameters()).device
+    x = torch.tensor([prompts[i] for i in batch], device=device)  # (B, T)
+    written, logps = [], []
+    for _ in range(steps):
+        ids, logp = _choose(model(x[:, -model.get_block_size() :])[0][:, -1])
+        written.append(ids)
+        logps.append(logp)
+        x = torch.cat((x, ids[:, None]), dim=1)
+        if _all_stopped(written, stop_id):
+            break
+    return torch.stack(written, dim=1), torch.stack(logps, dim=1)
+
+
+def _all_stopped(written: list[torch.Tensor], stop_id: int) -> bool:
+    return bool((torch.stack(written, dim=1) == stop_id).any(dim=1).all())
+
+
+def _cached(model, prompts, batch, stop_id, steps) -> tuple[torch.Tensor, torch.Tensor]:
+    """The same for prompts of any lengths, which are padded at their end.
+
+    Row r has its own position: it reads its prompt at 0..n-1 and writes from n on, over the
+    padding. A row sees the columns up to its own position only, so never any padding.
+    """
+    device = next(model.parameters()).device
+    lengths = torch.tensor([len(prompts[i]) for i in batch], device=device)  # (B,)
+    B, P = len(batch), int(lengths.max())
+    x = torch.zeros(B, P, dtype=torch.long, device=device)
+    for row, i in enumerate(batch):
+        x[row, : len(prompts[i])] = torch.tensor(prompts[i], device=device)
+    cache = [_empty_cache(block.attn, B, P + steps, device) for block in model.blocks]
+
+    positions = torch.arange(P, device=device).expand(B, P)
+    hidden = _advance(model, cache, x, positions)  # (B, P, C)
+    rows = torch.arange(B, device=device)
+    ids, logp = _choose(model.head(hidden[rows, lengths - 1]))
+    written, logps = [ids], [logp]
+    for step in range(steps - 1):
+        if _all_stopped(written, stop_id):
+            break
+        hidden = _advance(model, cache, ids[:, None], (lengths + step)[:, None])  # (B, 1, C)
+        ids, logp = _choose(model.head(hidden[:, 0]))
+        written.append(ids)
+        logps.append(logp)
+    return torch.stack(written, dim=1), torch.stack(logps, dim=1)
+
+
+def _empty_cache(attn: CausalSelfAttention, B: int, columns: int, device) -> torch.Tensor:
+    """Keys and values of one block, (2, B, nh, columns, hs)."""
+    C = attn.key.in_features
+    return torch.zeros(2, B, attn.n_head, columns, C // attn.n_head, device=device)
+
+
+def _advance(model: GPT, cache, x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    """Run the model on ids x at `positions`, both (B, T), and extend the cache; (B, T, C)."""
+    h = model.tok_emb(x) + model.pos_emb[0, positions]
+    for block, kept in zip(model.blocks, cache, strict=True):
+        h = h + _attend(block.attn, kept, block.ln1(h), positions)
+        h = h + block.mlp(block.ln2(h))
+    return model.ln_f(h)
+
+
+def _attend(
+    attn: CausalSelfAttention, kept: torch.Tensor, x: torch.Tensor, positions: torch.Tensor
+) -> torch.Tensor:
+    """CausalSelfAttention.forward for x (B, T, C) with the keys and values of earlier calls."""
+    B, T, C = x.size()
+    nh, hs = attn.n_head, C // attn.n_head
+    rows = torch.arange(B, device=x.device)[:, None]  # (B, 1), goes with positions (B, T)
+    for store, layer in zip(kept, (attn.key, attn.value), strict=True):
+        store.transpose(1, 2)[rows, positions] = layer(x).view(B, T, nh, hs)
+    keys, values = kept  # (B, nh, columns, hs)
+    q = attn.query(x).view(B, T, nh, hs).transpose(1, 2)  # (B, nh, T, hs)
+
+    scores = q @ keys.transpose(-2, -1) / math.sqrt(hs)  # (B, nh, T, columns)
+    later = torch.arange(keys.size(2), device=x.device) > positions[:, None, :, None]
+    y = F.softmax(scores.masked_fill(later, float("-inf")), dim=-1) @ values  # (B, nh, T, hs)
+    return attn.proj(y.transpose(1, 2).reshape(B, T, C))

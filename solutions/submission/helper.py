@@ -1,0 +1,171 @@
+"""What run.py calls: build a model, pretrain it, finetune it.
+
+Hyperparameters of the recipe "original":
+
+    pretrain              max_epochs 650, batch_size 128, learning_rate 6e-3
+    finetune, no reading_params_path
+                          max_epochs  75, batch_size 256, learning_rate 6e-4
+    finetune, from pretrained parameters
+                          max_epochs  10, batch_size 256, learning_rate 6e-4
+    all three             lr_decay True, warmup_tokens 512 * 20,
+                          final_tokens 200 * len(pretrain_dataset) * block_size,
+                          betas (0.9, 0.95), weight_decay 0.1, grad_norm_clip 1.0, num_workers 0
+
+Those of "laptop" and any other recipe are in recipes.json beside this file. You need not copy
+numbers: with `recipe` as the functions below get it,
+
+    trainer_settings(load_recipe(recipe), stage, len(pretrain_dataset), block_size, synthesizer)
+
+gives the fields of a TrainerConfig as a dict, whichever recipe it is. stage is one of "pretrain",
+"finetune_scratch", "finetune_pretrained"; synthesizer is model.config.synthesizer.
+"""
+
+from pathlib import Path
+
+import torch
+
+from .dataset import CharCorruptionDataset, NameDataset
+from .model import GPT, GPTConfig
+from .recipes import load_recipe, trainer_settings
+from .trainer import Trainer, TrainerConfig
+from .utils import save_parameters
+
+
+def initialize_vanilla_model(mconf: GPTConfig) -> GPT:
+    """A new model with CausalSelfAttention.
+
+    Args:
+        mconf: its shape.
+    """
+    attention_model = None
+    # [part c]
+    ### START CODE HERE ###
+    attention_model = GPT(mconf)
+    ### END CODE HERE ###
+    return attention_model
+
+
+def initialize_synthesizer_model(mconf: GPTConfig) -> GPT:
+    """A new model with SynthesizerAttention.
+
+    Hint: see how model.Block decides between the two.
+
+    Args:
+        mconf: its shape, and the variant.
+    """
+    attention_model = None
+    # [part g]
+    ### START CODE HERE ###
+    mconf.synthesizer = True
+    attention_model = GPT(mconf)
+    ### END CODE HERE ###
+    return attention_model
+
+
+def finetune(
+    reading_params_path: str | None,
+    finetune_corpus_path: str,
+    pretrain_dataset: CharCorruptionDataset,
+    block_size: int,
+    model: GPT,
+    finetune_lr: float | None = None,
+    writer=None,
+    recipe: str | None = None,
+) -> tuple[TrainerConfig, Trainer]:
+    """Prepare finetuning: a NameDataset and a Trainer, not trained yet.
+
+    Args:
+        reading_params_path: parameters of a pretrained model, or None to start from `model` as
+            it is.
+        finetune_corpus_path: lines `Where was NAME born?<TAB>PLACE`, UTF-8.
+        pretrain_dataset: where NameDataset gets its vocabulary from.
+        block_size: number of entries of an example.
+        model: the model to train, on its device.
+        finetune_lr: a learning rate to use in place of the recipe's.
+        writer: a SummaryWriter for the TrainerConfig, or None.
+        recipe: the name of a recipe; None is the data set's own.
+
+    Returns:
+        tconf, trainer_obj: a TrainerConfig and the Trainer made with it.
+    """
+    if reading_params_path is not None:
+        # Give `model` the parameters in the file (torch.load, with weights_only=True and
+        # map_location="cpu", since they may have been written on another device).
+        # [part f]
+        ### START CODE HERE ###
+        state = torch.load(reading_params_path, map_location="cpu", weights_only=True)
+        model.load_state_dict(state)
+        ### END CODE HERE ###
+
+    tconf, trainer_obj = None, None
+    # Read the file, make a NameDataset, a TrainerConfig (mind the stage) and a Trainer.
+    # [part c]
+    ### START CODE HERE ###
+    text = Path(finetune_corpus_path).read_text(encoding="utf-8")
+    finetune_dataset = NameDataset(text, pretrain_dataset)
+    settings = trainer_settings(
+        load_recipe(recipe),
+        "finetune_scratch" if reading_params_path is None else "finetune_pretrained",
+        len(pretrain_dataset),
+        block_size,
+        model.config.synthesizer,
+    )
+    if finetune_lr is not None:
+        settings["learning_rate"] = finetune_lr
+    tconf = TrainerConfig(**settings, writer=writer)
+    trainer_obj = Trainer(model, finetune_dataset, None, tconf)
+    ### END CODE HERE ###
+    return tconf, trainer_obj
+
+
+def pretrain(
+    pretrain_dataset: CharCorruptionDataset,
+    block_size: int,
+    model: GPT,
+    pretrain_lr: float | None = None,
+    writer=None,
+    recipe: str | None = None,
+) -> tuple[TrainerConfig, Trainer]:
+    """Prepare pretraining on corrupted documents: a Trainer, not trained yet.
+
+    Args:
+        pretrain_dataset: what to train on.
+        block_size: number of entries of an example.
+        model: the model to train, on its device.
+        pretrain_lr: a learning rate to use in place of the recipe's.
+        writer: a SummaryWriter for the TrainerConfig, or None.
+        recipe: the name of a recipe; None is the data set's own.
+
+    Returns:
+        tconf, trainer_obj: a TrainerConfig and the Trainer made with it.
+    """
+    tconf, trainer_obj = None, None
+    # [part f]
+    ### START CODE HERE ###
+    settings = trainer_settings(
+        load_recipe(recipe),
+        "pretrain",
+        len(pretrain_dataset),
+        block_size,
+        model.config.synthesizer,
+    )
+    if pretrain_lr is not None:
+        settings["learning_rate"] = pretrain_lr
+    tconf = TrainerConfig(**settings, writer=writer)
+    trainer_obj = Trainer(model, pretrain_dataset, None, tconf)
+    ### END CODE HERE ###
+    return tconf, trainer_obj
+
+
+def train(model: GPT, writing_params_path: str, trainer_obj: Trainer) -> None:
+    """Train, then write the model's parameters.
+
+    When it is interrupted (Ctrl-C), the parameters reached go to a file of their own, named
+    writing_params_path with ".interrupted" behind it.
+    """
+    try:
+        trainer_obj.train()
+    except KeyboardInterrupt:
+        save_parameters(model, f"{writing_params_path}.interrupted")
+        raise
+    save_parameters(model, writing_params_path)

@@ -1,0 +1,106 @@
+"""Training recipes: the shape of the model and the settings of each stage of training, by name.
+
+The numbers are in recipes.json beside this file, which `make starter` writes from the [recipes]
+tables of assignment.toml.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import InputError
+
+HERE = Path(__file__).resolve().parent
+STAGES = ("pretrain", "finetune_scratch", "finetune_pretrained")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One table [recipes.NAME].
+
+    Attributes:
+        name, title: how to ask for it, and what it is.
+        model: fields of GPTConfig (all but vocab_size and synthesizer).
+        pretrain: settings of the Trainer when pretraining.
+        finetune_scratch, finetune_pretrained: the same when finetuning a new model, or one that
+            has been pretrained.
+    """
+
+    name: str
+    title: str
+    model: dict
+    pretrain: dict
+    finetune_scratch: dict
+    finetune_pretrained: dict
+
+
+def installed_dataset() -> str | None:
+    """Name of the data set installed in data/ beside this package; None when there is none."""
+    path = HERE.parent / "data" / "dataset.json"
+    if not path.is_file():
+        return None
+    return json.loads(path.read_text(encoding="utf-8"))["name"]
+
+
+def default_recipe(dataset: str | None) -> str:
+    """The recipe that belongs to a data set, where its thresholds were calibrated."""
+    return _tables()["datasets"].get(dataset, "laptop")
+
+
+def load_recipe(name: str | None = None) -> Recipe:
+    """Look a recipe up.
+
+    Args:
+        name: "laptop", "original"...; None is the recipe of the installed data set, or "laptop".
+
+    Raises:
+        InputError: there is no such recipe, or no recipes.json.
+    """
+    recipes = _tables()["recipes"]
+    name = default_recipe(installed_dataset()) if name is None else name
+    if name not in recipes:
+        raise InputError(f"recipe {name!r} is unknown, expected one of: {', '.join(recipes)}")
+    return Recipe(name=name, **recipes[name])
+
+
+def trainer_settings(
+    recipe: Recipe,
+    stage: str,
+    pretrain_dataset_len: int,
+    block_size: int,
+    synthesizer: bool = False,
+) -> dict:
+    """The fields of a TrainerConfig for one stage of training.
+
+    Args:
+        recipe: from load_recipe.
+        stage: "pretrain", "finetune_scratch" or "finetune_pretrained".
+        pretrain_dataset_len: number of documents of the pretraining corpus. Where a recipe states
+            final_epochs, its cosine ends after final_epochs * pretrain_dataset_len * block_size
+            tokens (final_tokens), whatever the stage.
+        block_size: number of entries of an example.
+        synthesizer: whether the model is of that variant, for which a recipe may state a few
+            settings of its own.
+
+    Raises:
+        InputError: the stage is unknown.
+    """
+    if stage not in STAGES:
+        raise InputError(f"stage {stage!r} is unknown, expected one of: {', '.join(STAGES)}")
+    settings = dict(getattr(recipe, stage))
+    of_synthesizer = settings.pop("synthesizer", {})
+    if synthesizer:
+        settings |= of_synthesizer
+    settings["betas"] = tuple(settings["betas"])
+    if "final_epochs" in settings:
+        final_epochs = settings.pop("final_epochs")
+        settings["final_tokens"] = final_epochs * pretrain_dataset_len * block_size
+    return settings
+
+
+def _tables() -> dict:
+    """The contents of recipes.json."""
+    path = HERE / "recipes.json"
+    if not path.is_file():
+        raise InputError(f"{path} is missing, expected the training recipes: run `make starter`")
+    return json.loads(path.read_text(encoding="utf-8"))

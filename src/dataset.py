@@ -1,0 +1,57 @@
+"""Print a few examples of a dataset (from the assignment's root).
+
+    python src/dataset.py namedata            questions and answers, to finetune on
+    python src/dataset.py charcorruption      corrupted documents, to pretrain on
+
+Exit codes: 0 done, 2 usage or bad input.
+"""
+
+import argparse
+import sys
+
+from run import find_data, read_corpus, report_errors
+from submission.dataset import NameDataset
+from submission.recipes import load_recipe
+from submission.utils import read_text, set_seed
+
+EXAMPLES = 4
+
+
+def decode(dataset, ids) -> str:
+    """Ids as the string they stand for; a newline shows as two characters."""
+    return "".join(dataset.itos[int(i)] for i in ids).replace("\n", "\\n")
+
+
+def show(kind: str, seed: int) -> None:
+    """Print the first examples of the data set installed in src/data/."""
+    set_seed(seed)
+    corpus = read_corpus("wiki.txt", load_recipe().model["block_size"])
+    dataset = corpus
+    if kind == "namedata":
+        path = find_data("birth_places_train.tsv")
+        dataset = NameDataset(read_text(path), corpus)
+    print(f"{corpus.MASK_CHAR} is MASK, {corpus.PAD_CHAR} is PAD (in y: nothing to predict).")
+    for index in range(min(EXAMPLES, len(dataset))):
+        print()
+        if kind == "namedata":
+            question, place = dataset.data[index].split("\t")
+            print(f"question: {question}\nanswer:   {place}")
+        else:
+            print(f"document: {dataset.data[index]}")
+        x, y = dataset[index]
+        print(f"x:        {decode(dataset, x)}\ny:        {decode(dataset, y)}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("kind", choices=["namedata", "charcorruption"])
+    parser.add_argument("--seed", type=int, default=0, help="of the corruption (default: 0)")
+    args = parser.parse_args(arguments)
+    return report_errors(lambda: show(args.kind, args.seed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

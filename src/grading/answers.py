@@ -1,0 +1,134 @@
+"""Files of predictions and parameters: read with care, compared with what they should be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .assignment import Assignment, DataSet
+from .errors import Verdict
+from .outcomes import Outcome
+from .schema import Array
+from .staging import Staged
+
+MAX_PREDICTION_BYTES = 4 << 20
+PARAMETERS = {"problem": str, "names": [str], "arrays": list}
+SHAPES = {"names": [str], "shapes": [[int]]}
+PLACES = {"places": [str]}
+
+
+def read_predictions(staged: Staged, name: str, expected_lines: int) -> list[str]:
+    """The lines of a prediction file, one place each.
+
+    A byte-order mark, Windows line ends and a missing last newline cost nothing.
+
+    Raises:
+        Verdict: the file is missing, is no UTF-8 text, or has another number of lines.
+    """
+    path = staged.path(name)
+    if path is None:
+        raise Verdict(
+            Outcome.MISSING_FILE,
+            f"{name} is missing; the command in the handout that ends in "
+            f"`--outputs_path {name}` writes it",
+        )
+    if path.stat().st_size > MAX_PREDICTION_BYTES:
+        raise Verdict(Outcome.FAILED, f"{name} is far too long for {expected_lines} places")
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise Verdict(
+            Outcome.FAILED, f"{name}, line {line}: no UTF-8 text; write it with run.py evaluate"
+        ) from None
+    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    if len(lines) != expected_lines:
+        got = 0 if lines == [""] else len(lines)
+        raise Verdict(
+            Outcome.FAILED,
+            f"{name} has {got} lines, expected {expected_lines}, one for each question in the "
+            "file it was evaluated on; was it written for another data set, or cut off?",
+        )
+    if not any(line.strip() for line in lines):
+        raise Verdict(Outcome.FAILED, f"{name}: all {expected_lines} lines are blank")
+    return lines
+
+
+def count_correct(predicted: list[str], places: list[str]) -> int:
+    """How many predictions are right, counted over the answers' lines."""
+    return sum(got.strip() == place for got, place in zip(predicted, places, strict=True))
+
+
+def model_configs(assignment: Assignment, dataset: DataSet) -> dict[str, dict[str, Any]]:
+    """The model of each recipe, as fields of GPTConfig; the data set's own recipe first."""
+    names = sorted(assignment.recipes, key=lambda name: (name != dataset.recipe, name))
+    return {name: dict(assignment.recipes[name]["model"]) for name in names}
+
+
+def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:
+    """The arrays of `prediction.read_parameters`, checked.
+
+    Raises:
+        Verdict: the file can't be read, or holds something else than finite numbers.
+    """
+    if read["problem"]:
+        raise Verdict(
+            Outcome.FAILED,
+            f"{name} can't be read as parameters: {read['problem']}; write it with run.py",
+        )
+    arrays = read["arrays"]
+    plain = all(isinstance(a, np.ndarray) and a.dtype == np.float32 for a in arrays)
+    if not plain or len(arrays) != len(read["names"]):
+        raise Verdict(Outcome.ERROR, f"{name}: its process answered something malformed")
+    weights = dict(zip(read["names"], arrays, strict=True))
+    for key, array in weights.items():
+        if not np.isfinite(array).all():
+            raise Verdict(
+                Outcome.FAILED, f"{name}: {key} holds numbers that are not finite; train again"
+            )
+    return weights
+
+
+def misfit(weights: dict[str, np.ndarray], shapes: dict[str, list[int]]) -> str:
+    """The first parameter that differs from a model's, in words; "" if all fit."""
+    for key, shape in shapes.items():
+        if key not in weights:
+            return f"{key} is missing"
+        if list(weights[key].shape) != shape:
+            return f"{key} has shape {list(weights[key].shape)}, the model's is {shape}"
+    extra = sorted(set(weights) - set(shapes))
+    return f"{extra[0]} is not in the model" if extra else ""
+
+
+def widen_columns(
+    weights: dict[str, np.ndarray], shapes: dict[str, list[int]]
+) -> dict[str, np.ndarray]:
+    """Give w2 and b2 of earlier years, which have block_size - 1 columns, the one they lack.
+
+    Such models were never called with a sequence that reaches that column.
+    """
+    widened = {}
+    for key, array in weights.items():
+        wanted = shapes.get(key, [])
+        if key.endswith((".w2", ".b2")) and wanted[-1:] == [array.shape[-1] + 1]:
+            array = np.concatenate([array, np.zeros((*array.shape[:-1], 1), array.dtype)], axis=-1)
+        widened[key] = array
+    return widened
+
+
+DESCRIBED = {
+    "returned": str,
+    "fields": dict,
+    "dataset": str,
+    "examples": int,
+    "same_vocabulary": bool,
+    "trains_given_model": bool,
+    "same_config": bool,
+    "changed": object,
+}
+ATTENTION = {"forms": [str], "outputs": list}
+GRADIENTS = {"names": [str], "arrays": list}
+VARIANT = {"attentions": [str], "names": [str], "shapes": [[int]]}
+LOGITS = {"form": str, "logits": Array("float64", (None, None, None))}
+QUERIES = {"forms": [str], "queries": list}

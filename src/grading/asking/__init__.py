@@ -1,0 +1,21 @@
+"""What the classes of grader.py share: how a submission is asked about each part.
+
+Mixins beside GradedTestCase, one for each of the student's modules. Methods named `expect_...`
+assert for basic tests; the others return what was observed, for staff's judge.
+"""
+
+from .attention import AsksAttention, averaging_margin, weights_are_right
+from .corruption import AsksCorruption
+from .files import AsksFiles
+from .helper import AsksHelper
+from .synthesizer import AsksSynthesizer
+
+__all__ = [
+    "AsksAttention",
+    "AsksCorruption",
+    "AsksFiles",
+    "AsksHelper",
+    "AsksSynthesizer",
+    "averaging_margin",
+    "weights_are_right",
+]

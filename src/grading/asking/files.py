@@ -1,0 +1,103 @@
+"""Reads the submission's outputs; asks models with its parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import answers, corruption
+from ..errors import Verdict
+from ..outcomes import Outcome
+
+
+class AsksFiles:
+    """Reads the submission's outputs; asks models with its parameters."""
+
+    def predictions(self, name: str, split: str) -> list[str]:
+        """The lines of a prediction file, one for each question of the split."""
+        return answers.read_predictions(self.lab.staged, name, len(self.lab.data.questions(split)))
+
+    def expect_accuracy(self, name: str, variant: str) -> None:
+        """A dev prediction file reaches the data set's threshold."""
+        places = self.lab.data.places("dev")
+        threshold = self.lab.data.dataset.thresholds[variant]
+        correct = answers.count_correct(self.predictions(name, "dev"), places)
+        self.expect(
+            correct >= threshold * len(places),
+            f"{name} has too few right answers",
+            got=f"{correct} of {len(places)} ({correct / len(places):.1%})",
+            expected=f"at least {threshold:.0%}",
+            cause="trained too briefly, not pretrained, or another mistake upstream: see 1e and 1g",
+        )
+
+    def test_split(self, name: str, variant: str) -> dict[str, Any]:
+        """Test predictions, with the right places where they are known."""
+        return {
+            "predicted": self.predictions(name, "test"),
+            "places": self.lab.data.places("test"),
+            "threshold": self.lab.data.dataset.thresholds[variant],
+        }
+
+    def regenerated(self, params: str, prefix: str) -> dict[str, Any]:
+        """What the checkpoint answers to a sample of lines, and what the files say there."""
+        variant = params.split(".")[0]
+        sampled: list[tuple[str, str]] = []  # (question, the file's prediction)
+        for split in ("dev", "test"):
+            questions = self.lab.data.questions(split)
+            lines = self.predictions(f"{prefix}.{split}.predictions", split)
+            chosen = self.rng.choice(len(lines), size=min(20, len(lines)), replace=False)
+            sampled += [(questions[i], lines[i].strip()) for i in chosen]
+        given = self.model_answers(params, variant, [question for question, _ in sampled])
+        return {"given": given, "predicted": [place for _, place in sampled]}
+
+    def london_baseline(self, places: list[str]) -> Any:
+        """What london_baseline returns for a table with these places."""
+        return self.probe("training.london", {"returned": object}, places=places)["returned"]
+
+    def model_answers(self, params: str, variant: str, questions: list[str]) -> list[str]:
+        """What a model with the student's parameters answers.
+
+        Staff's reference model answers; on a student's computer the student's own.
+        """
+        weights, config = self._fitting(params, variant)
+        ask = self.reference if self.graded_here else self.probe
+        got = ask(
+            "prediction.answers",
+            answers.PLACES,
+            variant=variant,
+            config=config,
+            weights=weights,
+            corpus=self.lab.data.corpus(),
+            questions=questions,
+        )
+        # As run.py writes them: one line each, whatever a model that has learnt little says.
+        return [" ".join(place.split("\n")).strip() for place in got["places"]]
+
+    def _fitting(self, params: str, variant: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The file's weights, and the recipe's model that they fit."""
+        if self.lab.staged.path(params) is None:
+            raise Verdict(
+                Outcome.MISSING_FILE,
+                f"{params} is missing; run.py finetune with `--writing_params_path {params}` "
+                "writes it",
+            )
+        read = self.probe("prediction.read_parameters", answers.PARAMETERS, name=params)
+        weights = answers.parameters(read, params)
+        vocab_size = len(corruption.expected_vocabulary([self.lab.data.corpus()]))
+        ask = self.reference if self.graded_here else self.probe
+        first = ""
+        for config in answers.model_configs(self.lab.assignment, self.lab.data.dataset).values():
+            asked = {"variant": variant, "config": config | {"vocab_size": vocab_size}}
+            got = ask("prediction.shapes", answers.SHAPES, **asked)
+            shapes = dict(zip(got["names"], got["shapes"], strict=True))
+            widened = answers.widen_columns(weights, shapes)
+            problem = answers.misfit(widened, shapes)
+            if not problem:
+                return widened, config
+            first = first or problem
+        raise Verdict(
+            Outcome.FAILED,
+            f"{params} does not fit the {variant} model: {first}; was it written by another "
+            "variant, or trained on another corpus or recipe?",
+        )

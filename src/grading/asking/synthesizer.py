@@ -1,0 +1,111 @@
+"""Runs SynthesizerAttention on weights and inputs of ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import answers, material
+
+
+class AsksSynthesizer:
+    """Runs SynthesizerAttention on weights and inputs of ours."""
+
+    def columns(self, config: dict[str, Any]) -> int:
+        """How many columns w2 has: block_size, or block_size - 1 as in earlier years."""
+        got = self.probe("synthesizer.describe", answers.SHAPES, config=config)
+        shapes = dict(zip(got["names"], got["shapes"], strict=True))
+        block_size, hs = config["block_size"], config["n_embd"] // config["n_head"]
+        columns = (shapes.get("w2") or [0])[-1]
+        self.expect(
+            columns in (block_size, block_size - 1) and shapes["w2"] == [hs, columns],
+            "w2 has another shape than the given __init__ makes",
+            got=shapes.get("w2"),
+            expected=[hs, block_size],
+            look_at="SynthesizerAttention.__init__ in submission/attention.py is given",
+        )
+        return columns
+
+    def forward(
+        self, n_embd: int, n_head: int, block_size: int, inputs: list[np.ndarray], **asked: Any
+    ) -> dict[str, Any]:
+        """Outputs for `inputs` with random weights."""
+        config = material.attention_config(n_embd, n_head, block_size)
+        weights = material.synthesizer_weights(self.rng, config, self.columns(config))
+        return self._forward(config=config, weights=weights, inputs=inputs, **asked)
+
+    def _forward(self, **asked: Any) -> dict[str, Any]:
+        return self.probe("synthesizer.forward", answers.ATTENTION, **asked)
+
+    def outputs(self, got: dict[str, Any], **detail: Any) -> list[np.ndarray]:
+        """The outputs, once they are finite arrays."""
+        for out, form in zip(got["outputs"], got["forms"], strict=True):
+            fine = isinstance(out, np.ndarray) and np.isfinite(out).all()
+            self.expect(fine, "the output is no tensor of finite numbers", got=form, **detail)
+        return got["outputs"]
+
+    def plain_average(self, x: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """The output for x where w2 and b2 are zero, and the weights used."""
+        config = material.attention_config(x.shape[2], 3, 10)
+        weights = material.synthesizer_weights(self.rng, config, self.columns(config))
+        weights["w2"][:] = 0.0
+        weights["b2"][:] = 0.0
+        got = self._forward(config=config, weights=weights, inputs=[x])
+        out = self.outputs(got)[0]
+        self.expect(out.shape == x.shape, "the output has another shape than the input")
+        return out, weights
+
+    def comparison(
+        self, n_embd: int, n_head: int, block_size: int, lengths: list[int], dtype: str = "float64"
+    ) -> dict[str, Any]:
+        """Outputs for several lengths, and what to ask the reference."""
+        config = material.attention_config(n_embd, n_head, block_size)
+        columns = self.columns(config)
+        weights = material.synthesizer_weights(self.rng, config, columns)
+        # Earlier years' models have a column less, and are never called at full length.
+        sizes = [columns if T == block_size else T for T in lengths]
+        inputs = [self.rng.normal(size=(2, T, n_embd)) for T in sizes]
+        got = self._forward(config=config, weights=weights, inputs=inputs, dtype=dtype)
+        return {"asked": {"config": config, "weights": weights, "inputs": inputs}, "got": got}
+
+    def gradient_comparison(
+        self, n_embd: int, n_head: int, block_size: int, T: int
+    ) -> dict[str, Any]:
+        """Gradients of a random scalar of the output, and what to ask the reference."""
+        config = material.attention_config(n_embd, n_head, block_size)
+        weights = material.synthesizer_weights(self.rng, config, self.columns(config))
+        x, upstream = self.rng.normal(size=(2, 2, T, n_embd))
+        asked = {"config": config, "weights": weights, "x": x, "upstream": upstream}
+        return {
+            "asked": asked,
+            "got": self.probe("synthesizer.gradients", answers.GRADIENTS, **asked),
+        }
+
+    def perturbed(self, n_embd: int, n_head: int, block_size: int, T: int) -> dict[str, Any]:
+        """Outputs for x and for copies of x changed from each position on."""
+        x = self.rng.normal(size=(1, T, n_embd))
+        changed = [x]
+        for t in range(1, T):
+            other = x.copy()
+            other[:, t:] = self.rng.normal(size=(1, T - t, n_embd))
+            changed.append(other)
+        return self.forward(n_embd, n_head, block_size, changed)
+
+    def dropouts(self, n_embd: int, n_head: int, block_size: int) -> dict[str, Any]:
+        """Outputs of one input in evaluation and in training, with each dropout on its own."""
+        x = self.rng.normal(size=(2, 12, n_embd))
+        plain = material.attention_config(n_embd, n_head, block_size)
+        weights = material.synthesizer_weights(self.rng, plain, self.columns(plain))
+
+        def run(training: bool, **pdrop: float) -> dict[str, Any]:
+            config = material.attention_config(n_embd, n_head, block_size, **pdrop)
+            asked = {"config": config, "weights": weights, "inputs": [x, x]}
+            return self._forward(**asked, training=training)
+
+        return {
+            "plain": run(False),
+            "evaluation": run(False, attn_pdrop=0.5, resid_pdrop=0.5),
+            "attention": run(True, attn_pdrop=0.5),
+            "residual": run(True, resid_pdrop=0.5),
+        }

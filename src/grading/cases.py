@@ -1,0 +1,194 @@
+"""What a test case is: `graded` methods that ask a probe and judge what was observed.
+
+    class SpanCorruption(GradedTestCase):
+        topic = "span_corruption"
+
+        @graded()
+        def test_shift(self):
+            "y is x, one character further"
+            drawn = self.probe("span_corruption.draw", SPEC, documents=[...], block_size=32)
+            self.expect(ok, "y is not x shifted by one", got=..., expected=...)
+
+        @graded(is_hidden=True)
+        def test_share(self):
+            "the span is a quarter of the text on average"
+            self.judge(drawn=self.probe(...))     # solutions/hidden.py: span_corruption_share
+
+The words are graderUtil's: `timeout`, `is_hidden`, `is_extra_credit`, `after_published`. They are
+optional: `assignment.toml` is the truth, and an argument that disagrees with it is an error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol
+
+import numpy as np
+
+from . import schema
+from .assignment import TestSpec
+from .errors import NotGraded, UsageError, Verdict, WireError
+from .outcomes import Outcome
+
+NOT_GRADED = (
+    "ran without crashing; it is graded when you submit (the answers are not on this computer)"
+)
+
+
+def graded(
+    timeout: float | None = None,
+    is_hidden: bool | None = None,
+    is_extra_credit: bool | None = None,
+    after_published: bool | None = None,
+) -> Callable[[Callable], Callable]:
+    """Mark a method as a test. Each argument, if given, must agree with assignment.toml."""
+    claims = {
+        "timeout_s": timeout,
+        "is_hidden": is_hidden,
+        "is_extra_credit": is_extra_credit,
+        "after_published": after_published,
+    }
+
+    def mark(method: Callable) -> Callable:
+        method.claims = {key: value for key, value in claims.items() if value is not None}
+        return method
+
+    return mark
+
+
+class Laboratory(Protocol):
+    """What a case needs of the run it is part of (see `runner.Run`)."""
+
+    hidden: Any | None  # the module solutions/hidden.py, or None on a student's computer
+
+    def observe(self, spec: TestSpec, probe: str, role: str, args: dict, seed: int) -> Any: ...
+
+
+class GradedTestCase:
+    """Base of the classes in grader.py: one class a topic, one instance a test."""
+
+    topic = ""
+
+    def __init__(self, spec: TestSpec, laboratory: Any, seed: int) -> None:
+        self.spec = spec
+        self.lab = laboratory
+        self.seed = derive_seed(seed, f"{spec.topic}.{spec.name}")
+        self.rng = np.random.default_rng(self.seed)
+
+    def probe(self, name: str, answer: Any, **args: Any) -> Any:
+        """Run a probe on the submission and return its answer, checked against a schema.
+
+        Raises:
+            Verdict: the submission crashed, ran out of a limit, or answered nonsense.
+        """
+        return self._observe("submission", name, answer, args)
+
+    def reference(self, name: str, answer: Any, **args: Any) -> Any:
+        """Run the same probe on the reference; only `solutions/hidden.py` has use for it."""
+        return self._observe("reference", name, answer, args)
+
+    @property
+    def graded_here(self) -> bool:
+        """Whether hidden tests can be judged here."""
+        return self.lab.hidden is not None
+
+    def judge(self, **observed: Any) -> None:
+        """Let `solutions/hidden.py` judge; without it, say that the test only ran."""
+        if self.lab.hidden is None:
+            raise NotGraded(NOT_GRADED)
+        getattr(self.lab.hidden, f"{self.spec.topic}_{self.spec.name}")(self, **observed)
+
+    def not_graded(self, reason: str) -> NoReturn:
+        """End the test as run, but judged by nobody."""
+        raise NotGraded(reason)
+
+    def expect(self, condition: bool, sentence: str, **detail: Any) -> None:
+        """Fail with `sentence` unless `condition` holds.
+
+        Args:
+            sentence: what is wrong, in the student's words. With a hidden test it is all that a
+                student reads, so it is a fixed sentence without values.
+            detail: got, expected, cause, look_at: shown below it with basic tests; with hidden
+                ones for staff only.
+        """
+        if not condition:
+            self.fail(sentence, **detail)
+
+    def fail(self, sentence: str, **detail: Any) -> NoReturn:
+        """End the test as failed; see `expect`."""
+        lines = [f"{key.replace('_', ' ')}: {value}" for key, value in detail.items()]
+        if self.spec.is_hidden:
+            raise Verdict(Outcome.FAILED, sentence, "\n".join([*lines, f"seed: {self.seed}"]))
+        raise Verdict(Outcome.FAILED, "\n".join([sentence, *(f"  {line}" for line in lines)]))
+
+    def _observe(self, role: str, name: str, answer: Any, args: dict[str, Any]) -> Any:
+        value = self.lab.observe(self.spec, name, role, args, self.seed)
+        try:
+            schema.check(value, answer)
+        except WireError as error:
+            if role == "reference":
+                raise
+            raise Verdict(
+                Outcome.ERROR, "the submission's process answered something malformed", str(error)
+            ) from None
+        return value
+
+
+@dataclass(frozen=True)
+class BoundTest:
+    """A test of the edition with the method that runs it."""
+
+    spec: TestSpec
+    case: type[GradedTestCase]
+    method: Callable[[GradedTestCase], None]
+
+    @property
+    def description(self) -> str:
+        """The first line of the method's docstring: what is checked."""
+        return (self.method.__doc__ or self.spec.name).strip().splitlines()[0].strip().rstrip(".")
+
+
+def bind(specs: tuple[TestSpec, ...], cases: list[type[GradedTestCase]]) -> list[BoundTest]:
+    """Pair every test of an edition with its method; every disagreement is an error.
+
+    Raises:
+        UsageError: a test without a method, a method without a test, or a decorator's argument
+            that disagrees with assignment.toml.
+    """
+    by_topic = {case.topic: case for case in cases}
+    bound = [BoundTest(spec, *_method(spec, by_topic)) for spec in specs]
+    described = {(spec.topic, spec.name) for spec in specs}
+    topics = {spec.topic for spec in specs}
+    for topic in sorted(topics):
+        for name, method in vars(by_topic[topic]).items():
+            if hasattr(method, "claims") and (topic, name.removeprefix("test_")) not in described:
+                raise UsageError(
+                    f"grader.py: {by_topic[topic].__name__}.{name} is not in assignment.toml, "
+                    f"[topics.{topic}.tests]"
+                )
+    return bound
+
+
+def _method(spec: TestSpec, by_topic: dict[str, type[GradedTestCase]]) -> tuple[type, Callable]:
+    case = by_topic.get(spec.topic)
+    method = getattr(case, f"test_{spec.name}", None)
+    if case is None or not hasattr(method, "claims"):
+        raise UsageError(
+            f"assignment.toml: [topics.{spec.topic}.tests] {spec.name}: grader.py has no graded "
+            f"method test_{spec.name} for it"
+        )
+    for key, claimed in method.claims.items():
+        if getattr(spec, key) != claimed:
+            raise UsageError(
+                f"grader.py: {case.__name__}.test_{spec.name} says {key} = {claimed}, "
+                f"assignment.toml says {getattr(spec, key)}"
+            )
+    return case, method
+
+
+def derive_seed(seed: int, name: str) -> int:
+    """A test's own seed: the same whatever else runs, and in whatever order."""
+    digest = hashlib.sha256(f"{seed}:{name}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1

@@ -1,0 +1,111 @@
+"""The command `python grader.py`: arguments in, text and an exit code out."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import sys
+from pathlib import Path
+from typing import Any
+
+from . import console, paths
+from .assignment import Edition, load_assignment
+from .cases import GradedTestCase
+from .errors import GradingError, UsageError
+from .outcomes import ExitCode, exit_code
+from .runner import CourseTestRunner, Options, load_hidden
+
+
+def main(cases: list[type[GradedTestCase]], arguments: list[str] | None = None) -> int:
+    """Run the command; see ExitCode for what it returns."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="replace")
+    asked = _parser().parse_args(arguments)
+    try:
+        runner = CourseTestRunner(load_assignment(paths.ASSIGNMENT), cases)
+        if asked.list:
+            _list(runner, runner.assignment.edition(asked.edition))
+            return ExitCode.OK
+        return _grade(runner, asked)
+    except UsageError as error:
+        print(f"grader.py: {error}", file=sys.stderr)
+        return ExitCode.USAGE
+    except GradingError as error:
+        print(f"grader.py: the grader failed: {error}", file=sys.stderr)
+        return ExitCode.GRADER_ERROR
+    except KeyboardInterrupt:
+        print("\ngrader.py: interrupted; tests that were not finished have no result")
+        return ExitCode.INTERRUPTED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="grader.py",
+        description="Grade a submission.",
+        epilog="exit codes: 0 all that was asked passed, 1 something did not, 2 usage or bad "
+        "input, 3 the grader failed, 130 interrupted",
+    )
+    parser.add_argument("tests", nargs="*", help="tests (1e-0-basic) or questions (1e); none: all")
+    parser.add_argument("--list", action="store_true", help="print all tests with their points")
+    parser.add_argument(
+        "--submission", type=Path, default=paths.ROOT, metavar="DIR", help="a folder or zip"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results here")
+    parser.add_argument("--edition", help="another edition of assignment.toml")
+    parser.add_argument("--seed", type=int, help="draw the inputs of an earlier run again")
+    parser.add_argument(
+        "--in-process", action="store_true", help="no isolation, no limits: for a debugger"
+    )
+    return parser
+
+
+def _list(runner: CourseTestRunner, edition: Edition) -> None:
+    print(f"{edition.title} ({edition.name})")
+    for test in runner.tests(edition):
+        print(
+            f"  {test.spec.test_id:<13}{console.points(test.spec.max_score):>5}  {test.description}"
+        )
+
+
+def _grade(runner: CourseTestRunner, asked: argparse.Namespace) -> int:
+    if asked.in_process and asked.json:
+        raise UsageError("--in-process can't write a result: nothing protects it")
+    if asked.json and not asked.json.resolve().parent.is_dir():
+        raise UsageError(f"--json {asked.json}: there is no folder {asked.json.resolve().parent}")
+    seed = secrets.randbits(63) if asked.seed is None else asked.seed
+    if seed < 0:
+        raise UsageError(f"--seed {seed} should not be negative")
+    if asked.in_process:
+        print("In-process: no isolation and no limits; this result counts for nothing.\n")
+    options = Options(
+        submission=asked.submission,
+        edition=asked.edition,
+        wanted=tuple(asked.tests),
+        in_process=asked.in_process,
+    )
+    staff = load_hidden(paths.HIDDEN) is not None
+    report = _Report(asked.json, staff)
+    results = runner.run(options, seed, report.hear)
+    console.show_summary(results, staff)
+    return exit_code(results.outcomes)
+
+
+class _Report:
+    """Prints each result and keeps the results file current from the first moment."""
+
+    def __init__(self, path: Path | None, staff: bool) -> None:
+        self._path, self._staff, self._results = path, staff, None
+
+    def hear(self, event: str, subject: Any) -> None:
+        if event == "staged":
+            console.show_staged(subject)
+        elif event == "started":
+            self._results = subject
+            self._write()
+        elif event == "result":
+            console.show_result(subject, self._staff)
+            self._write()
+
+    def _write(self) -> None:
+        if self._path is not None:
+            self._results.write(self._path, self._staff)

@@ -1,0 +1,186 @@
+"""Reads items of a CharCorruptionDataset back: which document, which prefix, which span?
+
+An item is the string s = `prefix MASK suffix MASK masked_content [MASK] PAD...`, given as x = s
+without its last character and y = s without its first. `read_examples` undoes that, or says in
+words what is not as it should be. Nothing here is random, and nothing is secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .schema import Array
+
+MASK_CHAR = "\u2047"
+PAD_CHAR = "\u25a1"
+SHORTEST = 4  # characters that a document is truncated to at least
+
+DRAWN = {
+    "forms": [str],
+    "x": Array("int64", (None,)),
+    "y": Array("int64", (None,)),
+    "x_sizes": Array("int64", (None,)),
+    "y_sizes": Array("int64", (None,)),
+}
+VOCABULARY = {
+    "itos": [str],
+    "stoi_agrees": bool,
+    "vocab_size": int,
+    "block_size": int,
+    "length": int,
+}
+
+
+class Malformed(Exception):
+    """An item that is not as the handout pins it.
+
+    Attributes:
+        sentence: what is wrong, fixed words without values.
+        got, expected: the item's string and what would be right.
+    """
+
+    def __init__(self, sentence: str, got: str, expected: str) -> None:
+        super().__init__(sentence)
+        self.sentence, self.got, self.expected = sentence, got, expected
+
+
+@dataclass(frozen=True)
+class Example:
+    """One item, read back. Lengths are in characters."""
+
+    document: str
+    prefix: str
+    masked: str
+    suffix: str
+
+    @property
+    def truncated(self) -> int:
+        """T, the real length of the truncated document."""
+        return len(self.prefix) + len(self.masked) + len(self.suffix)
+
+    @property
+    def span(self) -> int:
+        return len(self.masked)
+
+    @property
+    def start(self) -> int:
+        return len(self.prefix)
+
+
+def longest(document: str, block_size: int) -> int:
+    """The greatest length that a document may be truncated to."""
+    return min(len(document), int(block_size * 7 / 8))
+
+
+def expected_vocabulary(documents: list[str]) -> list[str]:
+    """PAD, MASK, then the sorted characters of the whole text, the newline included."""
+    return [PAD_CHAR, MASK_CHAR, *sorted(set("\n".join(documents)))]
+
+
+def items(drawn: dict[str, Any]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The pairs (x, y) of a probe's answer."""
+    xs = np.split(drawn["x"], np.cumsum(drawn["x_sizes"])[:-1])
+    ys = np.split(drawn["y"], np.cumsum(drawn["y_sizes"])[:-1])
+    yield from zip(xs, ys, strict=True)
+
+
+def check_form(drawn: dict[str, Any], block_size: int) -> None:
+    """Raise Malformed unless every item is a pair of Long vectors of one right length.
+
+    block_size entries are what we ask for; one less (padded to block_size, as the public course
+    does) is accepted.
+    """
+    right = [f"tuple of int64[{n}], int64[{n}]" for n in (block_size, block_size - 1)]
+    for form in drawn["forms"]:
+        if form not in right and form.replace("list of", "tuple of", 1) not in right:
+            sentence = "an item is not a pair (x, y) of Long tensors with block_size entries each"
+            raise Malformed(sentence, form, right[0])
+    if len(drawn["forms"]) > 1:
+        raise Malformed("items differ in length", " and ".join(drawn["forms"]), right[0])
+    if not len(drawn["x_sizes"]):
+        raise Malformed("an item is no pair (x, y)", str(drawn["forms"]), right[0])
+
+
+def read_examples(
+    drawn: dict[str, Any], documents: list[str], indices: list[int], block_size: int
+) -> list[Example]:
+    """Read all items back, checking everything that is pinned about each of them alone.
+
+    Args:
+        drawn: the answer of `span_corruption.draw` for these documents and indices.
+        indices: which document each item should come from, repeated as often as was asked.
+
+    Raises:
+        Malformed: for the first item that is wrong.
+    """
+    check_form(drawn, block_size)
+    itos = expected_vocabulary(documents)
+    examples = []
+    for position, (x, y) in enumerate(items(drawn)):
+        document = documents[indices[position % len(indices)]]
+        examples.append(read_one(joined(x, y, itos), document, documents, block_size))
+    return examples
+
+
+def joined(x: np.ndarray, y: np.ndarray, itos: list[str]) -> str:
+    """x and y put together again."""
+    drawn = _text(x, itos), _text(y, itos)
+    if not np.array_equal(x[1:], y[:-1]):
+        sentence = "y is not x shifted by one: y[t] should be the character that follows x[t]"
+        raise Malformed(sentence, f"x = {drawn[0]!r}, y = {drawn[1]!r}", "x[1:] equal to y[:-1]")
+    return drawn[0] + drawn[1][-1:]
+
+
+def _text(ids: np.ndarray, itos: list[str]) -> str:
+    if len(ids) and (ids.min() < 0 or ids.max() >= len(itos)):
+        sentence = "an id is outside the vocabulary (0: PAD, 1: MASK, then the sorted characters)"
+        raise Malformed(sentence, f"ids {ids.min()} to {ids.max()}", f"0 to {len(itos) - 1}")
+    return "".join(itos[i] for i in ids)
+
+
+def read_one(text: str, document: str, documents: list[str], block_size: int) -> Example:
+    """Read one item's string back; see the module's docstring for its arrangement."""
+    body = text.rstrip(PAD_CHAR)
+    shape = "prefix ⁇ suffix ⁇ masked_content [⁇] □..."
+    if PAD_CHAR in body:
+        raise Malformed("PADs stand before the end of an item", text, shape)
+    parts = body.split(MASK_CHAR)
+    if len(parts) not in (3, 4) or (len(parts) == 4 and parts[3]):
+        sentence = "an item is not prefix MASK suffix MASK masked_content, with MASK or PADs behind"
+        raise Malformed(sentence, text, shape)
+    example = Example(document, parts[0], parts[2], parts[1])
+    original = example.prefix + example.masked + example.suffix
+    if document.startswith(original):
+        _check_bounds(example, text, block_size)
+        return example
+    raise Malformed(_misplaced(original, document, documents), text, f"from {document!r}")
+
+
+def _misplaced(original: str, document: str, documents: list[str]) -> str:
+    """Why the characters of an item are no prefix of its document."""
+    if original in document:
+        return "a document was cut at its front: truncation keeps the beginning"
+    if any(other.startswith(original) for other in documents):
+        return "an item shows another document than the one asked for"
+    if sorted(original) == sorted(document[: len(original)]):
+        return "the right characters in the wrong order: is it prefix, suffix, masked_content?"
+    return "prefix + masked_content + suffix is not how the document begins"
+
+
+def _check_bounds(example: Example, text: str, block_size: int) -> None:
+    most = longest(example.document, block_size)
+    if not SHORTEST <= example.truncated <= most:
+        raise Malformed(
+            "a truncated document is too long or too short",
+            f"{example.truncated} characters of {len(example.document)}: {text}",
+            f"{SHORTEST} to {most} (block_size {block_size})",
+        )
+
+
+def picture(example: Example) -> str:
+    """Draw an example: the truncated document with its span in brackets."""
+    return f"{example.prefix}[{example.masked}]{example.suffix}"

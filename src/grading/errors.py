@@ -1,0 +1,49 @@
+"""The harness's exceptions: a student's failure and the grader's failure are different things.
+
+    GradingError
+    |- UsageError          bad input to the command: one line, exit code 2
+    |- Verdict             a test's end that is not a pass; carries the outcome and what to say
+    |  `- NotGraded        a hidden test without `solutions/`: it ran, nobody judged it
+    `- WireError           bytes that are no frame of ours
+Anything else that escapes is the grader's own fault: outcome `grader error`, exit code 3.
+"""
+
+from __future__ import annotations
+
+from .outcomes import Outcome
+
+
+class GradingError(Exception):
+    """Base of all that the harness raises on purpose."""
+
+
+class UsageError(GradingError):
+    """The command was asked for something that it can't do; `str()` is the one line to print."""
+
+
+class WireError(GradingError):
+    """A frame is malformed, too large, or holds a type that may not cross."""
+
+
+class Verdict(GradingError):
+    """A test ended without passing.
+
+    Args:
+        outcome: how it ended.
+        message: what the student may read: one sentence or a few lines.
+        detail: what staff may read besides (got, expected, traceback); never shown to students
+            with hidden tests.
+    """
+
+    def __init__(self, outcome: Outcome, message: str, detail: str = "") -> None:
+        super().__init__(message)
+        self.outcome = outcome
+        self.message = message
+        self.detail = detail
+
+
+class NotGraded(Verdict):
+    """A hidden test ran, and nobody is here to judge what was observed."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(Outcome.RAN_NOT_GRADED, message)

@@ -1,0 +1,158 @@
+"""The guardian: a small process between the zygote and a worker that watches it (Linux).
+
+It runs none of the student's code. It is a child subreaper, so that a daemonized grandchild comes
+back to it; it measures CPU seconds, resident memory and the number of processes of everything the
+worker started, kills all of it at the end, and reports how the worker ended.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from .limits import Limits
+
+PR_SET_CHILD_SUBREAPER = 36
+TICK_S = 0.03
+CLEANUP_S = 5.0
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a worker ended.
+
+    `reason` is "" when it ended by itself, else the limit that it hit: "cpu", "wall", "memory",
+    "processes" or "abandoned" (the grader went away).
+    """
+
+    code: int  # exit status, meaningless when signal is not 0
+    signal: int
+    reason: str
+    cpu_s: float
+    wall_s: float
+    memory_bytes: int
+
+
+def become_subreaper() -> None:
+    """Make orphaned descendants of this process its children."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
+
+
+def watch(pid: int, limits: Limits, lifeline: int) -> Ending:
+    """Wait for the worker; kill it when it goes over a limit or `lifeline` closes."""
+    started = time.monotonic()
+    reason, peak = "", 0
+    pidfd = os.pidfd_open(pid)
+    poller = select.poll()
+    poller.register(pidfd, select.POLLIN)
+    poller.register(lifeline, select.POLLIN | select.POLLHUP)
+    try:
+        while True:
+            ready = {fd for fd, _ in poller.poll(TICK_S * 1000)}
+            if pidfd in ready:
+                break
+            use = _usage(pid)
+            peak = max(peak, use.memory_bytes)
+            elapsed = time.monotonic() - started
+            reason = _over(use, elapsed, limits, lifeline in ready)
+            if reason:
+                os.kill(pid, signal.SIGKILL)
+                break
+        _, status, rusage = os.wait4(pid, 0)
+    finally:
+        os.close(pidfd)
+    cpu_s = rusage.ru_utime + rusage.ru_stime
+    died_of = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+    if not reason and died_of in (signal.SIGXCPU, signal.SIGKILL) and cpu_s >= limits.cpu_s:
+        reason = "cpu"  # the kernel's limit was faster than the watch
+    code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 0
+    peak = max(peak, rusage.ru_maxrss * 1024)
+    return Ending(code, died_of, reason, cpu_s, time.monotonic() - started, peak)
+
+
+def kill_descendants() -> bool:
+    """Kill and reap everything below this process; True when nothing is left."""
+    deadline = time.monotonic() + CLEANUP_S
+    while time.monotonic() < deadline:
+        for pid in _descendants(os.getpid()):
+            _kill(pid)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return True
+        time.sleep(0.002)
+    return False
+
+
+@dataclass(frozen=True)
+class _Usage:
+    cpu_s: float
+    memory_bytes: int
+    processes: int
+
+
+def _over(use: _Usage, elapsed_s: float, limits: Limits, abandoned: bool) -> str:
+    if abandoned:
+        return "abandoned"
+    if use.cpu_s > limits.cpu_s:
+        return "cpu"
+    if elapsed_s > limits.wall_s:
+        return "wall"
+    if use.memory_bytes > limits.memory_bytes:
+        return "memory"
+    if use.processes > limits.processes:
+        return "processes"
+    return ""
+
+
+def _usage(pid: int) -> _Usage:
+    """What the worker and all its descendants use now; processes that just ended count for 0."""
+    cpu_ticks, pages, processes = 0, 0, 0
+    for each in [pid, *_descendants(pid)]:
+        try:
+            fields = Path(f"/proc/{each}/stat").read_text(encoding="utf-8").rpartition(") ")[2]
+            numbers = fields.split()
+            cpu_ticks += sum(int(n) for n in numbers[11:15])  # utime stime cutime cstime
+            pages += int(numbers[21])
+            processes += 1
+        except (OSError, ValueError, IndexError):
+            continue
+    tick = os.sysconf("SC_CLK_TCK")
+    return _Usage(cpu_ticks / tick, pages * os.sysconf("SC_PAGE_SIZE"), processes)
+
+
+def _descendants(root: int) -> list[int]:
+    """All processes below `root`, children first."""
+    found, waiting = [], [root]
+    while waiting:
+        pid = waiting.pop()
+        for listing in _children_files(pid):
+            try:
+                children = [int(word) for word in listing.read_text(encoding="utf-8").split()]
+            except (OSError, ValueError):
+                continue
+            found.extend(children)
+            waiting.extend(children)
+    return found
+
+
+def _children_files(pid: int) -> list[Path]:
+    try:
+        return [task / "children" for task in Path(f"/proc/{pid}/task").iterdir()]
+    except OSError:
+        return []
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass

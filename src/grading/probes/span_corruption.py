@@ -1,0 +1,99 @@
+"""Probes of CharCorruptionDataset: what does it draw from these documents?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..worker import Context
+
+MAX_ENTRIES = 4096  # of one item; longer ones are cut: they are wrong anyway
+
+
+def draw(
+    context: Context, documents: list[str], block_size: int, indices: list[int], repeat: int
+) -> dict[str, Any]:
+    """Draw items of a dataset made of `documents`.
+
+    Args:
+        documents: the lines of the corpus.
+        block_size: of the dataset.
+        indices: which items to draw, in this order...
+        repeat: ... and how often to go through them.
+
+    Returns:
+        forms: the distinct forms of what came, e.g. "tuple of int64[32], int64[32]".
+        x, y: entries of all items one after another, int64; `x_sizes`, `y_sizes`: how many
+            belong to each item. Empty as soon as one item is no pair of vectors of integers.
+    """
+    dataset = _dataset(documents, block_size)
+    forms: dict[str, None] = {}
+    xs, ys = [], []
+    for _ in range(repeat):
+        for index in indices:
+            item = dataset[index]
+            forms[_form(item)] = None
+            pair = _pair(item)
+            if pair is not None:
+                xs.append(pair[0])
+                ys.append(pair[1])
+    whole = len(xs) == repeat * len(indices)
+    return {
+        "forms": list(forms)[:10],
+        "x": _joined(xs if whole else []),
+        "y": _joined(ys if whole else []),
+        "x_sizes": _sizes(xs if whole else []),
+        "y_sizes": _sizes(ys if whole else []),
+    }
+
+
+def vocabulary(context: Context, documents: list[str], block_size: int) -> dict[str, Any]:
+    """The dataset's alphabet: `itos` as a string in the order of ids, and its sizes."""
+    dataset = _dataset(documents, block_size)
+    return {
+        "itos": [str(dataset.itos[i]) for i in range(len(dataset.itos))],
+        "stoi_agrees": all(dataset.stoi[ch] == i for i, ch in dict(dataset.itos).items()),
+        "vocab_size": int(dataset.vocab_size),
+        "block_size": int(dataset.block_size),
+        "length": len(dataset),
+    }
+
+
+def _dataset(documents: list[str], block_size: int) -> Any:
+    from submission.dataset import CharCorruptionDataset
+
+    return CharCorruptionDataset("\n".join(documents), block_size)
+
+
+def _form(item: Any) -> str:
+    if not isinstance(item, tuple | list):
+        return type(item).__name__
+    return f"{type(item).__name__} of " + ", ".join(_part_form(part) for part in item[:4])
+
+
+def _part_form(part: Any) -> str:
+    if not isinstance(part, torch.Tensor):
+        return type(part).__name__
+    sizes = ", ".join(str(size) for size in part.shape)
+    return f"{str(part.dtype).removeprefix('torch.')}[{sizes}]"
+
+
+def _pair(item: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    if not isinstance(item, tuple | list) or len(item) != 2:
+        return None
+    parts = []
+    for part in item:
+        if not isinstance(part, torch.Tensor) or part.dim() != 1 or part.is_floating_point():
+            return None
+        parts.append(part[:MAX_ENTRIES].to(torch.int64).cpu().numpy())
+    return parts[0], parts[1]
+
+
+def _joined(arrays: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate([np.zeros(0, np.int64), *arrays])
+
+
+def _sizes(arrays: list[np.ndarray]) -> np.ndarray:
+    return np.array([len(a) for a in arrays], dtype=np.int64)

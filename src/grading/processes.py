@@ -1,0 +1,326 @@
+"""Starts workers: forked from a zygote on Linux, a fresh process a test elsewhere.
+
+The one module that knows about platforms. `open_pool()` chooses; tests force either on Linux.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from . import wire
+from .errors import GradingError, WireError
+from .guardian import Ending
+from .limits import Limits
+from .paths import SRC
+
+ROLES = ("submission", "reference")
+MAX_OUTPUT_BYTES = 64 << 10  # what a test may print and we keep
+START_S = 120.0  # importing torch from a cold disk
+GRACE_S = 10.0  # what a guardian may take after the wall-clock limit
+
+FLAGS = ("-P", "-s", "-B", "-X", "utf8")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One probe to run in one worker."""
+
+    role: str  # whose zygote: "submission", or "reference", which alone may read solutions/
+    torch: bool
+    request: dict[str, Any]
+    limits: Limits
+    scratch: Path
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What came back: how the worker ended, its frame if there is a whole one, its prints."""
+
+    ending: Ending
+    frame: bytes | None
+    output: str
+
+
+class Pool(Protocol):
+    """Runs jobs, each in a process of its own."""
+
+    def run(self, job: Job) -> Finished: ...
+
+    def close(self) -> None: ...
+
+
+def fork_is_safe() -> bool:
+    """Only Linux: macOS's libraries break in forked children, and Windows has no fork."""
+    return sys.platform == "linux"
+
+
+def open_pool(hash_seed: int) -> Pool:
+    """The way of starting workers that suits this platform."""
+    return ZygotePool(hash_seed) if fork_is_safe() else FreshPool(hash_seed)
+
+
+def clean_environment(hash_seed: int) -> dict[str, str]:
+    """An environment built from nothing: no variable of the user's reaches student code."""
+    environment = {
+        "PYTHONHASHSEED": str(hash_seed % 2**32),
+        "LC_ALL": "C.UTF-8",
+        "PATH": os.defpath,
+        # One thread everywhere: sums then come out the same, and forks stay safe.
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    for name in ("SYSTEMROOT", "ONEDNN_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY"):
+        if name in os.environ:  # Windows can't start without the first; tests set the others
+            environment[name] = os.environ[name]
+    return environment
+
+
+def command(code: str) -> list[str]:
+    """Start Python with nothing of the user's on its path, and run `code` in package `grading`."""
+    return [sys.executable, *FLAGS, "-c", f"import sys; sys.path.insert(0, {str(SRC)!r}); {code}"]
+
+
+class ZygotePool:
+    """One zygote for each role and need of torch, started when first needed."""
+
+    def __init__(self, hash_seed: int) -> None:
+        self._hash_seed = hash_seed
+        self._zygotes: dict[tuple[str, bool], Zygote] = {}
+        self._lock = threading.Lock()
+
+    def run(self, job: Job) -> Finished:
+        return self._zygote(job.role, job.torch).run(job)
+
+    def warm(self, role: str, with_torch: bool) -> None:
+        """Start a zygote ahead of its first job; it imports while others work."""
+        self._zygote(role, with_torch)
+
+    def close(self) -> None:
+        for zygote in self._zygotes.values():
+            zygote.close()
+        self._zygotes.clear()
+
+    def _zygote(self, role: str, with_torch: bool) -> Zygote:
+        if role not in ROLES:
+            raise GradingError(f"no role {role!r}")
+        with self._lock:
+            key = (role, with_torch)
+            if key not in self._zygotes:
+                self._zygotes[key] = Zygote(with_torch, clean_environment(self._hash_seed))
+            return self._zygotes[key]
+
+
+class Zygote:
+    """The parent's end of one zygote process."""
+
+    def __init__(self, with_torch: bool, environment: dict[str, str]) -> None:
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            fd = theirs.fileno()
+            self._process = subprocess.Popen(
+                command(f"from grading.zygote import main; main({fd}, {with_torch})"),
+                env=environment,
+                pass_fds=[fd],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        self._ready = False
+        self._lock = threading.Lock()
+
+    def run(self, job: Job) -> Finished:
+        self._wait_until_ready()
+        pipes = [os.pipe() for _ in range(5)]
+        request_r, request_w = pipes[0]
+        (frame_r, frame_w), (output_r, output_w), (status_r, status_w) = pipes[1:4]
+        lifeline_r, lifeline_w = pipes[4]
+        message = json.dumps({"limits": job.limits.as_dict(), "scratch": str(job.scratch)})
+        theirs = [request_r, frame_w, output_w, status_w, lifeline_r]
+        try:
+            with self._lock:
+                socket.send_fds(self._control, [message.encode("utf-8")], theirs)
+        finally:
+            for fd in theirs:
+                os.close(fd)
+        sender = _start(_send, request_w, wire.encode(job.request))
+        frame = _Reader(frame_r, wire.MAX_HEADER_BYTES + wire.MAX_BODY_BYTES)
+        output = _Reader(output_r, MAX_OUTPUT_BYTES)
+        status = _Reader(status_r, 1 << 16)
+        status.join(job.limits.wall_s + GRACE_S)
+        os.close(lifeline_w)  # whatever is still alive is killed by the guardian now
+        for thread in (sender, frame, output, status):
+            thread.join(GRACE_S)
+        return Finished(_ending(status.data), _whole_frame(frame.data), _decode(output.data))
+
+    def close(self) -> None:
+        self._control.close()
+        try:
+            self._process.wait(GRACE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _wait_until_ready(self) -> None:
+        with self._lock:
+            if self._ready:
+                return
+            self._control.settimeout(START_S)
+            try:
+                hello = self._control.recv(16)
+            except TimeoutError:
+                hello = b""
+            if hello != b"ready":
+                raise GradingError(
+                    "the process that imports the libraries did not start; is everything in "
+                    "requirements.txt installed for this Python?"
+                )
+            self._control.settimeout(None)
+            self._ready = True
+
+
+class FreshPool:
+    """A fresh process a test: slower, and all that Windows and macOS allow."""
+
+    def __init__(self, hash_seed: int) -> None:
+        self._environment = clean_environment(hash_seed)
+
+    def run(self, job: Job) -> Finished:
+        environment = self._environment | {
+            "HOME": str(job.scratch),
+            "TMPDIR": str(job.scratch),
+            "TEMP": str(job.scratch),
+        }
+        process = subprocess.Popen(
+            command("from grading import worker; worker.serve_streams()"),
+            env=environment,
+            cwd=job.scratch,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=sys.platform != "win32",
+        )
+        limits = job.limits.as_dict()
+        request = wire.encode({**job.request, "torch": job.torch, "limits": limits})
+        sender = _start(_send, os.dup(process.stdin.fileno()), request)
+        process.stdin.close()
+        frame = _Reader(os.dup(process.stdout.fileno()), wire.MAX_BODY_BYTES)
+        output = _Reader(os.dup(process.stderr.fileno()), MAX_OUTPUT_BYTES)
+        ending = self._wait(process, frame, job.limits)
+        for thread in (sender, frame, output):
+            thread.join(GRACE_S)
+        process.stdout.close()
+        process.stderr.close()
+        return Finished(ending, _whole_frame(frame.data[1:]), _decode(output.data))
+
+    def close(self) -> None:
+        """Nothing stays behind between tests."""
+
+    def _wait(self, process: subprocess.Popen, frame: _Reader, limits: Limits) -> Ending:
+        started = time.monotonic()
+        while not frame.data and process.poll() is None and time.monotonic() - started < START_S:
+            time.sleep(0.005)  # until it says that its libraries are imported
+        started = time.monotonic()
+        reason = ""
+        try:
+            process.wait(limits.wall_s)
+        except subprocess.TimeoutExpired:
+            reason = "wall"
+        _kill_session(process)
+        code = process.wait()
+        wall_s = time.monotonic() - started
+        died_of = -code if code < 0 else 0
+        if died_of in (9, 24) and not reason and wall_s >= limits.cpu_s:
+            reason = "cpu"  # SIGKILL or SIGXCPU of the kernel's own limit
+        return Ending(max(code, 0), died_of, reason, 0.0, wall_s, 0)
+
+
+def _kill_session(process: subprocess.Popen) -> None:
+    if sys.platform == "win32":
+        process.kill()
+        return
+    try:
+        os.killpg(process.pid, 9)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+class _Reader(threading.Thread):
+    """Drains a descriptor to its end, keeping the first `keep` bytes."""
+
+    def __init__(self, fd: int, keep: int) -> None:
+        super().__init__(daemon=True)
+        self._fd, self._keep = fd, keep
+        self._chunks: list[bytes] = []
+        self._kept = 0
+        self.start()
+
+    @property
+    def data(self) -> bytes:
+        return b"".join(self._chunks)
+
+    def run(self) -> None:
+        try:
+            while chunk := os.read(self._fd, 1 << 16):
+                wanted = chunk[: max(0, self._keep - self._kept)]
+                if wanted:
+                    self._chunks.append(wanted)
+                    self._kept += len(wanted)
+        finally:
+            os.close(self._fd)
+
+
+def _start(target: Any, *args: Any) -> threading.Thread:
+    thread = threading.Thread(target=target, args=args, daemon=True)
+    thread.start()
+    return thread
+
+
+def _send(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    try:
+        while view:
+            view = view[os.write(fd, view[: 1 << 16]) :]
+    except OSError:
+        pass  # the worker died first; its ending tells how
+    finally:
+        os.close(fd)
+
+
+def _ending(status: bytes) -> Ending:
+    """The guardian's report; without a whole one, somebody killed the guardian."""
+    try:
+        report = json.loads(status)
+        report.pop("clean")
+        return Ending(**report)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return Ending(0, 9, "unknown", 0.0, 0.0, 0)
+
+
+def _whole_frame(data: bytes) -> bytes | None:
+    try:
+        stream = memoryview(data)
+        position = 0
+
+        def read(count: int) -> bytes:
+            nonlocal position
+            chunk = bytes(stream[position : position + count])
+            position += len(chunk)
+            return chunk
+
+        return wire.read_frame(read)
+    except WireError:
+        return None
+
+
+def _decode(data: bytes) -> str:
+    text = data.decode("utf-8", errors="replace")
+    return text + "\n[... cut]" if len(data) >= MAX_OUTPUT_BYTES else text

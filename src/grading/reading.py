@@ -1,0 +1,108 @@
+"""Turns a worker's ending or exception into a verdict that a student understands.
+
+With a hidden test a student reads a fixed sentence, for a crash also the built-in exception's type
+and the line of their own file: never a message or a value, which could carry hidden inputs out.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from typing import Any
+
+from . import schema
+from .assignment import TestSpec
+from .errors import Verdict, WireError
+from .outcomes import Outcome
+from .processes import Finished
+
+ERROR_SPEC = {"outcome": str, "type": str, "where": str, "message": str, "traceback": str}
+PLACE = re.compile(r"submission/[A-Za-z0-9_/]{1,80}\.py:[0-9]{1,6}")
+TYPE = re.compile(r"[A-Za-z]{1,40}")
+HIDE = "; its text is not shown with hidden tests"
+
+BY_REASON = {
+    "cpu": (Outcome.TIMED_OUT, "took longer than {cpu_s:g} seconds of CPU time"),
+    "wall": (Outcome.TIMED_OUT, "did not finish within {wall_s:g} seconds (is it waiting?)"),
+    "memory": (Outcome.OUT_OF_MEMORY, "used more than {memory_gib:g} GiB of memory"),
+    "processes": (Outcome.KILLED, "started more than {processes} processes"),
+    "abandoned": (Outcome.KILLED, "was stopped with the grader"),
+    "unknown": (Outcome.KILLED, "ended in a way that could not be watched"),
+}
+SIGNALS = {
+    signal.SIGSEGV: "crashed with a segmentation fault (endless recursion in a library?)",
+    signal.SIGABRT: "was aborted by a library",
+    signal.SIGXFSZ: "wrote a file that is too large",
+    signal.SIGKILL: "was killed",
+}
+
+
+def explain_ending(finished: Finished, spec: TestSpec) -> Verdict | None:
+    """The verdict of a worker that did not answer; None when there is a frame to read.
+
+    A frame counts only when its process ended by itself: one that hit a limit after answering has
+    broken a limit all the same.
+    """
+    ending = finished.ending
+    detail = f"{ending}\noutput:\n{finished.output[-2000:]}"
+    if ending.reason:
+        outcome, sentence = BY_REASON[ending.reason]
+        return Verdict(outcome, "your code " + sentence.format(**_numbers(spec)), detail)
+    if ending.signal:
+        said = SIGNALS.get(ending.signal, f"was ended by signal {ending.signal}")
+        return Verdict(Outcome.KILLED, "your code " + said, detail)
+    if finished.frame is None:
+        return Verdict(
+            Outcome.EXITED, "your code ended the process (exit, quit or os._exit?)", detail
+        )
+    return None
+
+
+def _numbers(spec: TestSpec) -> dict[str, float]:
+    from .limits import Limits
+
+    limits = Limits(cpu_s=spec.timeout_s)
+    return {
+        "cpu_s": limits.cpu_s,
+        "wall_s": limits.wall_s,
+        "memory_gib": limits.memory_bytes / 2**30,
+        "processes": limits.processes,
+    }
+
+
+def explain_error(error: Any, spec: TestSpec) -> Verdict:
+    """The verdict of an exception, as `worker.describe` reported it.
+
+    The report comes out of the student's process: each field is checked before it is repeated.
+    """
+    try:
+        schema.check(error, ERROR_SPEC)
+        outcome = Outcome(error["outcome"])
+    except (WireError, ValueError):
+        return Verdict(Outcome.ERROR, "the submission's process answered something malformed")
+    if outcome in (Outcome.PASSED, Outcome.RAN_NOT_GRADED, Outcome.GRADER_ERROR, Outcome.NOT_RUN):
+        outcome = Outcome.ERROR
+    where = error["where"] if PLACE.fullmatch(error["where"]) else ""
+    kind = error["type"] if TYPE.fullmatch(error["type"]) else "Exception"
+    at = f"{where}: " if where else ""
+    if spec.is_hidden and kind != "NotImplementedError":
+        return Verdict(outcome, f"{at}{kind}{HIDE}", error["traceback"])
+    message = _basic_message(outcome, kind, at, error["message"])
+    if spec.is_hidden:
+        message = f"{at}this part is not written yet"
+    return Verdict(outcome, message, error["traceback"])
+
+
+def _basic_message(outcome: Outcome, kind: str, at: str, text: str) -> str:
+    text = " ".join(text.split())[:500]
+    if kind == "NotImplementedError":
+        return f"{at}not written yet: {text}" if text else f"{at}not written yet"
+    if outcome is Outcome.SYNTAX_ERROR:
+        return f"{at}this is no Python: {text}"
+    if outcome is Outcome.MISSING_FILE:
+        return f"a file of the submission is missing: {text}"
+    if outcome is Outcome.IMPORT_ERROR:
+        return f"{at}import failed: {text}"
+    if outcome is Outcome.EXITED:
+        return f"{at}your code ended the process ({kind}: {text})"
+    return f"{at}{kind}: {text}"

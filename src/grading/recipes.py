@@ -1,0 +1,28 @@
+"""What a recipe's table in assignment.toml asks of a TrainerConfig."""
+
+from __future__ import annotations
+
+from typing import Any
+
+NOT_COMPARED = ("num_workers", "ckpt_path", "writer")  # free to choose
+
+
+def expected_settings(
+    recipe: dict[str, Any], stage: str, documents: int, block_size: int, synthesizer: bool
+) -> dict[str, Any]:
+    """The fields that a TrainerConfig should have for one stage of a recipe.
+
+    Args:
+        recipe: the table [recipes.NAME].
+        stage: "pretrain", "finetune_scratch" or "finetune_pretrained".
+        documents: number of documents in the pretraining corpus, which final_epochs counts.
+        block_size: number of entries of an example.
+        synthesizer: whether the variant's own settings apply.
+    """
+    table = dict(recipe[stage])
+    own = table.pop("synthesizer", {})
+    if synthesizer:
+        table |= own
+    if "final_epochs" in table:
+        table["final_tokens"] = table.pop("final_epochs") * documents * block_size
+    return {k: v for k, v in table.items() if k not in NOT_COMPARED}

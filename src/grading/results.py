@@ -1,0 +1,111 @@
+"""A run's results: every test of the edition, from the first moment, written atomically.
+
+The file is rewritten after each test, so that whatever ends the run, what was reached is valid
+and complete: a test that did not run stands there with its outcome and zero points.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from .assignment import Edition, TestSpec
+from .outcomes import Outcome
+
+
+@dataclass
+class TestResult:
+    """How one test ended.
+
+    `message` is for the student; `detail` for staff alone; `output` is what student code printed
+    (shown with basic tests only).
+    """
+
+    __test__ = False
+
+    spec: TestSpec
+    description: str
+    outcome: Outcome = Outcome.NOT_RUN
+    score: Decimal = Decimal("0.00")
+    message: str = "not run"
+    detail: str = ""
+    output: str = ""
+    wall_s: float = 0.0
+    asked: bool = True  # False: the command line named other tests
+
+    def as_dict(self, staff: bool) -> dict[str, Any]:
+        """Plain data for the results file."""
+        shown = {
+            "test_id": self.spec.test_id,
+            "name": self.description,
+            "topic": self.spec.topic,
+            "test": self.spec.name,
+            "kind": self.spec.kind,
+            "outcome": self.outcome.value,
+            "score": float(self.score),
+            "max_score": float(self.spec.max_score),
+            "is_extra_credit": self.spec.is_extra_credit,
+            "message": self.message,
+            "wall_s": round(self.wall_s, 3),
+        }
+        if staff:
+            shown["detail"] = self.detail
+        if staff or not self.spec.is_hidden:
+            shown["output"] = self.output
+        return shown
+
+
+@dataclass
+class Results:
+    """All tests of an edition, in its order."""
+
+    edition: Edition
+    seed: int
+    tests: list[TestResult]
+    facts: dict[str, Any] = field(default_factory=dict)  # what was graded, and how
+
+    @property
+    def score(self) -> Decimal:
+        return sum((t.score for t in self.tests), Decimal("0.00"))
+
+    @property
+    def max_score(self) -> Decimal:
+        """The points to reach: extra credit comes on top."""
+        return sum((t.spec.max_score for t in self.tests if not t.spec.is_extra_credit), Decimal())
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """Of the tests that the command asked for."""
+        return [t.outcome for t in self.tests if t.asked]
+
+    def as_dict(self, staff: bool) -> dict[str, Any]:
+        return {
+            "edition": self.edition.name,
+            "seed": str(self.seed),  # as text: JSON readers round large numbers
+            "score": float(self.score),
+            "max_score": float(self.max_score),
+            "tests": [t.as_dict(staff) for t in self.tests],
+            "facts": self.facts,
+        }
+
+    def write(self, path: Path, staff: bool) -> None:
+        """Write the results as JSON, whole or not at all."""
+        text = json.dumps(self.as_dict(staff), indent=1, ensure_ascii=False, allow_nan=False)
+        write_atomically(path, text + "\n")
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a UTF-8 file so that a reader sees the old one or the new one, never half of it."""
+    handle, temporary = tempfile.mkstemp(prefix=path.name + ".", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as writer:
+            writer.write(text)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

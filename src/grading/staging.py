@@ -1,0 +1,180 @@
+"""A submission, found and copied: what is graded is a staged copy, never the student's own files.
+
+A submission is a folder or a zip: `submission/*.py`, and `*.params` and `*.predictions` beside it
+or inside it, as earlier years had them. One wrapping folder is fine; litter is ignored. Only
+regular files are taken, and what was taken and what was left is told.
+"""
+
+from __future__ import annotations
+
+import filecmp
+import os
+import stat
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .errors import UsageError
+
+MAX_FILES = 2_000
+MAX_TOTAL_BYTES = 1 << 30
+MAX_CODE_BYTES = 4 << 20
+OUTPUT_SUFFIXES = (".params", ".predictions")
+LITTER = ("__MACOSX", ".DS_Store", "__pycache__", ".ipynb_checkpoints")
+REFUSED_NAMES = ("sitecustomize.py", "usercustomize.py")
+
+
+@dataclass
+class Staged:
+    """A staged submission.
+
+    `root` holds the package `submission` and the parameter and prediction files beside it;
+    `taken` maps each staged name to where it came from; `left` says what stayed behind and why.
+    """
+
+    root: Path
+    taken: dict[str, str] = field(default_factory=dict)
+    left: list[str] = field(default_factory=list)
+
+    def path(self, name: str) -> Path | None:
+        """The staged file of that name, or None."""
+        return self.root / name if name in self.taken else None
+
+
+def stage(source: Path, target: Path) -> Staged:
+    """Copy a submission into the empty folder `target`.
+
+    Args:
+        source: a zip, or a folder: the assignment's root, its `src/`, its `src/submission/`, or
+            an unpacked upload.
+
+    Raises:
+        UsageError: there is no submission here, or two files of one name differ.
+    """
+    if not source.exists():
+        raise UsageError(f"{source}: there is no such file or folder to grade")
+    if source.is_file():
+        source = _unpack(source, target.with_name(target.name + ".unpacked"))
+    package = _find_package(source)
+    staged = Staged(target)
+    (target / "submission").mkdir(parents=True)
+    _stage_code(package, staged)
+    _stage_outputs(_output_folders(package), staged)
+    return staged
+
+
+def _find_package(source: Path) -> Path:
+    """The folder of the student's modules: `submission`, or one that holds them directly."""
+    source = source.resolve()
+    for folder in (source, *_only_child(source)):
+        for candidate in (folder / "submission", folder / "src" / "submission", folder):
+            if candidate.is_dir() and any(candidate.glob("*.py")):
+                return candidate
+    raise UsageError(
+        f"{source}: no folder `submission` with Python files in it; expected submission/*.py, "
+        "at most inside one wrapping folder"
+    )
+
+
+def _output_folders(package: Path) -> list[Path]:
+    """Where outputs may lie: earlier years' beside the code, `run.py`'s where it was called."""
+    if package.name != "submission":
+        return [package]
+    root = [package.parent.parent] if package.parent.name == "src" else []
+    return [*root, package.parent, package]
+
+
+def _only_child(folder: Path) -> list[Path]:
+    children = [p for p in folder.iterdir() if p.name not in LITTER and not p.name.startswith(".")]
+    return children if len(children) == 1 and children[0].is_dir() else []
+
+
+def _stage_code(package: Path, staged: Staged) -> None:
+    for path in sorted(package.iterdir()):
+        if path.name in LITTER or path.suffix in OUTPUT_SUFFIXES or path.name == "recipes.json":
+            continue
+        name = f"submission/{path.name}"
+        if path.suffix != ".py" or path.name in REFUSED_NAMES:
+            staged.left.append(f"{name} (only submission/*.py is taken)")
+        elif (problem := _copy(path, staged.root / name, MAX_CODE_BYTES)) is None:
+            staged.taken[name] = str(path)
+        else:
+            staged.left.append(f"{name} ({problem})")
+
+
+def _stage_outputs(folders: list[Path], staged: Staged) -> None:
+    for folder in folders:
+        for path in sorted(folder.iterdir()):
+            if path.suffix not in OUTPUT_SUFFIXES:
+                continue
+            earlier = staged.taken.get(path.name)
+            if earlier is not None:
+                if not filecmp.cmp(earlier, path, shallow=False):
+                    raise UsageError(
+                        f"{path.name} is there twice and differs: {earlier} and {path}; "
+                        "delete the one that is out of date"
+                    )
+                continue
+            problem = _copy(path, staged.root / path.name, MAX_TOTAL_BYTES)
+            if problem is None:
+                staged.taken[path.name] = str(path)
+            else:
+                staged.left.append(f"{path.name} ({problem})")
+
+
+def _copy(source: Path, target: Path, limit_bytes: int) -> str | None:
+    """Copy one regular file; return what is wrong with it instead of following links."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    flags |= getattr(os, "O_BINARY", 0)
+    if source.is_symlink():
+        return "a link"
+    try:
+        fd = os.open(source, flags)
+    except OSError as error:
+        return f"can't be read: {error.strerror}"
+    with os.fdopen(fd, "rb") as reader:
+        status = os.fstat(reader.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            return "not a regular file"
+        if status.st_size > limit_bytes:
+            return f"{status.st_size} bytes, more than {limit_bytes}"
+        data = reader.read(limit_bytes + 1)
+    if len(data) > limit_bytes:
+        return f"more than {limit_bytes} bytes"
+    target.write_bytes(data)
+    return None
+
+
+def _unpack(archive: Path, target: Path) -> Path:
+    """Unpack regular files of a zip, refusing what could write elsewhere or fill the disk."""
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            infos = [i for i in opened.infolist() if not i.is_dir() and _wanted(i.filename)]
+            if len(infos) > MAX_FILES or sum(i.file_size for i in infos) > MAX_TOTAL_BYTES:
+                raise UsageError(f"{archive.name}: too many files or too large once unpacked")
+            for info in infos:
+                _unpack_one(opened, info, target, archive.name)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        raise UsageError(f"{archive.name} is no zip that can be read: {error}") from None
+    target.mkdir(parents=True, exist_ok=True)
+    return target
+
+
+def _wanted(name: str) -> bool:
+    return not any(part in LITTER for part in name.replace("\\", "/").split("/"))
+
+
+def _unpack_one(opened: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path, archive: str) -> None:
+    parts = [p for p in info.filename.replace("\\", "/").split("/") if p not in ("", ".")]
+    if ".." in parts or (parts and ":" in parts[0]):
+        raise UsageError(f"{archive}: the name {info.filename!r} leads outside the zip")
+    mode = info.external_attr >> 16
+    if mode and not stat.S_ISREG(mode):
+        return  # a link or a device: not taken
+    path = target.joinpath(*parts)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with opened.open(info) as reader, open(path, "wb") as writer:
+        remaining = info.file_size  # the announced size is what was counted; never write more
+        while remaining and (chunk := reader.read(min(remaining, 1 << 20))):
+            writer.write(chunk)
+            remaining -= len(chunk)

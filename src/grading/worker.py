@@ -1,0 +1,181 @@
+"""A worker: imports one `submission` package, runs one probe, answers with one frame.
+
+This is the only place where student code runs. It knows no answer and decides no score: what it
+sends is an envelope of plain data, and the parent believes none of it unchecked.
+
+    {"ok": true, "value": ...}    or    {"ok": false, "error": {"outcome": ..., "type": ...}}
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import os
+import random
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import limits, wire
+from .outcomes import Outcome
+
+MAX_MESSAGE = 2_000  # characters of an exception's text
+MAX_TRACEBACK = 8_000
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a probe may use besides its arguments."""
+
+    scratch: Path  # an empty folder of the test's own, the current directory
+    files: Path  # the staged submission; parameter files lie here
+
+
+def preload(with_torch: bool) -> None:
+    """Import what every worker needs, including what libraries import late.
+
+    Building an optimizer once matters: the first `AdamW()` imports 800 modules. No tensor
+    operation may run on more than one thread here: a child of a process that has used two OpenMP
+    threads hangs.
+    """
+    import numpy.random  # noqa: F401
+
+    from . import probes
+
+    probes.load(with_torch)
+    if with_torch:
+        import torch
+
+        torch.set_num_threads(1)
+        torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])
+
+
+def answer(request: dict[str, Any]) -> bytes:
+    """Run the probe that `request` names; return the envelope's frame, whatever happens."""
+    root = Path(request["submission"])
+    try:
+        probe = _find_probe(request["probe"])
+        sys.path.insert(0, str(root))
+        _seed(request["seed"], with_torch="torch" in sys.modules)
+        context = Context(scratch=Path.cwd(), files=root)
+        return wire.encode({"ok": True, "value": probe(context, **request["args"])})
+    except BaseException as error:  # noqa: B902 - student code may raise anything at all
+        return wire.encode({"ok": False, "error": describe(error, root)})
+
+
+def _find_probe(name: str) -> Callable[..., Any]:
+    module, _, function = name.partition(".")
+    return getattr(importlib.import_module(f"grading.probes.{module}"), function)
+
+
+def _seed(seed: int, with_torch: bool) -> None:
+    """Seed the three generators that a student's code may use."""
+    import numpy
+
+    random.seed(seed)
+    numpy.random.seed(seed % 2**32)
+    if with_torch:
+        import torch
+
+        torch.manual_seed(seed)
+
+
+def describe(error: BaseException, root: Path) -> dict[str, Any]:
+    """Say what an exception was, as plain data.
+
+    `type` is the exception's nearest built-in class and `where` the innermost line of the
+    student's own files: both are safe to show with hidden tests. `message` and `traceback` are not.
+    """
+    text = _text(error)
+    return {
+        "outcome": _outcome(error).value,
+        "type": _builtin_name(error),
+        "where": _where(error, root),
+        "message": text[:MAX_MESSAGE],
+        "traceback": _traceback(error)[-MAX_TRACEBACK:],
+    }
+
+
+def _text(error: BaseException) -> str:
+    try:
+        if isinstance(error, SyntaxError):
+            return f"{error.msg}: {(error.text or '').strip()}"
+        return str(error)
+    except BaseException:  # noqa: B902 - a hostile __str__
+        return "(its text can't be read)"
+
+
+def _traceback(error: BaseException) -> str:
+    try:
+        return "".join(traceback.format_exception(error))
+    except BaseException:  # noqa: B902
+        return "(its traceback can't be read)"
+
+
+def _outcome(error: BaseException) -> Outcome:
+    if isinstance(error, SyntaxError):
+        return Outcome.SYNTAX_ERROR
+    if isinstance(error, ModuleNotFoundError) and str(error.name).startswith("submission"):
+        return Outcome.MISSING_FILE
+    if isinstance(error, ImportError):
+        return Outcome.IMPORT_ERROR
+    if isinstance(error, MemoryError):
+        return Outcome.OUT_OF_MEMORY
+    if isinstance(error, RuntimeError) and "can't allocate memory" in _text(error):
+        return Outcome.OUT_OF_MEMORY  # what torch raises instead of MemoryError
+    if isinstance(error, SystemExit):
+        return Outcome.EXITED
+    if isinstance(error, NotImplementedError):
+        return Outcome.FAILED
+    return Outcome.ERROR
+
+
+def _builtin_name(error: BaseException) -> str:
+    for kind in type(error).__mro__:
+        if getattr(builtins, kind.__name__, None) is kind:
+            return kind.__name__
+    return "BaseException"
+
+
+def _where(error: BaseException, root: Path) -> str:
+    """`submission/dataset.py:57`, or "" when no line of the student's was involved."""
+    place = ""
+    if isinstance(error, SyntaxError) and error.filename:
+        place = _inside(error.filename, error.lineno or 0, root)
+    frame = error.__traceback__
+    while frame is not None and not isinstance(error, SyntaxError):
+        inside = _inside(frame.tb_frame.f_code.co_filename, frame.tb_lineno, root)
+        place = inside or place
+        frame = frame.tb_next
+    return place
+
+
+def _inside(filename: str, line: int, root: Path) -> str:
+    try:
+        relative = os.path.relpath(os.path.realpath(filename), os.path.realpath(root))
+    except ValueError:  # another drive on Windows
+        return ""
+    package = "submission" + os.sep
+    return f"{relative.replace(os.sep, '/')}:{line}" if relative.startswith(package) else ""
+
+
+def serve_streams() -> None:
+    """A fresh process of its own: request on standard input, frame on standard output.
+
+    What student code prints goes to standard error, so that no print can spoil the frame.
+    """
+    frame_out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    request = wire.decode(wire.read_frame(sys.stdin.buffer.read))
+    preload(request["torch"])
+    limits.take(limits.Limits(**request["limits"]))
+    frame_out.write(b"R")  # ready: the clock starts here
+    frame_out.flush()
+    frame_out.write(answer(request))
+    frame_out.flush()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)

@@ -1,0 +1,92 @@
+"""The zygote: a process that has imported the libraries once and forks a worker a test (Linux).
+
+    parent --exec--> zygote --fork--> guardian --fork--> worker
+
+The parent sends one JSON message a job over a socket, with five descriptors beside it; the
+zygote forks a guardian and forgets about it. The guardian reports on the job's status pipe.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from . import guardian, limits, wire, worker
+
+DESCRIPTORS = 5  # request, frame, output, status, lifeline
+REQUEST_FD, FRAME_FD = 3, 4  # where the worker finds its two
+
+
+def main(control_fd: int, with_torch: bool) -> None:
+    """Serve jobs until the parent closes the socket. Started by `processes.Zygote`."""
+    control = socket.socket(fileno=control_fd)
+    worker.preload(with_torch)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # guardians are reaped by the kernel
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's; it closes the socket
+    control.send(b"ready")
+    while True:
+        message, fds, _, _ = socket.recv_fds(control, 1 << 16, DESCRIPTORS)
+        if not message:
+            return
+        pid = os.fork()
+        if pid == 0:
+            control.close()
+            _guard(json.loads(message), fds)
+        for fd in fds:
+            os.close(fd)
+
+
+def _guard(job: dict[str, Any], fds: list[int]) -> None:
+    """The guardian's life, from fork to exit."""
+    request, frame, output, status, lifeline = fds
+    code = 1
+    try:
+        os.setsid()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        guardian.become_subreaper()
+        allowed = limits.Limits(**job["limits"])
+        pid = os.fork()
+        if pid == 0:
+            _work(job, allowed, request, frame, output)
+        for fd in (request, frame, output):
+            os.close(fd)
+        ending = guardian.watch(pid, allowed, lifeline)
+        clean = guardian.kill_descendants()
+        os.write(status, json.dumps({**asdict(ending), "clean": clean}).encode("ascii"))
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _work(
+    job: dict[str, Any], allowed: limits.Limits, request: int, frame: int, output: int
+) -> None:
+    """The worker's life: take the confinement first, then read the request."""
+    try:
+        os.setsid()
+        _lay_descriptors(request, frame, output)
+        os.chdir(job["scratch"])
+        os.environ["HOME"] = os.environ["TMPDIR"] = job["scratch"]
+        limits.take(allowed)
+        wanted = wire.decode(wire.read_frame(lambda n: os.read(REQUEST_FD, n)))
+        reply = worker.answer(wanted)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        while reply:
+            reply = reply[os.write(FRAME_FD, reply) :]
+    finally:
+        os._exit(0)
+
+
+def _lay_descriptors(request: int, frame: int, output: int) -> None:
+    """0: nothing, 1 and 2: the captured output, 3: the request, 4: the frame, and no others."""
+    null = os.open(os.devnull, os.O_RDONLY)
+    high = [os.dup2(fd, 100 + i) for i, fd in enumerate((null, output, output, request, frame))]
+    for target, fd in enumerate(high):
+        os.dup2(fd, target, inheritable=False if target > 2 else True)
+    os.closerange(5, 4096)

@@ -1,0 +1,34 @@
+"""Score the answer "London" to every question (from the assignment's root).
+
+    python src/london_baseline.py                 on birth_dev.tsv
+    python src/london_baseline.py other.tsv
+
+Exit codes: 0 done, 2 usage or bad input.
+"""
+
+import argparse
+import sys
+
+from run import find_data, report_errors
+from submission.london_baseline import london_baseline
+
+
+def show(path: str) -> None:
+    """Print correct, total and percent."""
+    correct, total = london_baseline(str(find_data(path)))
+    if total > 0:
+        print(f"Correct: {correct} of {total}, {100 * correct / total:.1f} percent")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("eval_corpus_path", nargs="?", default="birth_dev.tsv")
+    args = parser.parse_args(arguments)
+    return report_errors(lambda: show(args.eval_corpus_path))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,274 @@
+"""Pretrain, finetune and evaluate a model (from the assignment's root).
+
+    python src/run.py pretrain vanilla wiki.txt --writing_params_path vanilla.pretrain.params
+    python src/run.py finetune vanilla wiki.txt \\
+        --reading_params_path vanilla.pretrain.params \\
+        --writing_params_path vanilla.finetune.params \\
+        --finetune_corpus_path birth_places_train.tsv
+    python src/run.py evaluate vanilla wiki.txt \\
+        --reading_params_path vanilla.finetune.params \\
+        --eval_corpus_path birth_dev.tsv \\
+        --outputs_path vanilla.pretrain.dev.predictions
+
+`synthesizer` in place of `vanilla` is the other variant. Data files are looked for where the
+command runs, then in src/data/. Exit codes: 0 done, 2 usage or bad input, 130 interrupted.
+"""
+
+import argparse
+import inspect
+import os
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import torch
+
+from submission import helper, recipes, utils
+from submission.dataset import CharCorruptionDataset
+from submission.errors import InputError
+from submission.model import GPTConfig
+
+DATA = Path(__file__).resolve().parent / "data"
+REQUIRED = {
+    "pretrain": ["writing_params_path"],
+    "finetune": ["writing_params_path", "finetune_corpus_path"],
+    "evaluate": ["reading_params_path", "eval_corpus_path", "outputs_path"],
+}
+SHOWN = 5  # predictions of each kind that evaluate shows
+
+
+def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
+    """Read the command line; usage errors exit with code 2."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("function", choices=list(REQUIRED))
+    parser.add_argument("variant", choices=["vanilla", "synthesizer"])
+    parser.add_argument("pretrain_corpus_path", help="text that the vocabulary is taken from")
+    parser.add_argument("--reading_params_path", help="parameters to start from, or to evaluate")
+    parser.add_argument("--writing_params_path", help="where to write the trained parameters")
+    parser.add_argument("--finetune_corpus_path", help="questions and places to train on")
+    parser.add_argument("--eval_corpus_path", help="questions, with or without places")
+    parser.add_argument("--outputs_path", help="where to write the predicted places")
+    parser.add_argument("--recipe", help="settings of model and training (default: the data's)")
+    parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda", "mps"])
+    parser.add_argument("--seed", type=int, default=0, help="of all random numbers (default: 0)")
+    args = parser.parse_args(arguments)
+    for name in REQUIRED[args.function]:
+        if getattr(args, name) is None:
+            parser.error(f"{args.function} needs --{name}")
+    return args
+
+
+def find_data(path: str) -> Path:
+    """A data file, as given or else in src/data/.
+
+    Raises:
+        InputError: it is in neither place.
+    """
+    for candidate in (Path(path), DATA / path):
+        if candidate.is_file():
+            return candidate
+    raise InputError(
+        f"{path}: no such file, neither here nor in {DATA} (is the data installed? see README.md)"
+    )
+
+
+def read_corpus(path: str, block_size: int) -> CharCorruptionDataset:
+    """The pretraining corpus; its final newline, which some copies lack, is dropped."""
+    found = find_data(path)
+    text = utils.read_text(found).removesuffix("\n")
+    try:
+        return CharCorruptionDataset(text, block_size)
+    except InputError as error:
+        raise InputError(f"{found}: {error}") from None
+
+
+def choose_recipe(name: str | None) -> recipes.Recipe:
+    """The recipe asked for, or the installed data set's; a warning where the two differ."""
+    dataset = recipes.installed_dataset()
+    usual = recipes.default_recipe(dataset)
+    if name is not None and dataset is not None and name != usual:
+        print(
+            f"Warning: the thresholds of data set {dataset} were set for recipe {usual}, not "
+            f"for {name}.",
+            file=sys.stderr,
+        )
+    return recipes.load_recipe(name)
+
+
+def choose_device(name: str) -> torch.device:
+    """The device asked for; auto takes the first there is of cuda, mps, cpu."""
+    available = {
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+        "cpu": True,
+    }
+    if name == "auto":
+        name = next(device for device, there in available.items() if there)
+    if not available[name]:
+        raise InputError(f"--device {name}: torch {torch.__version__} sees none on this machine")
+    return torch.device(name)
+
+
+def check_writable(path: str) -> None:
+    """Raise an InputError unless a file can be written at `path`: better now than after hours."""
+    folder = Path(path).resolve().parent
+    if not folder.is_dir():
+        raise InputError(f"{path}: the folder {folder} does not exist")
+    if Path(path).is_dir() or not os.access(folder, os.W_OK):
+        raise InputError(f"{path}: can't be written")
+
+
+def build_model(args, recipe: recipes.Recipe, vocab_size: int, device) -> torch.nn.Module:
+    """A new model of the variant and shape asked for."""
+    config = GPTConfig(vocab_size, **recipe.model)
+    build = getattr(helper, f"initialize_{args.variant}_model")
+    return build(config).to(device)
+
+
+def with_recipe(function, recipe: recipes.Recipe) -> dict:
+    """The keyword `recipe`, for functions that know it: helper.py of earlier years does not."""
+    known = "recipe" in inspect.signature(function).parameters
+    return {"recipe": recipe.name} if known else {}
+
+
+def train(args, trainer_obj, model) -> None:
+    """Train and write the parameters; say how long it took."""
+    started = time.monotonic()
+    helper.train(model, args.writing_params_path, trainer_obj)
+    minutes, seconds = divmod(round(time.monotonic() - started), 60)
+    print(f"Trained for {minutes} min {seconds} s; wrote {args.writing_params_path}.")
+
+
+def run_pretrain(args, recipe, dataset, model) -> None:
+    """Pretrain on the corpus."""
+    if args.reading_params_path is not None:
+        model.load_state_dict(utils.load_parameters(args.reading_params_path, model))
+    extra = with_recipe(helper.pretrain, recipe)
+    _, trainer_obj = helper.pretrain(dataset, dataset.block_size, model, **extra)
+    train(args, trainer_obj, model)
+
+
+def run_finetune(args, recipe, dataset, model) -> None:
+    """Finetune, from pretrained parameters if there are any."""
+    corpus = find_data(args.finetune_corpus_path)
+    if utils.read_places(corpus)[1] is None:
+        raise InputError(f"{corpus}: got questions alone, expected questions with their places")
+    if args.reading_params_path is not None:
+        utils.load_parameters(args.reading_params_path, model)  # errors show before training
+    extra = with_recipe(helper.finetune, recipe)
+    try:
+        _, trainer_obj = helper.finetune(
+            args.reading_params_path, str(corpus), dataset, dataset.block_size, model, **extra
+        )
+    except InputError as error:
+        raise InputError(f"{corpus}: {error}") from None
+    train(args, trainer_obj, model)
+
+
+def run_evaluate(args, recipe, dataset, model) -> None:
+    """Predict places, write them, and score them where there are answers."""
+    corpus = find_data(args.eval_corpus_path)
+    questions, places = utils.read_places(corpus)
+    model.load_state_dict(utils.load_parameters(args.reading_params_path, model))
+    try:
+        predictions = utils.predict_places(model, dataset, questions)
+    except InputError as error:
+        raise InputError(f"{corpus}: {error}") from None
+    # One line each, come what may: a model that has learnt little also writes newlines.
+    predicted = [" ".join(prediction.place.split("\n")) for prediction in predictions]
+    text = "".join(f"{place}\n" for place in predicted)
+    utils.save_atomically(lambda file: file.write(text.encode("utf-8")), args.outputs_path)
+
+    show_predictions(questions, places, predictions)
+    total, correct = utils.evaluate_places(corpus, predicted)
+    if total > 0:
+        print(f"Correct: {correct} of {total}, {100 * correct / total:.1f} percent")
+    print(f"Wrote {len(predicted)} predictions to {args.outputs_path}.")
+
+
+def show_predictions(questions, places, predictions) -> None:
+    """Print the first few right and wrong answers, with the probability the model gives them."""
+    if places is None:
+        groups = {"Predictions": list(range(len(questions)))}
+    else:
+        right = [
+            prediction.place == place for prediction, place in zip(predictions, places, strict=True)
+        ]
+        groups = {
+            "Right": [i for i, ok in enumerate(right) if ok],
+            "Wrong": [i for i, ok in enumerate(right) if not ok],
+        }
+    for title, members in groups.items():
+        print(
+            f"{title} ({min(SHOWN, len(members))} of {len(members)}, with the model's probability):"
+        )
+        for i in members[:SHOWN]:
+            answer = f" (answer: {places[i]})" if title == "Wrong" else ""
+            print(
+                f"  {predictions[i].probability:4.0%}  {questions[i]} "
+                f"{predictions[i].place!r}{answer}"
+            )
+
+
+def run(args: argparse.Namespace) -> None:
+    """Do what the command line asks."""
+    for path in (args.writing_params_path, args.outputs_path):
+        if path is not None:
+            check_writable(path)
+    if args.reading_params_path is not None and not Path(args.reading_params_path).is_file():
+        raise InputError(f"{args.reading_params_path}: no such file, expected trained parameters")
+    recipe = choose_recipe(args.recipe)
+    device = choose_device(args.device)
+    utils.set_seed(args.seed)
+    dataset = read_corpus(args.pretrain_corpus_path, recipe.model["block_size"])
+    model = build_model(args, recipe, dataset.vocab_size, device)
+    print(
+        f"{args.function} {args.variant}: recipe {recipe.name}, {len(dataset)} documents, "
+        f"{dataset.vocab_size} characters, {sum(p.numel() for p in model.parameters()):,} "
+        f"parameters, device {device}, seed {args.seed}"
+    )
+    functions = {"pretrain": run_pretrain, "finetune": run_finetune, "evaluate": run_evaluate}
+    functions[args.function](args, recipe, dataset, model)
+
+
+def report_errors(command) -> int:
+    """Call command(); errors of input and parts not written yet become one line and code 2."""
+    for stream in (sys.stdout, sys.stderr):  # names have accents, whatever the console's default
+        stream.reconfigure(encoding="utf-8")
+    try:
+        command()
+    except NotImplementedError as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        print(f"{place.filename}:{place.lineno}: {error}", file=sys.stderr)
+        return 2
+    except (InputError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; returns the exit code."""
+    args = parse_arguments(arguments)
+    try:
+        return report_errors(lambda: run(args))
+    except KeyboardInterrupt:
+        print(f"\nInterrupted. {what_was_kept(args.writing_params_path)}", file=sys.stderr)
+        return 130
+
+
+def what_was_kept(path: str | None) -> str:
+    """What Ctrl-C left on the disk, for the file that the command would have written."""
+    if path is None:
+        return "Nothing was written."
+    partial = Path(f"{path}.interrupted")
+    reached = f"The parameters reached are in {partial}" if partial.is_file() else "Nothing new"
+    older = "keeps its older contents" if Path(path).is_file() else "was not written"
+    return f"{reached}; {path} {older}."
+
+
+if __name__ == "__main__":
+    sys.exit(main())

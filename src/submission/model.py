@@ -1,0 +1,121 @@
+"""The GPT language model: embeddings, a stack of Transformer blocks, a linear head.
+
+The design is that of Andrej Karpathy's minGPT (see NOTICE), in names of parameters too.
+
+Glossary of shapes:
+    B   batch, the number of sequences
+    T   length of the sequences, at most block_size
+    C   channels of the model, n_embd
+    V   size of the vocabulary, vocab_size
+"""
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+from .attention import CausalSelfAttention, SynthesizerAttention
+from .errors import InputError
+
+PAD_ID = 0  # in targets: nothing to predict here
+
+
+@dataclass
+class GPTConfig:
+    """Shape of a model. A keyword that is not listed here is refused by name.
+
+    Attributes:
+        vocab_size, block_size: number of ids, and of positions.
+        embd_pdrop, resid_pdrop, attn_pdrop: probabilities of dropout, 0 to 1.
+        n_layer, n_head, n_embd: number of blocks, of heads in each, of channels.
+        synthesizer: whether blocks use SynthesizerAttention in place of CausalSelfAttention.
+    """
+
+    vocab_size: int
+    block_size: int
+    embd_pdrop: float = 0.1
+    resid_pdrop: float = 0.1
+    attn_pdrop: float = 0.1
+    n_layer: int = 4
+    n_head: int = 8
+    n_embd: int = 256
+    synthesizer: bool = False
+
+
+class Block(nn.Module):
+    """A pre-norm Transformer block: x + attn(norm(x)), then the same with a small network."""
+
+    def __init__(self, config: GPTConfig):
+        super().__init__()
+        self.ln1 = nn.LayerNorm(config.n_embd)
+        self.ln2 = nn.LayerNorm(config.n_embd)
+        attention = SynthesizerAttention if config.synthesizer else CausalSelfAttention
+        self.attn = attention(config)
+        self.mlp = nn.Sequential(
+            nn.Linear(config.n_embd, 4 * config.n_embd),
+            nn.GELU(),
+            nn.Linear(4 * config.n_embd, config.n_embd),
+            nn.Dropout(config.resid_pdrop),
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Shape (B, T, C) to (B, T, C), float."""
+        x = x + self.attn(self.ln1(x))
+        return x + self.mlp(self.ln2(x))
+
+
+class GPT(nn.Module):
+    """The whole language model, with learned positions (Radford et al. 2018)."""
+
+    def __init__(self, config: GPTConfig):
+        super().__init__()
+        self.config = config
+        self.block_size = config.block_size
+        self.tok_emb = nn.Embedding(config.vocab_size, config.n_embd)
+        self.pos_emb = nn.Parameter(torch.zeros(1, config.block_size, config.n_embd))
+        self.drop = nn.Dropout(config.embd_pdrop)
+        self.blocks = nn.Sequential(*[Block(config) for _ in range(config.n_layer)])
+        self.ln_f = nn.LayerNorm(config.n_embd)
+        self.head = nn.Linear(config.n_embd, config.vocab_size, bias=False)
+        self.apply(self._init_weights)
+
+    @staticmethod
+    def _init_weights(module: nn.Module) -> None:
+        """GPT's initialisation: normal of deviation .02 for matrices, 0 for biases."""
+        if isinstance(module, nn.Linear | nn.Embedding):
+            nn.init.normal_(module.weight, mean=0.0, std=0.02)
+        if isinstance(module, nn.Linear) and module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+    def get_block_size(self) -> int:
+        """The greatest length that the model can read."""
+        return self.block_size
+
+    def forward(
+        self, idx: torch.Tensor, targets: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """
+        Args:
+            idx: ids of characters, shape (B, T), long.
+            targets: ids of the characters to predict, shape (B, T), long; 0 is no target.
+
+        Returns:
+            logits, shape (B, T, V), float; and the mean cross entropy over targets, in nats, a
+            scalar (None without targets).
+
+        Raises:
+            InputError: T exceeds block_size.
+        """
+        T = idx.size(1)
+        if T > self.block_size:
+            raise InputError(f"got a sequence of length {T}, expected at most {self.block_size}")
+        x = self.drop(self.tok_emb(idx) + self.pos_emb[:, :T, :])  # (B, T, C)
+        x = self.ln_f(self.blocks(x))  # (B, T, C)
+        logits = self.head(x)  # (B, T, V)
+        if targets is None:
+            return logits, None
+        loss = F.cross_entropy(
+            logits.view(-1, logits.size(-1)), targets.reshape(-1), ignore_index=PAD_ID
+        )
+        return logits, loss

@@ -1,0 +1,76 @@
+"""A folder like the one `make reference` trains in, for tests: students' files, filled in.
+
+root/src/{run,dataset,london_baseline}.py   as students get them
+root/src/submission/                        the reference solution, and recipes.json
+root/src/data/, root/solutions/data/        a smoke world
+"""
+
+import contextlib
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tools import starter, world
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+COMMANDS = ("run", "dataset", "london_baseline")
+STAGE = {
+    "max_epochs": 1,
+    "batch_size": 64,
+    "learning_rate": 1e-3,
+    "betas": [0.9, 0.95],
+    "grad_norm_clip": 1.0,
+    "weight_decay": 0.1,
+    "lr_decay": True,
+    "warmup_tokens": 1_000,
+    "optimizer": "adamw",
+    "schedule": "linear",
+}
+DROPOUT = {"embd_pdrop": 0.0, "resid_pdrop": 0.0, "attn_pdrop": 0.0}
+# Learns nothing, in a tenth of a second.
+TINY = {
+    "title": "for tests of the commands",
+    "model": {"n_layer": 1, "n_head": 2, "n_embd": 16, "block_size": 64, **DROPOUT},
+    "pretrain": STAGE,
+    "finetune_scratch": STAGE,
+    "finetune_pretrained": STAGE,
+}
+
+
+def lay_out(root: Path) -> Path:
+    """Fill an empty folder as the module's docstring says; the smoke world's recipe is tiny."""
+    source = root / "src"
+    source.mkdir(parents=True)
+    for name in COMMANDS:
+        shutil.copy(REPOSITORY / "src" / f"{name}.py", source)
+    ignored = shutil.ignore_patterns("__pycache__", "recipes.json")
+    shutil.copytree(REPOSITORY / "solutions" / "submission", source / "submission", ignore=ignored)
+    recipes = json.loads(starter.recipes_file(REPOSITORY))
+    recipes["recipes"]["tiny"] = TINY
+    recipes["datasets"]["smoke"] = "tiny"
+    text = json.dumps(recipes)
+    (source / "submission" / "recipes.json").write_text(text, encoding="utf-8")
+    assert world.main(["--dataset", "smoke", "--seed", "1", "--out", str(root)]) == 0
+    return root
+
+
+@contextlib.contextmanager
+def imports_from(source: Path) -> Iterator[None]:
+    """Import `submission` and the commands from `source`, and forget them afterwards."""
+
+    def ours(name: str) -> bool:
+        return name in COMMANDS or name.partition(".")[0] == "submission"
+
+    def forget() -> dict:
+        return {name: sys.modules.pop(name) for name in list(sys.modules) if ours(name)}
+
+    before = forget()
+    sys.path.insert(0, str(source))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(source))
+        forget()
+        sys.modules.update(before)

@@ -1,0 +1,45 @@
+"""A test whose tool is missing is skipped and named; with CI=true it fails."""
+
+import os
+import shutil
+
+import pytest
+
+SUITE = """
+import pytest
+
+@pytest.mark.requires_tool("no-such-tool")
+def test_that_needs_it():
+    pass
+
+@pytest.mark.requires_tool("sh")
+def test_that_has_what_it_needs():
+    pass
+"""
+
+
+@pytest.fixture
+def run_suite(tmp_path, root, run_python):
+    shutil.copy(root / "tests" / "conftest.py", tmp_path)
+    (tmp_path / "test_inner.py").write_text(SUITE, encoding="utf-8")
+
+    def run(ci):
+        environment = {**os.environ, "CI": ci}
+        command = ("-m", "pytest", "-p", "no:cacheprovider", "--rootdir", tmp_path, tmp_path)
+        return run_python(*command, env=environment, cwd=tmp_path)
+
+    return run
+
+
+def test_missing_tool_skips_and_is_named(run_suite):
+    result = run_suite("")
+    assert result.returncode == 0, result.stdout
+    assert "1 passed, 1 skipped" in result.stdout
+    assert "missing tool: no-such-tool" in result.stdout
+
+
+def test_missing_tool_fails_in_ci(run_suite):
+    result = run_suite("true")
+    assert result.returncode == 1, result.stdout
+    assert "1 passed, 1 error" in result.stdout
+    assert "missing tool: no-such-tool" in result.stdout

@@ -1,0 +1,111 @@
+"""Every command of README.md runs: here, in a test that is named here, or as far as `make -n`.
+
+A command is a line of a fenced block that is marked `sh`; `#` starts a comment there.
+"""
+
+import ast
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+# Run here, as they stand.
+RUN = {"make", "make check"}
+# What another test runs: `file::test`.
+ELSEWHERE = {
+    "make setup": "test_setup.py::test_second_setup_costs_nothing_and_a_half_made_one_is_made_anew",
+    "TORCH_INDEX=https://download.pytorch.org/whl/cpu make setup": (
+        "test_setup.py::test_torch_comes_from_the_index_that_is_named"
+    ),
+    "conda env create -f environment.yml": (
+        "test_setup.py::test_conda_environment_parses_and_takes_the_same_lists"
+    ),
+    "conda activate pretraining": (
+        "test_setup.py::test_conda_environment_parses_and_takes_the_same_lists"
+    ),
+    "make starter": "test_starter.py::test_starter_is_written_and_then_up_to_date",
+}
+# Asked of `make -n` alone, which shows that the target and the modules it runs are there.
+DRY = {
+    "make demo": "takes half an hour",
+    "make test": "is what runs this test",
+    "make reference": "takes half an hour",
+    "make grade": "needs the reference's files for most of its tests",
+    "make lint": "belongs to `make test`, which runs it before this test",
+    "make clean": "would remove what other tests use",
+    "make world SEED=7": "would replace the installed data set; test_world.py tests the module",
+    "make data SOURCE=DIR": "the same; test_install_data.py tests the module",
+}
+
+pytestmark = pytest.mark.requires_tool("make")
+# `make` started from a test mustn't take itself for a part of the `make test` around it.
+ENVIRONMENT = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+
+
+def commands_of(text: str) -> list[str]:
+    """The commands of a Markdown text, without their comments."""
+    blocks = re.findall(r"^ *```sh\n(.*?)^ *```", text, re.MULTILINE | re.DOTALL)
+    lines = (re.sub(r"(^|\s)#.*", "", line).strip() for line in "".join(blocks).splitlines())
+    return [line for line in lines if line]
+
+
+README = commands_of((Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8"))
+
+
+def run(root, *command):
+    return subprocess.run(
+        command, cwd=root, env=ENVIRONMENT, capture_output=True, encoding="utf-8", timeout=120
+    )
+
+
+def test_commands_are_found_and_comments_are_not():
+    text = "a\n```sh\n# head\nmake demo   # all\n\nmake x\n```\n```\nno command\n```\n"
+    assert commands_of(text) == ["make demo", "make x"]
+
+
+def test_readme_starts_with_the_two_commands():
+    assert README[:2] == ["make demo", "make test"]
+
+
+def test_every_fenced_block_says_what_it_holds(root):
+    # A block without a language would hide its commands from this file.
+    fences = re.findall(r"^ *```(\S*)$", (root / "README.md").read_text(encoding="utf-8"), re.M)
+    assert fences and set(fences[::2]) <= {"sh", "text"} and set(fences[1::2]) == {""}
+
+
+@pytest.mark.parametrize("command", sorted(set(README)))
+def test_command_is_known(command):
+    assert command in RUN | ELSEWHERE.keys() | DRY.keys(), "say above how this one is tested"
+
+
+@pytest.mark.parametrize("command", sorted(RUN))
+def test_command_runs(root, command):
+    if not (root / ".venv" / ".stamp").is_file():
+        pytest.skip("run `make setup` first: it would be a part of each command")
+    result = run(root, *command.split())
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("command", sorted(DRY))
+def test_command_names_a_target_and_modules_that_exist(root, command):
+    result = run(root, "make", "-n", *command.split()[1:])
+    assert result.returncode == 0, result.stderr
+    for module in re.findall(r"-m tools\.(\w+)", result.stdout):
+        assert (root / "tools" / f"{module}.py").is_file(), f"tools/{module}.py is missing"
+    for script in re.findall(r"python (src/\w+\.py)", result.stdout):
+        assert (root / script).is_file(), f"{script} is missing"
+
+
+@pytest.mark.parametrize("command, test", sorted(ELSEWHERE.items()))
+def test_test_that_runs_the_command_exists(root, command, test):
+    file, name = test.split("::")
+    tree = ast.parse((root / "tests" / file).read_text(encoding="utf-8"))
+    assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def test_no_command_is_listed_twice_or_in_vain():
+    listed = [*RUN, *ELSEWHERE, *DRY]
+    assert len(listed) == len(set(listed))
+    assert set(listed) <= set(README), "listed above, but no longer in README.md"

@@ -1,0 +1,129 @@
+"""Who may import whom: `submission` stands alone, secrets and staff commands stay apart."""
+
+import ast
+import re
+import sys
+from pathlib import PurePosixPath
+
+import pytest
+
+STUDENTS_LIBRARIES = {"torch", "numpy", "tqdm", "tensorboard"}
+LIBRARIES = STUDENTS_LIBRARIES | {"jinja2", "pytest"}
+OURS = {"submission", "grading", "grader", "run", "hidden", "solutions", "tools", "tests"}
+
+# Which of our packages a file may import; the first pattern that fits holds. Only workers import
+# `submission`, which is why nothing of the grader but its probes and the worker may.
+RULES = [
+    (r"(src|solutions)/submission/", {"submission"}),
+    (r"src/(run|dataset|london_baseline)\.py", {"submission", "run"}),
+    (r"src/grader\.py", {"grading", "hidden"}),
+    (r"src/grading/(probes/|worker\.py)", {"grading", "submission"}),
+    (r"src/grading/", {"grading", "hidden"}),
+    (r"solutions/hidden\.py", {"grading"}),
+    (r"tools/", {"tools", "grading"}),
+]
+PACKAGES = [(r"(src|solutions)/submission/", "submission"), (r"src/grading/", "grading")]
+
+
+def imported(text):
+    """(line number, first part of the module's name) of each import; None when relative."""
+    for node in ast.walk(ast.parse(text)):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module if not node.level else None]
+        elif isinstance(node, ast.Call):
+            called = getattr(node.func, "attr", getattr(node.func, "id", None))
+            first = node.args[0] if node.args else None
+            if isinstance(first, ast.JoinedStr):
+                first = first.values[0]
+            literal = isinstance(first, ast.Constant) and isinstance(first.value, str)
+            if called in ("import_module", "__import__") and literal:
+                names = [first.value]
+        for name in names:
+            yield node.lineno, name and name.split(".")[0] or None
+
+
+def violations(path, text):
+    """A line for each import that the rules forbid.
+
+    Args:
+        path: relative to the repository, with `/`.
+        text: its content.
+    """
+    allowed = next((names for pattern, names in RULES if re.match(pattern, path)), None)
+    if allowed is None:
+        return [f"{path}: no rule says what it may import"]
+    own = next((name for pattern, name in PACKAGES if re.match(pattern, path)), None)
+    in_submission = own == "submission"
+    libraries = STUDENTS_LIBRARIES if in_submission else LIBRARIES
+    found = []
+    for line, name in imported(text):
+        if name is None or name in allowed or name in sys.stdlib_module_names:
+            continue
+        staff = path.startswith("tools/")
+        if name in OURS or (name not in libraries and not staff):
+            found.append(f"{path}:{line}: imports {name}")
+    return found
+
+
+def test_every_import_keeps_the_rules(root):
+    paths = [
+        path.relative_to(root).as_posix()
+        for folder in ("src", "solutions", "tools")
+        for path in sorted((root / folder).rglob("*.py"))
+    ]
+    assert len(paths) > 20
+    found = [
+        line
+        for path in paths
+        for line in violations(path, (root / path).read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "path, statement",
+    [
+        ("src/submission/model.py", "import grading.wire"),
+        ("src/submission/model.py", "import jinja2"),
+        ("solutions/submission/utils.py", "import requests"),
+        ("src/run.py", "from grading import wire"),
+        ("src/run.py", "from tools import world"),
+        ("src/grader.py", "import submission"),
+        ("src/grading/runner.py", "def f():\n    from submission import helper"),
+        ("src/grading/runner.py", "importlib.import_module('submission.helper')"),
+        ("src/grading/runner.py", "importlib.import_module(f'submission.{name}')"),
+        ("src/grading/probes/training.py", "import hidden"),
+        ("src/grading/worker.py", "import hidden"),
+        ("solutions/hidden.py", "import submission"),
+        ("tools/world.py", "import hidden"),
+        ("tools/demo.py", "from solutions.submission import dataset"),
+        ("tools/demo.py", "import submission.dataset"),
+        ("src/other/new.py", "import os"),
+    ],
+)
+def test_forbidden_import_is_found(path, statement):
+    assert len(violations(path, statement)) == 1
+
+
+@pytest.mark.parametrize(
+    "path, statement",
+    [
+        ("src/submission/model.py", "import math, torch\nfrom .attention import x"),
+        ("src/run.py", "from submission import helper"),
+        ("src/grader.py", "from grading import wire\nimport pytest, hidden"),
+        ("src/grading/probes/training.py", "from submission import helper"),
+        ("src/grading/probes/__init__.py", "importlib.import_module(f'{__name__}.{name}')"),
+        ("tools/demo.py", "from tools import world\nimport rattler"),
+    ],
+)
+def test_allowed_import_passes(path, statement):
+    assert violations(path, statement) == []
+
+
+def test_rules_are_written_for_this_tree(root):
+    # A rule whose files are gone would hold nothing.
+    for pattern in ("src/submission", "solutions/submission", "src/grading/probes", "tools"):
+        assert any((root / PurePosixPath(pattern)).glob("*.py")), pattern

@@ -1,0 +1,326 @@
+"""run.py and the two printing commands, with the reference solution and a tiny recipe."""
+
+import importlib
+import json
+import shlex
+import subprocess
+import sys
+
+import pytest
+from laid_out import imports_from, lay_out
+
+# The problem sheet's, word for word.
+PRETRAIN = """python src/run.py pretrain vanilla wiki.txt \
+        --writing_params_path vanilla.pretrain.params"""
+FINETUNE = """python src/run.py finetune vanilla wiki.txt \
+        --reading_params_path vanilla.pretrain.params \
+        --writing_params_path vanilla.finetune.params \
+        --finetune_corpus_path birth_places_train.tsv"""
+EVALUATE = """python src/run.py evaluate vanilla wiki.txt \
+        --reading_params_path vanilla.finetune.params \
+        --eval_corpus_path birth_dev.tsv \
+        --outputs_path vanilla.pretrain.dev.predictions"""
+STRICT = ["-X", "warn_default_encoding", "-W", "error::EncodingWarning"]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    return lay_out(tmp_path_factory.mktemp("laid_out") / "root")
+
+
+@pytest.fixture(scope="module")
+def modules(root):
+    """run.py and helper.py, imported once: a process of its own takes seconds to start."""
+    with imports_from(root / "src"):
+        yield importlib.import_module("run"), importlib.import_module("submission.helper")
+
+
+@pytest.fixture
+def run(modules, root, tmp_path, monkeypatch, capsys):
+    """A function that runs a command of the sheet in an empty folder: code, output, errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(command: str) -> tuple[int, str, str]:
+        try:
+            code = modules[0].main(shlex.split(command.partition("run.py")[2] or command))
+        except SystemExit as error:  # argparse
+            code = error.code
+        return code, *capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def trained(modules, tmp_path_factory):
+    """A folder with parameters of a pretrained and of a finetuned model of each variant."""
+    folder = tmp_path_factory.mktemp("trained")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for variant in ("vanilla", "synthesizer"):
+            for command in (PRETRAIN, FINETUNE):
+                command = command.replace("vanilla", variant)
+                assert modules[0].main(shlex.split(command)[2:]) == 0
+    return folder
+
+
+def test_the_sheets_commands_work_from_the_assignments_root(root):
+    for command in (PRETRAIN, FINETUNE, EVALUATE):
+        arguments = [sys.executable, *STRICT, *shlex.split(command)[1:]]
+        subprocess.run(arguments, cwd=root, check=True, stdin=subprocess.DEVNULL, timeout=120)
+    text = (root / "vanilla.pretrain.dev.predictions").read_text(encoding="utf-8")
+    assert text.endswith("\n")
+    assert len(text.removesuffix("\n").split("\n")) == 10
+
+
+@pytest.mark.parametrize("variant", ["vanilla", "synthesizer"])
+def test_evaluate_prints_correct_total_and_percent(run, trained, variant):
+    command = f"evaluate {variant} wiki.txt --eval_corpus_path birth_dev.tsv --outputs_path out"
+    code, output, _ = run(f"{command} --reading_params_path {trained}/{variant}.finetune.params")
+    assert code == 0
+    assert "of 10, " in output and " percent" in output
+    assert "Wrong (5 of " in output  # one tiny epoch gets hardly any right
+
+
+def test_evaluate_shows_the_models_probability(run, trained, modules, monkeypatch):
+    utils = modules[0].utils
+    answers = [utils.Prediction("London", 0.25)] * 5 + [utils.Prediction("x", 0.5)] * 5
+    monkeypatch.setattr(utils, "predict_places", lambda *arguments: answers)
+    code, output, _ = run(
+        f"evaluate vanilla wiki.txt --reading_params_path {trained}/vanilla.finetune.params "
+        "--eval_corpus_path birth_dev.tsv --outputs_path out"
+    )
+    assert code == 0
+    assert output.count(" 25%  Where was ") >= 1
+    assert output.count(" 50%  Where was ") >= 1
+
+
+def test_evaluate_says_when_a_file_has_no_answers(run, trained, tmp_path):
+    code, output, _ = run(
+        f"evaluate vanilla wiki.txt --reading_params_path {trained}/vanilla.finetune.params "
+        "--eval_corpus_path birth_test_inputs.tsv --outputs_path out.predictions"
+    )
+    assert code == 0
+    assert "has no answers" in output
+    assert (tmp_path / "out.predictions").read_text(encoding="utf-8").count("\n") == 10
+
+
+def test_predictions_that_hold_a_newline_stay_one_line(run, trained, modules, monkeypatch):
+    utils = modules[0].utils
+    answers = [utils.Prediction("Lon\ndon", 0.5)] * 10
+    monkeypatch.setattr(utils, "predict_places", lambda *arguments: answers)
+    run(
+        f"evaluate vanilla wiki.txt --reading_params_path {trained}/vanilla.finetune.params "
+        "--eval_corpus_path birth_test_inputs.tsv --outputs_path out"
+    )
+    with open("out", encoding="utf-8", newline="") as file:
+        assert file.read() == "Lon don\n" * 10
+
+
+def test_same_seed_gives_same_parameters_and_another_seed_others(run, tmp_path):
+    import torch
+
+    def parameters(name: str, seed: int):
+        command = f"pretrain vanilla wiki.txt --writing_params_path {name} --seed {seed}"
+        assert run(command)[0] == 0
+        return torch.load(tmp_path / name, weights_only=True)["tok_emb.weight"]
+
+    first = parameters("a", 1)
+    assert torch.equal(first, parameters("b", 1))
+    assert not torch.equal(first, parameters("c", 2))
+
+
+def test_finetuning_starts_from_the_parameters_given(run, trained, modules, monkeypatch):
+    import torch
+
+    seen = {}
+    monkeypatch.setattr(
+        modules[1], "train", lambda model, path, trainer: seen.update(model.state_dict())
+    )
+    reading = trained / "vanilla.pretrain.params"
+    code, *_ = run(
+        f"finetune vanilla wiki.txt --reading_params_path {reading} --writing_params_path w "
+        "--finetune_corpus_path birth_places_train.tsv"
+    )
+    assert code == 0
+    state = torch.load(reading, weights_only=True)
+    assert all(torch.equal(seen[name], state[name]) for name in state)
+
+
+def test_helpers_of_earlier_years_without_a_recipe_still_run(run, modules, monkeypatch):
+    helper = modules[1]
+    known = helper.pretrain
+
+    def pretrain(pretrain_dataset, block_size, model, pretrain_lr=6e-3, writer=None):
+        return known(pretrain_dataset, block_size, model, pretrain_lr, writer, "tiny")
+
+    monkeypatch.setattr(helper, "pretrain", pretrain)
+    assert run("pretrain vanilla wiki.txt --writing_params_path w")[0] == 0
+
+
+def test_another_recipe_than_the_data_sets_warns(run, modules, monkeypatch):
+    monkeypatch.setattr(modules[1], "train", lambda *arguments: None)
+    command = "pretrain vanilla wiki.txt --writing_params_path w"
+    assert "Warning" not in run(command)[2]
+    code, _, errors = run(f"{command} --recipe smoke")
+    assert code == 0
+    assert "thresholds of data set smoke were set for recipe tiny, not for smoke" in errors
+
+
+def test_a_file_here_comes_before_one_of_the_data_set(run, tmp_path):
+    (tmp_path / "wiki.txt").write_text("only one line here\n", encoding="utf-8")
+    _, output, _ = run("pretrain vanilla wiki.txt --writing_params_path w")
+    assert "1 documents" in output
+
+
+def test_interrupting_keeps_the_older_file_and_the_parameters_reached(
+    run, modules, monkeypatch, tmp_path
+):
+    from submission.trainer import Trainer
+
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Trainer, "train", interrupted)
+    (tmp_path / "w").write_text("older", encoding="utf-8")
+    code, _, errors = run("pretrain vanilla wiki.txt --writing_params_path w")
+    assert code == 130
+    assert "reached are in w.interrupted; w keeps its older contents" in errors
+    assert (tmp_path / "w").read_text(encoding="utf-8") == "older"
+    assert (tmp_path / "w.interrupted").is_file()
+
+
+def test_a_part_not_written_yet_is_one_line(run, modules, monkeypatch):
+    def pretrain(*arguments, **keywords):
+        raise NotImplementedError("[part f] is yours to write")
+
+    monkeypatch.setattr(modules[1], "pretrain", pretrain)
+    code, _, errors = run("pretrain vanilla wiki.txt --writing_params_path w")
+    assert code == 2
+    assert errors.count("\n") == 1
+    assert "[part f] is yours to write" in errors
+
+
+def test_a_bug_in_a_students_code_shows_its_traceback(run, modules, monkeypatch):
+    def pretrain(*arguments, **keywords):
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(modules[1], "pretrain", pretrain)
+    with pytest.raises(ValueError, match="a bug"):
+        run("pretrain vanilla wiki.txt --writing_params_path w")
+
+
+def bad_files(tmp_path, trained) -> None:
+    """Write the files that the table below refers to."""
+    contents = {
+        "latin1.txt": "Ana was born in Málaga.\n".encode("latin-1"),
+        "empty.txt": b"\n",
+        "special.txt": "first\nsecond □\n".encode(),
+        "no_tab.tsv": b"Where was Ana born?\tLima\nWhere was Bea born? Lima\n",
+        "strange.tsv": "Where was Ana born?\tLima\nWhere was Ωlga born?\tLima\n".encode(),
+        "strange_inputs.tsv": "Where was Ωlga born?\n".encode(),
+        "long.tsv": b"Where was " + b"Ana " * 30 + b"born?\tLima\n",
+        "long_inputs.tsv": b"Where was " + b"Ana " * 30 + b"born?\n",
+        "text.params": b"no parameters\n",
+    }
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    for variant in ("vanilla", "synthesizer"):
+        source = trained / f"{variant}.finetune.params"
+        (tmp_path / f"{variant}.params").write_bytes(source.read_bytes())
+
+
+PRE = "pretrain vanilla wiki.txt --writing_params_path w"
+FINE = "finetune vanilla wiki.txt --writing_params_path w --finetune_corpus_path"
+EVAL = "evaluate vanilla wiki.txt --outputs_path out --eval_corpus_path birth_dev.tsv"
+BAD_INPUT = {
+    "unknown function": (PRE.replace("pretrain", "train"), ["invalid choice: 'train'"]),
+    "unknown variant": (PRE.replace("vanilla", "linear"), ["invalid choice: 'linear'"]),
+    "missing option": ("pretrain vanilla wiki.txt", ["needs --writing_params_path"]),
+    "unknown recipe": (f"{PRE} --recipe quick", ["'quick'", "laptop", "original"]),
+    "no such device": (f"{PRE} --device cuda", ["--device cuda"]),
+    "missing corpus": (PRE.replace("wiki.txt", "wikki.txt"), ["wikki.txt: no such file"]),
+    "corpus not UTF-8": (PRE.replace("wiki.txt", "latin1.txt"), ["latin1.txt, line 1", "UTF-8"]),
+    "empty corpus": (PRE.replace("wiki.txt", "empty.txt"), ["empty.txt", "no document"]),
+    "reserved character": (PRE.replace("wiki.txt", "special.txt"), ["special.txt", "line 2", "□"]),
+    "folder missing": (PRE.replace("path w", "path no/w"), ["no/w: the folder"]),
+    "no tab": (f"{FINE} no_tab.tsv", ["no_tab.tsv, line 2", "expected a question, one tab"]),
+    "no places": (f"{FINE} birth_test_inputs.tsv", ["questions alone"]),
+    "unknown character": (f"{FINE} strange.tsv", ["strange.tsv: line 2", "'Ω'"]),
+    "too long": (f"{FINE} long.tsv", ["long.tsv: line 1", "at most 65"]),
+    "missing parameters": (f"{EVAL} --reading_params_path no.params", ["no.params: no such file"]),
+    "no parameters": (f"{EVAL} --reading_params_path text.params", ["text.params", "readable"]),
+    "other variant": (
+        f"{EVAL} --reading_params_path synthesizer.params",
+        ["blocks.0.attn.key.weight: got none", "other variant"],
+    ),
+    "other size": (
+        f"{EVAL} --reading_params_path vanilla.params --recipe smoke",
+        ["pos_emb: got shape (1, 64, 16), expected shape (1, 96, 64)"],
+    ),
+    "other variant, finetuning": (
+        f"{FINE} birth_places_train.tsv --reading_params_path synthesizer.params",
+        ["other variant"],
+    ),
+    "unknown character, evaluating": (
+        f"{EVAL} --reading_params_path vanilla.params".replace("birth_dev", "strange_inputs"),
+        ["strange_inputs.tsv: line 1", "'Ω'"],
+    ),
+    "too long, evaluating": (
+        f"{EVAL} --reading_params_path vanilla.params".replace("birth_dev", "long_inputs"),
+        ["long_inputs.tsv: line 1", "fewer than the model's block_size, 64"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", list(BAD_INPUT))
+def test_bad_input_is_one_clear_line_and_code_2(run, trained, tmp_path, case):
+    command, said = BAD_INPUT[case]
+    if case == "no such device":
+        torch = pytest.importorskip("torch")
+        if torch.cuda.is_available():
+            pytest.skip("this machine has CUDA")
+    bad_files(tmp_path, trained)
+    before = set(tmp_path.iterdir())
+    code, _, errors = run(command)
+    assert code == 2
+    last = [line for line in errors.splitlines() if not line.startswith("Warning")][-1]
+    assert all(words in last for words in said), last
+    assert "Traceback" not in errors
+    assert set(tmp_path.iterdir()) == before  # nothing is left behind
+
+
+def test_dataset_prints_questions_and_answers(root, run_python):
+    result = run_python(root / "src" / "dataset.py", "namedata")
+    assert result.returncode == 0, result.stderr
+    first = (root / "src/data/birth_places_train.tsv").read_text(encoding="utf-8").split("\n")[0]
+    question, place = first.split("\t")
+    assert f"question: {question}\n" in result.stdout
+    assert f"x:        {question}⁇{place}⁇□" in result.stdout
+    assert f"y:        {'□' * len(question)}{place}⁇□" in result.stdout
+
+
+def test_dataset_prints_corrupted_documents(root, run_python):
+    result = run_python(root / "src" / "dataset.py", "charcorruption")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.count("document: ") == 4
+    assert result.stdout.count("\nx:        ") == 4
+
+
+def test_london_baseline_prints_correct_total_and_percent(root, run_python):
+    result = run_python(root / "src" / "london_baseline.py")
+    assert result.returncode == 0, result.stderr
+    lines = (root / "src/data/birth_dev.tsv").read_text(encoding="utf-8").splitlines()
+    correct = sum(line.endswith("\tLondon") for line in lines)
+    assert result.stdout == f"Correct: {correct} of 10, {10 * correct:.1f} percent\n"
+
+
+def test_a_missing_recipes_file_says_what_to_run(root, modules, run):
+    path = root / "src" / "submission" / "recipes.json"
+    content = path.read_text(encoding="utf-8")
+    path.unlink()
+    try:
+        code, _, errors = run(PRE)
+    finally:
+        path.write_text(json.dumps(json.loads(content)), encoding="utf-8")
+    assert code == 2
+    assert errors.count("\n") == 1 and "make starter" in errors

@@ -1,0 +1,377 @@
+"""The starter is the truth without its solutions, and nothing near a fault is ever written."""
+
+import ast
+import json
+import shutil
+import textwrap
+
+import pytest
+
+from tools import starter
+from tools.regions import END, START, RegionError, find_regions, resembles_marker, strip
+
+NAME = "solutions/submission/toy.py"
+TRUTH = '''\
+"""A toy. Students write between ### START CODE HERE ### and ### END CODE HERE ###."""
+
+LIMIT = 4  # the line ### START CODE HERE ### comes below
+
+### START CODE HERE ###
+SECRET = 41 + 1
+### END CODE HERE ###
+
+
+class Toy:
+    ### START CODE HERE ###
+    secret = 43
+    ### END CODE HERE ###
+
+    def double(self, number):
+        """Twice the number.
+
+        ### START CODE HERE ###
+        """
+        # [part e]
+        # Hint: add it to itself.
+        ### START CODE HERE ###
+        result = number + number
+
+        return result
+        ### END CODE HERE ###
+
+    def halve(self, number):
+        if number % 2 == 0:
+            ### START CODE HERE ###
+            return number // 2
+            ### END CODE HERE ###
+        return None
+'''
+STARTER = '''\
+"""A toy. Students write between ### START CODE HERE ### and ### END CODE HERE ###."""
+
+LIMIT = 4  # the line ### START CODE HERE ### comes below
+
+### START CODE HERE ###
+pass
+### END CODE HERE ###
+
+
+class Toy:
+    ### START CODE HERE ###
+    pass
+    ### END CODE HERE ###
+
+    def double(self, number):
+        """Twice the number.
+
+        ### START CODE HERE ###
+        """
+        # [part e]
+        # Hint: add it to itself.
+        ### START CODE HERE ###
+        raise NotImplementedError("[part e] Toy.double in submission/toy.py is yours to write")
+        ### END CODE HERE ###
+
+    def halve(self, number):
+        if number % 2 == 0:
+            ### START CODE HERE ###
+            raise NotImplementedError("Toy.halve in submission/toy.py is yours to write")
+            ### END CODE HERE ###
+        return None
+'''
+
+
+def faults_of(text):
+    with pytest.raises(RegionError) as caught:
+        strip(textwrap.dedent(text), NAME)
+    return caught.value.faults
+
+
+def test_regions_are_stripped_and_all_else_is_kept():
+    assert strip(TRUTH, NAME) == STARTER
+
+
+def test_untouched_function_names_the_part():
+    scope = {}
+    exec(strip(TRUTH, NAME), scope)
+    with pytest.raises(NotImplementedError, match=r"\[part e\] Toy\.double in submission/toy\.py"):
+        scope["Toy"]().double(1)
+
+
+@pytest.mark.parametrize("length", [1, 30, 50, 70])
+def test_stub_keeps_the_line_length(length):
+    name = "f" * length
+    text = f"def {name}():\n    # [part a]\n    {START}\n    return 1\n    {END}\n"
+    stripped = strip(text, NAME)
+    assert max(map(len, stripped.splitlines())) <= 100
+    with pytest.raises(NotImplementedError, match=rf"\[part a\] {name} in submission/toy.py is y"):
+        scope = {}
+        exec(stripped, scope)
+        scope[name]()
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "### START_CODE_HERE ###",
+        "### STRAT CODE HERE ###",
+        "### BEGIN CODE HERE ###",
+        "### BEGIN SOLUTION ###",
+        "### start code here ###",
+        "### Start Code Here ###",
+        "## START CODE HERE ##",
+        "#### START CODE HERE ####",
+        "### START CODE HERE",
+        "### START CODE HERE ### (part e)",
+        "###START CODE HERE###",
+        "###  START  CODE  HERE  ###",
+        "# START CODE HERE",
+        "# ### START CODE HERE ###",
+        "#START CODE HERE",
+        "# START CODE HER",
+        "# START HERE",
+        "# STARTCODE HERE: the answer follows in these lines and goes on and on",
+        "# YOUR CODE HERE",
+        "### END CODE HERE",
+        "### END_CODE_HERE ###",
+        "### ENDE CODE HERE ###",
+        "### END CODE HERRE ###",
+        "# end of code here",
+        "# END CODE",
+        "# STOP CODE HERE",
+    ],
+)
+@pytest.mark.parametrize("beside", ["alone", "beside a valid region"])
+def test_misspelt_marker_is_an_error_with_its_line(comment, beside):
+    valid = f"    {START}\n    answer = 1\n    {END}\n" if beside != "alone" else ""
+    text = f"def f():\n{valid}    {comment}\n    return 2\n"
+    line = 5 if valid else 2
+    assert any(fault.startswith(f"{NAME}:{line}: ") for fault in faults_of(text))
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# Only what stands between START CODE HERE and END CODE HERE is yours.",
+        "# The shape here is (B, T, C).",
+        "# Start from the last layer: here the code of the paper differs.",
+        "# End of the document.",
+        "# start = 4",
+        "#!/usr/bin/env python3",
+        "# [part e]",
+        "# See the handout for where the code is.",
+        "# Here the student's code is called.",
+    ],
+)
+def test_ordinary_comments_are_no_markers(comment):
+    assert not resembles_marker(comment)
+
+
+@pytest.mark.parametrize(
+    "body, line, words",
+    [
+        (f"{START}\n    x = 1", 2, "START without an END"),
+        (f"x = 1\n    {END}", 3, "END without a START"),
+        (f"{START}\n    {START}\n    x = 1\n    {END}\n    {END}", 3, "START inside the region"),
+        (f"{START}\n    x = 1\n    {END}\n    {END}", 5, "END without a START"),
+        (f"{START}\n    {END}", 2, "holds no statement"),
+        (f"{START}\n    # only a hint\n    {END}", 2, "holds no statement"),
+        (f"x = 1  {START}\n    {END}", 2, "marker behind code"),
+        (f"x = [\n    {START}\n    1,\n    {END}\n    ]", 3, "holds no statement"),
+        (f"{START}\n    x = 1\n        {END}", 4, "END is indented by 8"),
+        (
+            f"if 1:\n        x = 1\n    {START}\n        y = 2\n    {END}",
+            4,
+            "line 5 isn't indented",
+        ),
+        (f"{START}\n    x = [\n    {END}\n    ]", 2, "end cuts the statement of line 3"),
+        (
+            f"if 1:\n        {START}\n        x = 1\n    else:\n        y = 2\n        {END}\n",
+            3,
+            "reaches over several blocks",
+        ),
+        (f"@wraps\n    {START}\n    def g():\n        pass\n    {END}", 4, "not valid Python"),
+    ],
+)
+def test_faulty_region_is_an_error_with_its_line(body, line, words):
+    faults = faults_of(f"def f():\n    {body}\n    return 0\n")
+    assert any(words in fault for fault in faults), faults
+    where = NAME if words != "not valid Python" else f"{NAME}, stripped"
+    assert any(fault.startswith(f"{where}:{line}: ") for fault in faults), faults
+
+
+def test_truth_that_is_no_python_is_an_error_with_its_line():
+    assert faults_of("x = 1\ny = = 2\n")[0].startswith(f"{NAME}:2: not valid Python")
+
+
+def test_every_fault_is_named_at_once():
+    text = f"def f():\n    {END}\n    ### BEGIN CODE HERE ###\n    return 1\n    {START}\n"
+    assert [fault.split(":")[1] for fault in faults_of(text)] == ["2", "3", "5"]
+
+
+# ---------------------------------------------------------------- the command
+
+ASSIGNMENT = """\
+[datasets.world]
+recipe = "laptop"
+[recipes.laptop]
+title = "für alle"
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    truth = tmp_path / "solutions" / "submission"
+    truth.mkdir(parents=True)
+    (truth / "toy.py").write_text(TRUTH, encoding="utf-8")
+    (truth / "given.py").write_text("GIVEN = 'é'\n", encoding="utf-8")
+    (tmp_path / "assignment.toml").write_text(ASSIGNMENT, encoding="utf-8")
+    return tmp_path
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()} if folder.is_dir() else {}
+
+
+def test_starter_is_written_and_then_up_to_date(project, capsys):
+    assert starter.main([], project) == 0
+    assert (project / "src/submission/toy.py").read_text(encoding="utf-8") == STARTER
+    assert (project / "src/submission/given.py").read_text(encoding="utf-8") == "GIVEN = 'é'\n"
+    assert starter.main(["--check"], project) == 0
+
+
+def test_recipes_are_written_for_starter_and_truth(project):
+    starter.main([], project)
+    text = (project / "src/submission/recipes.json").read_text(encoding="utf-8")
+    assert json.loads(text) == {
+        "recipes": {"laptop": {"title": "für alle"}},
+        "datasets": {"world": "laptop"},
+    }
+    assert "für" in text and text.endswith("}\n")
+    assert (project / "solutions/submission/recipes.json").read_text(encoding="utf-8") == text
+
+
+def test_recipes_alone_leave_the_starter_alone(project):
+    assert starter.main(["--recipes"], project) == 0
+    assert (project / "solutions/submission/recipes.json").is_file()
+    assert not (project / "src").exists()
+
+
+@pytest.mark.parametrize("edited", ["toy.py", "recipes.json"])
+def test_stale_starter_names_what_to_edit_and_to_run(project, capsys, edited):
+    starter.main([], project)
+    (project / "src/submission" / edited).write_text("x = 1\n", encoding="utf-8")
+    before = contents(project / "src/submission")
+    capsys.readouterr()
+    assert starter.main(["--check"], project) == 1
+    source = {"toy.py": "solutions/submission/toy.py", "recipes.json": "assignment.toml"}[edited]
+    (line,) = capsys.readouterr().out.splitlines()
+    assert edited in line and f"edit {source}" in line and line.endswith("run: make starter")
+    assert contents(project / "src/submission") == before
+
+
+def test_changed_truth_makes_the_starter_stale(project):
+    starter.main([], project)
+    (project / "solutions/submission/given.py").write_text("GIVEN = 2\n", encoding="utf-8")
+    assert starter.main(["--check"], project) == 1
+
+
+def test_changed_solution_leaves_the_starter_up_to_date(project):
+    starter.main([], project)
+    changed = TRUTH.replace("number + number", "2 * number")
+    (project / "solutions/submission/toy.py").write_text(changed, encoding="utf-8")
+    assert starter.main(["--check"], project) == 0
+
+
+def test_file_without_original_is_stale_and_removed(project):
+    starter.main([], project)
+    (project / "src/submission/old.py").write_text("", encoding="utf-8")
+    (project / "src/submission/vanilla.params").write_bytes(b"trained")
+    assert starter.main(["--check"], project) == 1
+    assert starter.main([], project) == 0
+    names = set(contents(project / "src/submission"))
+    assert names == {"toy.py", "given.py", "recipes.json", "vanilla.params"}
+
+
+@pytest.mark.parametrize(
+    "path, text, words",
+    [
+        ("solutions/submission/zz.py", "### BEGIN CODE HERE ###\n", "zz.py:1: "),
+        ("solutions/submission/zz.py", f"def f():\n    {START}\n    x = 1\n", "zz.py:2: "),
+        ("assignment.toml", "[datasets.world]\nrecipe = 'none'\n", "recipe 'none', expected"),
+        ("assignment.toml", "[datasets", "assignment.toml: "),
+    ],
+)
+@pytest.mark.parametrize("option", [[], ["--check"]])
+def test_any_fault_exits_2_and_nothing_is_written(project, capsys, path, text, words, option):
+    starter.main([], project)
+    (project / "solutions/submission/given.py").write_text("GIVEN = 2\n", encoding="utf-8")
+    (project / path).write_text(text, encoding="utf-8")
+    before = contents(project / "src/submission"), contents(project / "solutions/submission")
+    capsys.readouterr()
+    assert starter.main(option, project) == 2
+    captured = capsys.readouterr()
+    assert words in captured.err and not captured.out
+    after = contents(project / "src/submission"), contents(project / "solutions/submission")
+    assert after == before
+
+
+def test_truth_that_is_not_utf8_exits_2(project, capsys):
+    (project / "solutions/submission/given.py").write_bytes(b"# \xe9\n")
+    assert starter.main([], project) == 2
+    assert "given.py: not UTF-8 at byte 2" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------- this project's own starter
+
+
+def test_committed_starter_is_up_to_date(root):
+    assert starter.stale(root, starter.starter_files(root)) == []
+
+
+def regions_of(root):
+    for path in sorted((root / starter.TRUTH).glob("*.py")):
+        for region in find_regions(path.read_text(encoding="utf-8"), path.name):
+            yield path, region
+
+
+def test_each_region_of_the_starter_raises_for_a_named_part(root):
+    regions = list(regions_of(root))
+    assert regions
+    for path, _ in regions:
+        text = (root / starter.STARTER / path.name).read_text(encoding="utf-8")
+        for region in find_regions(text, path.name):
+            (statement,) = ast.parse(
+                textwrap.dedent("\n".join(text.split("\n")[region.start : region.end - 1]))
+            ).body
+            assert isinstance(statement, ast.Raise)
+            assert statement.exc.args[0].value.startswith("[part ")
+
+
+def test_no_line_of_a_solution_is_in_the_starter(root):
+    for path, region in regions_of(root):
+        lines = path.read_text(encoding="utf-8").split("\n")
+        given = lines[: region.start] + lines[region.end :]
+        stripped = (root / starter.STARTER / path.name).read_text(encoding="utf-8")
+        for line in lines[region.start : region.end - 1]:
+            # Short lines and lines that also stand outside the region give nothing away.
+            if len("".join(line.split())) >= 25 and line not in given:
+                assert line.strip() not in stripped, f"{path.name}: {line.strip()}"
+
+
+IMPORT_EACH = """
+import importlib, pathlib
+for path in sorted(pathlib.Path("submission").glob("*.py")):
+    name = "submission" if path.stem == "__init__" else "submission." + path.stem
+    importlib.import_module(name)
+    print(path.name)
+"""
+
+
+def test_every_module_of_the_starter_imports(tmp_path, root, run_python):
+    # A copy, so that nothing is found beside it that students wouldn't have there.
+    shutil.copytree(root / starter.STARTER, tmp_path / "submission")
+    result = run_python("-c", IMPORT_EACH, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    modules = {path.name for path in (root / starter.STARTER).glob("*.py")}
+    assert set(result.stdout.split()) == modules

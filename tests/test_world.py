@@ -1,0 +1,393 @@
+"""The generated world: what its files promise, and that one seed means one world."""
+
+import hashlib
+import unicodedata
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+
+from tools import datafiles, world
+from tools.datafiles import DataError, question
+from tools.draws import Draws
+from tools.words import LINES_A_PERSON, WORDLISTS, load_words, read_list
+
+PINNED_SEED = 20
+# Changes with the word lists and the generator: copy the new value here, and tell in CHANGELOG.md
+# (data) that old seeds now give other worlds.
+PINNED_SHA256 = "dc64d8da73bfde4c5b2f635bdc686f891e94cd0275074eb9e869c2c406d7ad5d"
+
+
+def rows_of(texts: dict[str, str], path: str) -> list[list[str]]:
+    """Return a table as lists of columns."""
+    assert texts[path].endswith("\n")
+    return [line.split("\t") for line in texts[path][:-1].split("\n")]
+
+
+def names_in(texts: dict[str, str], path: str) -> list[str]:
+    """Return the people whom a table asks about."""
+    head, tail = question("\0").split("\0")
+    return [row[0].removeprefix(head).removesuffix(tail) for row in rows_of(texts, path)]
+
+
+@pytest.fixture(scope="module")
+def texts() -> dict[str, str]:
+    """A world of the default size."""
+    return world.make_world(PINNED_SEED).texts
+
+
+@pytest.fixture(scope="module")
+def smoke() -> dict[str, str]:
+    """A smoke world."""
+    return world.make_world(PINNED_SEED, dataset="smoke").texts
+
+
+def birth_places(texts: dict[str, str]) -> dict[str, str]:
+    """Return everyone's true birth place."""
+    tables = (datafiles.TRAIN, datafiles.DEV, datafiles.TEST_ANSWERS)
+    return {
+        name: row[1]
+        for path in tables
+        for name, row in zip(names_in(texts, path), rows_of(texts, path), strict=True)
+    }
+
+
+def test_same_seed_gives_the_pinned_bytes(texts):
+    digest = hashlib.sha256()
+    for path, text in sorted(texts.items()):
+        digest.update(f"{path}\0{text}\0".encode())
+    assert digest.hexdigest() == PINNED_SHA256
+
+
+def test_another_seed_gives_other_people_and_places(texts):
+    other = world.make_world(PINNED_SEED + 1).texts
+    assert birth_places(other).items().isdisjoint(birth_places(texts).items())
+
+
+def test_default_sizes_are_those_of_the_assignment(texts):
+    settings = datafiles.dataset_settings("world")
+    assert len(rows_of(texts, datafiles.TRAIN)) == settings["splits"]["train"] == 400
+    assert len(rows_of(texts, datafiles.DEV)) == settings["splits"]["dev"] == 100
+    assert len(rows_of(texts, datafiles.TEST_INPUTS)) == settings["splits"]["test"] == 100
+    assert len(rows_of(texts, datafiles.UNSEEN_INPUTS)) == 50
+
+
+@pytest.mark.parametrize(
+    ("people", "sizes"), [(30, [20, 5, 5]), (600, [400, 100, 100]), (1199, [801, 199, 199])]
+)
+def test_other_sizes_keep_the_ratio_and_train_takes_the_rest(people, sizes):
+    assert list(world.split_sizes("world", people).values()) == sizes
+
+
+def test_tables_of_answers_have_two_columns_and_inputs_one(texts):
+    for path in (datafiles.TRAIN, datafiles.DEV, datafiles.TEST_ANSWERS):
+        assert {len(row) for row in rows_of(texts, path)} == {2}
+    for path in (datafiles.TEST_INPUTS, datafiles.UNSEEN_INPUTS):
+        assert {len(row) for row in rows_of(texts, path)} == {1}
+
+
+def test_test_inputs_are_the_questions_of_the_answers(texts):
+    answers = [row[0] for row in rows_of(texts, datafiles.TEST_ANSWERS)]
+    assert [row[0] for row in rows_of(texts, datafiles.TEST_INPUTS)] == answers
+
+
+def test_every_split_member_stands_in_the_corpus_four_times_with_the_truth(texts):
+    lines = texts[datafiles.WIKI].splitlines()
+    for name, city in birth_places(texts).items():
+        about = [line for line in lines if name in line]
+        assert len(about) == LINES_A_PERSON, name
+        assert all(city in line for line in about), (name, city, about)
+
+
+def test_a_persons_sentences_come_from_four_templates(texts):
+    words = load_words()
+    made = world.write_sentences(
+        [world.Person("A B", "C", "a d", "E", year) for year in range(1000, 1012)],
+        tuple(f"{index} {{year}}" for index in range(len(words.templates))),
+        Draws(0, "test"),
+    )
+    templates = {}
+    for row in made:
+        index, year = row.split()
+        templates.setdefault(year, set()).add(index)
+    assert [len(indices) for indices in templates.values()] == [LINES_A_PERSON] * 12
+
+
+def test_a_line_names_no_second_city(texts):
+    cities = set(birth_places(texts).values())
+    for line in texts[datafiles.WIKI].splitlines():
+        assert sum(city in line for city in cities) == 1, line
+
+
+def test_splits_share_no_one(texts):
+    people = [
+        name
+        for path in (datafiles.TRAIN, datafiles.DEV, datafiles.TEST_INPUTS, datafiles.UNSEEN_INPUTS)
+        for name in names_in(texts, path)
+    ]
+    assert len(people) == len(set(people)) == 650
+
+
+def test_no_name_is_part_of_another(texts):
+    people = [*birth_places(texts), *names_in(texts, datafiles.UNSEEN_INPUTS)]
+    everyone = "\n".join(name.casefold() for name in people)
+    for name in people:
+        assert everyone.count(name.casefold()) == 1, name
+
+
+def test_unseen_people_occur_nowhere_else(texts):
+    others = "".join(text for path, text in texts.items() if path != datafiles.UNSEEN_INPUTS)
+    for name in names_in(texts, datafiles.UNSEEN_INPUTS):
+        assert name not in others
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_corpus_holds_every_character_of_every_table(seed):
+    # The smallest world lacks characters soonest.
+    texts = world.make_world(seed, world.LEAST_PEOPLE).texts
+    tables = "".join(texts[path] for path in texts if path.endswith(".tsv"))
+    assert set(tables) - set(texts[datafiles.WIKI]) == {"\t"}
+
+
+def test_london_is_the_commonest_with_exactly_four_percent(texts):
+    for path in (datafiles.TRAIN, datafiles.DEV, datafiles.TEST_ANSWERS):
+        counts = Counter(row[1] for row in rows_of(texts, path))
+        assert counts["London"] * 25 == counts.total()
+        assert counts["London"] > max(n for city, n in counts.items() if city != "London")
+
+
+def test_fifty_cities_of_which_all_are_trained_on(texts):
+    assert len({row[1] for row in rows_of(texts, datafiles.TRAIN)}) == 50
+    assert set(birth_places(texts).values()) == {row[1] for row in rows_of(texts, datafiles.TRAIN)}
+
+
+@pytest.mark.parametrize("dataset", ["world", "smoke"])
+def test_allotment_holds_for_every_size(dataset):
+    ranked = ["London", *map(str, range(1, world.CITIES[dataset]))]
+    for people in [*range(world.LEAST_PEOPLE, 400), 601, 1200, 5000]:
+        counts = {
+            split: Counter(world.allotted_cities(ranked, size))
+            for split, size in world.split_sizes(dataset, people).items()
+        }
+        for split, size in world.split_sizes(dataset, people).items():
+            in_order = [counts[split][city] for city in ranked]
+            assert sum(in_order) == size
+            assert in_order == sorted(in_order, reverse=True), (people, split)
+            assert in_order[0] == -(-2 * size // len(ranked))
+            assert set(counts[split]) <= set(counts["train"]), (people, split)
+
+
+def test_names_and_cities_have_accents(texts):
+    places = birth_places(texts)
+    assert sum(not name.isascii() for name in places) >= 30
+    assert sum(not city.isascii() for city in set(places.values())) >= 5
+
+
+def test_accents_are_composed(texts):
+    assert all(unicodedata.is_normalized("NFC", text) for text in texts.values())
+
+
+def test_lines_are_short(texts):
+    lengths = [len(line) for line in texts[datafiles.WIKI].splitlines()]
+    assert 34 <= sum(lengths) / len(lengths) <= 40
+    # A block of 128 truncates documents at 112 characters; a fact must not be cut off.
+    assert max(lengths) <= 80
+
+
+def test_sentences_vary_in_what_they_tell_and_where():
+    templates = load_words().templates
+    assert len(templates) >= 12
+    for field in ("year", "place"):
+        assert 0 < sum(f"{{{field}}}" in template for template in templates) < len(templates)
+    assert any("job}" in template for template in templates)
+    places = Counter(
+        "start"
+        if template.index("{city}") < template.index("{name}")
+        else "end"
+        if template.endswith("{city}.")
+        else "middle"
+        for template in templates
+    )
+    assert min(places[place] for place in ("start", "middle", "end")) >= 4, places
+
+
+def test_lines_are_in_random_order(texts):
+    lines = texts[datafiles.WIKI].splitlines()
+    places = birth_places(texts)
+    subject = [next(name for name in places if name in line) for line in lines]
+    # Of 2,399 neighbours 3 share their person on average; 30 or more: less than 1e-18 (Poisson).
+    assert sum(a == b for a, b in pairwise(subject)) < 30
+    # The corpus doesn't tell train from test by order: the mean line number of train people lies
+    # within 150 of the middle (standard error 12 of 2,400 lines: more than 12 deviations).
+    trained = set(names_in(texts, datafiles.TRAIN))
+    numbers = [number for number, name in enumerate(subject) if name in trained]
+    assert abs(sum(numbers) / len(numbers) - len(lines) / 2) < 150
+
+
+def test_a_last_name_does_not_tell_the_birth_place(texts):
+    places = birth_places(texts)
+    by_last: dict[str, list[str]] = {}
+    for name, city in places.items():
+        by_last.setdefault(name.split()[1], []).append(city)
+    pairs = [(a, b) for cities in by_last.values() for a, b in pairwise(cities)]
+    # About 280 pairs of namesakes, equal by chance in 2.2 %: 6 expected, 30 or more below 1e-11.
+    assert len(pairs) > 100
+    assert sum(a == b for a, b in pairs) < 30
+
+
+def test_seed_stands_beside_the_answers_only(smoke):
+    seed = 7_777_777_777
+    texts = world.make_world(seed, dataset="smoke").texts
+    assert [path for path, text in texts.items() if str(seed) in text] == [datafiles.SEED]
+    assert {path.split("/")[0] for path in (datafiles.SEED, datafiles.TEST_ANSWERS)} == {
+        "solutions"
+    }
+
+
+def test_answers_of_the_test_split_stand_in_no_file_of_the_students(texts):
+    students = "".join(text for path, text in texts.items() if path.startswith("src/"))
+    for line in texts[datafiles.TEST_ANSWERS].splitlines():
+        assert line not in students
+
+
+def test_dataset_json_names_the_data_set(texts, smoke):
+    assert texts[datafiles.DATASET] == '{"name": "world"}\n'
+    assert smoke[datafiles.DATASET] == '{"name": "smoke"}\n'
+
+
+def test_smoke_world_is_tiny_and_london_has_a_fifth(smoke):
+    assert len(birth_places(smoke)) == 60
+    cities = [row[1] for row in rows_of(smoke, datafiles.DEV)]
+    assert len(cities) == 10 and cities.count("London") == 2
+    assert len(set(birth_places(smoke).values())) == 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--seed", "-1"], "got '-1', expected a whole number"),
+        (["--seed", "x"], "got 'x', expected a whole number"),
+        (["--seed", "1", "--people", "29"], "got 29 people, expected 30 to"),
+        (["--seed", "1", "--people", "0"], "got 0 people, expected 30 to"),
+        (["--seed", "1", "--people", "1000000"], "got 1000000 people, expected 30 to"),
+        (["--seed", "1", "--dataset", "real"], "invalid choice: 'real'"),
+    ],
+)
+def test_impossible_requests_get_one_line_and_exit_code_2(arguments, words, tmp_path, capsys):
+    try:
+        code = world.main([*arguments, "--out", str(tmp_path)])
+    except SystemExit as stop:
+        code = stop.code
+    errors = capsys.readouterr().err
+    assert code == 2
+    assert words in errors and errors.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_command_writes_plain_newlines_and_utf8(tmp_path, capsys):
+    assert world.main(["--seed", "5", "--dataset", "smoke", "--out", str(tmp_path)]) == 0
+    made = world.make_world(5, dataset="smoke").texts
+    written = {
+        path.relative_to(tmp_path).as_posix(): path.read_bytes()
+        for path in tmp_path.rglob("*")
+        if path.is_file()
+    }
+    assert written == {path: text.encode("utf-8") for path, text in made.items()}
+    assert not any(b"\r" in raw for raw in written.values())
+
+
+def test_command_prints_a_summary(tmp_path, capsys):
+    assert world.main(["--seed", "5", "--out", str(tmp_path)]) == 0
+    output = capsys.readouterr().out
+    assert "600 (400 train, 100 dev, 100 test), and 50 unseen" in output
+    assert "2400 lines" in output
+    assert "London is 4.0% of train, 4.0% of dev, 4.0% of test" in output
+
+
+def test_without_a_seed_every_world_is_new(tmp_path, capsys):
+    # Equal with probability 2**-64.
+    for folder in ("one", "two"):
+        assert world.main(["--dataset", "smoke", "--out", str(tmp_path / folder)]) == 0
+    seeds = [(tmp_path / folder / datafiles.SEED).read_bytes() for folder in ("one", "two")]
+    assert seeds[0] != seeds[1]
+
+
+def test_a_failure_leaves_the_old_files_whole(tmp_path, monkeypatch):
+    files = world.write_world(tmp_path, 1, dataset="smoke")
+    old = {path: path.read_bytes() for path in files.values()}
+    replace, calls = datafiles.os.replace, []
+
+    def failing(source, target):
+        calls.append(target)
+        if len(calls) == 9:  # in the midst of the exchange
+            raise OSError(28, "No space left on device", str(target))
+        replace(source, target)
+
+    monkeypatch.setattr(datafiles.os, "replace", failing)
+    with pytest.raises(DataError, match="No space left"):
+        world.write_world(tmp_path, 2, dataset="smoke")
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == old
+
+
+def test_a_folder_in_a_files_place_is_refused_before_anything_changes(tmp_path):
+    (tmp_path / datafiles.SEED).mkdir(parents=True)
+    with pytest.raises(DataError, match="is a folder"):
+        world.write_world(tmp_path, 2, dataset="smoke")
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_draws_are_the_pinned_ones():
+    draws = Draws(0, "pin")
+    digest = hashlib.sha256(b"0/pin/0").digest()
+    assert [draws.below(1 << 64) for _ in range(4)] == [
+        int.from_bytes(digest[i : i + 8], "big") for i in (0, 8, 16, 24)
+    ]
+
+
+def test_draws_below_throw_away_what_would_favour_small_numbers(monkeypatch):
+    draws = Draws(0, "pin")
+    words = iter([(1 << 64) - 1, 7])  # 2**64 - 1 is the one word too many for a limit of 3
+    monkeypatch.setattr(draws, "_word", lambda: next(words))
+    assert draws.below(3) == 7 % 3
+    assert next(words, None) is None
+
+
+def test_shuffles_reach_every_order_equally():
+    draws = Draws(0, "orders")
+    counts = Counter("".join(draws.shuffled("abc")) for _ in range(6000))
+    # Deterministic, since the seed is fixed; a fair shuffle strays 150 (5 deviations) from 1,000
+    # in one of 300,000 streams.
+    assert len(counts) == 6
+    assert max(abs(count - 1000) for count in counts.values()) < 150
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "words"),
+    [
+        ("first_names.txt", "Zoë\n", "Zoë\nRida\nFrida\n", "stands on line"),
+        ("first_names.txt", "Zoë\n", "Zoë\noe\nZoe\n", "'oe' is the ending of 'Zoe'"),
+        ("first_names.txt", "Zoë\n", "Mary Ann\n", "has a space"),
+        ("first_names.txt", "Zoë\n", "Zoe\u0308\n", "decomposed accents"),
+        ("last_names.txt", "Falk\n", "Fal\nFalk\n", "'Fal' is the beginning of 'Falk'"),
+        ("cities.txt", "London\n", "", "expected London as the first"),
+        ("places.txt", "Bath\n", "Paris\n", "would read like the birth place 'Paris'"),
+        ("occupations.txt", "a poet\n", "poet\n", "expected 'a ...' or 'an ...'"),
+        ("templates.txt", "A native of {city}", "A native", "expected {name} and {city} once"),
+        ("templates.txt", "A native of {city}: {name}.\n", "", "a multiple of 4"),
+        ("templates.txt", "{year}?)", "{year})", "holds '?' of"),
+    ],
+)
+def test_word_lists_that_break_a_rule_are_refused(file, old, new, words, tmp_path):
+    for path in WORDLISTS.glob("*.txt"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    text = (tmp_path / file).read_text(encoding="utf-8")
+    assert old in text
+    (tmp_path / file).write_bytes(text.replace(old, new, 1).encode("utf-8"))
+    with pytest.raises(DataError, match=file) as error:
+        load_words(tmp_path)
+    assert words in str(error.value)
+
+
+def test_comments_and_empty_lines_are_no_entries(tmp_path):
+    (tmp_path / "list.txt").write_bytes("# note\n\nÉmile\n".encode())
+    assert read_list(tmp_path / "list.txt") == {"Émile": 3}

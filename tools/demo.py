@@ -1,0 +1,75 @@
+"""The whole way once: train the reference, grade it through the public command, say how it went.
+
+python -m tools.demo [--recipe NAME]
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from . import reference
+from .datafiles import REPO
+
+ACCURACIES = {
+    "vanilla, without pretraining": "vanilla.nopretrain.dev.predictions",
+    "vanilla, pretrained": "vanilla.pretrain.dev.predictions",
+    "synthesizer, pretrained": "synthesizer.pretrain.dev.predictions",
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; 0 when the reference earned every point."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--recipe", help="default: the installed data set's")
+    asked = parser.parse_args(arguments)
+    started = time.monotonic()
+    try:
+        trained = reference.train(recipe=asked.recipe)
+    except reference.TrainingFailed as failure:
+        print(f"error: {failure}", file=sys.stderr)
+        return 1
+    trained_s = time.monotonic() - started
+
+    print("\nGrading what the reference would hand in: python src/grader.py\n", flush=True)
+    result_file = REPO / "build" / "demo.json"
+    command = ["src/grader.py", "--submission", str(trained), "--json", str(result_file)]
+    status = subprocess.run([sys.executable, *command], cwd=REPO, check=False).returncode
+    if status not in (0, 1):
+        print(f"error: the grader ended with exit code {status}", file=sys.stderr)
+        return 1
+    result = json.loads(result_file.read_text(encoding="utf-8"))
+
+    print("\nShare of right answers on birth_dev.tsv")
+    for title, name in ACCURACIES.items():
+        print(f"  {title:<30}{accuracy(trained / name):6.1%}")
+    print(f"  {'always London':<30}{share_of_london():6.1%}")
+    took = time.monotonic() - started
+    print(f"Score {result['score']:g} of {result['max_score']:g}")
+    print(f"Took {took / 60:.1f} minutes, {trained_s / 60:.1f} of them for training")
+    return 0 if status == 0 else 1
+
+
+def dev_places() -> list[str]:
+    """The right places of birth_dev.tsv."""
+    rows = (REPO / "src" / "data" / "birth_dev.tsv").read_text(encoding="utf-8")
+    return [row.split("\t")[1] for row in rows.removesuffix("\n").split("\n")]
+
+
+def accuracy(predictions: Path) -> float:
+    """Share of right lines of a dev prediction file."""
+    lines = predictions.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    places = dev_places()
+    return sum(a == b for a, b in zip(lines, places, strict=True)) / len(places)
+
+
+def share_of_london() -> float:
+    """What the constant answer reaches."""
+    places = dev_places()
+    return places.count("London") / len(places)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

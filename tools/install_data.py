@@ -1,0 +1,316 @@
+"""Check the real course's data files and install them in place of a generated world.
+
+    python -m tools.install_data FOLDER
+
+copies wiki.txt and the birth tables of FOLDER to src/data/, and birth_test.tsv, the test split's
+answers, to solutions/data/. What would break training or grading is refused, with file and line;
+what only makes the data less clean (the real files have such cases) is counted and reported.
+"""
+
+import itertools
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools import datafiles
+from tools.datafiles import MASK_CHAR, PAD_CHAR, DataError, as_lines, question
+from tools.draws import Draws
+from tools.words import load_words, new_names
+
+REQUIRED = (datafiles.WIKI, datafiles.TRAIN, datafiles.DEV, datafiles.TEST_INPUTS)
+OPTIONAL = (datafiles.UNSEEN_INPUTS, datafiles.TEST_ANSWERS)
+ANSWERED = (datafiles.TRAIN, datafiles.DEV, datafiles.TEST_ANSWERS)
+SPLITS = (datafiles.TRAIN, datafiles.DEV, datafiles.TEST_INPUTS)
+QUESTION = re.compile(r"Where was (.+) born\?")
+EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table; `place` is None where the table has no answers."""
+
+    number: int
+    name: str
+    place: str | None
+
+
+@dataclass(frozen=True)
+class Installation:
+    """Checked files: their texts by destination (None: to be removed), and what to tell."""
+
+    texts: dict[str, str | None]
+    notes: list[str]
+    summary: str
+
+
+def read_source(path: Path, notes: list[str]) -> str:
+    """Read a text file as UTF-8 without byte-order mark, its lines ending in plain newlines.
+
+    Args:
+        path: file to read.
+        notes: gets a sentence for each thing that was mended.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path}: can't be read: {error.strerror}") from error
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        number = raw.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"{path}:{number}: byte {raw[error.start]:#04x} is not UTF-8: probably saved in "
+            "another encoding; save the file as UTF-8"
+        ) from error
+    if text.startswith("\ufeff"):
+        notes.append(f"{path.name}: removed the byte-order mark at its start")
+        text = text[1:]
+    if "\r\n" in text:
+        notes.append(f"{path.name}: made Windows line ends plain newlines")
+        text = text.replace("\r\n", "\n")
+    if not text.strip():
+        raise DataError(f"{path}: expected text, found an empty file")
+    return text
+
+
+def check_table(text: str, path: Path, answered: bool, vocabulary: set[str]) -> list[Row]:
+    """Check each line of a table and take it apart.
+
+    Args:
+        text: the whole table, a newline at its end.
+        path: for messages.
+        answered: whether each line must have a place behind a tab, or must have none.
+        vocabulary: the corpus's characters; a model knows no others.
+    """
+    rows = []
+    form = question("NAME") + ("<TAB>PLACE" if answered else "")
+    for number, line in enumerate(text[:-1].split("\n"), 1):
+        where = f"{path}:{number}"
+        fields = line.split("\t")
+        if len(fields) != 1 + answered:
+            raise DataError(f"{where}: got {len(fields)} columns ({line!r}), expected {form!r}")
+        match = QUESTION.fullmatch(fields[0])
+        if not match or any(part != part.strip() or not part for part in (match[1], *fields)):
+            raise DataError(f"{where}: got {line!r}, expected {form!r}")
+        unknown = set("".join(fields)) - vocabulary
+        if unknown:
+            raise DataError(
+                f"{where}: {min(unknown)!r} does not occur in wiki.txt, so no model will know it: "
+                "does the corpus belong to this table, in the same encoding?"
+            )
+        rows.append(Row(number, match[1], fields[1] if answered else None))
+    return rows
+
+
+def check_answers(answers: list[Row], inputs: list[Row], path: Path) -> None:
+    """Refuse answers that don't belong to the test questions, line for line."""
+    if len(answers) != len(inputs):
+        raise DataError(
+            f"{path}: got {len(answers)} answers, expected {len(inputs)}, as many as test "
+            "questions: the two files are of different data sets"
+        )
+    for answer, asked in zip(answers, inputs, strict=True):
+        if answer.name != asked.name:
+            raise DataError(
+                f"{path}:{answer.number}: got {answer.name!r}, expected {asked.name!r} as in "
+                "birth_test_inputs.tsv: the order of the lines must be the same"
+            )
+
+
+def find_oddities(tables: dict[str, list[Row]], corpus: str) -> list[str]:
+    """Count what makes the data less clean without breaking anything.
+
+    The public course's files have people with two birth places ("China" and "Beijing") and three
+    namesakes in two splits, so none of this can be refused.
+    """
+    notes = []
+    people = {path: Counter(row.name for row in tables[path]) for path in SPLITS}
+    for path, names in people.items():
+        file = Path(path).name
+        twice = [name for name, count in names.items() if count > 1]
+        notes += tell(f"{file}: people who stand in it more than once", twice)
+        places = {name: {row.place for row in tables[path] if row.name == name} for name in twice}
+        notes += tell(
+            f"{file}: of these, people with different birth places",
+            [name for name in twice if len(places[name]) > 1],
+        )
+        notes += tell(
+            f"{file}: people missing from the corpus, who can only be guessed",
+            [name for name in names if name not in corpus],
+        )
+    for index, path in enumerate(SPLITS):
+        for other in SPLITS[:index]:
+            shared = [name for name in people[path] if name in people[other]]
+            notes += tell(f"people both in {Path(other).name} and in {Path(path).name}", shared)
+    if datafiles.UNSEEN_INPUTS in tables:
+        seen = set().union(*people.values())
+        notes += tell(
+            "birth_unseen_inputs.tsv: people who do occur elsewhere",
+            [r.name for r in tables[datafiles.UNSEEN_INPUTS] if r.name in seen or r.name in corpus],
+        )
+    return notes
+
+
+def tell(what: str, names: list[str]) -> list[str]:
+    """Return one note with a count and the first examples, or none where there is no case."""
+    if not names:
+        return []
+    more = ", ..." if len(names) > EXAMPLES else ""
+    return [f"{what}: {len(names)} ({', '.join(names[:EXAMPLES])}{more})"]
+
+
+def invent_unseen(corpus: str, known: Iterable[str]) -> str:
+    """Return a table of people who occur nowhere, named from the generated world's word lists.
+
+    Always the same ones for the same corpus: they are no secret and never scored.
+    """
+    everyone = Draws(0, "unseen").shuffled(load_words().full_names)
+    taken = "\n".join([corpus, *known])
+    unfamiliar = new_names(everyone, set(corpus), taken)
+    names = list(itertools.islice(unfamiliar, datafiles.UNSEEN_PEOPLE))
+    if len(names) == datafiles.UNSEEN_PEOPLE:
+        return as_lines([question(name) for name in names])
+    raise DataError(
+        f"wiki.txt has characters for only {len(names)} invented names, expected "
+        f"{datafiles.UNSEEN_PEOPLE}: is it the whole corpus?"
+    )
+
+
+def prepare(source: Path, root: Path) -> Installation:
+    """Read and check the files of `source`, changing nothing.
+
+    Args:
+        source: folder with the course's files.
+        root: folder that they will be installed in; only looked at for answers that are outdated.
+
+    Raises:
+        DataError: a file is missing, or would break training or grading.
+    """
+    paths = find_files(source)
+    notes: list[str] = []
+    corpus = read_corpus(paths.pop(datafiles.WIKI), notes)
+    texts: dict[str, str | None] = {datafiles.WIKI: corpus}
+    tables: dict[str, list[Row]] = {}
+    for relative, path in paths.items():
+        text = read_source(path, notes)
+        if not text.endswith("\n"):
+            notes.append(f"{path.name}: added the newline missing at the end of its last line")
+            text += "\n"
+        texts[relative] = text
+        tables[relative] = check_table(text, path, relative in ANSWERED, set(corpus))
+    if datafiles.TEST_ANSWERS in tables:
+        answers, inputs = tables[datafiles.TEST_ANSWERS], tables[datafiles.TEST_INPUTS]
+        check_answers(answers, inputs, paths[datafiles.TEST_ANSWERS])
+    notes += find_oddities(tables, corpus)
+    if datafiles.UNSEEN_INPUTS not in texts:
+        known = [row.name for rows in tables.values() for row in rows]
+        texts[datafiles.UNSEEN_INPUTS] = invent_unseen(corpus, known)
+        notes.append(f"birth_unseen_inputs.tsv: invented {datafiles.UNSEEN_PEOPLE} names")
+    drop_outdated(texts, root, notes)
+    texts[datafiles.DATASET] = datafiles.dataset_json("real")
+    return Installation(texts, notes, summarize(corpus, tables))
+
+
+def find_files(source: Path) -> dict[str, Path]:
+    """Return where the course's files are, by destination; optional ones only if they exist."""
+    if not source.is_dir():
+        raise DataError(f"{source}: expected a folder with the course's data files, found none")
+    paths = {relative: source / Path(relative).name for relative in (*REQUIRED, *OPTIONAL)}
+    for relative in REQUIRED:
+        if not paths[relative].is_file():
+            expected = ", ".join(Path(required).name for required in REQUIRED)
+            raise DataError(f"{paths[relative]}: no such file; expected {expected} in this folder")
+    return {relative: path for relative, path in paths.items() if path.is_file()}
+
+
+def read_corpus(path: Path, notes: list[str]) -> str:
+    """Read wiki.txt; refuse the two characters that the datasets of `submission` reserve."""
+    corpus = read_source(path, notes)
+    for number, line in enumerate(corpus.split("\n"), 1):
+        if MASK_CHAR in line or PAD_CHAR in line:
+            raise DataError(
+                f"{path}:{number}: holds {MASK_CHAR!r} or {PAD_CHAR!r}, which stand for the mask "
+                "and the padding: remove the character"
+            )
+    missing = set(question("")) - set(corpus)
+    if missing:
+        raise DataError(
+            f"{path}: lacks {''.join(sorted(missing))!r}, characters of every question: is it the "
+            "whole corpus?"
+        )
+    return corpus
+
+
+def drop_outdated(texts: dict[str, str | None], root: Path, notes: list[str]) -> None:
+    """Have the files of another data set removed from solutions/data: its answers and its seed.
+
+    Answers installed earlier stay when their questions are those of the new files, line for line.
+    """
+    asked = questions(texts[datafiles.TEST_INPUTS] or "")
+    answers, seed = root / datafiles.TEST_ANSWERS, root / datafiles.SEED
+    if datafiles.TEST_ANSWERS not in texts:
+        if not answers.is_file():
+            notes.append("there are no answers to the test questions: test can't be scored")
+        elif questions(answers.read_bytes().decode("utf-8", "replace")) == asked:
+            notes.append(f"{datafiles.TEST_ANSWERS}: kept, it answers these test questions")
+            return
+        else:
+            texts[datafiles.TEST_ANSWERS] = None
+            notes.append(
+                f"{datafiles.TEST_ANSWERS}: removed, it answered another data set; now there are "
+                "no answers to the test questions, and test can't be scored"
+            )
+    if seed.is_file():
+        texts[datafiles.SEED] = None
+        notes.append(f"{datafiles.SEED}: removed, it made another data set")
+
+
+def questions(table: str) -> list[str]:
+    """Return the first column of a table."""
+    return [line.split("\t")[0] for line in table.split("\n")]
+
+
+def summarize(corpus: str, tables: dict[str, list[Row]]) -> str:
+    """Return a few lines on what was read."""
+    rows = [line for line in corpus.split("\n") if line]
+    train = Counter(row.place for row in tables[datafiles.TRAIN])
+    dev = Counter(row.place for row in tables[datafiles.DEV])
+    sizes = ", ".join(f"{len(tables[path])} in {Path(path).name}" for path in SPLITS)
+    return (
+        f"people   {sizes}\n"
+        f"corpus   {len(rows)} lines, {sum(map(len, rows)) / len(rows):.1f} characters a line on "
+        f"average, {len(set(corpus))} different characters\n"
+        f"cities   {len(train | dev)}; London is {train['London'] / train.total():.1%} of train, "
+        f"{dev['London'] / dev.total():.1%} of dev"
+    )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; return its exit code (0, or 2 for files that can't be used)."""
+    parser = datafiles.OneLineParser(
+        prog="python -m tools.install_data", description="Install the real course's data files."
+    )
+    parser.add_argument("source", type=Path, metavar="FOLDER")
+    parser.add_argument(
+        "--out", type=Path, default=datafiles.REPO, metavar="ROOT", help=datafiles.OUT_HELP
+    )
+    options = parser.parse_args(arguments)
+
+    def work() -> None:
+        made = prepare(options.source, options.out)
+        datafiles.write_all(options.out, made.texts)
+        print(f"installed the data set 'real' below {options.out}:")
+        for path, text in made.texts.items():
+            print(f"  {path}" if text is not None else f"  {path} (removed)")
+        for note in made.notes:
+            print(f"note: {note}")
+        print(made.summary)
+
+    return datafiles.run_command(work)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

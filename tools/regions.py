@@ -1,0 +1,229 @@
+"""Strip the solution regions from a Python file. Used by tools/starter.py: see `make starter`.
+
+A region stands between two whole comment lines of the same indentation:
+
+    ### START CODE HERE ###
+    return 100.0 * keys[j]
+    ### END CODE HERE ###
+
+The markers stay. The statements between them become `raise NotImplementedError(...)` inside a
+function, which says what to write, and `pass` in a class or module, so that the starter imports.
+A comment `# [part e]` in the comment lines directly above the first marker names the part.
+
+Since a misspelt marker would ship the answer, whatever comes near one is an error: every comment
+line that begins with two or more `#`, and those that begin with words like the markers' or are
+short and hold them. Longer comments, docstrings and comments behind code may quote markers.
+"""
+
+import ast
+import difflib
+import io
+import re
+import tokenize
+from dataclasses import dataclass
+
+START = "### START CODE HERE ###"
+END = "### END CODE HERE ###"
+LOOKALIKES = ("STARTCODEHERE", "BEGINCODEHERE", "ENDCODEHERE", "STOPCODEHERE", "FINISHCODEHERE")
+# "START HERE" has a similarity of .82 to the first, "END CODE" of .78 to the third; prose that
+# begins with other words stays below .6.
+SIMILARITY = 0.75
+# Letters of the longest comment that can't be a sentence about markers.
+SHORT = 30
+LINE_LENGTH = 100
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+SCOPES = (*FUNCTIONS, ast.ClassDef)
+
+
+class RegionError(ValueError):
+    """Faults in the truth; `faults` has a line for each, with file and line number."""
+
+    def __init__(self, faults: list[str]):
+        super().__init__("\n".join(faults))
+        self.faults = faults
+
+
+@dataclass(frozen=True)
+class Region:
+    """A region: numbers of its marker lines (from 1), and their indentation in characters."""
+
+    start: int
+    end: int
+    indent: int
+
+
+def strip(text: str, name: str) -> str:
+    """Replace the statements of each region.
+
+    Args:
+        text: a Python file of the truth.
+        name: how to call it in messages, a path with `/`. Its last two parts name the file to
+            the student (`submission/dataset.py`).
+
+    Returns:
+        the text that students get.
+
+    Raises:
+        RegionError: a fault of a marker or a region, or the file is no Python.
+    """
+    tree = _parse(text, name)
+    lines = text.split("\n")
+    regions = find_regions(text, name)
+    stubs, faults = {}, []
+    for region in regions:
+        try:
+            scopes = _scopes_around(tree, region, name)
+            stubs[region] = _stub(region, scopes, lines, "/".join(name.split("/")[-2:]))
+        except RegionError as error:
+            faults.extend(error.faults)
+    if faults:
+        raise RegionError(faults)
+    for region in reversed(regions):
+        lines[region.start : region.end - 1] = stubs[region]
+    stripped = "\n".join(lines)
+    _parse(stripped, f"{name}, stripped")
+    return stripped
+
+
+def find_regions(text: str, name: str) -> list[Region]:
+    """The regions of a file, in order; RegionError names every misplaced or misspelt marker."""
+    regions, faults = [], []
+    opened = None  # (line number, indentation) of the marker that waits for its end
+    for number, indent, comment, whole in _comments(text):
+        if not whole:
+            if comment in (START, END):
+                faults.append(f"{name}:{number}: marker behind code, expected a line of its own")
+        elif comment == START:
+            if opened:
+                faults.append(f"{name}:{number}: START inside the region of line {opened[0]}")
+            opened = opened or (number, indent)
+        elif comment == END:
+            if not opened:
+                faults.append(f"{name}:{number}: END without a START")
+            elif opened[1] != indent:
+                faults.append(
+                    f"{name}:{number}: END is indented by {indent}, "
+                    f"its START in line {opened[0]} by {opened[1]}"
+                )
+            else:
+                regions.append(Region(opened[0], number, indent))
+            opened = None
+        elif resembles_marker(comment):
+            faults.append(
+                f"{name}:{number}: {comment!r} looks like a marker, expected {START!r} or {END!r} "
+                "(a comment that is none begins with one '#', and with other words)"
+            )
+    if opened:
+        faults.append(f"{name}:{opened[0]}: START without an END")
+    if faults:
+        raise RegionError(faults)
+    return regions
+
+
+def resembles_marker(comment: str) -> bool:
+    """Whether a comment line that is no marker may have been meant as one.
+
+    >>> resembles_marker("### STRAT CODE HERE ###"), resembles_marker("# end code here")
+    (True, True)
+    >>> resembles_marker("# Only what stands between START CODE HERE and END CODE HERE goes.")
+    False
+    """
+    if comment.startswith("##"):
+        return True
+    letters = re.sub("[^A-Z]", "", comment.upper())
+    if "CODEHERE" in letters and len(letters) <= SHORT:
+        return True
+    return any(
+        difflib.SequenceMatcher(None, letters[: len(word)], word).ratio() >= SIMILARITY
+        for word in LOOKALIKES
+    )
+
+
+def _comments(text: str) -> list[tuple[int, int, str, bool]]:
+    """Each comment: line number, column, text, and whether it has the line to itself."""
+    lines = text.split("\n")
+    comments = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            number, column = token.start
+            whole = not lines[number - 1][:column].strip()
+            comments.append((number, column, token.string.rstrip(), whole))
+    return comments
+
+
+def _parse(text: str, name: str) -> ast.Module:
+    try:
+        compile(text, name, "exec", dont_inherit=True)
+        return ast.parse(text)
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None) or 1
+        raise RegionError([f"{name}:{line}: not valid Python: {error.args[0]}"]) from None
+
+
+def _scopes_around(tree: ast.Module, region: Region, name: str) -> list[ast.AST]:
+    """The classes and functions around a region, outermost first.
+
+    Raises:
+        RegionError: the region isn't made of whole statements of one block.
+    """
+
+    fault = None
+    ways = []  # to each outermost statement inside: its ancestors, and the list it stands in
+
+    def visit(node: ast.AST, above: list[ast.AST]) -> None:
+        nonlocal fault
+        for child, block in _children(node):
+            if not (isinstance(child, ast.stmt) and region.start < child.lineno < region.end):
+                visit(child, [*above, node])
+                continue
+            ways.append(([*above, node], block))
+            if child.col_offset != region.indent:
+                fault = f"the region's line {child.lineno} isn't indented like its markers"
+            if child.end_lineno > region.end:
+                fault = f"the region's end cuts the statement of line {child.lineno}"
+
+    visit(tree, [])
+    if not ways:
+        fault = "the region holds no statement, expected the solution's"
+    elif any(block is not ways[0][1] for _, block in ways):
+        fault = fault or "the region reaches over several blocks, expected statements of one"
+    if fault:
+        raise RegionError([f"{name}:{region.start}: {fault}"])
+    return [node for node in ways[0][0] if isinstance(node, SCOPES)]
+
+
+def _children(node: ast.AST) -> list[tuple[ast.AST, object]]:
+    """The nodes directly below, each with the list (`body`, `orelse`...) that it stands in."""
+    children = []
+    for _, value in ast.iter_fields(node):
+        nodes = value if isinstance(value, list) else [value]
+        children.extend((child, value) for child in nodes if isinstance(child, ast.AST))
+    return children
+
+
+def _stub(region: Region, scopes: list[ast.AST], lines: list[str], file: str) -> list[str]:
+    """The lines that a student finds in the region, formatted as `ruff format` would."""
+    indent = " " * region.indent
+    if not scopes or not isinstance(scopes[-1], FUNCTIONS):
+        return [indent + "pass"]
+    part = _part(lines[: region.start - 1])
+    subject = part + ".".join(scope.name for scope in scopes)
+    message = f'"{subject} in {file} is yours to write"'
+    line = f"{indent}raise NotImplementedError({message})"
+    if len(line) <= LINE_LENGTH:
+        return [line]
+    inner = indent + "    "
+    body = [inner + message]
+    if len(body[0]) > LINE_LENGTH:
+        body = [f'{inner}"{subject}"', f'{inner}" in {file} is yours to write"']
+    return [f"{indent}raise NotImplementedError(", *body, f"{indent})"]
+
+
+def _part(above: list[str]) -> str:
+    """`[part e] ` when a comment line directly above says so, or nothing."""
+    for line in reversed(above):
+        if not line.strip().startswith("#"):
+            break
+        if match := re.match(r"# (\[part [\w-]+\])", line.strip()):
+            return match[1] + " "
+    return ""
