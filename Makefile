@@ -51,7 +51,7 @@ $(RECIPES): assignment.toml tools/starter.py | $(STAMP)
 reference: $(STAMP) $(RECIPES) $(DATA) ## train the reference solution in build/reference [RECIPE=NAME]
 	@$(PYTHON_VENV) -m tools.reference $(if $(RECIPE),--recipe "$(RECIPE)")
 
-grade: $(STAMP) $(DATA) ## grade src/submission [ARGS="1e-0-basic --seed 1"]
+grade: $(STAMP) $(RECIPES) $(DATA) ## grade src/submission [ARGS="1e-0-basic --seed 1"]
 	@$(PYTHON_VENV) src/grader.py $(ARGS)
 
 demo: $(STAMP) $(RECIPES) $(DATA) ## the whole way: data set, training, grading of the reference

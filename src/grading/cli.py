@@ -13,6 +13,7 @@ from .assignment import Edition, load_assignment
 from .cases import GradedTestCase
 from .errors import GradingError, UsageError
 from .outcomes import ExitCode, exit_code
+from .results import Results
 from .runner import CourseTestRunner, Options, load_hidden
 
 
@@ -84,7 +85,8 @@ def _grade(runner: CourseTestRunner, asked: argparse.Namespace) -> int:
         in_process=asked.in_process,
     )
     staff = load_hidden(paths.HIDDEN) is not None
-    report = _Report(asked.json, staff)
+    required = runner.assignment.edition(asked.edition).required_files
+    report = _Report(asked.json, staff, required)
     results = runner.run(options, seed, report.hear)
     console.show_summary(results, staff)
     return exit_code(results.outcomes)
@@ -93,12 +95,13 @@ def _grade(runner: CourseTestRunner, asked: argparse.Namespace) -> int:
 class _Report:
     """Prints each result and keeps the results file current from the first moment."""
 
-    def __init__(self, path: Path | None, staff: bool) -> None:
-        self._path, self._staff, self._results = path, staff, None
+    def __init__(self, path: Path | None, staff: bool, required: tuple[str, ...]) -> None:
+        self._path, self._staff, self._required = path, staff, required
+        self._results: Results | None = None
 
     def hear(self, event: str, subject: Any) -> None:
         if event == "staged":
-            console.show_staged(subject)
+            console.show_staged(subject, self._required)
         elif event == "started":
             self._results = subject
             self._write()

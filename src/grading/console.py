@@ -16,8 +16,8 @@ def points(value: Decimal) -> str:
     return f"{value.normalize():f}" if value else "0"
 
 
-def show_staged(staged: Staged) -> None:
-    """Say which files are graded, and which were left behind."""
+def show_staged(staged: Staged, required: tuple[str, ...]) -> None:
+    """Say which files are graded, which were left behind, and which are still to come."""
     print(f"Taken: {len(staged.taken)} files")
     folders: dict[str, list[str]] = {}
     for name, origin in staged.taken.items():
@@ -27,6 +27,9 @@ def show_staged(staged: Staged) -> None:
         print(f"  {folder}  {' '.join(sorted(names))}")
     for left in staged.left:
         print(f"  left behind: {left}")
+    missing = [name for name in required if name not in staged.taken]
+    if missing:
+        print(f"Not there yet: {' '.join(missing)}")
     print()
 
 

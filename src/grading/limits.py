@@ -6,6 +6,7 @@ import math
 import time
 from dataclasses import asdict, dataclass
 
+MEMORY_BYTES = 2 << 30
 WALL_FACTOR = 6  # a default Gradescope container has half a CPU, and may be busy
 
 
@@ -18,16 +19,19 @@ class Limits:
     """
 
     cpu_s: float
-    memory_bytes: int = 2 << 30  # resident, of all the test's processes together
+    wall_s: float
+    memory_bytes: int  # resident, of all the test's processes together
     address_space_bytes: int = 8 << 30  # torch reserves far more than it touches
     file_bytes: int = 256 << 20
     open_files: int = 256
     stack_bytes: int = 64 << 20
     processes: int = 64
 
-    @property
-    def wall_s(self) -> float:
-        return self.cpu_s * WALL_FACTOR
+    @classmethod
+    def for_test(cls, cpu_s: float, left_s: float = float("inf")) -> Limits:
+        """The limits of a test that may take `cpu_s`, in a run that has `left_s` left."""
+        wall_s = max(0.1, min(cpu_s * WALL_FACTOR, left_s))
+        return cls(cpu_s=cpu_s, wall_s=wall_s, memory_bytes=MEMORY_BYTES)
 
     def as_dict(self) -> dict[str, float | int]:
         return asdict(self)

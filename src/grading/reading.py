@@ -13,6 +13,7 @@ from typing import Any
 from . import schema
 from .assignment import TestSpec
 from .errors import Verdict, WireError
+from .limits import Limits
 from .outcomes import Outcome
 from .processes import Finished
 
@@ -37,7 +38,7 @@ SIGNALS = {
 }
 
 
-def explain_ending(finished: Finished, spec: TestSpec) -> Verdict | None:
+def explain_ending(finished: Finished, limits: Limits) -> Verdict | None:
     """The verdict of a worker that did not answer; None when there is a frame to read.
 
     A frame counts only when its process ended by itself: one that hit a limit after answering has
@@ -47,7 +48,7 @@ def explain_ending(finished: Finished, spec: TestSpec) -> Verdict | None:
     detail = f"{ending}\noutput:\n{finished.output[-2000:]}"
     if ending.reason:
         outcome, sentence = BY_REASON[ending.reason]
-        return Verdict(outcome, "your code " + sentence.format(**_numbers(spec)), detail)
+        return Verdict(outcome, "your code " + sentence.format(**_numbers(limits)), detail)
     if ending.signal:
         said = SIGNALS.get(ending.signal, f"was ended by signal {ending.signal}")
         return Verdict(Outcome.KILLED, "your code " + said, detail)
@@ -58,10 +59,7 @@ def explain_ending(finished: Finished, spec: TestSpec) -> Verdict | None:
     return None
 
 
-def _numbers(spec: TestSpec) -> dict[str, float]:
-    from .limits import Limits
-
-    limits = Limits(cpu_s=spec.timeout_s)
+def _numbers(limits: Limits) -> dict[str, float]:
     return {
         "cpu_s": limits.cpu_s,
         "wall_s": limits.wall_s,

@@ -30,7 +30,7 @@ from .results import Results, TestResult
 from .staging import Staged, stage
 
 DEADLINE_S = 540.0  # Gradescope's time-out, 600 s, throws everything away
-REFERENCE_LIMITS = Limits(cpu_s=120.0)
+REFERENCE_CPU_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,8 @@ class Options:
     seed: int | None = None
     in_process: bool = False
     deadline_s: float = DEADLINE_S
+    data: Path = paths.DATA
+    answers: Path = paths.ANSWERS  # staff only; used where solutions/hidden.py is
 
 
 class CourseTestRunner:
@@ -72,7 +74,6 @@ class CourseTestRunner:
         bound = self.tests(edition)
         wanted = select(bound, options.wanted)
         hidden = load_hidden(paths.HIDDEN)
-        answers = paths.ANSWERS if hidden else None
         work = Path(tempfile.mkdtemp(prefix="grading-"))
         own = None
         if pool is None:
@@ -81,7 +82,7 @@ class CourseTestRunner:
             staged = stage(options.submission, work / "staged")
             self._add_recipes(staged)
             on_event("staged", staged)
-            data = CourseData(self.assignment, paths.DATA, answers)
+            data = CourseData(self.assignment, options.data, options.answers if hidden else None)
             run = Run(self.assignment, staged, work, pool, hidden, data, seed)
             run.deadline = time.monotonic() + options.deadline_s
             results = Results(edition, seed, [TestResult(t.spec, t.description) for t in bound])
@@ -151,7 +152,8 @@ class Run:
             GradingError: the reference's did.
         """
         root = self.staged.root if role == "submission" else paths.REFERENCE
-        limits = REFERENCE_LIMITS if role == "reference" else Limits(cpu_s=max(self._left_s, 0.1))
+        cpu_s = REFERENCE_CPU_S if role == "reference" else max(self._left_s, 0.1)
+        limits = Limits.for_test(cpu_s, self.deadline - time.monotonic())
         scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=self.work))
         request = {"probe": probe, "args": args, "seed": seed, "submission": str(root)}
         finished = self.pool.run(Job(role, spec.torch, request, limits, scratch))
@@ -160,7 +162,7 @@ class Run:
             return _reference_value(finished.frame, finished.output)
         self._left_s -= finished.ending.cpu_s
         self._output += finished.output
-        verdict = explain_ending(finished, spec)
+        verdict = explain_ending(finished, limits)
         if verdict is not None:
             raise verdict
         return self._value(finished.frame, spec)

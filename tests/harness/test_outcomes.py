@@ -1,0 +1,220 @@
+"""However a test ends, its outcome says so, in time, and the other tests' results stay right."""
+
+import time
+
+import pytest
+
+from grading.outcomes import Outcome
+
+ID = "3a-0-basic"
+HIDDEN = "3a-1-hidden"
+RIGHT = "return 100.0 * keys[j]\n"
+LINE = "submission/attention_exploration.py:4"
+
+ENDINGS = {
+    # name: (body of copying_query, outcome, words of the message)
+    "right": (RIGHT, Outcome.PASSED, []),
+    "wrong": ("return keys[j]\n", Outcome.FAILED, ["weights", "expected"]),
+    "no array": ("return 'north'\n", Outcome.FAILED, ["shape (d,)", "str"]),
+    "nan": ("return keys[j] * float('nan')\n", Outcome.FAILED, ["finite"]),
+    "raises": ("raise KeyError('lost')\n", Outcome.ERROR, ["KeyError", "lost", LINE]),
+    "not written": (
+        "raise NotImplementedError('part a')\n",
+        Outcome.FAILED,
+        ["not written yet", "part a", LINE],
+    ),
+    "loop": ("while True: pass\n", Outcome.TIMED_OUT, ["2 seconds"]),
+    "loop in C": ("sum(iter(int, 1))\n", Outcome.TIMED_OUT, ["2 seconds"]),
+    "swallows everything": (
+        "while True:\n    try:\n        while True: pass\n    except BaseException: pass\n",
+        Outcome.TIMED_OUT,
+        ["2 seconds"],
+    ),
+    "exit": ("import sys; sys.exit(0)\n", Outcome.EXITED, ["ended the process"]),
+    "os._exit": ("import os; os._exit(0)\n", Outcome.EXITED, ["ended the process"]),
+    "keyboard interrupt": ("raise KeyboardInterrupt\n", Outcome.ERROR, ["KeyboardInterrupt"]),
+    "segfault": ("import ctypes; ctypes.string_at(0)\n", Outcome.KILLED, ["segmentation fault"]),
+    "abort": ("import os; os.abort()\n", Outcome.KILLED, ["aborted"]),
+    "recursion": ("return copying_query(keys, j)\n", Outcome.ERROR, ["RecursionError"]),
+    "memory": ("return np.ones((1 << 40,))\n", Outcome.OUT_OF_MEMORY, ["MemoryError"]),
+    "kills its parent": (
+        "import os, signal; os.kill(os.getppid(), signal.SIGKILL); return 100.0 * keys[j]\n",
+        Outcome.KILLED,
+        ["could not be watched"],
+    ),
+    "import": ("import tensorflow_\n", Outcome.IMPORT_ERROR, ["tensorflow_"]),
+    "hostile exception": (
+        "class E(Exception):\n    def __str__(self): raise SystemExit\nraise E\n",
+        Outcome.ERROR,
+        ["Exception"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_each_ending_has_its_outcome(name, write_query, grade):
+    body, outcome, words = ENDINGS[name]
+    results = grade(write_query(body), ID, "3b-0-basic")
+    assert results[ID].outcome is outcome, results[ID]
+    for word in words:
+        assert word in results[ID].message
+    # The file lacks average_query: the other test fails in its own way, whatever the first did.
+    assert results["3b-0-basic"].outcome is Outcome.ERROR
+    assert "average_query" in results["3b-0-basic"].message
+
+
+NOT_ON_OTHER_PLATFORMS = ("kills its parent",)  # there the parent is the grader itself
+
+
+@pytest.mark.parametrize("name", [n for n in ENDINGS if n not in NOT_ON_OTHER_PLATFORMS])
+def test_a_fresh_process_a_test_ends_the_same_way(name, write_query, grade):
+    body, outcome, words = ENDINGS[name]
+    result = grade(write_query(body), ID, way="fresh")[ID]
+    assert result.outcome is outcome, result
+    for word in words:
+        assert word in result.message
+
+
+@pytest.mark.parametrize("way", ["zygote", "fresh"])
+def test_sleeping_is_ended_by_the_wall_clock(way, write_query, grade, monkeypatch):
+    monkeypatch.setattr("grading.limits.WALL_FACTOR", 0.3)
+    started = time.monotonic()
+    result = grade(write_query("import time; time.sleep(600)\n"), ID, way=way)[ID]
+    assert result.outcome is Outcome.TIMED_OUT
+    assert "waiting" in result.message
+    assert time.monotonic() - started < 60
+
+
+def test_resident_memory_is_watched(write_query, grade, monkeypatch):
+    monkeypatch.setattr("grading.limits.MEMORY_BYTES", 300 << 20)
+    body = "kept = [bytearray(b'x') * (50 << 20) for _ in range(12)]\nimport time; time.sleep(9)\n"
+    result = grade(write_query(body), ID)[ID]
+    assert result.outcome is Outcome.OUT_OF_MEMORY
+
+
+def test_a_forest_of_processes_is_stopped(write_query, grade):
+    body = (
+        "import os, time\n"
+        "for _ in range(100):\n"
+        "    if os.fork() == 0: time.sleep(600)\n"
+        "time.sleep(600)\n"
+    )
+    result = grade(write_query(body), ID)[ID]
+    assert result.outcome is Outcome.KILLED
+    assert "64 processes" in result.message
+
+
+def test_nothing_outlives_a_test(write_query, grade, tmp_path):
+    mark = tmp_path / "alive"
+    body = f"""
+        import os, time
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                while True:
+                    open({str(mark)!r}, "w").close()
+                    time.sleep(0.02)
+            os._exit(0)
+        time.sleep(0.3)
+        return 100.0 * keys[j]
+    """
+    result = grade(write_query(body), ID)[ID]
+    assert result.outcome is Outcome.PASSED
+    assert mark.exists()  # it did run
+    mark.unlink()
+    time.sleep(0.3)
+    assert not mark.exists()
+
+
+def test_an_endless_import_is_timed_out(write_query, grade):
+    result = grade(write_query(RIGHT, before="while True: pass\n"), ID)[ID]
+    assert result.outcome is Outcome.TIMED_OUT
+
+
+def test_a_syntax_error_names_file_line_and_text(write_query, grade):
+    result = grade(write_query(RIGHT, before="x = 1\nif x = 2: pass\n"), ID)[ID]
+    assert result.outcome is Outcome.SYNTAX_ERROR
+    assert "submission/attention_exploration.py:2" in result.message
+    assert "if x = 2" in result.message
+
+
+def test_bytes_that_are_no_utf8_are_a_syntax_error(submission, grade):
+    path = submission / "submission" / "attention_exploration.py"
+    path.write_bytes(b"name = 'caf\xe9'\n")
+    result = grade(submission, ID)[ID]
+    assert result.outcome is Outcome.SYNTAX_ERROR
+    assert "attention_exploration.py" in result.message
+
+
+def test_a_missing_file_is_named(submission, grade):
+    (submission / "submission" / "attention_exploration.py").unlink()
+    result = grade(submission, ID)[ID]
+    assert result.outcome is Outcome.MISSING_FILE
+    assert "attention_exploration" in result.message
+
+
+def test_a_missing_name_is_an_error_that_names_it(submission, grade):
+    path = submission / "submission" / "attention_exploration.py"
+    path.write_text("import numpy as np\n", encoding="utf-8")
+    result = grade(submission, ID)[ID]
+    assert result.outcome is Outcome.ERROR
+    assert "copying_query" in result.message
+
+
+def test_prints_are_shown_with_basic_tests_and_capped(write_query, grade):
+    result = grade(write_query("print('look here')\nprint('x' * 10**6)\n" + RIGHT), ID)[ID]
+    assert result.outcome is Outcome.PASSED
+    assert "look here" in result.output
+    assert len(result.output) < 100_000
+
+
+def test_hidden_tests_show_no_message_of_the_students_code(write_query, grade):
+    body = "raise ValueError(f'secret {keys.tolist()}')\n"
+    result = grade(write_query(body), HIDDEN)[HIDDEN]
+    assert result.outcome is Outcome.ERROR
+    assert "secret" not in result.message
+    assert "ValueError" in result.message
+    assert "submission/attention_exploration.py:4" in result.message
+    assert "secret" in result.detail
+    assert "output" not in result.as_dict(staff=False)
+    assert "detail" not in result.as_dict(staff=False)
+
+
+def test_without_solutions_hidden_tests_say_ran_not_graded(
+    write_query, grade, monkeypatch, tmp_path
+):
+    monkeypatch.setattr("grading.paths.HIDDEN", tmp_path / "hidden.py")
+    results = grade(write_query("return keys[j]\n"), HIDDEN, ID)
+    assert results[HIDDEN].outcome is Outcome.RAN_NOT_GRADED
+    assert results[HIDDEN].score == 0
+    crashed = grade(write_query("raise ValueError\n"), HIDDEN)[HIDDEN]
+    assert crashed.outcome is Outcome.ERROR
+
+
+def test_a_fault_of_the_judge_is_a_grader_error(write_query, grade, monkeypatch):
+    monkeypatch.setattr("grading.asking.attention.weights_are_right", lambda *_: 1 / 0)
+    result = grade(write_query(RIGHT), ID)[ID]
+    assert result.outcome is Outcome.GRADER_ERROR
+    assert result.score == 0
+    assert "ZeroDivisionError" in result.detail
+
+
+def test_the_deadline_leaves_the_rest_not_run(write_query, grade):
+    results = grade(write_query(RIGHT), "3a", deadline_s=-1.0)
+    assert {results[i].outcome for i in (ID, HIDDEN)} == {Outcome.NOT_RUN}
+    assert "out of time" in results[ID].message
+
+
+def test_every_test_of_the_edition_appears(write_query, grade, runner):
+    results = grade(write_query(RIGHT), ID)
+    assert list(results) == [t.test_id for t in runner.assignment.edition(None).tests]
+
+
+def test_a_seed_repeats_what_is_drawn(write_query, grade):
+    body = "import random; raise ValueError(f'{keys[0]} {random.random()} {np.random.rand()}')\n"
+    submission = write_query(body)
+    details = [
+        "\n".join(grade(submission, HIDDEN, seed=seed)[HIDDEN].detail.splitlines()[-1:])
+        for seed in (3, 3, 4)
+    ]
+    assert details[0] == details[1] != details[2]

@@ -1,0 +1,126 @@
+"""Frames carry plain data whole, and nothing else gets through."""
+
+import json
+
+import numpy as np
+import pytest
+
+from grading import wire
+from grading.errors import WireError
+from grading.schema import Array, Maybe, check
+
+
+def forge(header: object, body: bytes = b"") -> bytes:
+    head = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return wire.PREFIX.pack(wire.MAGIC, len(head), len(body)) + head + body
+
+
+def test_plain_data_comes_back_unchanged():
+    value = {"a": [1, 2.5, None, True, "⁇ é\n"], "b": {"c": []}}
+    assert wire.decode(wire.encode(value)) == value
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "uint8", "int16", "int32", "int64", "float32", "float64"]
+)
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 3, 4)])
+def test_arrays_come_back_unchanged(dtype, shape):
+    array = np.arange(int(np.prod(shape))).reshape(shape).astype(dtype)
+    back = wire.decode(wire.encode({"x": [array]}))["x"][0]
+    assert back.dtype == array.dtype
+    assert back.shape == array.shape
+    assert np.array_equal(back, array)
+
+
+def test_big_endian_arrays_arrive_in_our_byte_order():
+    back = wire.decode(wire.encode(np.array([1.0, 2.0], dtype=">f8")))
+    assert back.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [object(), b"bytes", {1: "key"}, {"$array": 0}, np.array(["a"]), np.array([1j]), {1, 2}],
+    ids=repr,
+)
+def test_other_types_do_not_cross(value):
+    with pytest.raises(WireError):
+        wire.encode(value)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b"",
+        b"grd1",
+        b"xxxx" + forge({"tree": 1, "arrays": []})[4:],
+        forge(b"\xff\xfe"),
+        forge(b"[1]"),
+        forge(b"[" * 100_000),
+        forge({"tree": 1}),
+        forge({"tree": {"$array": 0}, "arrays": []}),
+        forge({"tree": {"$array": -1}, "arrays": [["<i8", [0]]]}),
+        forge({"tree": {"$array": True}, "arrays": [["<i8", [0]], ["<i8", [0]]]}),
+        forge({"tree": 1, "arrays": [["|O8", [1]]]}, b"12345678"),
+        forge({"tree": 1, "arrays": [["<i8", [-1]]]}),
+        forge({"tree": 1, "arrays": [["<i8", [2**40]]]}),
+        forge({"tree": 1, "arrays": [["<i8", [2]]]}, b"12345678"),
+        forge({"tree": 1, "arrays": []}, b"1"),
+        forge({"tree": 1, "arrays": [["<i8", [1.0]]]}, b"12345678"),
+        forge({"tree": 1, "arrays": [[["<i8"], [1]]]}, b"12345678"),
+        forge({"tree": 1, "arrays": []}) + b"more",
+    ],
+)
+def test_forged_frames_are_refused(frame):
+    with pytest.raises(WireError):
+        wire.decode(frame)
+
+
+def test_an_announced_flood_is_refused_before_it_is_read():
+    prefix = wire.PREFIX.pack(wire.MAGIC, 10, 1 << 60)
+    asked = []
+
+    def read(count):
+        asked.append(count)
+        return prefix[:count]
+
+    with pytest.raises(WireError):
+        wire.read_frame(read)
+    assert sum(asked) == wire.PREFIX.size
+
+
+def test_a_stream_that_ends_early_is_refused():
+    frame = wire.encode("hello")
+    left = [frame[:20], b""]
+    with pytest.raises(WireError):
+        wire.read_frame(lambda count: left.pop(0)[:count] if left else b"")
+
+
+SPEC = {"names": [str], "x": Array("int64", (None, 2)), "note": Maybe(str)}
+
+
+def test_a_right_answer_passes_its_schema():
+    check({"names": ["a"], "x": np.zeros((3, 2), np.int64), "note": None}, SPEC)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        [],
+        {"names": ["a"], "x": np.zeros((3, 2), np.int64)},
+        {"names": ["a"], "x": np.zeros((3, 2), np.int64), "note": None, "more": 1},
+        {"names": [1], "x": np.zeros((3, 2), np.int64), "note": None},
+        {"names": ["a"], "x": np.zeros((3, 3), np.int64), "note": None},
+        {"names": ["a"], "x": np.zeros((3, 2), np.int32), "note": None},
+        {"names": ["a"], "x": [[1, 2]], "note": None},
+        {"names": ["a"], "x": np.zeros((3, 2), np.int64), "note": 3},
+    ],
+)
+def test_any_other_answer_is_refused(value):
+    with pytest.raises(WireError):
+        check(value, SPEC)
+
+
+def test_true_is_no_number():
+    with pytest.raises(WireError):
+        check(True, int)
