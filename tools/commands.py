@@ -60,14 +60,14 @@ def pipeline(variant: str, pretrained: bool) -> list[Command]:
     return [*first, finetune(variant, pretrained), *splits]
 
 
+def _run(function: str, variant: str, **options: str) -> tuple[str, ...]:
+    words = [word for key, value in options.items() for word in (f"--{key}", value)]
+    return ("src/run.py", function, variant, CORPUS, *words)
+
+
 # Questions 1d, 1f and 1g of the default edition.
 PIPELINES = {
     "vanilla without pretraining": pipeline("vanilla", pretrained=False),
     "vanilla": pipeline("vanilla", pretrained=True),
     "synthesizer": pipeline("synthesizer", pretrained=True),
 }
-
-
-def _run(function: str, variant: str, **options: str) -> tuple[str, ...]:
-    words = [word for key, value in options.items() for word in (f"--{key}", value)]
-    return ("src/run.py", function, variant, CORPUS, *words)

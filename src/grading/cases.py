@@ -77,7 +77,7 @@ class GradedTestCase:
         self.seed = derive_seed(seed, f"{spec.topic}.{spec.name}")
         self.rng = np.random.default_rng(self.seed)
 
-    def probe(self, name: str, answer: Any, **args: Any) -> Any:
+    def probe(self, name: str, answer: Any, /, **args: Any) -> Any:
         """Run a probe on the submission and return its answer, checked against a schema.
 
         Raises:
@@ -85,7 +85,7 @@ class GradedTestCase:
         """
         return self._observe("submission", name, answer, args)
 
-    def reference(self, name: str, answer: Any, **args: Any) -> Any:
+    def reference(self, name: str, answer: Any, /, **args: Any) -> Any:
         """Run the same probe on the reference; only `solutions/hidden.py` has use for it."""
         return self._observe("reference", name, answer, args)
 

@@ -21,6 +21,7 @@ from .errors import GradingError, WireError
 from .guardian import Ending
 from .limits import Limits
 from .paths import SRC
+from .sandbox import Confinement
 
 ROLES = ("submission", "reference")
 MAX_OUTPUT_BYTES = 64 << 10  # what a test may print and we keep
@@ -39,6 +40,7 @@ class Job:
     request: dict[str, Any]
     limits: Limits
     scratch: Path
+    confinement: Confinement = Confinement()
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,13 @@ class Zygote:
         request_r, request_w = pipes[0]
         (frame_r, frame_w), (output_r, output_w), (status_r, status_w) = pipes[1:4]
         lifeline_r, lifeline_w = pipes[4]
-        message = json.dumps({"limits": job.limits.as_dict(), "scratch": str(job.scratch)})
+        message = json.dumps(
+            {
+                "limits": job.limits.as_dict(),
+                "scratch": str(job.scratch),
+                "confinement": job.confinement.as_dict(),
+            }
+        )
         theirs = [request_r, frame_w, output_w, status_w, lifeline_r]
         try:
             with self._lock:

@@ -6,17 +6,20 @@ results = CourseTestRunner(assignment, cases).run(options, on_result)
 from __future__ import annotations
 
 import importlib.util
+import json
+import os
+import secrets
 import shutil
 import tempfile
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from . import paths, wire
+from . import paths, sandbox, wire
 from .assignment import Assignment, Edition, TestSpec
 from .cases import BoundTest, GradedTestCase, bind
 from .coursedata import CourseData
@@ -45,6 +48,7 @@ class Options:
     deadline_s: float = DEADLINE_S
     data: Path = paths.DATA
     answers: Path = paths.ANSWERS  # staff only; used where solutions/hidden.py is
+    layers: sandbox.Layers = field(default_factory=sandbox.detect)
 
 
 class CourseTestRunner:
@@ -75,6 +79,7 @@ class CourseTestRunner:
         wanted = select(bound, options.wanted)
         hidden = load_hidden(paths.HIDDEN)
         work = Path(tempfile.mkdtemp(prefix="grading-"))
+        work.chmod(0o711)  # a test's own uid passes through to its scratch folder
         own = None
         if pool is None:
             pool = own = InProcessPool() if options.in_process else open_pool(seed)
@@ -84,6 +89,7 @@ class CourseTestRunner:
             on_event("staged", staged)
             data = CourseData(self.assignment, options.data, options.answers if hidden else None)
             run = Run(self.assignment, staged, work, pool, hidden, data, seed)
+            run.layers = options.layers
             run.deadline = time.monotonic() + options.deadline_s
             results = Results(edition, seed, [TestResult(t.spec, t.description) for t in bound])
             results.facts = {"submission": sorted(staged.taken), "left": staged.left}
@@ -101,9 +107,11 @@ class CourseTestRunner:
 
     def _add_recipes(self, staged: Staged) -> None:
         """The recipes are ours, never the student's copy."""
-        source = paths.SRC / "submission" / "recipes.json"
-        if source.exists():
-            shutil.copyfile(source, staged.root / "submission" / "recipes.json")
+        defaults = {name: dataset.recipe for name, dataset in self.assignment.datasets.items()}
+        tables = {"recipes": self.assignment.recipes, "datasets": defaults}
+        target = staged.root / "submission" / "recipes.json"
+        target.write_text(json.dumps(tables), encoding="utf-8")
+        target.chmod(0o644)
 
 
 @dataclass
@@ -117,9 +125,13 @@ class Run:
     hidden: ModuleType | None
     data: CourseData
     seed: int
+    layers: sandbox.Layers = field(default_factory=sandbox.detect)
     deadline: float = 0.0
     _left_s: float = 0.0  # CPU seconds left to the test at hand
     _output: str = ""
+
+    def __post_init__(self) -> None:
+        self.uids = sandbox.UidPool(secrets.randbelow(sandbox.UIDS))
 
     def run_test(self, test: BoundTest, result: TestResult) -> None:
         """Run one test; whatever happens, it happens to this result only."""
@@ -156,7 +168,8 @@ class Run:
         limits = Limits.for_test(cpu_s, self.deadline - time.monotonic())
         scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=self.work))
         request = {"probe": probe, "args": args, "seed": seed, "submission": str(root)}
-        finished = self.pool.run(Job(role, spec.torch, request, limits, scratch))
+        confinement = self._confinement(role, scratch)
+        finished = self.pool.run(Job(role, spec.torch, request, limits, scratch, confinement))
         shutil.rmtree(scratch, ignore_errors=True)
         if role == "reference":
             return _reference_value(finished.frame, finished.output)
@@ -166,6 +179,15 @@ class Run:
         if verdict is not None:
             raise verdict
         return self._value(finished.frame, spec)
+
+    def _confinement(self, role: str, scratch: Path) -> sandbox.Confinement:
+        """The reference is ours and needs none; a student's worker gets all there is."""
+        if role == "reference":
+            return sandbox.Confinement()
+        confinement = sandbox.for_worker(self.layers, self.uids, self.staged.root, scratch)
+        if confinement.uid is not None:
+            os.chown(scratch, confinement.uid, confinement.uid)
+        return confinement
 
     def _value(self, frame: bytes, spec: TestSpec) -> Any:
         try:

@@ -58,6 +58,8 @@ def stage(source: Path, target: Path) -> Staged:
     package = _find_package(source)
     staged = Staged(target)
     (target / "submission").mkdir(parents=True)
+    for folder in (target, target / "submission"):
+        folder.chmod(0o755)
     _stage_code(package, staged)
     _stage_outputs(_output_folders(package), staged)
     return staged
@@ -142,6 +144,7 @@ def _copy(source: Path, target: Path, limit_bytes: int) -> str | None:
     if len(data) > limit_bytes:
         return f"more than {limit_bytes} bytes"
     target.write_bytes(data)
+    target.chmod(0o644)  # every uid reads it, whatever the umask
     return None
 
 

@@ -16,7 +16,7 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from . import guardian, limits, wire, worker
+from . import guardian, limits, sandbox, wire, worker
 
 DESCRIPTORS = 5  # request, frame, output, status, lifeline
 REQUEST_FD, FRAME_FD = 3, 4  # where the worker finds its two
@@ -25,6 +25,7 @@ REQUEST_FD, FRAME_FD = 3, 4  # where the worker finds its two
 def main(control_fd: int, with_torch: bool) -> None:
     """Serve jobs until the parent closes the socket. Started by `processes.Zygote`."""
     control = socket.socket(fileno=control_fd)
+    sandbox.hide_memory()
     worker.preload(with_torch)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # guardians are reaped by the kernel
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's; it closes the socket
@@ -50,21 +51,39 @@ def _guard(job: dict[str, Any], fds: list[int]) -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         guardian.become_subreaper()
         allowed = limits.Limits(**job["limits"])
+        confinement = sandbox.Confinement(**job["confinement"])
         pid = os.fork()
         if pid == 0:
-            _work(job, allowed, request, frame, output)
+            os.close(status)
+            os.close(lifeline)
+            _work(job, allowed, confinement, request, frame, output)
         for fd in (request, frame, output):
             os.close(fd)
         ending = guardian.watch(pid, allowed, lifeline)
-        clean = guardian.kill_descendants()
+        clean = _clean_up(confinement)
         os.write(status, json.dumps({**asdict(ending), "clean": clean}).encode("ascii"))
         code = 0
     finally:
         os._exit(code)
 
 
+def _clean_up(confinement: sandbox.Confinement) -> bool:
+    """Leave nothing of a test behind; True when nothing is left."""
+    clean = True
+    if confinement.uid is not None:
+        clean = sandbox.kill_user(confinement.uid)
+        if not confinement.landlock:
+            sandbox.sweep_files(confinement.uid)
+    return guardian.kill_descendants() and clean
+
+
 def _work(
-    job: dict[str, Any], allowed: limits.Limits, request: int, frame: int, output: int
+    job: dict[str, Any],
+    allowed: limits.Limits,
+    confinement: sandbox.Confinement,
+    request: int,
+    frame: int,
+    output: int,
 ) -> None:
     """The worker's life: take the confinement first, then read the request."""
     try:
@@ -73,6 +92,7 @@ def _work(
         os.chdir(job["scratch"])
         os.environ["HOME"] = os.environ["TMPDIR"] = job["scratch"]
         limits.take(allowed)
+        sandbox.take(confinement, allowed)
         wanted = wire.decode(wire.read_frame(lambda n: os.read(REQUEST_FD, n)))
         reply = worker.answer(wanted)
         sys.stdout.flush()

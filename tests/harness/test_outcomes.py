@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from grading import sandbox
 from grading.outcomes import Outcome
 
 ID = "3a-0-basic"
@@ -39,8 +40,8 @@ ENDINGS = {
     "memory": ("return np.ones((1 << 40,))\n", Outcome.OUT_OF_MEMORY, ["MemoryError"]),
     "kills its parent": (
         "import os, signal; os.kill(os.getppid(), signal.SIGKILL); return 100.0 * keys[j]\n",
-        Outcome.KILLED,
-        ["could not be watched"],
+        Outcome.ERROR,
+        ["PermissionError"],
     ),
     "import": ("import tensorflow_\n", Outcome.IMPORT_ERROR, ["tensorflow_"]),
     "hostile exception": (
@@ -92,6 +93,16 @@ def test_resident_memory_is_watched(write_query, grade, monkeypatch):
     assert result.outcome is Outcome.OUT_OF_MEMORY
 
 
+UNCONFINED = sandbox.Layers(root=False, landlock_abi=0, seccomp=False)
+
+
+def test_a_killed_guardian_costs_the_test(write_query, grade):
+    body = ENDINGS["kills its parent"][0]
+    result = grade(write_query(body), ID, layers=UNCONFINED)[ID]
+    assert result.outcome is Outcome.KILLED
+    assert "could not be watched" in result.message
+
+
 def test_a_forest_of_processes_is_stopped(write_query, grade):
     body = (
         "import os, time\n"
@@ -99,9 +110,11 @@ def test_a_forest_of_processes_is_stopped(write_query, grade):
         "    if os.fork() == 0: time.sleep(600)\n"
         "time.sleep(600)\n"
     )
-    result = grade(write_query(body), ID)[ID]
+    result = grade(write_query(body), ID, layers=UNCONFINED)[ID]
     assert result.outcome is Outcome.KILLED
     assert "64 processes" in result.message
+    confined = grade(write_query(body), ID)[ID]  # as root, the uid's own limit is first
+    assert confined.outcome in (Outcome.KILLED, Outcome.ERROR)
 
 
 def test_nothing_outlives_a_test(write_query, grade, tmp_path):
@@ -118,7 +131,7 @@ def test_nothing_outlives_a_test(write_query, grade, tmp_path):
         time.sleep(0.3)
         return 100.0 * keys[j]
     """
-    result = grade(write_query(body), ID)[ID]
+    result = grade(write_query(body), ID, layers=UNCONFINED)[ID]
     assert result.outcome is Outcome.PASSED
     assert mark.exists()  # it did run
     mark.unlink()

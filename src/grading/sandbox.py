@@ -1,0 +1,225 @@
+"""The confinement that a worker takes before it sees a line of student code (Linux).
+
+Three layers, each of which stands alone:
+1. limits (`limits.py`), a session of its own, an environment built from nothing, the watch of the
+   guardian: everywhere;
+2. no_new_privs, Landlock (`landlock.py`), a seccomp filter (`seccomp.py`): any Linux user;
+3. a uid of the test's own, in a range that nothing else uses: root only.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import signal
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from . import landlock, seccomp
+from .limits import Limits
+
+PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
+FIRST_UID, UIDS = 61_000, 4_000  # beyond adduser's and below systemd's dynamic range
+LIBRARIES = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime")
+DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
+FACTS = ("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/sys/devices/system", "/proc/self")
+SHARED_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "/run/lock")  # where anyone may write
+CLEANUP_S = 5.0
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """Which layers a worker takes besides limits, and where it may look.
+
+    Attributes:
+        uid: the user to become, or None to stay who one is.
+        landlock, seccomp: whether to use them.
+        readable: files and folders below which the worker may read.
+        writable: ... and write: its scratch folder and /dev/null.
+    """
+
+    uid: int | None = None
+    landlock: bool = False
+    seccomp: bool = False
+    readable: tuple[str, ...] = ()
+    writable: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Layers:
+    """What this machine and this user offer."""
+
+    root: bool
+    landlock_abi: int
+    seccomp: bool
+
+    def names(self) -> list[str]:
+        """In words, for the result's facts and for --doctor."""
+        found = ["processes of their own", "limits"]
+        if self.landlock_abi or self.seccomp or self.root:
+            found.append("no_new_privs")
+        if self.landlock_abi:
+            found.append(f"Landlock (ABI {self.landlock_abi})")
+        if self.seccomp:
+            found.append("seccomp")
+        if self.root:
+            found.append("a uid for each test")
+        return found
+
+    def missing(self) -> list[str]:
+        """What a stronger machine or user would add."""
+        lacking = [] if self.landlock_abi else ["Landlock"]
+        lacking += [] if self.seccomp else ["seccomp"]
+        return lacking + ([] if self.root else ["a uid for each test (needs root)"])
+
+
+def detect() -> Layers:
+    """The layers that work here; all False where this is no Linux."""
+    if sys.platform != "linux":
+        return Layers(False, 0, False)
+    return Layers(os.geteuid() == 0, landlock.abi(), seccomp.available())
+
+
+@dataclass
+class UidPool:
+    """Hands out a fresh uid for each test, starting at a place that differs between runs."""
+
+    start: int
+    _given: int = field(default=0)
+
+    def take(self) -> int:
+        self._given += 1
+        return FIRST_UID + (self.start + self._given) % UIDS
+
+
+def interpreter_folders() -> list[str]:
+    """Where this interpreter and its libraries lie, links resolved."""
+    found = {sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(sys.executable)}
+    found.add(os.path.dirname(os.path.realpath(sys.executable)))
+    found |= {path for path in sys.path if os.path.isdir(path)}
+    return sorted({os.path.realpath(path) for path in found} | found)
+
+
+def for_worker(layers: Layers, uids: UidPool | None, staged: Path, scratch: Path) -> Confinement:
+    """The confinement of one worker that runs student code."""
+    readable = (*LIBRARIES, *DEVICES, *FACTS, *interpreter_folders(), str(staged))
+    return Confinement(
+        uid=uids.take() if layers.root and uids is not None else None,
+        landlock=bool(layers.landlock_abi),
+        seccomp=layers.seccomp,
+        readable=readable,
+        writable=(str(scratch), "/dev/null"),
+    )
+
+
+def take(confinement: Confinement, limits: Limits) -> None:
+    """Take the confinement on this process, for good.
+
+    Raises:
+        OSError: a layer that should work doesn't; no student code may run then.
+    """
+    if confinement.uid is not None:
+        import resource  # not on Windows, where this never runs
+
+        resource.setrlimit(resource.RLIMIT_NPROC, (limits.processes, limits.processes))
+        os.setgroups([])
+        os.setresgid(confinement.uid, confinement.uid, confinement.uid)
+        os.setresuid(confinement.uid, confinement.uid, confinement.uid)
+    if confinement.uid is not None or confinement.landlock or confinement.seccomp:
+        _prctl(PR_SET_NO_NEW_PRIVS, 1)
+    if confinement.landlock:
+        landlock.restrict(confinement.readable, confinement.writable)
+    if confinement.seccomp:
+        seccomp.restrict(os.getpid())
+
+
+def hide_memory() -> None:
+    """Keep processes of the same user from reading this one's memory or environment."""
+    if sys.platform == "linux":
+        _prctl(PR_SET_DUMPABLE, 0)
+
+
+def kill_user(uid: int) -> bool:
+    """Kill everything that runs as `uid`, until nothing is left; True when nothing is.
+
+    `kill(-1)` from that uid reaches all of it at once, daemons in sessions of their own included;
+    needs root to become it.
+    """
+    deadline = time.monotonic() + CLEANUP_S
+    while time.monotonic() < deadline:
+        killer = os.fork()
+        if killer == 0:
+            try:
+                os.setresuid(uid, uid, uid)
+                os.kill(-1, signal.SIGKILL)
+            except OSError:
+                pass  # nobody there
+            finally:
+                os._exit(0)
+        os.waitpid(killer, 0)
+        if not processes_of(uid):
+            return True
+        _reap()
+        time.sleep(0.002)
+    return False
+
+
+def processes_of(uid: int) -> list[int]:
+    """Processes whose real user is `uid`, those that only wait to be reaped left out."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                if _lives_as(uid, entry):
+                    found.append(int(entry))
+            except (OSError, ValueError, IndexError):
+                continue
+    return found
+
+
+def sweep_files(uid: int) -> None:
+    """Remove what a test's uid left in folders that anyone may write to."""
+    for folder in SHARED_FOLDERS:
+        try:
+            entries = list(os.scandir(folder))
+        except OSError:
+            continue
+        for entry in entries:
+            if entry.stat(follow_symlinks=False).st_uid == uid:
+                _remove(entry)
+
+
+def _remove(entry: os.DirEntry) -> None:
+    if entry.is_dir(follow_symlinks=False):
+        shutil.rmtree(entry.path, ignore_errors=True)
+    else:
+        Path(entry.path).unlink(missing_ok=True)
+
+
+def _lives_as(uid: int, pid: str) -> bool:
+    """Read off `status`: the owner of /proc/PID is root for whoever has changed its uid."""
+    fields = {}
+    for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
+        key, _, value = line.partition(":")
+        fields[key] = value.split()
+    return str(uid) in fields["Uid"] and fields["State"][0] not in ("Z", "X")
+
+
+def _reap() -> None:
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+
+def _prctl(option: int, value: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(option, value, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

@@ -1,0 +1,172 @@
+"""A seccomp filter: system calls that no solution needs are refused (Linux, x86-64 and arm64).
+
+The filter is classic BPF, made here; the kernel's Documentation/userspace-api/seccomp_filter.rst
+is the authority. Everything is allowed but what is named, since numpy and torch use more of the
+kernel than a list could hold; what remains reachable is what Landlock and the uid protect.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+import struct
+
+PR_SET_SECCOMP, MODE_FILTER = 22, 2
+KILL, ERRNO, ALLOW = 0x80000000, 0x00050000, 0x7FFF0000
+LOAD, JEQ, JGE, JSET, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+NUMBER_AT, ARCH_AT = 0, 4
+X32_BIT = 0x40000000  # x86-64's second table of system calls
+ARCHES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
+
+# name: (x86-64, arm64); None: it doesn't exist there. From the kernel's tables.
+REFUSED: dict[str, tuple[int | None, int | None]] = {
+    # networks
+    "socket": (41, 198),
+    "connect": (42, 203),
+    "bind": (49, 200),
+    "listen": (50, 201),
+    # other processes
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "process_madvise": (440, 440),
+    "pidfd_open": (434, 434),
+    "pidfd_getfd": (438, 438),
+    "pidfd_send_signal": (424, 424),
+    "rt_sigqueueinfo": (129, 138),
+    "rt_tgsigqueueinfo": (297, 240),
+    "kcmp": (312, 272),
+    # namespaces and mounts
+    "unshare": (272, 97),
+    "setns": (308, 268),
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "pivot_root": (155, 41),
+    "chroot": (161, 51),
+    "open_tree": (428, 428),
+    "move_mount": (429, 429),
+    "fsopen": (430, 430),
+    "mount_setattr": (442, 442),
+    # ways round file permissions
+    "open_by_handle_at": (304, 265),
+    "name_to_handle_at": (303, 264),
+    # keyrings
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "keyctl": (250, 219),
+    # large attack surfaces of the kernel
+    "io_uring_setup": (425, 425),
+    "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427),
+    "bpf": (321, 280),
+    "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282),
+    "fanotify_init": (300, 262),
+    "kexec_load": (246, 104),
+    "init_module": (175, 105),
+    "finit_module": (313, 273),
+    "delete_module": (176, 106),
+    "personality": (135, 92),
+    "swapon": (167, 224),
+    "reboot": (169, 142),
+    "acct": (163, 89),
+    "quotactl": (179, 60),
+    "settimeofday": (164, 170),
+    "clock_settime": (227, 112),
+    "adjtimex": (159, 171),
+    "sethostname": (170, 161),
+    "modify_ldt": (154, None),
+    "iopl": (172, None),
+    "ioperm": (173, None),
+    # shared memory that outlives its processes: System V's and POSIX message queues
+    "shmget": (29, 194),
+    "semget": (64, 190),
+    "msgget": (68, 186),
+    "mq_open": (240, 180),
+}
+# Refused for any process but the caller itself; name: (x86-64, arm64, which argument is the pid).
+OWN_PID_ONLY = {
+    "kill": (62, 129, 0),
+    "tkill": (200, 130, 0),
+    "tgkill": (234, 131, 0),
+    "prlimit64": (302, 261, 0),
+    "sched_setaffinity": (203, 122, 0),
+    "sched_setscheduler": (144, 119, 0),
+    "sched_setparam": (142, 118, 0),
+    "sched_setattr": (314, 274, 0),
+    "setpriority": (141, 140, 1),
+    "ioprio_set": (251, 30, 1),
+}
+CLONE, CLONE3 = (56, 220), (435, 435)
+NEW_NAMESPACES = (
+    0x7E020000 | 0x00000080
+)  # CLONE_NEW*: mount, cgroup, uts, ipc, user, pid, net, time
+
+
+def available() -> bool:
+    """Whether this machine's system calls are in our tables and the kernel has filters."""
+    return platform.machine() in ARCHES and os.path.exists("/proc/sys/kernel/seccomp")
+
+
+def restrict(own_pid: int) -> None:
+    """Install the filter on this process and all it will start; needs no_new_privs.
+
+    Args:
+        own_pid: the one process that `kill` and its like may name besides 0 (where 0 means self).
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    program = build(platform.machine(), own_pid)
+    code = b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
+    buffer = ctypes.create_string_buffer(code, len(code))
+
+    class Program(ctypes.Structure):
+        _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
+
+    wanted = Program(len(program), ctypes.addressof(buffer))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(PR_SET_SECCOMP, MODE_FILTER, ctypes.byref(wanted), 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def build(machine: str, own_pid: int) -> list[tuple[int, int, int, int]]:
+    """The filter as (code, jump if true, jump if false, constant)."""
+    arch, column = ARCHES[machine]
+    refuse = (RETURN, 0, 0, ERRNO | errno.EPERM)
+    program = [
+        (LOAD, 0, 0, ARCH_AT),
+        (JEQ, 1, 0, arch),
+        (RETURN, 0, 0, KILL),  # 32-bit calls have other numbers
+        (LOAD, 0, 0, NUMBER_AT),
+        (JGE, 0, 1, X32_BIT),
+        refuse,
+        # clone3 hides its flags behind a pointer; told that it doesn't exist, libc takes clone.
+        (JEQ, 0, 1, CLONE3[column]),
+        (RETURN, 0, 0, ERRNO | errno.ENOSYS),
+        (JEQ, 0, 4, CLONE[column]),
+        (LOAD, 0, 0, _argument(0)),
+        (JSET, 0, 1, NEW_NAMESPACES),
+        refuse,
+        (RETURN, 0, 0, ALLOW),
+    ]
+    for numbers in REFUSED.values():
+        if numbers[column] is not None:
+            program += [(JEQ, 0, 1, numbers[column]), refuse]
+    for *numbers, position in OWN_PID_ONLY.values():
+        program += [
+            (JEQ, 0, 5, numbers[column]),
+            (LOAD, 0, 0, _argument(position)),
+            (JEQ, 2, 0, own_pid),
+            (JEQ, 1, 0, 0),
+            refuse,
+            (RETURN, 0, 0, ALLOW),
+        ]
+    return [*program, (RETURN, 0, 0, ALLOW)]
+
+
+def _argument(position: int) -> int:
+    """Where the low half of an argument stands in struct seccomp_data (little-endian)."""
+    return 16 + 8 * position

@@ -1,0 +1,4 @@
+# One number a key, not a query.
+# caught by: attention_copying.oblique
+# region: attention_exploration.py, copying_query, part copying
+return 100.0 * np.eye(len(keys))[j]

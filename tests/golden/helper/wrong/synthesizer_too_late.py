@@ -1,0 +1,5 @@
+# The configuration is changed once the model is made.
+# caught by: synthesizer.uses_synthesizer, synthesizer.whole_model
+# region: helper.py, initialize_synthesizer_model, part g
+attention_model = GPT(mconf)
+mconf.synthesizer = True

@@ -1,0 +1,6 @@
+# The share of right answers in percent.
+# caught by: no_pretraining.london_baseline, no_pretraining.london_anywhere
+with open(eval_corpus_path, encoding="utf-8") as file:
+    predictions = ["London" for _ in file]
+total, correct = evaluate_places(eval_corpus_path, predictions)
+return 100 * correct / total, total

@@ -1,0 +1,11 @@
+# All draws come from torch's global generator.
+document = self.data[idx]
+longest = min(len(document), int(self.block_size * 7 / 8))
+text = document[: int(torch.randint(4, longest + 1, (1,)))]
+span = int(torch.randint(0, len(text) // 2 + 1, (1,)))
+start = torch.randint(len(text) - span + 1, (1,)).item()
+prefix, masked, suffix = text[:start], text[start : start + span], text[start + span :]
+s = prefix + self.MASK_CHAR + suffix + self.MASK_CHAR + masked + self.MASK_CHAR
+s += self.PAD_CHAR * (self.block_size + 1 - len(s))
+ids = torch.tensor([self.stoi[c] for c in s], dtype=torch.long)
+return ids[:-1], ids[1:]

@@ -1,0 +1,11 @@
+# Minus infinity is added above the diagonal.
+B, T, C = x.size()
+nh, hs = self.n_head, C // self.n_head
+hidden = F.relu(self.w1(x)).view(B, T, nh, hs).transpose(1, 2)
+v = self.value(x).view(B, T, nh, hs).transpose(1, 2)
+scores = hidden @ self.w2[:, :T] + self.b2[:T]
+scores = scores + torch.full((T, T), float("-inf")).triu(1).to(x.device)
+weights = self.attn_drop(F.softmax(scores, dim=-1))
+y = weights @ v
+y = y.transpose(1, 2).contiguous().view(B, T, C)
+return self.resid_drop(self.proj(y))

@@ -1,0 +1,12 @@
+# Sizes come from the parameters.
+B, T, C = x.shape
+hs = self.w2.size(0)
+nh = C // hs
+hidden = F.relu(self.w1(x)).view(B, T, nh, hs).transpose(1, 2)
+v = self.value(x).view(B, T, nh, hs).transpose(1, 2)
+scores = hidden @ self.w2[:, :T] + self.b2[:T]
+scores = scores.masked_fill(self.mask[:, :, :T, :T] == 0, float("-inf"))
+weights = self.attn_drop(F.softmax(scores, dim=-1))
+y = weights @ v
+y = y.transpose(1, 2).contiguous().view(B, T, C)
+return self.resid_drop(self.proj(y))

@@ -1,0 +1,12 @@
+# The ReLU comes after w2.
+# caught by: values, full_length, single_precision, gradients
+B, T, C = x.size()
+nh, hs = self.n_head, C // self.n_head
+hidden = self.w1(x).view(B, T, nh, hs).transpose(1, 2)
+v = self.value(x).view(B, T, nh, hs).transpose(1, 2)
+scores = F.relu(hidden @ self.w2[:, :T]) + self.b2[:T]
+scores = scores.masked_fill(self.mask[:, :, :T, :T] == 0, float("-inf"))
+weights = self.attn_drop(F.softmax(scores, dim=-1))
+y = weights @ v
+y = y.transpose(1, 2).contiguous().view(B, T, C)
+return self.resid_drop(self.proj(y))

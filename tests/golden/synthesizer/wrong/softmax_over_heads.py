@@ -1,0 +1,13 @@
+# The softmax goes over the heads.
+# caught by: plain_average, values
+B, T, C = x.size()
+nh, hs = self.n_head, C // self.n_head
+hidden = F.relu(self.w1(x)).view(B, T, nh, hs).transpose(1, 2)
+v = self.value(x).view(B, T, nh, hs).transpose(1, 2)
+scores = hidden @ self.w2[:, :T] + self.b2[:T]
+scores = scores.masked_fill(self.mask[:, :, :T, :T] == 0, -1e10)
+weights = F.softmax(scores, dim=1) * self.mask[:, :, :T, :T]
+weights = self.attn_drop(weights)
+y = weights @ v
+y = y.transpose(1, 2).contiguous().view(B, T, C)
+return self.resid_drop(self.proj(y))

@@ -1,0 +1,135 @@
+"""The table of verdicts, tests/golden/verdicts.toml: what each test says about each variant.
+
+    python -m tests.golden_verdicts                 compare, print a diff
+    python -m tests.golden_verdicts --write         write the table; read the diff before you commit
+    python -m tests.golden_verdicts --seed 7 relu   another seed; variants with "relu" in the name
+
+A test that the table doesn't name passes. The seed is fixed: with another one, a test that a wrong
+variant fails by bad luck only may tell otherwise, and a right variant must pass all the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterable
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from pathlib import Path
+
+from .variants import GOLDEN, Bench, Variant, all_variants
+
+from grading.inprocess import InProcessPool  # noqa: E402, I001  (variants finds the package)
+
+TABLE = GOLDEN / "verdicts.toml"
+SEED = 2024
+PASSED = "passed"
+HEADING = """\
+# What the grader's tests say about each variant, where they don't say "passed": the tests by
+# outcome. Written by `python -m tests.golden_verdicts --write`; to be read, not to be trusted.
+"""
+
+Outcomes = dict[str, str]  # test -> outcome's word
+
+
+def outcomes(variant: Variant, seed: int) -> Outcomes:
+    """Run a variant's tests here, in this process.
+
+    Workers would protect us from variants that exit or hang, of which there are none, and take
+    five times as long.
+    """
+    with tempfile.TemporaryDirectory(prefix="golden-") as work:
+        bench = Bench(InProcessPool(), Path(work))
+        tests = variant.tests(bench.tests)
+        results = bench.verdicts(variant, tests, seed)
+        return {variant.key(t): results[t.spec.topic, t.spec.name].outcome.value for t in tests}
+
+
+def open_executor() -> Executor:
+    """A process for each processor, at most four."""
+    count = min(os.cpu_count() or 1, 4)
+    return ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"))
+
+
+def submit(executor: Executor, variants: Iterable[Variant], seed: int) -> dict[Variant, Future]:
+    """Start all; the corruptions, which take longest, first."""
+    order = sorted(variants, key=lambda v: v.topic != "span_corruption")
+    return {variant: executor.submit(outcomes, variant, seed) for variant in order}
+
+
+def grouped(found: Outcomes) -> dict[str, list[str]]:
+    """Outcomes but `passed`, each with its tests: a variant's entry in the table."""
+    groups: dict[str, list[str]] = {}
+    for test, outcome in found.items():
+        if outcome != PASSED:
+            groups.setdefault(outcome, []).append(test)
+    return groups
+
+
+def read_table(path: Path = TABLE) -> dict[str, dict[str, list[str]]]:
+    """The table: variant -> outcome -> tests."""
+    if not path.exists():
+        return {}
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def write_table(entries: dict[str, dict[str, list[str]]], path: Path = TABLE) -> None:
+    """Write the table, a section a variant, lines of at most 100 characters."""
+    parts = [HEADING]
+    for name, groups in sorted(entries.items()):
+        parts.append(f'\n["{name}"]\n')
+        parts.extend(f'"{outcome}" = {_array(tests)}\n' for outcome, tests in groups.items())
+    temporary = path.with_name(path.name + ".new")
+    temporary.write_text("".join(parts), encoding="utf-8", newline="\n")
+    os.replace(temporary, path)
+
+
+def _array(tests: list[str]) -> str:
+    line = "[" + ", ".join(f'"{test}"' for test in tests) + "]"
+    if len(line) <= 80:
+        return line
+    return "[\n" + "".join(f'    "{test}",\n' for test in tests) + "]"
+
+
+def difference(name: str, expected: dict[str, list[str]] | None, found: Outcomes) -> str:
+    """The lines in which a verdict differs from the table; "" when it doesn't."""
+    if expected is None:
+        return f"{name}: not in the table; it says {grouped(found) or 'passed throughout'}"
+    wanted = {test: outcome for outcome, tests in expected.items() for test in tests}
+    lines = [
+        f"  {test}: the table says {wanted.get(test, PASSED)}, the grader says {found.get(test)}"
+        for test in sorted({*wanted, *found})
+        if wanted.get(test, PASSED) != found.get(test)
+    ]
+    return "\n".join([f"{name}:", *lines]) if lines else ""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Compare or write; 1 when something differs."""
+    parser = argparse.ArgumentParser(prog="python -m tests.golden_verdicts")
+    parser.add_argument("pattern", nargs="?", default="", help="part of the variants' names")
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--write", action="store_true", help="write what was found to the table")
+    asked = parser.parse_args(arguments)
+    table = read_table()
+    entries, differs = dict(table), False
+    with open_executor() as executor:
+        chosen = [v for v in all_variants() if asked.pattern in v.name]
+        for variant, future in submit(executor, chosen, asked.seed).items():
+            found = future.result()
+            text = difference(variant.name, table.get(variant.name), found)
+            if text:
+                differs = True
+                print(text, flush=True)
+            entries[variant.name] = grouped(found)
+    if asked.write:
+        existing = {variant.name for variant in all_variants()}
+        write_table({name: groups for name, groups in entries.items() if name in existing})
+    return int(differs and not asked.write)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+"""Prediction and parameter files: harmless differences cost nothing, others have one clear line."""
+
+import numpy as np
+import pytest
+
+from grading import answers
+from grading.errors import Verdict
+from grading.outcomes import Outcome
+from grading.staging import Staged
+
+NAME = "vanilla.pretrain.dev.predictions"
+
+
+def staged_with(tmp_path, data: bytes | None) -> Staged:
+    staged = Staged(tmp_path)
+    if data is not None:
+        (tmp_path / NAME).write_bytes(data)
+        staged.taken[NAME] = "here"
+    return staged
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"London\nParis\n",
+        b"London\nParis",
+        b"London\r\nParis\r\n",
+        b"\xef\xbb\xbfLondon\nParis\n",
+    ],
+)
+def test_harmless_differences_cost_nothing(tmp_path, data):
+    assert answers.read_predictions(staged_with(tmp_path, data), NAME, 2) == ["London", "Paris"]
+
+
+def test_a_blank_line_is_an_answer_that_is_wrong(tmp_path):
+    lines = answers.read_predictions(staged_with(tmp_path, b"\nParis\n"), NAME, 2)
+    assert answers.count_correct(lines, ["London", "Paris"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "outcome", "words"),
+    [
+        (None, Outcome.MISSING_FILE, ["missing", "--outputs_path"]),
+        (b"", Outcome.FAILED, ["0 lines", "expected 2"]),
+        (b"London\n", Outcome.FAILED, ["1 lines", "expected 2"]),
+        (b"London\nParis\nRome\n", Outcome.FAILED, ["3 lines", "expected 2"]),
+        (b"\n \n", Outcome.FAILED, ["blank"]),
+        (b"London\nMalm\xf6\n", Outcome.FAILED, ["line 2", "UTF-8"]),
+    ],
+)
+def test_each_fault_has_its_message(tmp_path, data, outcome, words):
+    with pytest.raises(Verdict) as caught:
+        answers.read_predictions(staged_with(tmp_path, data), NAME, 2)
+    assert caught.value.outcome is outcome
+    for word in [NAME, *words]:
+        assert word in caught.value.message
+
+
+def test_scores_count_over_the_answers_lines():
+    with pytest.raises(ValueError):
+        answers.count_correct(["London"], ["London", "Paris"])
+
+
+SHAPES = {"w2": [4, 8], "blocks.0.attn.b2": [8], "head": [3, 4]}
+
+
+def weights(**changes):
+    made = {name: np.zeros(shape, np.float32) for name, shape in SHAPES.items()}
+    return made | changes
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, ""),
+        ({"head": np.zeros((3, 5), np.float32)}, "head has shape [3, 5], the model's is [3, 4]"),
+        ({"more": np.zeros(1, np.float32)}, "more is not in the model"),
+    ],
+)
+def test_the_first_parameter_that_differs_is_named(changes, words):
+    assert answers.misfit(weights(**changes), SHAPES) == words
+
+
+def test_a_missing_parameter_is_named():
+    lacking = weights()
+    del lacking["head"]
+    assert answers.misfit(lacking, SHAPES) == "head is missing"
+
+
+def test_earlier_years_columns_are_widened():
+    narrow = {"blocks.0.attn.b2": np.ones(7, np.float32)}
+    wide = answers.widen_columns(narrow, SHAPES)["blocks.0.attn.b2"]
+    assert wide.tolist() == [1.0] * 7 + [0.0]
+
+
+def test_parameters_that_are_not_finite_are_refused():
+    read = {"problem": "", "names": ["w"], "arrays": [np.array([np.nan], np.float32)]}
+    with pytest.raises(Verdict, match="not finite"):
+        answers.parameters(read, "x.params")
+
+
+def test_a_file_that_cannot_be_read_says_why():
+    read = {"problem": "torch.load says no", "names": [], "arrays": []}
+    with pytest.raises(Verdict, match="torch.load says no"):
+        answers.parameters(read, "x.params")

@@ -1,0 +1,165 @@
+"""A submission is found in every layout that people hand in, and only what may be is copied."""
+
+import os
+import shutil
+import stat
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from grading import staging
+from grading.errors import UsageError
+from grading.staging import stage
+
+OUTPUT = "vanilla.model.params"
+
+
+def make_package(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    for name in ("__init__.py", "dataset.py", "helper.py"):
+        (folder / name).write_text(f"# {name}\n", encoding="utf-8")
+    return folder
+
+
+def pack(folder: Path, archive: Path, prefix: str = "") -> Path:
+    with zipfile.ZipFile(archive, "w") as writer:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                writer.write(path, prefix + path.relative_to(folder).as_posix())
+    return archive
+
+
+@pytest.mark.parametrize("package", ["submission", "src/submission", "wrapping/submission", "."])
+def test_every_layout_of_the_code_is_found(tmp_path, package):
+    make_package(tmp_path / "upload" / package) if package != "." else make_package(
+        tmp_path / "upload"
+    )
+    staged = stage(tmp_path / "upload", tmp_path / "staged")
+    assert (staged.root / "submission" / "dataset.py").is_file()
+    assert "submission/helper.py" in staged.taken
+
+
+@pytest.mark.parametrize("place", [".", "src", "src/submission"])
+def test_outputs_are_found_at_the_root_beside_the_code_and_in_it(tmp_path, place):
+    make_package(tmp_path / "a5" / "src" / "submission")
+    (tmp_path / "a5" / place / OUTPUT).write_bytes(b"weights")
+    staged = stage(tmp_path / "a5", tmp_path / "staged")
+    assert staged.path(OUTPUT).read_bytes() == b"weights"
+    assert staged.taken[OUTPUT] == str((tmp_path / "a5" / place / OUTPUT).resolve())
+
+
+def test_equal_copies_are_fine_and_different_ones_an_error(tmp_path):
+    make_package(tmp_path / "a5" / "src" / "submission")
+    for place in (".", "src"):
+        (tmp_path / "a5" / place / OUTPUT).write_bytes(b"weights")
+    stage(tmp_path / "a5", tmp_path / "first")
+    (tmp_path / "a5" / "src" / OUTPUT).write_bytes(b"others!")
+    with pytest.raises(UsageError, match=f"{OUTPUT} is there twice and differs"):
+        stage(tmp_path / "a5", tmp_path / "second")
+
+
+@pytest.mark.parametrize("prefix", ["", "assignment5/", "assignment5/src/"])
+def test_zips_are_unpacked_with_or_without_a_wrapping_folder(tmp_path, prefix):
+    make_package(tmp_path / "upload" / "submission")
+    (tmp_path / "upload" / OUTPUT).write_bytes(b"weights")
+    archive = pack(tmp_path / "upload", tmp_path / "up.zip", prefix)
+    with zipfile.ZipFile(archive, "a") as writer:
+        writer.writestr("__MACOSX/._dataset.py", "litter")
+        writer.writestr(f"{prefix}.DS_Store", "litter")
+    staged = stage(archive, tmp_path / "staged")
+    assert staged.path(OUTPUT) is not None
+    assert sorted(p.name for p in (staged.root / "submission").iterdir()) == [
+        "__init__.py",
+        "dataset.py",
+        "helper.py",
+    ]
+
+
+def test_what_is_no_python_source_stays_behind(tmp_path):
+    package = make_package(tmp_path / "upload" / "submission")
+    for name in ("fast.so", "x.pth", "sitecustomize.py", "m.pyc", "notes.txt"):
+        (package / name).write_bytes(b"x")
+    (package / "__pycache__").mkdir()
+    staged = stage(tmp_path / "upload", tmp_path / "staged")
+    assert sorted(staged.taken) == [
+        "submission/__init__.py",
+        "submission/dataset.py",
+        "submission/helper.py",
+    ]
+    left = " ".join(staged.left)
+    for name in ("fast.so", "x.pth", "sitecustomize.py", "m.pyc", "notes.txt"):
+        assert name in left
+
+
+def test_links_and_pipes_are_not_followed(tmp_path):
+    package = make_package(tmp_path / "upload" / "submission")
+    secret = tmp_path / "secret.py"
+    secret.write_text("ANSWER = 42\n", encoding="utf-8")
+    (package / "model.py").symlink_to(secret)
+    os.mkfifo(package / "trainer.py")
+    (tmp_path / "upload" / OUTPUT).symlink_to(secret)
+    staged = stage(tmp_path / "upload", tmp_path / "staged")
+    assert not {"submission/model.py", "submission/trainer.py", OUTPUT} & set(staged.taken)
+    assert sum("a link" in line for line in staged.left) == 2
+    assert sum("not a regular file" in line for line in staged.left) == 1
+
+
+def test_a_link_in_a_zip_is_not_unpacked(tmp_path):
+    archive = pack(make_package(tmp_path / "p" / "submission").parent, tmp_path / "up.zip")
+    with zipfile.ZipFile(archive, "a") as writer:
+        link = zipfile.ZipInfo("submission/model.py")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        writer.writestr(link, "/etc/passwd")
+    staged = stage(archive, tmp_path / "staged")
+    assert "submission/model.py" not in staged.taken
+
+
+@pytest.mark.parametrize("name", ["../evil.py", "submission/../../evil.py", "C:/evil.py"])
+def test_a_zip_that_leads_outside_is_refused(tmp_path, name):
+    archive = pack(make_package(tmp_path / "p" / "submission").parent, tmp_path / "up.zip")
+    with zipfile.ZipFile(archive, "a") as writer:
+        writer.writestr(name, "x = 1\n")
+    with pytest.raises(UsageError, match="leads outside"):
+        stage(archive, tmp_path / "staged")
+    assert not (tmp_path / "evil.py").exists()
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setattr(staging, "MAX_TOTAL_BYTES", 1 << 20)
+    archive = tmp_path / "up.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as writer:
+        writer.writestr("submission/dataset.py", b"#" * (2 << 20))
+    with pytest.raises(UsageError, match="too large"):
+        stage(archive, tmp_path / "staged")
+
+
+def test_too_long_a_source_file_stays_behind(tmp_path, monkeypatch):
+    monkeypatch.setattr(staging, "MAX_CODE_BYTES", 100)
+    package = make_package(tmp_path / "upload" / "submission")
+    (package / "model.py").write_bytes(b"#" * 101)
+    staged = stage(tmp_path / "upload", tmp_path / "staged")
+    assert "submission/model.py" not in staged.taken
+
+
+@pytest.mark.parametrize(
+    ("prepare", "words"),
+    [
+        (lambda p: None, "no such file"),
+        (lambda p: p.mkdir(), "no folder `submission`"),
+        (lambda p: p.write_bytes(b"no zip"), "no zip"),
+    ],
+)
+def test_no_submission_is_one_clear_line(tmp_path, prepare, words):
+    prepare(tmp_path / "upload")
+    with pytest.raises(UsageError, match=words) as caught:
+        stage(tmp_path / "upload", tmp_path / "staged")
+    assert "\n" not in str(caught.value)
+
+
+def test_the_students_own_files_stay_as_they_are(tmp_path):
+    package = make_package(tmp_path / "upload" / "submission")
+    before = {p: p.read_bytes() for p in package.iterdir()}
+    staged = stage(tmp_path / "upload", tmp_path / "staged")
+    shutil.rmtree(staged.root)
+    assert {p: p.read_bytes() for p in package.iterdir()} == before

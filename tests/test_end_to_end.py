@@ -1,0 +1,170 @@
+"""The whole way on a fresh copy of the project: world, training, full marks; the starter earns 0.
+
+One training of the `smoke` recipe serves all tests here.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tools.commands import PIPELINES
+
+ROOT = Path(__file__).resolve().parent.parent
+OUTPUTS = [c.writes for commands in PIPELINES.values() for c in commands]
+HANDED_IN = [name for name in OUTPUTS if ".pretrain.params" not in name]
+
+
+def python(tree: Path, *arguments: str, **keywords) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-X", "warn_default_encoding", "-W", "error::EncodingWarning", *arguments],
+        cwd=tree,
+        capture_output=True,
+        encoding="utf-8",
+        stdin=subprocess.DEVNULL,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
+        check=False,
+        **keywords,
+    )
+
+
+def copy_of_the_project(target: Path) -> Path:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    for name in filter(None, listed.stdout.decode("utf-8").split("\0")):
+        if (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target / name)
+    return target
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory) -> Path:
+    """A copy of the project with a smoke world in it."""
+    tree = copy_of_the_project(tmp_path_factory.mktemp("project"))
+    made = python(tree, "-m", "tools.world", "--dataset", "smoke", "--seed", "1")
+    assert made.returncode == 0, made.stderr
+    assert python(tree, "-m", "tools.starter", "--recipes").returncode == 0
+    return tree
+
+
+@pytest.fixture(scope="module")
+def demo(tree) -> subprocess.CompletedProcess:
+    """The demo, run once."""
+    return python(tree, "-m", "tools.demo", timeout=600)
+
+
+def test_the_demo_reaches_every_point(tree, demo):
+    assert demo.returncode == 0, demo.stdout + demo.stderr
+    assert "Score 53 of 53" in demo.stdout
+    result = json.loads((tree / "build" / "demo.json").read_text(encoding="utf-8"))
+    assert {t["outcome"] for t in result["tests"]} == {"passed"}
+
+
+def test_the_demo_says_accuracies_and_time(demo):
+    for words in ("without pretraining", "synthesizer, pretrained", "always London", "minutes"):
+        assert words in demo.stdout
+
+
+def test_a_second_training_costs_nothing(tree, demo):
+    again = python(tree, "-m", "tools.reference", timeout=60)
+    assert again.returncode == 0
+    assert "done in" not in again.stdout
+
+
+def test_the_starter_earns_nothing_and_reads_no_traceback(tree):
+    graded = python(tree, "src/grader.py", "--json", "starter.json")
+    assert graded.returncode == 1
+    result = json.loads((tree / "starter.json").read_text(encoding="utf-8"))
+    earned = {t["test_id"]: t["score"] for t in result["tests"] if t["score"]}
+    # The vocabulary is given with the class, and answers as it should: nothing is written there.
+    assert result["score"] == 0, earned
+    for test in result["tests"]:
+        assert "Traceback" not in test["message"]
+        assert test["outcome"] in ("failed", "missing file", "passed"), test
+
+
+def test_a_students_copy_grades_basic_tests_and_runs_hidden_ones(tree, demo, tmp_path):
+    student = tmp_path / "a5"
+    shutil.copytree(tree, student, ignore=shutil.ignore_patterns("solutions", "build", ".venv"))
+    trained = tree / "build" / "reference"
+    shutil.copytree(
+        trained / "src" / "submission", student / "src" / "submission", dirs_exist_ok=True
+    )
+    for name in HANDED_IN:
+        shutil.copy2(trained / name, student / name)
+    graded = python(student / "src", "grader.py", "--json", "../mine.json")
+    assert graded.returncode == 0, graded.stdout + graded.stderr
+    result = json.loads((student / "mine.json").read_text(encoding="utf-8"))
+    outcomes = {(t["kind"], t["outcome"]) for t in result["tests"]}
+    assert outcomes == {("basic", "passed"), ("hidden", "ran, not graded")}
+    assert "for staff" not in graded.stdout
+
+
+def test_a_zip_of_what_is_handed_in_earns_full_marks(tree, demo, tmp_path):
+    trained = tree / "build" / "reference"
+    archive = tmp_path / "assignment5.zip"
+    with zipfile.ZipFile(archive, "w") as writer:
+        for path in sorted((trained / "src" / "submission").glob("*.py")):
+            writer.write(path, f"submission/{path.name}")
+        for name in HANDED_IN:
+            writer.write(trained / name, name)
+    graded = python(tree, "src/grader.py", "--submission", str(archive), "--json", "zip.json")
+    assert graded.returncode == 0, graded.stdout
+    assert json.loads((tree / "zip.json").read_text(encoding="utf-8"))["score"] == 53
+
+
+def test_predictions_of_another_checkpoint_are_found_out(tree, demo, tmp_path):
+    upload = tmp_path / "upload"
+    shutil.copytree(tree / "build" / "reference", upload)
+    answers = (tree / "src" / "data" / "birth_dev.tsv").read_text(encoding="utf-8")
+    places = [row.split("\t")[1] for row in answers.splitlines()]
+    name = "vanilla.nopretrain.dev.predictions"
+    (upload / name).write_text("".join(f"{p}\n" for p in places), encoding="utf-8")
+    graded = python(tree, "src/grader.py", "--submission", str(upload), "1d-5-hidden")
+    assert graded.returncode == 1
+    assert "not what the parameters answer" in graded.stdout
+
+
+def test_parameters_of_the_other_variant_are_named(tree, demo, tmp_path):
+    upload = tmp_path / "upload"
+    shutil.copytree(tree / "build" / "reference", upload)
+    shutil.copy2(upload / "synthesizer.finetune.params", upload / "vanilla.finetune.params")
+    graded = python(tree, "src/grader.py", "--submission", str(upload), "1f-5-hidden")
+    assert graded.returncode == 1
+    assert re.search(
+        r"does not fit the vanilla model: blocks\.0\.attn\.\S+ is missing", graded.stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["9z"], 2, "no test or question '9z'"),
+        (["--edition", "mit"], 2, "no edition 'mit'"),
+        (["--submission", "nowhere"], 2, "no such file or folder"),
+        (["--json", "no/such/folder/r.json"], 2, "no folder"),
+        (["--in-process", "--json", "r.json"], 2, "can't write a result"),
+        (["--seed", "-1"], 2, "should not be negative"),
+        (["--list"], 0, "1e-0-basic"),
+        (["--list", "--edition", "cs224n"], 0, "2e-0-basic"),
+        (["--in-process", "--submission", "solutions", "3a"], 0, "counts for nothing"),
+        (["--submission", "solutions", "3a-0-basic", "1e-0-basic"], 0, "passed"),
+        (["--submission", "solutions", "3"], 0, "3b-1-hidden"),
+    ],
+)
+def test_the_commands_arguments(tree, arguments, code, words):
+    ran = python(tree, "src/grader.py", *arguments)
+    assert ran.returncode == code, ran.stdout + ran.stderr
+    assert words in ran.stdout + ran.stderr
+    assert "Traceback" not in ran.stderr

@@ -1,0 +1,222 @@
+"""Variants of the reference, right ones and wrong ones, and what the grader says about them.
+
+A variant is a file tests/golden/TOPIC/right/NAME.py, or .../wrong/NAME.py, that holds what stands
+between the markers of one region. Comments come first:
+
+    # What it does, in a line.
+    # caught by: values, dropout          tests that are meant for it; wrong variants only
+    # region: helper.py, finetune, part f    file, function and part, unless the topic says which
+
+or a folder NAME/ of whole modules. `lay_out` lays it over a copy of solutions/submission.
+"""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from tools.regions import find_regions
+
+ROOT = Path(__file__).resolve().parent.parent
+GOLDEN = ROOT / "tests" / "golden"
+sys.path.insert(0, str(ROOT / "src"))  # where grader.py finds the package `grading`
+
+import grader  # noqa: E402
+from grading import paths  # noqa: E402
+from grading.assignment import load_assignment  # noqa: E402
+from grading.cases import BoundTest, bind  # noqa: E402
+from grading.coursedata import CourseData  # noqa: E402
+from grading.processes import Pool  # noqa: E402
+from grading.results import TestResult  # noqa: E402
+from grading.runner import Run, load_hidden  # noqa: E402
+from grading.staging import stage  # noqa: E402
+
+REGIONS = {
+    "span_corruption": "dataset.py, __getitem__, part e",
+    "synthesizer": "attention.py, forward, part g",
+    "london_baseline": "london_baseline.py, london_baseline, part d",
+}
+# The grader's topics whose tests a folder of variants meets, less those that need trained files.
+TOPICS = {
+    "span_corruption": ("span_corruption",),
+    "synthesizer": ("synthesizer",),
+    "helper": ("finetuning", "pretraining", "synthesizer"),
+    "london_baseline": ("no_pretraining",),
+    "attention_exploration": ("attention_copying", "attention_averaging"),
+}
+NEEDS_FILES = (
+    "dev_predictions",
+    "test_predictions",
+    "remembers_training",
+    "matches_checkpoint",
+    "dev_accuracy",
+    "test_accuracy",
+)
+# Tests of `synthesizer` that see the helper; the others would see the reference's attention.
+OF_THE_HELPER = ("uses_synthesizer", "whole_model")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One variant; `path` is its file or folder."""
+
+    path: Path
+
+    @property
+    def topic(self) -> str:
+        return self.path.parts[-3]
+
+    @property
+    def is_right(self) -> bool:
+        return self.path.parts[-2] == "right"
+
+    @property
+    def name(self) -> str:
+        """For example "span_corruption/wrong/window"."""
+        return "/".join((*self.path.parts[-3:-1], self.path.stem))
+
+    @cached_property
+    def text(self) -> str:
+        """The file; of a folder, its first."""
+        file = self.path if self.path.is_file() else min(self.path.glob("*.py"))
+        return file.read_text(encoding="utf-8")
+
+    @cached_property
+    def comments(self) -> list[str]:
+        lines = self.text.split("\n")
+        count = next(i for i, line in enumerate(lines) if not line.startswith("#"))
+        return [line.removeprefix("# ") for line in lines[:count]]
+
+    def field(self, key: str) -> str:
+        """What a comment `# key: ...` says, or ""."""
+        found = [c.removeprefix(f"{key}: ") for c in self.comments if c.startswith(f"{key}: ")]
+        return found[0] if found else ""
+
+    @property
+    def caught_by(self) -> list[str]:
+        """The tests that are meant for this mistake."""
+        return [name.strip() for name in self.field("caught by").split(",") if name.strip()]
+
+    def tests(self, bound: list[BoundTest]) -> list[BoundTest]:
+        """Those that look at what this variant changes."""
+        return [test for test in bound if self._concerns(test.spec)]
+
+    def _concerns(self, spec) -> bool:
+        if spec.topic not in TOPICS[self.topic] or spec.name in NEEDS_FILES:
+            return False
+        return self.topic != "helper" or spec.topic != "synthesizer" or spec.name in OF_THE_HELPER
+
+    def key(self, test: BoundTest) -> str:
+        """How the table calls a test: the topic is left out where the variant has one only."""
+        several = len(TOPICS[self.topic]) > 1 or TOPICS[self.topic] == ("no_pretraining",)
+        return f"{test.spec.topic}.{test.spec.name}" if several else test.spec.name
+
+
+def all_variants() -> list[Variant]:
+    """Every variant, in the order of their names."""
+    found = [p for p in GOLDEN.glob("*/*/*") if p.suffix == ".py" or any(p.glob("*.py"))]
+    return [Variant(path) for path in sorted(found)]
+
+
+def lay_out(variant: Variant | None, target: Path) -> Path:
+    """Make `target`/submission: the reference, with a variant laid over it.
+
+    Raises:
+        ValueError: there is no region as the variant names it.
+    """
+    package = target / "submission"
+    ignored = shutil.ignore_patterns("__pycache__", "recipes.json")
+    shutil.copytree(paths.REFERENCE / "submission", package, ignore=ignored)
+    recipes = paths.SRC / "submission" / "recipes.json"
+    shutil.copyfile(recipes, package / "recipes.json")
+    if variant is None:
+        return target
+    if variant.path.is_dir():
+        shutil.copytree(variant.path, package, dirs_exist_ok=True, ignore=ignored)
+        return target
+    file, function, part = _region_words(variant)
+    text = (package / file).read_text(encoding="utf-8")
+    changed = _with_region(text, file, function, part, variant.text)
+    (package / file).write_text(changed, encoding="utf-8", newline="\n")
+    return target
+
+
+def _region_words(variant: Variant) -> list[str]:
+    words = (variant.field("region") or REGIONS.get(variant.topic, "")).split(", ")
+    if len(words) != 3:
+        raise ValueError(f"{variant.path}: expected a comment `# region: FILE, FUNCTION, part X`")
+    return words
+
+
+def _with_region(text: str, file: str, function: str, part: str, body: str) -> str:
+    """`text` with `body` between the markers of the region that is named."""
+    lines = text.split("\n")
+    for region in find_regions(text, file):
+        if lines[region.start - 2].strip() != f"# [{part}]":
+            continue
+        if _function_around(text, region.start) == function:
+            indented = textwrap.indent(body.rstrip("\n"), " " * region.indent)
+            lines[region.start : region.end - 1] = indented.split("\n")
+            return "\n".join(lines)
+    raise ValueError(f"{file} has no region [{part}] in {function}")
+
+
+def _function_around(text: str, line: int) -> str:
+    functions = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef)]
+    around = [f for f in functions if f.lineno < line <= f.end_lineno]
+    return max(around, key=lambda f: f.lineno).name
+
+
+class Bench:
+    """Runs the grader's tests on variants, in workers that share one pool."""
+
+    def __init__(self, pool: Pool, work: Path) -> None:
+        """
+        Args:
+            pool: starts the workers; every Bench on it sees the same randomised hashes.
+            work: an empty folder.
+        """
+        self._assignment = load_assignment(paths.ASSIGNMENT)
+        self._hidden = load_hidden(paths.HIDDEN)
+        self._pool, self._work = pool, work
+        data = work / "data"
+        data.mkdir()
+        (data / "dataset.json").write_text('{"name": "world"}\n', encoding="utf-8")
+        self._data = CourseData(self._assignment, data, None)
+        self.tests = bind(self._assignment.edition(None).tests, grader.CASES)
+
+    def verdicts(
+        self, variant: Variant | None, tests: list[BoundTest], seed: int
+    ) -> dict[tuple[str, str], TestResult]:
+        """Run `tests` on a variant, or on the reference (None); by topic and name."""
+        with self._staged(variant) as (staged, work):
+            run = Run(
+                self._assignment, staged, work, self._pool, self._hidden, self._data, seed
+            )
+            run.deadline = time.monotonic() + 3600
+            results = [TestResult(test.spec, test.description) for test in tests]
+            for test, result in zip(tests, results, strict=True):
+                run.run_test(test, result)
+        return {(r.spec.topic, r.spec.name): r for r in results}
+
+    @contextmanager
+    def _staged(self, variant: Variant | None) -> Iterator[tuple]:
+        name = variant.name.replace("/", ".") if variant else "reference"
+        work = self._work / f"{name}.{time.monotonic_ns()}"
+        try:
+            lay_out(variant, work / "source")
+            (work / "staged").mkdir()
+            staged = stage(work / "source", work / "staged")
+            recipes = "submission/recipes.json"
+            shutil.copyfile(work / "source" / recipes, staged.root / recipes)
+            yield staged, work
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
