@@ -59,11 +59,11 @@ def graded(
 
 
 class Laboratory(Protocol):
-    """What a case needs of the run it is part of (see `runner.Run`)."""
+    """What a case needs of the run it is part of (see `runner.Bench`)."""
 
     hidden: Any | None  # the module solutions/hidden.py, or None on a student's computer
 
-    def observe(self, spec: TestSpec, probe: str, role: str, args: dict, seed: int) -> Any: ...
+    def observe(self, probe: str, role: str, args: dict, seed: int) -> Any: ...
 
 
 class GradedTestCase:
@@ -124,7 +124,8 @@ class GradedTestCase:
         raise Verdict(Outcome.FAILED, "\n".join([sentence, *(f"  {line}" for line in lines)]))
 
     def _observe(self, role: str, name: str, answer: Any, args: dict[str, Any]) -> Any:
-        value = self.lab.observe(self.spec, name, role, args, self.seed)
+        # A seed of the worker's own: student code must not be able to foresee what is drawn here.
+        value = self.lab.observe(name, role, args, derive_seed(self.seed, "worker"))
         try:
             schema.check(value, answer)
         except WireError as error:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from . import console, paths
+from . import console, doctor, paths, sandbox
 from .assignment import Edition, load_assignment
 from .cases import GradedTestCase
 from .errors import GradingError, UsageError
@@ -23,6 +23,10 @@ def main(cases: list[type[GradedTestCase]], arguments: list[str] | None = None) 
         stream.reconfigure(encoding="utf-8", errors="replace")
     asked = _parser().parse_args(arguments)
     try:
+        sandbox.hide_memory()
+        if asked.doctor:
+            doctor.examine()
+            return ExitCode.OK
         runner = CourseTestRunner(load_assignment(paths.ASSIGNMENT), cases)
         if asked.list:
             _list(runner, runner.assignment.edition(asked.edition))
@@ -52,6 +56,10 @@ def _parser() -> argparse.ArgumentParser:
         "--submission", type=Path, default=paths.ROOT, metavar="DIR", help="a folder or zip"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results here")
+    parser.add_argument(
+        "--authoritative", action="store_true", help="refuse to run unless the result can count"
+    )
+    parser.add_argument("--doctor", action="store_true", help="say what works on this computer")
     parser.add_argument("--edition", help="another edition of assignment.toml")
     parser.add_argument("--seed", type=int, help="draw the inputs of an earlier run again")
     parser.add_argument(
@@ -71,6 +79,8 @@ def _list(runner: CourseTestRunner, edition: Edition) -> None:
 def _grade(runner: CourseTestRunner, asked: argparse.Namespace) -> int:
     if asked.in_process and asked.json:
         raise UsageError("--in-process can't write a result: nothing protects it")
+    if asked.in_process and asked.authoritative:
+        raise UsageError("--in-process can't be authoritative: nothing protects it")
     if asked.json and not asked.json.resolve().parent.is_dir():
         raise UsageError(f"--json {asked.json}: there is no folder {asked.json.resolve().parent}")
     seed = secrets.randbits(63) if asked.seed is None else asked.seed
@@ -83,6 +93,8 @@ def _grade(runner: CourseTestRunner, asked: argparse.Namespace) -> int:
         edition=asked.edition,
         wanted=tuple(asked.tests),
         in_process=asked.in_process,
+        authoritative=asked.authoritative,
+        results_file=asked.json,
     )
     staff = load_hidden(paths.HIDDEN) is not None
     required = runner.assignment.edition(asked.edition).required_files

@@ -27,7 +27,7 @@ class InProcessPool:
             os.chdir(before)
             sys.path[:] = path
             _forget_submission()
-        return Finished(Ending(0, 0, "", 0.0, 0.0, 0), frame, "")
+        return Finished(Ending(0, 0, "", 0.0, 0.0, 0), True, frame, "")
 
     def close(self) -> None:
         """Nothing to close."""

@@ -22,6 +22,7 @@ from .guardian import Ending
 from .limits import Limits
 from .paths import SRC
 from .sandbox import Confinement
+from .worker import READY
 
 ROLES = ("submission", "reference")
 MAX_OUTPUT_BYTES = 64 << 10  # what a test may print and we keep
@@ -45,9 +46,13 @@ class Job:
 
 @dataclass(frozen=True)
 class Finished:
-    """What came back: how the worker ended, its frame if there is a whole one, its prints."""
+    """What came back: how the worker ended, its frame if there is a whole one, its prints.
+
+    `ready` tells whether it got as far as the student's code: what goes wrong before is ours.
+    """
 
     ending: Ending
+    ready: bool
     frame: bytes | None
     output: str
 
@@ -167,7 +172,7 @@ class Zygote:
         os.close(lifeline_w)  # whatever is still alive is killed by the guardian now
         for thread in (sender, frame, output, status):
             thread.join(GRACE_S)
-        return Finished(_ending(status.data), _whole_frame(frame.data), _decode(output.data))
+        return _finished(_ending(status.data), frame, output)
 
     def close(self) -> None:
         self._control.close()
@@ -227,7 +232,7 @@ class FreshPool:
             thread.join(GRACE_S)
         process.stdout.close()
         process.stderr.close()
-        return Finished(ending, _whole_frame(frame.data[1:]), _decode(output.data))
+        return _finished(ending, frame, output)
 
     def close(self) -> None:
         """Nothing stays behind between tests."""
@@ -301,6 +306,11 @@ def _send(fd: int, data: bytes) -> None:
         pass  # the worker died first; its ending tells how
     finally:
         os.close(fd)
+
+
+def _finished(ending: Ending, frame: _Reader, output: _Reader) -> Finished:
+    ready = frame.data.startswith(READY)
+    return Finished(ending, ready, _whole_frame(frame.data[len(READY) :]), _decode(output.data))
 
 
 def _ending(status: bytes) -> Ending:

@@ -20,6 +20,15 @@ from .processes import Finished
 ERROR_SPEC = {"outcome": str, "type": str, "where": str, "message": str, "traceback": str}
 PLACE = re.compile(r"submission/[A-Za-z0-9_/]{1,80}\.py:[0-9]{1,6}")
 TYPE = re.compile(r"[A-Za-z]{1,40}")
+REPORTED = (
+    Outcome.FAILED,
+    Outcome.ERROR,
+    Outcome.OUT_OF_MEMORY,
+    Outcome.EXITED,
+    Outcome.SYNTAX_ERROR,
+    Outcome.IMPORT_ERROR,
+    Outcome.MISSING_FILE,
+)  # what a worker can know of itself
 HIDE = "; its text is not shown with hidden tests"
 
 BY_REASON = {
@@ -45,7 +54,9 @@ def explain_ending(finished: Finished, limits: Limits) -> Verdict | None:
     broken a limit all the same.
     """
     ending = finished.ending
-    detail = f"{ending}\noutput:\n{finished.output[-2000:]}"
+    # No times in it: the same run repeated says the same.
+    ended = f"exit status {ending.code}, signal {ending.signal}, limit {ending.reason or 'none'}"
+    detail = f"{ended}\noutput:\n{finished.output[-2000:]}"
     if ending.reason:
         outcome, sentence = BY_REASON[ending.reason]
         return Verdict(outcome, "your code " + sentence.format(**_numbers(limits)), detail)
@@ -68,27 +79,34 @@ def _numbers(limits: Limits) -> dict[str, float]:
     }
 
 
-def explain_error(error: Any, spec: TestSpec) -> Verdict:
+def explain_error(error: Any, spec: TestSpec) -> tuple[Verdict, bool]:
     """The verdict of an exception, as `worker.describe` reported it.
 
     The report comes out of the student's process: each field is checked before it is repeated.
+
+    Returns:
+        The verdict; and whether no line of the student's took part, so that the fault may be in
+        our own probe (whoever has the reference can tell: it then fails there, too).
     """
     try:
         schema.check(error, ERROR_SPEC)
         outcome = Outcome(error["outcome"])
     except (WireError, ValueError):
-        return Verdict(Outcome.ERROR, "the submission's process answered something malformed")
-    if outcome in (Outcome.PASSED, Outcome.RAN_NOT_GRADED, Outcome.GRADER_ERROR, Outcome.NOT_RUN):
+        return Verdict(
+            Outcome.ERROR, "the submission's process answered something malformed"
+        ), False
+    if outcome not in REPORTED:
         outcome = Outcome.ERROR
     where = error["where"] if PLACE.fullmatch(error["where"]) else ""
     kind = error["type"] if TYPE.fullmatch(error["type"]) else "Exception"
     at = f"{where}: " if where else ""
-    if spec.is_hidden and kind != "NotImplementedError":
-        return Verdict(outcome, f"{at}{kind}{HIDE}", error["traceback"])
-    message = _basic_message(outcome, kind, at, error["message"])
-    if spec.is_hidden:
+    if not spec.is_hidden:
+        message = _basic_message(outcome, kind, at, error["message"])
+    elif kind == "NotImplementedError":
         message = f"{at}this part is not written yet"
-    return Verdict(outcome, message, error["traceback"])
+    else:
+        message = f"{at}{kind}{HIDE}"
+    return Verdict(outcome, message, error["traceback"]), outcome is Outcome.ERROR and not where
 
 
 def _basic_message(outcome: Outcome, kind: str, at: str, text: str) -> str:

@@ -19,15 +19,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from . import paths, sandbox, wire
+from . import authority, paths, sandbox, wire
 from .assignment import Assignment, Edition, TestSpec
-from .cases import BoundTest, GradedTestCase, bind
+from .cases import BoundTest, GradedTestCase, bind, derive_seed
 from .coursedata import CourseData
 from .errors import GradingError, UsageError, Verdict, WireError
 from .inprocess import InProcessPool
 from .limits import Limits
 from .outcomes import Outcome
-from .processes import Job, Pool, open_pool
+from .processes import Finished, Job, Pool, open_pool
 from .reading import explain_ending, explain_error
 from .results import Results, TestResult
 from .staging import Staged, stage
@@ -45,6 +45,8 @@ class Options:
     wanted: tuple[str, ...] = ()  # test ids or questions; empty: all
     seed: int | None = None
     in_process: bool = False
+    authoritative: bool = False
+    results_file: Path | None = None  # no student's code may read it
     deadline_s: float = DEADLINE_S
     data: Path = paths.DATA
     answers: Path = paths.ANSWERS  # staff only; used where solutions/hidden.py is
@@ -82,17 +84,22 @@ class CourseTestRunner:
         work.chmod(0o711)  # a test's own uid passes through to its scratch folder
         own = None
         if pool is None:
-            pool = own = InProcessPool() if options.in_process else open_pool(seed)
+            pool = own = (
+                InProcessPool() if options.in_process else open_pool(derive_seed(seed, "hash"))
+            )
         try:
             staged = stage(options.submission, work / "staged")
             self._add_recipes(staged)
             on_event("staged", staged)
-            data = CourseData(self.assignment, options.data, options.answers if hidden else None)
+            answers = options.answers if hidden else None
+            data = CourseData(self.assignment, options.data, answers)
             run = Run(self.assignment, staged, work, pool, hidden, data, seed)
             run.layers = options.layers
+            authority_facts = self._authority(options, pool, work, staged)
             run.deadline = time.monotonic() + options.deadline_s
             results = Results(edition, seed, [TestResult(t.spec, t.description) for t in bound])
             results.facts = {"submission": sorted(staged.taken), "left": staged.left}
+            results.facts |= authority_facts
             on_event("started", results)
             for test, result in zip(bound, results.tests, strict=True):
                 result.asked = test in wanted
@@ -105,6 +112,23 @@ class CourseTestRunner:
                 own.close()
             shutil.rmtree(work, ignore_errors=True)
 
+    def _authority(self, options: Options, pool: Pool, work: Path, staged: Staged) -> dict:
+        """Which layers protect this run; an authoritative one sends the canary first.
+
+        Raises:
+            GradingError: the run was to be authoritative, and can't be.
+        """
+        layers = ["none: in process"] if options.in_process else options.layers.names()
+        facts = {"authoritative": options.authoritative, "layers": layers}
+        if options.authoritative:
+            results = [options.results_file] if options.results_file else []
+            canary = authority.send_canary(pool, options.layers, work, staged.root, results)
+            found = authority.faults(options.layers, canary)
+            if found:
+                raise GradingError("this run can't be authoritative: " + "; ".join(found))
+            facts["missing"] = options.layers.missing()
+        return facts
+
     def _add_recipes(self, staged: Staged) -> None:
         """The recipes are ours, never the student's copy."""
         defaults = {name: dataset.recipe for name, dataset in self.assignment.datasets.items()}
@@ -116,7 +140,7 @@ class CourseTestRunner:
 
 @dataclass
 class Run:
-    """One run's shared state; the `Laboratory` of its test cases."""
+    """One run's shared state."""
 
     assignment: Assignment
     staged: Staged
@@ -127,8 +151,6 @@ class Run:
     seed: int
     layers: sandbox.Layers = field(default_factory=sandbox.detect)
     deadline: float = 0.0
-    _left_s: float = 0.0  # CPU seconds left to the test at hand
-    _output: str = ""
 
     def __post_init__(self) -> None:
         self.uids = sandbox.UidPool(secrets.randbelow(sandbox.UIDS))
@@ -139,9 +161,9 @@ class Run:
         if started > self.deadline:
             result.message = "not run: the whole run was out of time"
             return
-        self._left_s, self._output = test.spec.timeout_s, ""
+        bench = Bench(self, test.spec)
         try:
-            test.method(test.case(test.spec, self, self.seed))
+            test.method(test.case(test.spec, bench, self.seed))
             result.outcome, result.message = Outcome.PASSED, ""
             result.score = test.spec.max_score
         except Verdict as verdict:
@@ -153,60 +175,89 @@ class Run:
             result.outcome = Outcome.GRADER_ERROR
             result.message = "the grader itself failed here; this is not your fault: tell staff"
             result.detail = traceback.format_exc()
-        result.output = self._output
+        result.output = bench.output
         result.wall_s = time.monotonic() - started
 
-    def observe(self, spec: TestSpec, probe: str, role: str, args: dict, seed: int) -> Any:
+
+class Bench:
+    """One test's place to work: its limits, what it printed; the `Laboratory` of its case."""
+
+    def __init__(self, run: Run, spec: TestSpec) -> None:
+        self._run, self._spec = run, spec
+        self._left_s = spec.timeout_s  # CPU seconds, over all of the test's probes
+        self.output = ""
+        self.hidden, self.data = run.hidden, run.data
+        self.staged, self.assignment = run.staged, run.assignment
+
+    def observe(self, probe: str, role: str, args: dict, seed: int) -> Any:
         """Run one probe in one worker and return what it saw.
 
         Raises:
             Verdict: the submission's process ended badly or raised.
-            GradingError: the reference's did.
+            GradingError: the reference's did, or the worker failed before it reached any code of
+                the student's.
         """
-        root = self.staged.root if role == "submission" else paths.REFERENCE
-        cpu_s = REFERENCE_CPU_S if role == "reference" else max(self._left_s, 0.1)
-        limits = Limits.for_test(cpu_s, self.deadline - time.monotonic())
-        scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=self.work))
-        request = {"probe": probe, "args": args, "seed": seed, "submission": str(root)}
-        confinement = self._confinement(role, scratch)
-        finished = self.pool.run(Job(role, spec.torch, request, limits, scratch, confinement))
-        shutil.rmtree(scratch, ignore_errors=True)
+        finished = self._work(probe, role, args, seed)
+        if not finished.ready:
+            raise GradingError(f"a worker failed before it was ready: {finished.output[-2000:]}")
         if role == "reference":
-            return _reference_value(finished.frame, finished.output)
+            return _reference_value(finished)
         self._left_s -= finished.ending.cpu_s
-        self._output += finished.output
-        verdict = explain_ending(finished, limits)
+        self.output += finished.output
+        verdict = explain_ending(finished, Limits.for_test(self._spec.timeout_s))
         if verdict is not None:
             raise verdict
-        return self._value(finished.frame, spec)
+        ok, value = _open(finished.frame)
+        if ok:
+            return value
+        verdict, blames_us = explain_error(value, self._spec)
+        if blames_us and self.hidden is not None:
+            _reference_value(self._work(probe, "reference", args, seed))
+        raise verdict
+
+    def _work(self, probe: str, role: str, args: dict, seed: int) -> Finished:
+        run = self._run
+        root = self.staged.root if role == "submission" else paths.REFERENCE
+        scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=run.work))
+        request = {"probe": probe, "args": args, "seed": seed, "submission": str(root)}
+        confinement = self._confinement(role, scratch)
+        job = Job(role, self._spec.torch, request, self._limits(role), scratch, confinement)
+        try:
+            return run.pool.run(job)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+    def _limits(self, role: str) -> Limits:
+        cpu_s = REFERENCE_CPU_S if role == "reference" else max(self._left_s, 0.1)
+        return Limits.for_test(cpu_s, self._run.deadline - time.monotonic())
 
     def _confinement(self, role: str, scratch: Path) -> sandbox.Confinement:
         """The reference is ours and needs none; a student's worker gets all there is."""
         if role == "reference":
             return sandbox.Confinement()
-        confinement = sandbox.for_worker(self.layers, self.uids, self.staged.root, scratch)
+        run = self._run
+        confinement = sandbox.for_worker(run.layers, run.uids, self.staged.root, scratch)
         if confinement.uid is not None:
             os.chown(scratch, confinement.uid, confinement.uid)
         return confinement
 
-    def _value(self, frame: bytes, spec: TestSpec) -> Any:
-        try:
-            envelope = wire.decode(frame)
-            if envelope["ok"] is True:
-                return envelope["value"]
-            error = envelope["error"]
-        except (WireError, KeyError, TypeError) as problem:
-            raise Verdict(
-                Outcome.ERROR, "the submission's process answered something malformed", str(problem)
-            ) from None
-        raise explain_error(error, spec)
+
+def _open(frame: bytes) -> tuple[bool, Any]:
+    """An envelope of the submission's process: (whether it went well, value or error)."""
+    try:
+        envelope = wire.decode(frame)
+        return envelope["ok"] is True, envelope["value" if envelope["ok"] is True else "error"]
+    except (WireError, KeyError, TypeError) as problem:
+        raise Verdict(
+            Outcome.ERROR, "the submission's process answered something malformed", str(problem)
+        ) from None
 
 
-def _reference_value(frame: bytes | None, output: str) -> Any:
+def _reference_value(finished: Finished) -> Any:
     """The reference's answer; anything but a value is the grader's own fault."""
-    if frame is None:
-        raise GradingError(f"the reference's worker did not answer: {output[-2000:]}")
-    envelope = wire.decode(frame)
+    if finished.frame is None:
+        raise GradingError(f"the reference's worker did not answer: {finished.output[-2000:]}")
+    envelope = wire.decode(finished.frame)
     if not envelope["ok"]:
         raise GradingError(f"the reference failed:\n{envelope['error']['traceback']}")
     return envelope["value"]

@@ -22,6 +22,7 @@ from typing import Any
 from . import limits, wire
 from .outcomes import Outcome
 
+READY = b"R"  # all of ours is done, the clock starts: what goes wrong from here on is the student's
 MAX_MESSAGE = 2_000  # characters of an exception's text
 MAX_TRACEBACK = 8_000
 
@@ -172,7 +173,7 @@ def serve_streams() -> None:
     request = wire.decode(wire.read_frame(sys.stdin.buffer.read))
     preload(request["torch"])
     limits.take(limits.Limits(**request["limits"]))
-    frame_out.write(b"R")  # ready: the clock starts here
+    frame_out.write(READY)
     frame_out.flush()
     frame_out.write(answer(request))
     frame_out.flush()

@@ -94,6 +94,7 @@ def _work(
         limits.take(allowed)
         sandbox.take(confinement, allowed)
         wanted = wire.decode(wire.read_frame(lambda n: os.read(REQUEST_FD, n)))
+        os.write(FRAME_FD, worker.READY)
         reply = worker.answer(wanted)
         sys.stdout.flush()
         sys.stderr.flush()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 
-TORCH_FREE = ("attention",)
+TORCH_FREE = ("attention", "canary")
 NEED_TORCH = ("span_corruption", "synthesizer", "training", "prediction")
 
 

@@ -1,0 +1,74 @@
+"""An authoritative run: one whose score counts, and what it demands before it starts.
+
+Required: a process and a uid of its own for each test (so: Linux, root), limits, no_new_privs,
+secrets that the tests' uids can't read, and no network. Landlock and seccomp are used where the
+kernel has them, and named where it doesn't. Nothing of this is taken on trust: a canary in a
+worker tries each thing, and any success is a grader error.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from . import paths, sandbox, schema, wire
+from .errors import GradingError, WireError
+from .limits import Limits
+from .processes import Job, Pool
+
+CANARY = {"read": [str], "written": [str], "signalled": [int], "sockets": [str], "scratch": bool}
+CANARY_CPU_S = 10.0
+
+
+def secrets(results: Iterable[Path] = ()) -> list[str]:
+    """What no student's code may read: solutions, answers, results that are being written."""
+    found = [paths.SOLUTIONS, paths.HIDDEN, paths.ANSWERS, *sorted(paths.ANSWERS.glob("*"))]
+    found += sorted((paths.SOLUTIONS / "submission").glob("*.py"))
+    return [str(path) for path in [*found, *results] if path.exists()]
+
+
+def send_canary(
+    pool: Pool, layers: sandbox.Layers, work: Path, staged: Path, results: Iterable[Path] = ()
+) -> dict[str, Any]:
+    """Run the canary as a test would run; return what it could do.
+
+    Raises:
+        GradingError: it didn't come back.
+    """
+    scratch = work / "canary"
+    scratch.mkdir()
+    uids = sandbox.UidPool(os.getpid())
+    confinement = sandbox.for_worker(layers, uids, staged, scratch)
+    if confinement.uid is not None:
+        os.chown(scratch, confinement.uid, confinement.uid)
+    args = {
+        "secrets": secrets(results),
+        "folders": [str(p) for p in (work, staged, paths.SRC, paths.ROOT, paths.DATA)],
+        "pids": [os.getpid(), os.getppid()],
+    }
+    request = {
+        "probe": "canary.try_everything",
+        "args": args,
+        "seed": 0,
+        "submission": str(staged),
+    }
+    limits = Limits.for_test(CANARY_CPU_S)
+    finished = pool.run(Job("submission", False, request, limits, scratch, confinement))
+    try:
+        envelope = wire.decode(finished.frame or b"")
+        schema.check(envelope.get("value"), CANARY)
+    except (WireError, AttributeError) as error:
+        raise GradingError(f"the canary did not come back: {error}; {finished.output}") from None
+    return envelope["value"]
+
+
+def faults(layers: sandbox.Layers, canary: dict[str, Any]) -> list[str]:
+    """Why a run can't be authoritative here; empty when it can."""
+    found = [] if layers.root else ["tests have no uid of their own (run as root, on Linux)"]
+    found += [f"student code can read {path}" for path in canary["read"]]
+    found += [f"student code can write to {path}" for path in canary["written"]]
+    found += [f"student code can signal process {pid}" for pid in canary["signalled"]]
+    found += [f"student code can open {kind} sockets" for kind in canary["sockets"]]
+    return found + ([] if canary["scratch"] else ["student code can't write its scratch folder"])

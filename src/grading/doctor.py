@@ -1,0 +1,69 @@
+"""`python grader.py --doctor`: what works here, in a screenful."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from . import authority, paths, sandbox
+from .errors import GradingError
+from .processes import clean_environment, command, fork_is_safe, open_pool
+
+
+def examine() -> None:
+    """Print the interpreter, the libraries, how workers start and what confines them."""
+    print(f"Python       {platform.python_version()} at {sys.executable}")
+    print(f"System       {platform.system()} {platform.release()}, {platform.machine()}")
+    print(f"CPUs         {os.cpu_count()}; workers use one thread each")
+    print(f"Libraries    {_libraries()}")
+    way = "forked from a process that has imported torch once" if fork_is_safe() else "started anew"
+    print(f"Workers      {way}")
+    layers = sandbox.detect()
+    print(f"Layers       {', '.join(layers.names())}")
+    if layers.missing():
+        print(f"Missing      {', '.join(layers.missing())}")
+    if fork_is_safe():
+        _canary(layers)
+    else:
+        print("Authority    no: a run here counts for nothing but your own information")
+
+
+def _libraries() -> str:
+    code = (
+        "import numpy; import torch; "
+        "print('numpy', numpy.__version__ + ', torch', torch.__version__ + ',', "
+        "torch.backends.cpu.get_cpu_capability())"
+    )
+    started = time.monotonic()
+    ran = subprocess.run(
+        command(code), env=clean_environment(0), capture_output=True, encoding="utf-8", check=False
+    )
+    if ran.returncode:
+        last = (ran.stderr.strip().splitlines() or ["?"])[-1]
+        return f"CAN'T BE IMPORTED ({last}): is everything in requirements.txt installed?"
+    return f"{ran.stdout.strip()}; importing them takes {time.monotonic() - started:.1f} s"
+
+
+def _canary(layers: sandbox.Layers) -> None:
+    work = Path(tempfile.mkdtemp(prefix="grading-"))
+    work.chmod(0o711)
+    staged = work / "staged"
+    staged.mkdir()
+    pool = open_pool(0)
+    try:
+        found = authority.faults(layers, authority.send_canary(pool, layers, work, staged))
+    except GradingError as error:
+        found = [str(error)]
+    finally:
+        pool.close()
+        shutil.rmtree(work, ignore_errors=True)
+    hidden = "" if paths.HIDDEN.exists() else " (no solutions here: hidden tests aren't judged)"
+    print(f"Authority    {'yes' if not found else 'no'}{hidden}")
+    for fault in found:
+        print(f"             {fault}")
