@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -40,19 +41,41 @@ def read_predictions(staged: Staged, name: str, expected_lines: int) -> list[str
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise Verdict(
-            Outcome.FAILED, f"{name}, line {line}: no UTF-8 text; write it with run.py evaluate"
+            Outcome.FAILED,
+            f"{name}, line {line}: no UTF-8 text (re-saved by an editor or a spreadsheet?); "
+            "write it with run.py evaluate",
         ) from None
     lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
-    if len(lines) != expected_lines:
-        got = 0 if lines == [""] else len(lines)
+    if not text.strip():
         raise Verdict(
             Outcome.FAILED,
-            f"{name} has {got} lines, expected {expected_lines}, one for each question in the "
-            "file it was evaluated on; was it written for another data set, or cut off?",
+            f"{name} is blank, expected {expected_lines} lines; write it with run.py evaluate",
         )
-    if not any(line.strip() for line in lines):
-        raise Verdict(Outcome.FAILED, f"{name}: all {expected_lines} lines are blank")
+    if len(lines) != expected_lines:
+        got = f"{len(lines)} line" + ("" if len(lines) == 1 else "s")
+        raise Verdict(
+            Outcome.FAILED,
+            f"{name} has {got}, expected {expected_lines}, one for each question: "
+            + _why_so_many(len(lines), expected_lines),
+        )
     return lines
+
+
+def _why_so_many(got: int, expected: int) -> str:
+    if got == 1:
+        return "are all answers on one line?"
+    if got < expected:
+        return "was it cut off, or written for another data set?"
+    return "was it written for another file of questions, or two files joined?"
+
+
+def in_another_order(predicted: list[str], places: list[str]) -> bool:
+    """Whether nearly all places are there, but not where they belong: shuffled or sorted lines.
+
+    Nearly all: as many as a file with nine right answers in ten has.
+    """
+    anywhere = sum((Counter(p.strip() for p in predicted) & Counter(places)).values())
+    return anywhere >= 0.9 * len(places) > 2 * count_correct(predicted, places)
 
 
 def count_correct(predicted: list[str], places: list[str]) -> int:

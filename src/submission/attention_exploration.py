@@ -35,7 +35,7 @@ def copying_query(keys: np.ndarray, j: int) -> np.ndarray:
         j: which value to copy, 0 to n - 1.
 
     Returns:
-        the query, shape (d,), float64: alpha_j is within .001 of 1.
+        the query, shape (d,), float64: alpha_j is within .01 of 1.
     """
     # [part copying]
     ### START CODE HERE ###
@@ -48,16 +48,17 @@ def copying_query(keys: np.ndarray, j: int) -> np.ndarray:
 def average_query(keys: np.ndarray, a: int, b: int) -> np.ndarray:
     """A query with which attention returns (very nearly) the mean of values a and b.
 
-    Beware: the keys need not be perpendicular. Which scores k_i . q would give the weights wanted?
-    The keys are linearly independent, so that there is a q with any n scores that you choose.
+    Hint: which scores k_i . q would give the weights wanted?
 
     Args:
-        keys: one key a row, shape (n, d), float64. Each has norm 1, and the cosine of any two is
-            at most .5; n <= d, and the keys are linearly independent.
+        keys: one key a row, shape (n, d), float64. Each has norm 1; n <= d. They are
+            perpendicular, or nearly so: the cosine of any two is at most .5, and k_a and k_b are
+            closer to k_a + k_b (their dot products with it greater by .5 or more) than any other
+            key is.
         a, b: the two values to average, 0 to n - 1, different.
 
     Returns:
-        the query, shape (d,), float64: alpha_a and alpha_b are within .001 of one half.
+        the query, shape (d,), float64: alpha_a and alpha_b are within .01 of one half.
     """
     # [part average]
     ### START CODE HERE ###

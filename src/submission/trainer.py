@@ -12,6 +12,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 from tqdm import tqdm
 
+from .fast import backward
 from .optimizers import build_optimizers, learning_rate_factor
 
 
@@ -90,10 +91,8 @@ class Trainer:
             for x, y in batches:
                 self.tokens += y.numel()
                 rate = learning_rate_factor(self.tokens, final_tokens, config)
-                x, y = trim(x, y)
-                _, loss = model(x.to(device), y.to(device))
                 model.zero_grad(set_to_none=True)
-                loss.backward()
+                loss = backward(model, x.to(device), y.to(device))
                 torch.nn.utils.clip_grad_norm_(model.parameters(), config.grad_norm_clip)
                 for optimizer in optimizers:
                     for group in optimizer.param_groups:
@@ -132,13 +131,6 @@ class Trainer:
             num_workers=config.num_workers,
             persistent_workers=config.num_workers > 0,  # starting them takes seconds
         )
-
-
-def trim(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Cut off the columns at the end in which no example has anything, (B, T) to (B, longest)."""
-    used = ((x != 0) | (y != 0)).any(dim=0).nonzero()
-    longest = int(used[-1]) + 1 if len(used) else 1
-    return x[:, :longest], y[:, :longest]
 
 
 def progress_bar(steps: int) -> tqdm:

@@ -41,9 +41,9 @@ def test_a_blank_line_is_an_answer_that_is_wrong(tmp_path):
     ("data", "outcome", "words"),
     [
         (None, Outcome.MISSING_FILE, ["missing", "--outputs_path"]),
-        (b"", Outcome.FAILED, ["0 lines", "expected 2"]),
-        (b"London\n", Outcome.FAILED, ["1 lines", "expected 2"]),
-        (b"London\nParis\nRome\n", Outcome.FAILED, ["3 lines", "expected 2"]),
+        (b"", Outcome.FAILED, ["blank", "expected 2"]),
+        (b"London\n", Outcome.FAILED, ["1 line,", "expected 2", "on one line"]),
+        (b"London\nParis\nRome\n", Outcome.FAILED, ["3 lines", "expected 2", "another file"]),
         (b"\n \n", Outcome.FAILED, ["blank"]),
         (b"London\nMalm\xf6\n", Outcome.FAILED, ["line 2", "UTF-8"]),
     ],
@@ -54,6 +54,19 @@ def test_each_fault_has_its_message(tmp_path, data, outcome, words):
     assert caught.value.outcome is outcome
     for word in [NAME, *words]:
         assert word in caught.value.message
+
+
+def test_a_file_that_was_cut_off_says_so(tmp_path):
+    with pytest.raises(Verdict, match="2 lines, expected 5.*cut off"):
+        answers.read_predictions(staged_with(tmp_path, b"London\nParis\n"), NAME, 5)
+
+
+def test_a_shuffled_file_is_told_from_a_bad_one():
+    places = [f"place {i % 30}" for i in range(100)]
+    assert answers.in_another_order(places[7:] + places[:7], places)
+    assert answers.in_another_order(sorted(places), places)
+    assert not answers.in_another_order(places, places)
+    assert not answers.in_another_order(["place 3"] * 100, places)
 
 
 def test_scores_count_over_the_answers_lines():

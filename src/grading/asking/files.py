@@ -22,7 +22,14 @@ class AsksFiles:
         """A dev prediction file reaches the data set's threshold."""
         places = self.lab.data.places("dev")
         threshold = self.lab.data.dataset.thresholds[variant]
-        correct = answers.count_correct(self.predictions(name, "dev"), places)
+        predicted = self.predictions(name, "dev")
+        correct = answers.count_correct(predicted, places)
+        self.expect(
+            not answers.in_another_order(predicted, places),
+            f"{name} holds nearly all the right places, in another order than the questions",
+            got=f"{correct} of {len(places)} in their place",
+            cause="lines were sorted or shuffled; write the file with run.py evaluate",
+        )
         self.expect(
             correct >= threshold * len(places),
             f"{name} has too few right answers",
