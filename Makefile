@@ -54,8 +54,8 @@ reference: $(STAMP) $(RECIPES) $(DATA) ## train the reference solution in build/
 grade: $(STAMP) $(RECIPES) $(DATA) ## grade src/submission [ARGS="1e-0-basic --seed 1"]
 	@$(PYTHON_VENV) src/grader.py $(ARGS)
 
-demo: $(STAMP) $(RECIPES) $(DATA) ## the whole way: data set, training, grading of the reference
-	@$(PYTHON_VENV) -m tools.demo
+demo: $(STAMP) $(RECIPES) $(DATA) ## the whole way: data set, training, grading [RECIPE=NAME]
+	@$(PYTHON_VENV) -m tools.demo $(if $(RECIPE),--recipe "$(RECIPE)")
 
 lint: $(STAMP) ## check style and formatting
 	@$(PYTHON_VENV) -m ruff check .

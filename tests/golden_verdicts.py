@@ -15,14 +15,13 @@ import multiprocessing
 import os
 import sys
 import tempfile
+import textwrap
 import tomllib
 from collections.abc import Iterable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from pathlib import Path
 
 from .variants import GOLDEN, Bench, Variant, all_variants
-
-from grading.inprocess import InProcessPool  # noqa: E402, I001  (variants finds the package)
 
 TABLE = GOLDEN / "verdicts.toml"
 SEED = 2024
@@ -36,13 +35,9 @@ Outcomes = dict[str, str]  # test -> outcome's word
 
 
 def outcomes(variant: Variant, seed: int) -> Outcomes:
-    """Run a variant's tests here, in this process.
-
-    Workers would protect us from variants that exit or hang, of which there are none, and take
-    five times as long.
-    """
+    """What the tests say about a variant."""
     with tempfile.TemporaryDirectory(prefix="golden-") as work:
-        bench = Bench(InProcessPool(), Path(work))
+        bench = Bench(Path(work))
         tests = variant.tests(bench.tests)
         results = bench.verdicts(variant, tests, seed)
         return {variant.key(t): results[t.spec.topic, t.spec.name].outcome.value for t in tests}
@@ -88,10 +83,11 @@ def write_table(entries: dict[str, dict[str, list[str]]], path: Path = TABLE) ->
 
 
 def _array(tests: list[str]) -> str:
-    line = "[" + ", ".join(f'"{test}"' for test in tests) + "]"
-    if len(line) <= 80:
-        return line
-    return "[\n" + "".join(f'    "{test}",\n' for test in tests) + "]"
+    words = ", ".join(f'"{test}"' for test in tests)
+    if len(words) <= 80:
+        return f"[{words}]"
+    lines = textwrap.wrap(words, 96, break_on_hyphens=False)
+    return "[\n" + "".join(f"    {line}\n" for line in lines) + "]"
 
 
 def difference(name: str, expected: dict[str, list[str]] | None, found: Outcomes) -> str:

@@ -26,17 +26,19 @@ ELSEWHERE = {
         "test_setup.py::test_conda_environment_parses_and_takes_the_same_lists"
     ),
     "make starter": "test_starter.py::test_starter_is_written_and_then_up_to_date",
+    "make demo": "test_end_to_end.py::test_the_demo_reaches_every_point",
+    "make reference": "test_end_to_end.py::test_a_second_training_costs_nothing",
+    "make grade": "test_end_to_end.py::test_the_starter_earns_nothing_and_reads_no_traceback",
+    "make world SEED=7": "test_end_to_end.py::test_the_demo_reaches_every_point",
+    "make data SOURCE=DIR": (
+        "test_end_to_end.py::test_course_files_install_and_the_public_commands_run_on_them"
+    ),
 }
 # Asked of `make -n` alone, which shows that the target and the modules it runs are there.
 DRY = {
-    "make demo": "takes half an hour",
     "make test": "is what runs this test",
-    "make reference": "takes half an hour",
-    "make grade": "needs the reference's files for most of its tests",
     "make lint": "belongs to `make test`, which runs it before this test",
     "make clean": "would remove what other tests use",
-    "make world SEED=7": "would replace the installed data set; test_world.py tests the module",
-    "make data SOURCE=DIR": "the same; test_install_data.py tests the module",
 }
 
 pytestmark = pytest.mark.requires_tool("make")

@@ -48,20 +48,35 @@ def copy_of_the_project(target: Path) -> Path:
     return target
 
 
+def make(tree: Path, *words: str, **keywords) -> subprocess.CompletedProcess:
+    """`make WORD...` in the copy, with this environment in place of one set up anew (`-o`)."""
+    if not (tree / ".venv").exists():
+        (tree / ".venv").symlink_to(sys.prefix)
+    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS")}
+    return subprocess.run(
+        ["make", "-o", ".venv/.stamp", *words],
+        cwd=tree,
+        capture_output=True,
+        encoding="utf-8",
+        env=environment,
+        check=False,
+        **keywords,
+    )
+
+
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory) -> Path:
     """A copy of the project with a smoke world in it."""
     tree = copy_of_the_project(tmp_path_factory.mktemp("project"))
-    made = python(tree, "-m", "tools.world", "--dataset", "smoke", "--seed", "1")
+    made = make(tree, "world", "DATASET=smoke", "SEED=1")
     assert made.returncode == 0, made.stderr
-    assert python(tree, "-m", "tools.starter", "--recipes").returncode == 0
     return tree
 
 
 @pytest.fixture(scope="module")
 def demo(tree) -> subprocess.CompletedProcess:
     """The demo, run once."""
-    return python(tree, "-m", "tools.demo", timeout=600)
+    return make(tree, "demo", "RECIPE=smoke", timeout=900)
 
 
 def test_the_demo_reaches_every_point(tree, demo):
@@ -77,14 +92,14 @@ def test_the_demo_says_accuracies_and_time(demo):
 
 
 def test_a_second_training_costs_nothing(tree, demo):
-    again = python(tree, "-m", "tools.reference", timeout=60)
+    again = make(tree, "reference", "RECIPE=smoke", timeout=60)
     assert again.returncode == 0
     assert "done in" not in again.stdout
 
 
 def test_the_starter_earns_nothing_and_reads_no_traceback(tree):
-    graded = python(tree, "src/grader.py", "--json", "starter.json")
-    assert graded.returncode == 1
+    graded = make(tree, "grade", "ARGS=--json starter.json")
+    assert "Error 1" in graded.stderr  # the grader's exit code, as make reports it
     result = json.loads((tree / "starter.json").read_text(encoding="utf-8"))
     earned = {t["test_id"]: t["score"] for t in result["tests"] if t["score"]}
     # The vocabulary is given with the class, and answers as it should: nothing is written there.
@@ -145,6 +160,22 @@ def test_parameters_of_the_other_variant_are_named(tree, demo, tmp_path):
     assert re.search(
         r"does not fit the vanilla model: blocks\.0\.attn\.\S+ is missing", graded.stdout
     )
+
+
+def test_course_files_install_and_the_public_commands_run_on_them(tree, tmp_path):
+    """On real data where it lies beside the project, else on files of the same form."""
+    shared = ROOT.parent / "shared" / "data"
+    source = shared if shared.is_dir() else tree / "src" / "data"
+    course = copy_of_the_project(tmp_path / "course")
+    made = make(course, "data", f"SOURCE={source}")
+    assert made.returncode == 0, made.stderr
+    shutil.copytree(
+        ROOT / "solutions" / "submission", course / "src" / "submission", dirs_exist_ok=True
+    )
+    for words in ("namedata", "charcorruption"):
+        assert python(course, "src/dataset.py", words).returncode == 0
+    london = python(course, "src/london_baseline.py")
+    assert "percent" in london.stdout, london.stderr
 
 
 @pytest.mark.parametrize(

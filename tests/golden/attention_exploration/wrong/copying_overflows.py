@@ -1,4 +1,4 @@
-# So long that the scores are infinite.
+# A query of infinite length.
 # caught by: attention_copying.perpendicular, attention_copying.oblique
 # region: attention_exploration.py, copying_query, part copying
-return 1e309 * keys[j]
+return np.full(keys.shape[1], np.inf)

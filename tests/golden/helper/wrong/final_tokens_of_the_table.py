@@ -1,7 +1,9 @@
 # final_tokens counts the names, not the pretraining documents.
 # caught by: finetuning.configuration, pretraining.finetune_configuration
 # region: helper.py, finetune, part c
-finetune_dataset = NameDataset(open(finetune_corpus_path, encoding="utf-8").read(), pretrain_dataset)
+finetune_dataset = NameDataset(
+    open(finetune_corpus_path, encoding="utf-8").read(), pretrain_dataset
+)
 tconf = TrainerConfig(
     max_epochs=75 if reading_params_path is None else 10,
     batch_size=256,

@@ -2,6 +2,8 @@
 # caught by: pretraining.loads_pretrained
 # region: helper.py, pretrain, part f
 recipe, synthesizer = load_recipe(recipe), model.config.synthesizer
-settings = trainer_settings(recipe, "pretrain", len(pretrain_dataset), block_size, False)
+settings = trainer_settings(
+    recipe, "pretrain", len(pretrain_dataset), block_size, False
+)
 tconf = TrainerConfig(**settings, writer=writer)
 trainer_obj = Trainer(model, pretrain_dataset, None, tconf)

@@ -6,6 +6,8 @@ finetune_dataset = NameDataset(text, pretrain_dataset)
 stage = "finetune_pretrained" if reading_params_path is None else "finetune_scratch"
 recipe = load_recipe(recipe)
 synthesizer = model.config.synthesizer
-settings = trainer_settings(recipe, stage, len(pretrain_dataset), block_size, synthesizer)
+settings = trainer_settings(
+    recipe, stage, len(pretrain_dataset), block_size, synthesizer
+)
 tconf = TrainerConfig(**settings, writer=writer)
 trainer_obj = Trainer(model, finetune_dataset, None, tconf)

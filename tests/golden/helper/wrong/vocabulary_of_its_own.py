@@ -6,6 +6,8 @@ finetune_dataset = NameDataset(text, CharCorruptionDataset(text, block_size))
 stage = "finetune_scratch" if reading_params_path is None else "finetune_pretrained"
 recipe = load_recipe(recipe)
 synthesizer = model.config.synthesizer
-settings = trainer_settings(recipe, stage, len(pretrain_dataset), block_size, synthesizer)
+settings = trainer_settings(
+    recipe, stage, len(pretrain_dataset), block_size, synthesizer
+)
 tconf = TrainerConfig(**settings, writer=writer)
 trainer_obj = Trainer(model, finetune_dataset, None, tconf)

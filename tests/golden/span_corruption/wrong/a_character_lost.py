@@ -5,7 +5,11 @@ longest = min(len(document), int(self.block_size * 7 / 8))
 text = document[: random.randint(4, longest)]
 span = random.randint(0, len(text) // 2)
 start = random.randint(0, len(text) - span)
-prefix, masked, suffix = text[:start], text[start : start + span], text[start + span + 1 :]
+prefix, masked, suffix = (
+    text[:start],
+    text[start : start + span],
+    text[start + span + 1 :],
+)
 s = prefix + self.MASK_CHAR + suffix + self.MASK_CHAR + masked + self.MASK_CHAR
 s += self.PAD_CHAR * (self.block_size + 1 - len(s))
 ids = torch.tensor([self.stoi[c] for c in s], dtype=torch.long)

@@ -1,5 +1,5 @@
 # The greatest length is one more than it should be.
-# caught by: every_length
+# caught by: block_sizes
 document = self.data[idx]
 longest = min(len(document), int(self.block_size * 7 / 8) + 1)
 text = document[: random.randint(4, longest)]

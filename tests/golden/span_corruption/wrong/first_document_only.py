@@ -1,5 +1,5 @@
 # Every item is made of the first document.
-# caught by: arrangement, truncation, block_sizes
+# caught by: arrangement, block_sizes
 document = self.data[0]
 longest = min(len(document), int(self.block_size * 7 / 8))
 text = document[: random.randint(4, longest)]

@@ -1,5 +1,5 @@
 # Documents are cut to the block, so that MASKs go beyond it.
-# caught by: truncation, block_sizes, every_length
+# caught by: truncation, block_sizes
 document = self.data[idx]
 longest = min(len(document), self.block_size)
 text = document[: random.randint(4, longest)]

@@ -1,5 +1,5 @@
 # Documents are cut to 3 characters now and then.
-# caught by: every_length
+# caught by: block_sizes, short_documents
 document = self.data[idx]
 longest = min(len(document), int(self.block_size * 7 / 8))
 text = document[: random.randint(3, longest)]

@@ -1,5 +1,5 @@
 # Documents are cut to what three MASKs leave of the block, not to 7/8.
-# caught by: truncation, block_sizes, every_length
+# caught by: truncation, block_sizes
 document = self.data[idx]
 longest = min(len(document), self.block_size - 2)
 text = document[: random.randint(4, longest)]

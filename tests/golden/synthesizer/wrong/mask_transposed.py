@@ -5,7 +5,9 @@ nh, hs = self.n_head, C // self.n_head
 hidden = F.relu(self.w1(x)).view(B, T, nh, hs).transpose(1, 2)
 v = self.value(x).view(B, T, nh, hs).transpose(1, 2)
 scores = hidden @ self.w2[:, :T] + self.b2[:T]
-scores = scores.masked_fill(self.mask[:, :, :T, :T].transpose(-2, -1) == 0, float("-inf"))
+scores = scores.masked_fill(
+    self.mask[:, :, :T, :T].transpose(-2, -1) == 0, float("-inf")
+)
 weights = self.attn_drop(F.softmax(scores, dim=-1))
 y = weights @ v
 y = y.transpose(1, 2).contiguous().view(B, T, C)

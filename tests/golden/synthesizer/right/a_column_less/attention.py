@@ -20,7 +20,10 @@ class CausalSelfAttention(nn.Module):
     def forward(self, x, layer_past=None):
         B, T, C = x.size()
         split = (B, T, self.n_head, C // self.n_head)
-        k, q, v = (layer(x).view(split).transpose(1, 2) for layer in (self.key, self.query, self.value))
+        k, q, v = (
+            layer(x).view(split).transpose(1, 2)
+            for layer in (self.key, self.query, self.value)
+        )
         att = (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(k.size(-1)))
         att = att.masked_fill(self.mask[:, :, :T, :T] == 0, -1e10)
         att = self.attn_drop(F.softmax(att, dim=-1))
@@ -33,7 +36,9 @@ class SynthesizerAttention(nn.Module):
         super().__init__()
         self.n_head = config.n_head
         self.w1 = nn.Linear(config.n_embd, config.n_embd)
-        self.w2 = nn.Parameter(torch.zeros(config.n_embd // config.n_head, config.block_size - 1))
+        self.w2 = nn.Parameter(
+            torch.zeros(config.n_embd // config.n_head, config.block_size - 1)
+        )
         self.b2 = nn.Parameter(torch.zeros(config.block_size - 1))
         self.value = nn.Linear(config.n_embd, config.n_embd)
         self.attn_drop = nn.Dropout(config.attn_pdrop)

@@ -1,0 +1,77 @@
+"""Measure how far codes' results lie from the reference's, where the grader compares numbers.
+
+    python -m tests.deviations --seeds 5 --threads 2
+
+prints JSON: for each variant of the synthesizer and each test that compares, the largest
+difference of two numbers and the tolerance that applies. Used by tests/test_tolerances.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .variants import Bench, Variant, all_variants, use_threads
+
+# Of the tests that compare, those which nothing but the comparison decides.
+TESTS = ("values", "full_length", "single_precision", "gradients", "whole_model")
+
+
+class Recorder:
+    """Takes the place of hidden.py's comparison: notes differences, and lets everything pass."""
+
+    def __init__(self) -> None:
+        self.largest: dict[str, tuple[float, float]] = {}  # test -> (difference, tolerance)
+
+    def __call__(
+        self, case: Any, got: Any, wanted: np.ndarray, tolerance: float, sentence: str
+    ) -> None:
+        fits = isinstance(got, np.ndarray) and got.shape == wanted.shape
+        difference = float(np.abs(got - wanted).max()) if fits else float("inf")
+        before = self.largest.get(case.spec.name, (0.0, tolerance))[0]
+        # Not max(), which may drop a NaN.
+        worst = before if difference <= before else float(np.nan_to_num(difference, nan=np.inf))
+        self.largest[case.spec.name] = (worst, tolerance)
+
+
+def measure(variant: Variant, seeds: list[int]) -> Iterator[dict]:
+    """Differences of one variant from the reference, for each seed and test."""
+    with tempfile.TemporaryDirectory(prefix="deviations-") as work:
+        bench = Bench(Path(work))
+        tests = [t for t in variant.tests(bench.tests) if t.spec.name in TESTS]
+        for seed in seeds:
+            bench.hidden._expect_close = recorder = Recorder()
+            bench.verdicts(variant, tests, seed)
+            for test, (difference, tolerance) in recorder.largest.items():
+                yield {
+                    "variant": variant.name,
+                    "right": variant.is_right,
+                    "seed": seed,
+                    "test": test,
+                    "difference": difference,
+                    "tolerance": tolerance,
+                }
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.deviations")
+    parser.add_argument("pattern", nargs="?", default="", help="part of the variants' names")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=1)
+    asked = parser.parse_args(arguments)
+    use_threads(asked.threads)
+    chosen = [v for v in all_variants() if v.topic == "synthesizer" and asked.pattern in v.name]
+    seeds = list(range(asked.seeds))
+    json.dump([row for variant in chosen for row in measure(variant, seeds)], sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+"""Run the grader's random tests with many seeds on the reference and on the right variants.
+
+    make seeds                                       200 seeds, on two processes
+    python -m tests.golden_seeds --seeds 20 span     fewer, and variants with "span" in the name
+
+Not one test may fail: their bounds are made for fewer than one false alarm in a million. Each
+result is a line of build/golden_seeds.jsonl; a run that was interrupted goes on where it was, and
+starts anew for what has changed since (a digest of the grader and the variant tells).
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import multiprocessing
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
+from pathlib import Path
+
+from .variants import ROOT, Bench, Variant, all_variants, without_files
+
+RESULTS = ROOT / "build" / "golden_seeds.jsonl"
+JUDGES = (
+    "src/grader.py",
+    "src/grading/asking/*.py",
+    "src/grading/probes/*.py",
+    "src/grading/corruption.py",
+    "src/grading/material.py",
+    "solutions/hidden.py",
+    "solutions/submission/*.py",
+)
+# Draw nothing: one seed tells all.
+NOT_RANDOM = (
+    "vanilla_model",
+    "configuration",
+    "london_baseline",
+    "vocabulary",
+    "pretrain_configuration",
+    "finetune_configuration",
+    "loads_pretrained",
+    "uses_synthesizer",
+)
+
+
+def failures(variant: Variant | None, seed: int) -> dict[str, str]:
+    """The random tests that a variant, or the reference (None), doesn't pass, and why."""
+    with tempfile.TemporaryDirectory(prefix="golden-") as work:
+        bench = Bench(Path(work))
+        tests = variant.tests(bench.tests) if variant else without_files(bench.tests)
+        tests = [test for test in tests if test.spec.name not in NOT_RANDOM]
+        results = bench.verdicts(variant, tests, seed)
+    return {
+        f"{topic}.{name}": f"{result.outcome.value}: {result.message} {result.detail}"
+        for (topic, name), result in results.items()
+        if result.outcome.value != "passed"
+    }
+
+
+def _one(variant: Variant | None, seed: int) -> dict:
+    started = time.monotonic()
+    found = failures(variant, seed)
+    wall_s = round(time.monotonic() - started, 2)
+    return {**_job(variant, seed), "failures": found, "wall_s": wall_s}
+
+
+def _job(variant: Variant | None, seed: int) -> dict:
+    name = variant.name if variant else "reference"
+    return {"variant": name, "seed": seed, "digest": _digest(variant)}
+
+
+@cache
+def _digest(variant: Variant | None) -> str:
+    files = sorted(file for pattern in JUDGES for file in ROOT.glob(pattern))
+    if variant:
+        files += [variant.path] if variant.path.is_file() else sorted(variant.path.glob("*.py"))
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _done() -> dict[tuple, dict]:
+    """Earlier results, by what they are results of."""
+    if not RESULTS.exists():
+        return {}
+    lines = RESULTS.read_text(encoding="utf-8").splitlines()
+    results = [json.loads(line) for line in lines if line.endswith("}")]  # not a line cut off
+    return {(r["variant"], r["seed"], r["digest"]): r for r in results}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run what is missing; 1 when a test failed, now or earlier."""
+    parser = argparse.ArgumentParser(prog="python -m tests.golden_seeds")
+    parser.add_argument("pattern", nargs="?", default="", help="part of the variants' names")
+    parser.add_argument("--seeds", type=int, default=200)
+    parser.add_argument("--processes", type=int, default=2)
+    asked = parser.parse_args(arguments)
+    variants = [None, *(v for v in all_variants() if v.is_right and asked.pattern in v.name)]
+    done = _done()
+    jobs = [(v, seed) for seed in range(asked.seeds) for v in variants]
+    jobs.sort(key=lambda job: job[0] is not None)  # the reference first, with all seeds
+    keys = [tuple(_job(*job).values()) for job in jobs]
+    results = [done[key] for key in keys if key in done]
+    missing = [job for job, key in zip(jobs, keys, strict=True) if key not in done]
+    print(f"{len(jobs)} runs: {len(results)} done earlier, {len(missing)} to do", flush=True)
+    results += _run(missing, asked.processes)
+    failed = [result for result in results if result["failures"]]
+    for result in failed:
+        _tell(result)
+    print(f"{len(results)} runs of {len(variants)} right codes, {len(failed)} with failures")
+    return int(bool(failed))
+
+
+def _run(jobs: list[tuple], processes: int) -> list[dict]:
+    RESULTS.parent.mkdir(exist_ok=True)
+    results = []
+    context = multiprocessing.get_context("spawn")
+    with (
+        ProcessPoolExecutor(processes, mp_context=context) as executor,
+        open(RESULTS, "a", encoding="utf-8") as file,
+    ):
+        for future in as_completed([executor.submit(_one, *job) for job in jobs]):
+            result = future.result()
+            results.append(result)
+            file.write(json.dumps(result) + "\n")
+            file.flush()
+            if result["failures"]:
+                _tell(result)
+            if len(results) % 100 == 0:
+                print(f"{len(results)} of {len(jobs)}", flush=True)
+    return results
+
+
+def _tell(result: dict) -> None:
+    for test, reason in result["failures"].items():
+        print(f"{result['variant']}, --seed {result['seed']}: {test} {reason}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+"""The grader says about each variant of the reference what tests/golden/verdicts.toml says.
+
+When a test of the grader changes, so do verdicts: `python -m tests.golden_verdicts` prints which,
+`--write` accepts them.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests import golden_verdicts
+from tests.golden_seeds import failures
+from tests.variants import Variant, all_variants, lay_out
+
+VARIANTS = all_variants()
+TABLE = golden_verdicts.read_table()
+BY_NAME = {variant.name: variant for variant in VARIANTS}
+
+
+@pytest.fixture(scope="module")
+def executor():
+    with golden_verdicts.open_executor() as executor:
+        yield executor
+        executor.shutdown(cancel_futures=True)
+
+
+@pytest.fixture(scope="module")
+def found(executor, request: pytest.FixtureRequest):
+    """The outcomes of each variant whose test was selected: they all run at once."""
+    selected = {item.callspec.params.get("name") for item in request.session.items if _ours(item)}
+    chosen = [variant for variant in VARIANTS if variant.name in selected]
+    futures = golden_verdicts.submit(executor, chosen, golden_verdicts.SEED)
+    return {variant.name: future for variant, future in futures.items()}
+
+
+def _ours(item: pytest.Item) -> bool:
+    return item.path == Path(__file__) and hasattr(item, "callspec")
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_verdicts_are_those_of_the_table(name: str, found):
+    """Whatever changes here is printed: read it, then write the table anew."""
+    outcomes = found[name].result()
+    difference = golden_verdicts.difference(name, TABLE.get(name), outcomes)
+    command = "if this is meant: python -m tests.golden_verdicts --write"
+    assert not difference, f"{difference}\n{command}"
+
+
+@pytest.mark.parametrize("name", [v.name for v in VARIANTS if v.is_right])
+def test_right_variants_pass(name: str):
+    assert TABLE.get(name) == {}, "a right variant should pass every test; is it one?"
+
+
+@pytest.mark.parametrize("name", [v.name for v in VARIANTS if not v.is_right])
+def test_wrong_variants_are_caught_by_the_tests_meant_for_them(name: str):
+    caught = {test for tests in TABLE.get(name, {}).values() for test in tests}
+    meant = set(BY_NAME[name].caught_by)
+    assert meant, "name the tests that are meant for it: # caught by: ..."
+    assert meant <= caught, f"passes {', '.join(sorted(meant - caught))}"
+
+
+def test_the_grader_itself_never_fails():
+    assert not [name for name, groups in TABLE.items() if "grader error" in groups]
+
+
+def test_the_table_names_existing_variants_only():
+    assert set(TABLE) == set(BY_NAME)
+
+
+@pytest.mark.parametrize(
+    "topic, right, wrong", [("span_corruption", 12, 20), ("synthesizer", 6, 12)]
+)
+def test_there_are_enough_variants(topic: str, right: int, wrong: int):
+    of_topic = [variant for variant in VARIANTS if variant.topic == topic]
+    assert sum(v.is_right for v in of_topic) >= right
+    assert sum(not v.is_right for v in of_topic) >= wrong
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_reference_passes_with_other_seeds(seed: int, executor):
+    """Every bound of the grader fails a right code with probability below 1e-6."""
+    assert executor.submit(failures, None, seed).result() == {}
+
+
+def test_difference_names_each_test_that_changed():
+    expected = {"failed": ["position"], "error": ["pairs"]}
+    found = {"position": "passed", "pairs": "error", "span_share": "failed"}
+    assert golden_verdicts.difference("a/wrong/b", expected, found) == (
+        "a/wrong/b:\n"
+        "  position: the table says failed, the grader says passed\n"
+        "  span_share: the table says passed, the grader says failed"
+    )
+
+
+def test_table_is_read_as_it_was_written(tmp_path):
+    names = [f"a_test_with_a_long_name_{number}" for number in range(5)]
+    entries = {"a/right/b": {}, "a/wrong/c": {"timed out": ["x"], "failed": names}}
+    golden_verdicts.write_table(entries, tmp_path / "table.toml")
+    assert golden_verdicts.read_table(tmp_path / "table.toml") == entries
+
+
+def test_a_variant_without_a_region_is_refused(tmp_path):
+    path = tmp_path / "helper" / "right" / "nowhere.py"
+    path.parent.mkdir(parents=True)
+    path.write_text("# Says nothing about its place.\npass\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="expected a comment `# region:"):
+        lay_out(Variant(path), tmp_path / "out")

@@ -1,0 +1,49 @@
+"""The tolerances of solutions/hidden.py: far above right codes' rounding, far below mistakes.
+
+Measured with float64 as the standard, on the variants in tests/golden/synthesizer; at one and at
+two threads, with the processor's own instructions and with AVX2 alone, which most laptops have.
+"""
+
+import json
+import os
+from collections.abc import Callable
+
+import pytest
+
+# Instructions that torch and its library for products of matrices may use.
+AVX2 = {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"}
+# Threads that wait sleep meanwhile: on a busy machine, ten times faster.
+PATIENT = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME": "0"}
+MACHINES = {
+    "one thread": (1, {}),
+    "two threads": (2, {}),
+    "one thread, AVX2": (1, AVX2),
+    "two threads, AVX2": (2, AVX2),
+}
+SEEDS = 2  # each draws weights and inputs anew; `python -m tests.deviations` takes more
+
+
+def deviations(run_python: Callable, kind: str, machine: str) -> list[dict]:
+    """Differences of the "right" or the "wrong" variants from the reference."""
+    threads, environment = MACHINES[machine]
+    arguments = (f"synthesizer/{kind}", "--seeds", SEEDS, "--threads", threads)
+    environment = {**os.environ, **PATIENT, **environment}
+    done = run_python("-m", "tests.deviations", *arguments, env=environment)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_tolerances_are_ten_times_the_rounding_of_right_codes(machine, run_python):
+    rows = deviations(run_python, "right", machine)
+    assert rows
+    assert not [row for row in rows if 10 * row["difference"] > row["tolerance"]]
+
+
+def test_tolerances_are_a_tenth_of_what_mistakes_change(run_python):
+    """A wrong code is off by far more, or not at all in what that test compares."""
+    rows = deviations(run_python, "wrong", "one thread")
+    far = [row for row in rows if row["difference"] >= 10 * row["tolerance"]]
+    near = [row for row in rows if row["tolerance"] < 10 * row["difference"]]
+    assert len({row["variant"] for row in far}) >= 12
+    assert [row for row in near if row not in far] == []
