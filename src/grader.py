@@ -140,7 +140,7 @@ class SpanCorruption(AsksCorruption, GradedTestCase):
             d[:n] for d, n in zip(material.FRIENDLY_DOCUMENTS, (58, 28, 12, 4), strict=True)
         ]
         with self.explaining(CORRUPTION):
-            self.examples(documents, 32, repeat=100)
+            self.examples(documents, 32, repeat=100, bounds=True)
 
     @graded()
     def test_randomness(self):
@@ -311,8 +311,8 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles, GradedTestCase):
         counts = np.arange(1, 7)[None, :, None]
         mean = np.cumsum(values, axis=1) / counts
         expected = mean @ weights["proj.weight"].T + weights["proj.bias"]
-        # float64: rounding moves results by 1e-14; a mistake by 0.01 to 1.
-        wrong = np.abs(out - expected).max(axis=(0, 2)) > 1e-9
+        # Rounding moves results by 1e-14, a softmax in float32 by 1e-7; a mistake by 0.01 to 1.
+        wrong = np.abs(out - expected).max(axis=(0, 2)) > 1e-5
         first = int(np.argmax(wrong))
         self.expect(
             not wrong.any(),

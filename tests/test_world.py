@@ -15,7 +15,7 @@ from tools.words import LINES_A_PERSON, WORDLISTS, load_words, read_list
 PINNED_SEED = 20
 # Changes with the word lists and the generator: copy the new value here, and tell in CHANGELOG.md
 # (data) that old seeds now give other worlds.
-PINNED_SHA256 = "dc64d8da73bfde4c5b2f635bdc686f891e94cd0275074eb9e869c2c406d7ad5d"
+PINNED_SHA256 = "adda28d5200451fc9abb28634abebbb3292898610cdd7b6a488c78f4f3b2032e"
 
 
 def rows_of(texts: dict[str, str], path: str) -> list[list[str]]:
@@ -373,7 +373,7 @@ def test_shuffles_reach_every_order_equally():
         ("places.txt", "Bath\n", "Paris\n", "would read like the birth place 'Paris'"),
         ("occupations.txt", "a poet\n", "poet\n", "expected 'a ...' or 'an ...'"),
         ("templates.txt", "A native of {city}", "A native", "expected {name} and {city} once"),
-        ("templates.txt", "A native of {city}: {name}.\n", "", "a multiple of 4"),
+        ("templates.txt", "A native of {city}: {name}, {job}.\n", "", "a multiple of 4"),
         ("templates.txt", "{year}?)", "{year})", "holds '?' of"),
     ],
 )

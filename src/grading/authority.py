@@ -66,7 +66,7 @@ def send_canary(
 
 def faults(layers: sandbox.Layers, canary: dict[str, Any]) -> list[str]:
     """Why a run can't be authoritative here; empty when it can."""
-    found = [] if layers.root else ["tests have no uid of their own (run as root, on Linux)"]
+    found = [] if layers.root else [f"tests have no uid of their own ({layers.obstacle})"]
     found += [f"student code can read {path}" for path in canary["read"]]
     found += [f"student code can write to {path}" for path in canary["written"]]
     found += [f"student code can signal process {pid}" for pid in canary["signalled"]]

@@ -53,11 +53,20 @@ class Confinement:
 
 @dataclass(frozen=True)
 class Layers:
-    """What this machine and this user offer."""
+    """What this machine and this user offer.
+
+    Attributes:
+        root: whether tests can have uids of their own: we are root, and other users can reach the
+            interpreter and its libraries (late imports of a worker would fail otherwise).
+        landlock_abi: the kernel's Landlock version, 0 for none.
+        seccomp: whether filters work.
+        obstacle: why root is False, in words.
+    """
 
     root: bool
     landlock_abi: int
     seccomp: bool
+    obstacle: str = "needs root"
 
     def names(self) -> list[str]:
         """In words, for the result's facts and for --doctor."""
@@ -76,14 +85,24 @@ class Layers:
         """What a stronger machine or user would add."""
         lacking = [] if self.landlock_abi else ["Landlock"]
         lacking += [] if self.seccomp else ["seccomp"]
-        return lacking + ([] if self.root else ["a uid for each test (needs root)"])
+        return lacking + ([] if self.root else [f"a uid for each test ({self.obstacle})"])
 
 
 def detect() -> Layers:
     """The layers that work here; all False where this is no Linux."""
     if sys.platform != "linux":
         return Layers(False, 0, False)
-    return Layers(os.geteuid() == 0, landlock.abi(), seccomp.available())
+    obstacle = "needs root" if os.geteuid() else _closed_folder()
+    return Layers(not obstacle, landlock.abi(), seccomp.available(), obstacle)
+
+
+def _closed_folder() -> str:
+    """The first folder on the way to the interpreter that other users can't pass, in words."""
+    for path in interpreter_folders():
+        for folder in (Path(path), *Path(path).parents):
+            if not folder.stat().st_mode & 0o001:
+                return f"other users can't pass {folder}, on the way to this Python"
+    return ""
 
 
 @dataclass

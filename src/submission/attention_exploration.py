@@ -1,9 +1,12 @@
-"""Attention exploration: queries that make attention copy one value, or average two.
+"""Attention exploration: queries, keys and matrices that make attention do what is asked.
 
 Only numpy is needed. Notation: n key vectors k_1..k_n and n value vectors, stacked as the rows of
 arrays; a query q. Attention gives each value the weight
     alpha_i = exp(k_i . q) / sum_j exp(k_j . q)
 and returns the weighted sum c = sum_i alpha_i v_i.
+
+Each answer is tried with `attention`: whatever design gives the weights or outputs asked for is
+right. `python src/attention_exploration.py` draws what single and two heads do.
 """
 
 import numpy as np
@@ -45,6 +48,25 @@ def copying_query(keys: np.ndarray, j: int) -> np.ndarray:
     ### END CODE HERE ###
 
 
+def copying_keys(q: np.ndarray, n: int, j: int) -> np.ndarray:
+    """Keys with which a given query returns (very nearly) value j alone, whatever the values.
+
+    Args:
+        q: the query, shape (d,), float64, d >= 2. Its norm is anything from .01 to 100.
+        n: how many keys, 2 or more; there may be more of them than dimensions.
+        j: which value to copy, 0 to n - 1.
+
+    Returns:
+        the keys, one a row, shape (n, d), float64: alpha_j is within .01 of 1.
+    """
+    # [part copying]
+    ### START CODE HERE ###
+    raise NotImplementedError(
+        "[part copying] copying_keys in submission/attention_exploration.py is yours to write"
+    )
+    ### END CODE HERE ###
+
+
 def average_query(keys: np.ndarray, a: int, b: int) -> np.ndarray:
     """A query with which attention returns (very nearly) the mean of values a and b.
 
@@ -64,5 +86,152 @@ def average_query(keys: np.ndarray, a: int, b: int) -> np.ndarray:
     ### START CODE HERE ###
     raise NotImplementedError(
         "[part average] average_query in submission/attention_exploration.py is yours to write"
+    )
+    ### END CODE HERE ###
+
+
+def single_head_query(means: np.ndarray, a: int, b: int) -> np.ndarray:
+    """A query that averages values a and b when only the means of the keys are known.
+
+    Key i is drawn from a normal distribution with mean mu_i and covariance alpha I, where alpha is
+    at most 1e-12: keys differ from their means by about 1e-6 in each direction.
+
+    Args:
+        means: mu_i, one a row, shape (n, d), float64: perpendicular, each of norm 1; n <= d.
+        a, b: the two values to average, 0 to n - 1, different.
+
+    Returns:
+        the query, shape (d,), float64: for nearly all keys that are drawn, alpha_a and alpha_b
+        are within .01 of one half.
+    """
+    # [part single_head]
+    ### START CODE HERE ###
+    raise NotImplementedError(
+        "[part single_head] single_head_query"
+        " in submission/attention_exploration.py is yours to write"
+    )
+    ### END CODE HERE ###
+
+
+def single_head_weights(scale: float, length: float, n: int) -> tuple[float, float]:
+    """The weights of values a and b when k_a is longer or shorter than it should be.
+
+    The means mu_i are perpendicular, each of norm 1. k_a = length * mu_a, the other n - 1 keys
+    are their means, and the query is scale * (mu_a + mu_b). Think of k_a as drawn with covariance
+    alpha I + (1/2) mu_a mu_a^T and alpha vanishing: then `length` is normal with mean 1 and
+    variance 1/2.
+
+    As the scale grows, alpha_a tends to 1 and alpha_b to 0 if length > 1, the reverse if
+    length < 1, and both tend to 1/2 if length is 1.
+
+    Args:
+        scale: positive; it may be as large as 5,000, where exp alone overflows.
+        length: of k_a, in the direction of mu_a; it may be negative.
+        n: the number of keys, 2 or more.
+
+    Returns:
+        alpha_a and alpha_b, exact (to rounding).
+    """
+    # [part single_head]
+    ### START CODE HERE ###
+    raise NotImplementedError(
+        "[part single_head] single_head_weights"
+        " in submission/attention_exploration.py is yours to write"
+    )
+    ### END CODE HERE ###
+
+
+def two_head_queries(means: np.ndarray, a: int, b: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two queries whose outputs average to the mean of values a and b, however long k_a is.
+
+    The output is (c_1 + c_2)/2, where c_1 is attention's output for the first query and c_2 for
+    the second. Keys are drawn from normal distributions with covariance alpha I, where alpha is at
+    most 1e-12; but that of k_a may be alpha I + (1/2) mu_a mu_a^T instead, so that it is longer or
+    shorter than mu_a. Samples where k_a points away from mu_a don't count.
+
+    Args:
+        means: mu_i, one a row, shape (n, d), float64: perpendicular, each of norm 1; n <= d.
+        a, b: the two values to average, 0 to n - 1, different.
+
+    Returns:
+        two queries, each of shape (d,), float64. With all covariances alpha I, the weights of a and
+        b, averaged over both heads, are within .01 of one half. With k_a longer or shorter, their
+        distance from (1/2, 1/2), root mean square over samples, is at most a quarter of what it
+        is with a single head.
+    """
+    # [part two_heads]
+    ### START CODE HERE ###
+    raise NotImplementedError(
+        "[part two_heads] two_head_queries in submission/attention_exploration.py is yours to write"
+    )
+    ### END CODE HERE ###
+
+
+def unprojected_output(
+    ua: np.ndarray, ub: np.ndarray, uc: np.ndarray, ud: np.ndarray
+) -> np.ndarray:
+    """What self-attention's output c_2 tends to, without keys, queries and values of their own.
+
+    x_1 = ud + ub, x_2 = ua and x_3 = uc + ub are keys, queries and values at once:
+    k_i = q_i = v_i = x_i.
+
+    Args:
+        ua, ub, uc, ud: perpendicular, each of the same norm beta (5 or more), shape (d,), float64.
+
+    Returns:
+        the vector that c_2 approximates as beta grows, shape (d,), float64.
+    """
+    # [part key_query_value]
+    ### START CODE HERE ###
+    raise NotImplementedError(
+        "[part key_query_value] unprojected_output"
+        " in submission/attention_exploration.py is yours to write"
+    )
+    ### END CODE HERE ###
+
+
+def added_output(
+    ua: np.ndarray, ub: np.ndarray, uc: np.ndarray, ud: np.ndarray, added: np.ndarray
+) -> np.ndarray:
+    """What c_2 tends to when `added` is added to x_2; all else is as in unprojected_output.
+
+    Can it be ub?
+
+    Args:
+        ua, ub, uc, ud: perpendicular, each of the same norm beta (5 or more), shape (d,), float64.
+        added: either ud or uc.
+
+    Returns:
+        the vector that c_2 approximates as beta grows, shape (d,), float64.
+    """
+    # [part key_query_value]
+    ### START CODE HERE ###
+    raise NotImplementedError(
+        "[part key_query_value] added_output"
+        " in submission/attention_exploration.py is yours to write"
+    )
+    ### END CODE HERE ###
+
+
+def key_query_value(
+    ua: np.ndarray, ub: np.ndarray, uc: np.ndarray, ud: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Matrices with which self-attention gives c_2 = ub and c_1 = ub - uc, very nearly.
+
+    x_1 = ud + ub, x_2 = ua and x_3 = uc + ub; keys are k_i = K x_i, queries q_i = Q x_i and values
+    v_i = V x_i. Output c_i is attention's for the query q_i. Nothing is asked of c_3.
+
+    Args:
+        ua, ub, uc, ud: perpendicular, each of the same norm beta (5 or more), shape (d,), float64.
+
+    Returns:
+        K, Q and V, each of shape (d, d), float64: c_2 differs from ub, and c_1 from ub - uc, by
+        at most .01 beta.
+    """
+    # [part key_query_value]
+    ### START CODE HERE ###
+    raise NotImplementedError(
+        "[part key_query_value] key_query_value"
+        " in submission/attention_exploration.py is yours to write"
     )
     ### END CODE HERE ###

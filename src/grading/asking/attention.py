@@ -1,96 +1,140 @@
-"""Tries queries from attention_exploration.py on keys of ours."""
+"""Tries queries and keys from attention_exploration.py on keys and queries of ours."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .. import answers, material
+from .. import material
+from ..exploration import attention_weights, averaging_margin, weights_are_right
+
+ANSWERS = {"forms": [str], "answers": [list]}
+# What each function returns: how many parts, and in words.
+RETURNS = {
+    "copying_query": (1, "a query of shape (d,)"),
+    "copying_keys": (1, "keys of shape (n, d)"),
+    "average_query": (1, "a query of shape (d,)"),
+    "single_head_query": (1, "a query of shape (d,)"),
+    "single_head_weights": (2, "two numbers"),
+    "two_head_queries": (2, "two queries, each of shape (d,)"),
+    "unprojected_output": (1, "a vector of shape (d,)"),
+    "added_output": (1, "a vector of shape (d,)"),
+    "key_query_value": (3, "three matrices, each of shape (d, d)"),
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a function answered to its arguments. Nothing about `parts` was checked yet."""
+
+    function: str
+    arguments: list[Any]
+    form: str  # "float64[8]", for messages
+    parts: list[Any]
+
+    @property
+    def look_at(self) -> str:
+        return f"{self.function} in submission/attention_exploration.py"
 
 
 class AsksAttention:
-    """Tries queries from attention_exploration.py on keys of ours."""
+    """Tries queries and keys from attention_exploration.py on keys and queries of ours."""
 
-    def expect_weights(
-        self, function: str, keys: list[np.ndarray], places: list[list[int]]
-    ) -> None:
-        """The query for each set of keys puts equal weights on `places`, and none elsewhere."""
-        got = self._ask(function, keys, places)
-        for form, query, k, where in zip(got["forms"], got["queries"], keys, places, strict=True):
-            alpha = self.weights(form, query, k, function)
+    def ask(self, function: str, arguments: list[list[Any]]) -> list[Answer]:
+        """The function's answers, one for each list of arguments, all in one worker."""
+        parts, _ = RETURNS[function]
+        got = self.probe(
+            "attention.call", ANSWERS, function=function, arguments=arguments, parts=parts
+        )
+        fine = len(got["forms"]) == len(got["answers"]) == len(arguments)
+        self.expect(fine and all(len(a) == parts for a in got["answers"]), "answers are missing")
+        return [
+            Answer(function, *answer)
+            for answer in zip(arguments, got["forms"], got["answers"], strict=True)
+        ]
+
+    def checked(self, answer: Answer, shape: tuple[int, ...]) -> list[np.ndarray]:
+        """The parts of an answer: finite float64 arrays of this shape."""
+        count, words = RETURNS[answer.function]
+        fine = all(
+            isinstance(part, np.ndarray)
+            and part.dtype == np.float64
+            and part.shape == shape
+            and bool(np.isfinite(part).all())
+            for part in answer.parts
+        )
+        one = f"float64[{', '.join(map(str, shape))}]" if shape else "a number"
+        self.expect(
+            fine,
+            f"{answer.function} doesn't return {words}, with finite numbers",
+            got=answer.form,
+            expected=one if count == 1 else f"{count} parts, each {one}",
+            look_at=answer.look_at,
+        )
+        return answer.parts
+
+    def weights(self, answer: Answer) -> tuple[np.ndarray, list[int]]:
+        """The attention weights that an answer produces, computed here, and where they belong."""
+        if answer.function == "copying_keys":
+            query, n, j = answer.arguments
+            (keys,) = self.checked(answer, (n, len(query)))
+            return attention_weights(query, keys), [j]
+        keys, *places = answer.arguments
+        (query,) = self.checked(answer, (keys.shape[1],))
+        return attention_weights(query, keys), places
+
+    def expect_weights(self, function: str, arguments: list[list[Any]]) -> None:
+        """An answer puts equal weights where it should, and none elsewhere."""
+        for answer in self.ask(function, arguments):
+            alpha, places = self.weights(answer)
             self.expect(
-                weights_are_right(alpha, where),
-                f"the query of {function} gives other attention weights",
-                got=f"weights {np.round(alpha, 3).tolist()} for {len(k)} keys",
-                expected=f"{1 / len(where):g} for each of {where}, 0 for the others",
-                cause="the query is too short (scale it up), or points elsewhere",
-                look_at=f"{function} in submission/attention_exploration.py",
+                weights_are_right(alpha, places),
+                f"what {function} returns gives other attention weights",
+                got=f"weights {shown(alpha)} for {len(alpha)} keys",
+                expected=f"{1 / len(places):g} for each of {places}, 0 for the others",
+                cause="scores too close to each other (scale them up), or a wrong direction",
+                look_at=answer.look_at,
             )
 
-    def weights(self, form: str, query: Any, keys: np.ndarray, function: str) -> np.ndarray:
-        """The attention weights that a query produces, computed here, stably."""
-        fine = isinstance(query, np.ndarray) and query.shape == (keys.shape[1],)
-        self.expect(
-            fine and bool(np.isfinite(query).all()),
-            f"{function} doesn't return a query of shape (d,) with finite numbers",
-            got=form,
-            expected=f"float64[{keys.shape[1]}]",
-        )
-        scores = keys @ query
-        exponentials = np.exp(scores - scores.max())
-        return exponentials / exponentials.sum()
-
-    def copying(self, trials: int) -> dict[str, Any]:
-        """Queries of copying_query for random keys."""
-        keys, places = [], []
+    def copying(self, trials: int) -> list[Answer]:
+        """Answers of copying_query for random keys."""
+        arguments = []
         for _ in range(trials):
             d = int(self.rng.integers(2, 13))
             n = int(self.rng.integers(2, d + 1))
-            keys.append(material.oblique_keys(self.rng, n, d))
-            places.append([int(self.rng.integers(n))])
-        return self._asked("copying_query", keys, places)
+            arguments.append([material.oblique_keys(self.rng, n, d), int(self.rng.integers(n))])
+        return self.ask("copying_query", arguments)
 
-    def averaging(self, trials: int) -> dict[str, Any]:
-        """Queries of average_query for random keys."""
-        keys, places = [], []
-        while len(keys) < trials:
+    def copying_backwards(self, trials: int) -> list[Answer]:
+        """Answers of copying_keys for random queries, short ones and long ones."""
+        arguments = []
+        for _ in range(trials):
+            query = self.rng.normal(size=int(self.rng.integers(2, 13)))
+            query *= 10 ** self.rng.uniform(-2, 2) / np.linalg.norm(query)
+            n = int(self.rng.integers(2, 16))
+            arguments.append([query, n, int(self.rng.integers(n))])
+        return self.ask("copying_keys", arguments)
+
+    def averaging(self, trials: int) -> list[Answer]:
+        """Answers of average_query for random keys."""
+        arguments: list[list[Any]] = []
+        while len(arguments) < trials:
             d = int(self.rng.integers(2, 13))
             n = int(self.rng.integers(2, d + 1))
-            drawn = material.oblique_keys(self.rng, n, d)
-            a, b = (int(i) for i in self.rng.choice(n, size=2, replace=False))
-            if averaging_margin(drawn, a, b) >= 0.5:  # as the docstring promises
-                keys.append(drawn)
-                places.append([a, b])
-        return self._asked("average_query", keys, places)
+            keys = material.oblique_keys(self.rng, n, d)
+            a, b = self.two_of(n)
+            if averaging_margin(keys, a, b) >= 0.5:  # as the docstring promises
+                arguments.append([keys, a, b])
+        return self.ask("average_query", arguments)
 
-    def _asked(
-        self, function: str, keys: list[np.ndarray], places: list[list[int]]
-    ) -> dict[str, Any]:
-        got = self._ask(function, keys, places)
-        return {"function": function, "keys": keys, "places": places, "got": got}
-
-    def _ask(self, function: str, keys: list[np.ndarray], places: list[list[int]]) -> dict:
-        got = self.probe(
-            "attention.query", answers.QUERIES, function=function, keys=keys, places=places
-        )
-        self.expect(len(got["queries"]) == len(got["forms"]) == len(keys), "answers are missing")
-        return got
+    def two_of(self, n: int) -> tuple[int, int]:
+        """Two different places below n."""
+        a, b = self.rng.choice(n, size=2, replace=False)
+        return int(a), int(b)
 
 
-def weights_are_right(alpha: np.ndarray, places: list[int], tolerance: float = 0.01) -> bool:
-    """Equal weights on `places`, none elsewhere, within a tolerance.
-
-    With a margin of 0.5 between the scores (all that tests draw), a scale of 50 leaves 12 keys
-    12 e^-25 < 1e-9 of weight; 0.01 rejects a scale below 14 (12 e^-7 = 0.011).
-    """
-    wanted = np.zeros(len(alpha))
-    wanted[places] = 1 / len(places)
-    return bool(np.abs(alpha - wanted).max() <= tolerance)
-
-
-def averaging_margin(keys: np.ndarray, a: int, b: int) -> float:
-    """How much closer k_a and k_b are to k_a + k_b than any other key is."""
-    scores = keys @ (keys[a] + keys[b])
-    others = np.delete(scores, [a, b])
-    return float(min(scores[a], scores[b]) - others.max()) if len(others) else float("inf")
+def shown(numbers: np.ndarray) -> list:
+    """Numbers for a message, with three decimals."""
+    return (np.round(numbers, 3) + 0.0).tolist()  # + 0.0: no "-0.0"

@@ -35,22 +35,27 @@ class AsksCorruption:
         }
 
     def examples(
-        self, documents: list[str], block_size: int, repeat: int
+        self, documents: list[str], block_size: int, repeat: int, bounds: bool = False
     ) -> list[corruption.Example]:
-        """Draw and read back; raises corruption.Malformed."""
-        return corruption.read_examples(**self.drawing(documents, block_size, repeat))
+        """Draw and read back, dtypes and lengths of items aside; raises corruption.Malformed."""
+        drawing = self.drawing(documents, block_size, repeat)
+        return corruption.read_examples(**drawing, form=False, bounds=bounds)
 
     def long_examples(
         self, documents: list[str], block_size: int, wanted: int, most: int
     ) -> list[dict[str, Any]]:
-        """Runs of draws until `wanted` have 40 characters or more, or `most` were drawn."""
-        runs, found, drawn = [], 0, 0
-        while found < wanted and drawn < most:
-            repeat = min(12_000, most - drawn) // len(documents)
+        """Runs of draws until `wanted` have 40 characters or more, or `most` were drawn.
+
+        Where less than a twentieth have, or items can't be read, the judge has seen enough.
+        """
+        runs, found, drawn, size = [], 0, 0, 12_000
+        while found < wanted and drawn < most and 20 * found >= drawn:
+            repeat = -(-min(size, most - drawn) // len(documents))
             runs.append(self.drawing(documents, block_size, repeat))
             drawn += repeat * len(documents)
             sizes = runs[-1]["drawn"]["x"] > 1  # neither PAD nor MASK: characters of documents
             found += _count_long(sizes, runs[-1]["drawn"]["x_sizes"])
+            size = int(1.1 * (wanted - found) * drawn / max(found, 1)) + 100
         return runs
 
     @contextmanager

@@ -39,10 +39,11 @@ class AsksSynthesizer:
         return self.probe("synthesizer.forward", answers.ATTENTION, **asked)
 
     def outputs(self, got: dict[str, Any], **detail: Any) -> list[np.ndarray]:
-        """The outputs, once they are finite arrays."""
+        """The outputs, once they are finite arrays of three dimensions."""
         for out, form in zip(got["outputs"], got["forms"], strict=True):
-            fine = isinstance(out, np.ndarray) and np.isfinite(out).all()
-            self.expect(fine, "the output is no tensor of finite numbers", got=form, **detail)
+            fine = isinstance(out, np.ndarray) and out.ndim == 3 and np.isfinite(out).all()
+            sentence = "the output is no tensor of shape (B, T, C) with finite numbers"
+            self.expect(fine, sentence, got=form, **detail)
         return got["outputs"]
 
     def plain_average(self, x: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:

@@ -1,4 +1,4 @@
-"""Probes of attention_exploration.py, numpy only: which query does it answer?"""
+"""Probes of attention_exploration.py, numpy only: what does a function answer?"""
 
 from __future__ import annotations
 
@@ -8,36 +8,61 @@ import numpy as np
 
 from ..worker import Context
 
+MAX_NUMBERS = 10_000  # of one part of an answer; the largest that is asked for has 144
 
-def query(
-    context: Context, function: str, keys: list[np.ndarray], places: list[list[int]]
-) -> dict[str, Any]:
-    """Call `function(keys[i], *places[i])` for each i.
+
+def call(context: Context, function: str, arguments: list[list[Any]], parts: int) -> dict[str, Any]:
+    """Call `function(*arguments[i])` for each i.
+
+    Args:
+        parts: of how many arrays or numbers an answer consists.
 
     Returns:
-        forms: for each call "float64[8]" or the like; queries: the answers that are vectors of
-            real numbers, as float64, None for others.
+        forms: for each call "float64[8]" or the like; answers: for each call its parts, those
+        that are real numbers as float64 arrays, None for others.
     """
     import submission.attention_exploration as module
 
-    answers = [
-        getattr(module, function)(np.array(k), *where)
-        for k, where in zip(keys, places, strict=True)
-    ]
-    return {"forms": [_form(a) for a in answers], "queries": [_vector(a) for a in answers]}
+    got = [getattr(module, function)(*_copies(given)) for given in arguments]
+    return {"forms": [_form(a) for a in got], "answers": [_parts(a, parts) for a in got]}
+
+
+def _copies(given: list[Any]) -> list[Any]:
+    """Arguments that may be changed; equal arrays stay one, as they are in a call by hand."""
+    copies: list[Any] = []
+    for value in given:
+        if isinstance(value, np.ndarray):
+            same = [c for c in copies if isinstance(c, np.ndarray) and np.array_equal(c, value)]
+            value = same[0] if same else value.copy()
+        copies.append(value)
+    return copies
 
 
 def _form(answer: Any) -> str:
     if isinstance(answer, np.ndarray):
         return f"{answer.dtype}[{', '.join(str(n) for n in answer.shape)}]"
+    if isinstance(answer, tuple | list) and 0 < len(answer) <= 3:
+        return f"{type(answer).__name__} of {', '.join(_form(item) for item in answer)}"
     return type(answer).__name__
 
 
-def _vector(answer: Any) -> np.ndarray | None:
-    if not isinstance(answer, np.ndarray | list | tuple):
+def _parts(answer: Any, count: int) -> list[np.ndarray | None]:
+    if count == 1:
+        return [_numbers(answer)]
+    several = isinstance(answer, tuple | list)
+    several = several or (isinstance(answer, np.ndarray) and answer.ndim > 0)
+    if not several or len(answer) != count:
+        return [None] * count
+    return [_numbers(part) for part in answer]
+
+
+def _numbers(answer: Any) -> np.ndarray | None:
+    if not isinstance(answer, np.ndarray | np.number | list | tuple | int | float):
         return None
     try:
-        vector = np.asarray(answer, dtype=np.float64)
+        array = np.asarray(answer)
     except (TypeError, ValueError):
+        return None  # a list of lists of different lengths, or of who knows what
+    if array.dtype.kind not in "fiu" or array.size > MAX_NUMBERS:
         return None
-    return vector if vector.ndim == 1 and len(vector) <= 10_000 else None
+    return array.astype(np.float64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -45,7 +47,7 @@ def forward(
     attention = _load(_attention(config, dtype), weights)
     attention.train(training)
     outs = []
-    with torch.no_grad():
+    with torch.no_grad(), _default_dtype(dtype):
         for array in inputs:
             outs.append(_first(attention(torch.tensor(array, dtype=DTYPES[dtype]))))
     return {"forms": [_form(out) for out in outs], "outputs": [_array(out) for out in outs]}
@@ -65,7 +67,8 @@ def gradients(
     """
     attention = _load(_attention(config, "float64"), weights).eval()
     given = torch.tensor(x, dtype=torch.float64, requires_grad=True)
-    (_first(attention(given)) * torch.tensor(upstream)).sum().backward()
+    with _default_dtype("float64"):
+        (_first(attention(given)) * torch.tensor(upstream)).sum().backward()
     found = {"x": given.grad}
     found |= {name: p.grad for name, p in attention.named_parameters()}
     kept = {name: _array(grad) for name, grad in found.items() if grad is not None}
@@ -98,7 +101,7 @@ def model_logits(
 ) -> dict[str, Any]:
     """Logits of a model with these weights, in float64, for ids of shape (B, T)."""
     model = build(variant, config).double().eval()
-    with torch.no_grad():
+    with torch.no_grad(), _default_dtype("float64"):
         for name, parameter in model.named_parameters():
             array = weights[name][tuple(slice(n) for n in parameter.shape)]
             parameter.copy_(torch.tensor(array))
@@ -126,8 +129,20 @@ def _load(attention: Any, weights: dict[str, np.ndarray]) -> Any:
     with torch.no_grad():
         for name, array in weights.items():
             cut = array[tuple(slice(n) for n in own[name].shape)]
-            own[name].copy_(torch.tensor(cut))
+            place = tuple(slice(n) for n in cut.shape)  # earlier years' w2 is narrower than ours
+            own[name][place].copy_(torch.tensor(cut))
     return attention
+
+
+@contextmanager
+def _default_dtype(dtype: str) -> Iterator[None]:
+    """What a student's torch.zeros(...) makes fits the rest."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(DTYPES[dtype])
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
 
 
 def _first(out: Any) -> Any:

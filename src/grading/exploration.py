@@ -1,0 +1,103 @@
+"""Attention as the exploration has it: weights, keys that are drawn, and mixtures in words.
+
+Numbers that arrive here were checked for shape and are finite, but may be so large that products
+overflow: then weights are nan, which no comparison takes for right.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+# The covariance alpha I of keys that vanishes. Docstrings promise 1e-12 at most; with a hundredth
+# of it, queries of any shape, 5,000 long in each of 12 directions, stay right (see
+# AsksHeads.near_means).
+ALPHA = 1e-14
+TOLERANCE = 0.01  # of weights
+
+
+def attention_weights(query: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """Attention's weights for one query.
+
+    Args:
+        query: shape (d,).
+        keys: shape (..., n, d), any number of sets of keys.
+
+    Returns:
+        shape (..., n).
+    """
+    with np.errstate(all="ignore"):
+        scores = keys @ query  # (..., n)
+        exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def weights_are_right(alpha: np.ndarray, places: list[int], tolerance: float = TOLERANCE) -> bool:
+    """Equal weights on `places`, none elsewhere, within a tolerance; alpha has shape (..., n).
+
+    With a margin of 0.5 between the scores (all that tests draw), a scale of 50 leaves 12 keys
+    12 e^-25 < 1e-9 of weight; 0.01 rejects a scale below 14 (12 e^-7 = 0.011).
+    """
+    wanted = np.zeros(alpha.shape[-1])
+    wanted[places] = 1 / len(places)
+    return bool(np.abs(alpha - wanted).max() <= tolerance)  # nan is not
+
+
+def averaging_margin(keys: np.ndarray, a: int, b: int) -> float:
+    """How much closer k_a and k_b are to k_a + k_b than any other key is."""
+    scores = keys @ (keys[a] + keys[b])
+    others = np.delete(scores, [a, b])
+    return float(min(scores[a], scores[b]) - others.max()) if len(others) else float("inf")
+
+
+def draw_keys(
+    rng: np.random.Generator, means: np.ndarray, count: int, stretched: int | None = None
+) -> np.ndarray:
+    """Samples of the keys, shape (count, n, d).
+
+    Args:
+        means: mu_i, shape (n, d).
+        stretched: the key with covariance ALPHA I + (1/2) mu mu^T; that of others is ALPHA I.
+    """
+    keys = means + np.sqrt(ALPHA) * rng.normal(size=(count, *means.shape))
+    if stretched is not None:
+        keys[:, stretched] += np.sqrt(0.5) * rng.normal(size=(count, 1)) * means[stretched]
+    return keys
+
+
+def lengthened(means: np.ndarray, a: int, length: float) -> np.ndarray:
+    """Keys that are their means, but k_a = length * mu_a."""
+    keys = means.copy()
+    keys[a] *= length
+    return keys
+
+
+def inputs(u: list[np.ndarray], added: np.ndarray | float = 0.0) -> np.ndarray:
+    """x_1 = ud + ub, x_2 = ua (+ added), x_3 = uc + ub, as rows."""
+    ua, ub, uc, ud = u
+    return np.stack([ud + ub, ua + added, uc + ub])
+
+
+def self_attention(
+    x: np.ndarray, K: np.ndarray, Q: np.ndarray, V: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Outputs c_i, one a row, and weights alpha_ij, for keys K x_i, queries Q x_i, values V x_i."""
+    with np.errstate(all="ignore"):
+        keys, queries, values = x @ K.T, x @ Q.T, x @ V.T
+        alpha = np.stack([attention_weights(query, keys) for query in queries])
+        return alpha @ values, alpha
+
+
+def in_terms_of(vector: np.ndarray, directions: dict[str, np.ndarray]) -> str:
+    """A vector in words, such as "1.00 ud + 0.50 ub", and how much of its length is left."""
+    matrix = np.stack(list(directions.values()), axis=1)  # (d, number of directions)
+    shares = np.linalg.lstsq(matrix, vector, rcond=None)[0]
+    named = [
+        f"{share:.2f} {name}"
+        for share, name in zip(shares, directions, strict=True)
+        if abs(share) >= 0.005
+    ]
+    rest = np.linalg.norm(vector - matrix @ shares)
+    scale = max(np.linalg.norm(direction) for direction in directions.values())
+    if rest > 0.005 * scale:
+        named.append(f"something else, {rest:.3g} long")
+    return " + ".join(named).replace("+ -", "- ") or "0"
