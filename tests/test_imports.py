@@ -15,7 +15,7 @@ OURS = {"submission", "grading", "grader", "run", "hidden", "solutions", "tools"
 # `submission`, which is why nothing of the grader but its probes and the worker may.
 RULES = [
     (r"(src|solutions)/submission/", {"submission"}),
-    (r"src/(run|dataset|london_baseline)\.py", {"submission", "run"}),
+    (r"src/(run|dataset|london_baseline|attention_exploration)\.py", {"submission", "run"}),
     (r"src/grader\.py", {"grading", "hidden"}),
     (r"src/grading/(probes/|worker\.py)", {"grading", "submission"}),
     (r"src/grading/", {"grading", "hidden"}),

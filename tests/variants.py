@@ -51,7 +51,13 @@ TOPICS = {
     "synthesizer": ("synthesizer",),
     "helper": ("finetuning", "pretraining", "synthesizer"),
     "london_baseline": ("no_pretraining",),
-    "attention_exploration": ("attention_copying", "attention_averaging"),
+    "attention_exploration": (
+        "attention_copying",
+        "attention_averaging",
+        "attention_single_head",
+        "attention_two_heads",
+        "attention_key_query_value",
+    ),
 }
 NEEDS_FILES = (
     "dev_predictions",

@@ -154,4 +154,3 @@ ATTENTION = {"forms": [str], "outputs": list}
 GRADIENTS = {"names": [str], "arrays": list}
 VARIANT = {"attentions": [str], "names": [str], "shapes": [[int]]}
 LOGITS = {"form": str, "logits": Array("float64", (None, None, None))}
-QUERIES = {"forms": [str], "queries": list}

@@ -23,6 +23,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -116,12 +117,14 @@ class GradedTestCase:
         if not condition:
             self.fail(sentence, **detail)
 
-    def fail(self, sentence: str, **detail: Any) -> NoReturn:
-        """End the test as failed; see `expect`."""
+    def fail(self, sentence: str, credit: Fraction = Fraction(0), **detail: Any) -> NoReturn:
+        """End the test as failed; see `expect`. `credit` is the share of points earned still."""
         lines = [f"{key.replace('_', ' ')}: {value}" for key, value in detail.items()]
         if self.spec.is_hidden:
-            raise Verdict(Outcome.FAILED, sentence, "\n".join([*lines, f"seed: {self.seed}"]))
-        raise Verdict(Outcome.FAILED, "\n".join([sentence, *(f"  {line}" for line in lines)]))
+            staff = "\n".join([*lines, f"seed: {self.seed}"])
+            raise Verdict(Outcome.FAILED, sentence, staff, credit)
+        shown = "\n".join([sentence, *(f"  {line}" for line in lines)])
+        raise Verdict(Outcome.FAILED, shown, credit=credit)
 
     def _observe(self, role: str, name: str, answer: Any, args: dict[str, Any]) -> Any:
         # A seed of the worker's own: student code must not be able to foresee what is drawn here.

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import secrets
+import signal
 import sys
+import threading
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,8 @@ def main(cases: list[type[GradedTestCase]], arguments: list[str] | None = None) 
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="replace")
     asked = _parser().parse_args(arguments)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # `timeout` and CI tidy up, too
     try:
         sandbox.hide_memory()
         if asked.doctor:
@@ -37,6 +42,10 @@ def main(cases: list[type[GradedTestCase]], arguments: list[str] | None = None) 
         return ExitCode.USAGE
     except GradingError as error:
         print(f"grader.py: the grader failed: {error}", file=sys.stderr)
+        return ExitCode.GRADER_ERROR
+    except Exception:
+        traceback.print_exc()
+        print("grader.py: the grader failed, see above", file=sys.stderr)
         return ExitCode.GRADER_ERROR
     except KeyboardInterrupt:
         print("\ngrader.py: interrupted; tests that were not finished have no result")
@@ -62,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--doctor", action="store_true", help="say what works on this computer")
     parser.add_argument("--edition", help="another edition of assignment.toml")
     parser.add_argument("--seed", type=int, help="draw the inputs of an earlier run again")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="tests side by side")
     parser.add_argument(
         "--in-process", action="store_true", help="no isolation, no limits: for a debugger"
     )
@@ -83,6 +93,8 @@ def _grade(runner: CourseTestRunner, asked: argparse.Namespace) -> int:
         raise UsageError("--in-process can't be authoritative: nothing protects it")
     if asked.json and not asked.json.resolve().parent.is_dir():
         raise UsageError(f"--json {asked.json}: there is no folder {asked.json.resolve().parent}")
+    if not 1 <= asked.jobs <= 64:
+        raise UsageError(f"--jobs {asked.jobs} should be a number from 1 to 64")
     seed = secrets.randbits(63) if asked.seed is None else asked.seed
     if seed < 0:
         raise UsageError(f"--seed {seed} should not be negative")
@@ -92,6 +104,7 @@ def _grade(runner: CourseTestRunner, asked: argparse.Namespace) -> int:
         submission=asked.submission,
         edition=asked.edition,
         wanted=tuple(asked.tests),
+        jobs=1 if asked.in_process else asked.jobs,
         in_process=asked.in_process,
         authoritative=asked.authoritative,
         results_file=asked.json,

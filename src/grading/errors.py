@@ -10,6 +10,8 @@ Anything else that escapes is the grader's own fault: outcome `grader error`, ex
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from .outcomes import Outcome
 
 
@@ -33,13 +35,17 @@ class Verdict(GradingError):
         message: what the student may read: one sentence or a few lines.
         detail: what staff may read besides (got, expected, traceback); never shown to students
             with hidden tests.
+        credit: the share of the test's points that is earned all the same, 0 to 1.
     """
 
-    def __init__(self, outcome: Outcome, message: str, detail: str = "") -> None:
+    def __init__(
+        self, outcome: Outcome, message: str, detail: str = "", credit: Fraction = Fraction(0)
+    ) -> None:
         super().__init__(message)
         self.outcome = outcome
         self.message = message
         self.detail = detail
+        self.credit = credit
 
 
 class NotGraded(Verdict):

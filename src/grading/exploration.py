@@ -96,7 +96,8 @@ def in_terms_of(vector: np.ndarray, directions: dict[str, np.ndarray]) -> str:
         for share, name in zip(shares, directions, strict=True)
         if abs(share) >= 0.005
     ]
-    rest = np.linalg.norm(vector - matrix @ shares)
+    with np.errstate(all="ignore"):
+        rest = np.linalg.norm(vector - matrix @ shares)
     scale = max(np.linalg.norm(direction) for direction in directions.values())
     if rest > 0.005 * scale:
         named.append(f"something else, {rest:.3g} long")

@@ -58,7 +58,7 @@ def watch(pid: int, limits: Limits, lifeline: int) -> Ending:
             ready = {fd for fd, _ in poller.poll(TICK_S * 1000)}
             if pidfd in ready:
                 break
-            use = _usage(pid)
+            use = _usage()
             peak = max(peak, use.memory_bytes)
             elapsed = time.monotonic() - started
             reason = _over(use, elapsed, limits, lifeline in ready)
@@ -113,12 +113,16 @@ def _over(use: _Usage, elapsed_s: float, limits: Limits, abandoned: bool) -> str
     return ""
 
 
-def _usage(pid: int) -> _Usage:
-    """What the worker and all its descendants use now; processes that just ended count for 0."""
+def _usage() -> _Usage:
+    """What everything below this process uses now; processes that just ended count for 0.
+
+    Below the guardian, not the worker: a daemon's parent is the guardian. And bytes: a process may
+    give itself a name that is no text.
+    """
     cpu_ticks, pages, processes = 0, 0, 0
-    for each in [pid, *_descendants(pid)]:
+    for each in _descendants(os.getpid()):
         try:
-            fields = Path(f"/proc/{each}/stat").read_text(encoding="utf-8").rpartition(") ")[2]
+            fields = Path(f"/proc/{each}/stat").read_bytes().rpartition(b") ")[2]
             numbers = fields.split()
             cpu_ticks += sum(int(n) for n in numbers[11:15])  # utime stime cutime cstime
             pages += int(numbers[21])

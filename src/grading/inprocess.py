@@ -29,6 +29,9 @@ class InProcessPool:
             _forget_submission()
         return Finished(Ending(0, 0, "", 0.0, 0.0, 0), True, frame, "")
 
+    def abandon(self) -> None:
+        """The job runs in the thread that was interrupted."""
+
     def close(self) -> None:
         """Nothing to close."""
 

@@ -27,6 +27,7 @@ from .worker import READY
 ROLES = ("submission", "reference")
 MAX_OUTPUT_BYTES = 64 << 10  # what a test may print and we keep
 START_S = 120.0  # importing torch from a cold disk
+MAX_FRAME_BYTES = wire.MAX_ANSWER_HEADER_BYTES + wire.MAX_ANSWER_BODY_BYTES + 1024
 GRACE_S = 10.0  # what a guardian may take after the wall-clock limit
 
 FLAGS = ("-P", "-s", "-B", "-X", "utf8")
@@ -61,6 +62,9 @@ class Pool(Protocol):
     """Runs jobs, each in a process of its own."""
 
     def run(self, job: Job) -> Finished: ...
+
+    def abandon(self) -> None:
+        """End the jobs that run now, in whatever threads."""
 
     def close(self) -> None: ...
 
@@ -112,6 +116,10 @@ class ZygotePool:
         """Start a zygote ahead of its first job; it imports while others work."""
         self._zygote(role, with_torch)
 
+    def abandon(self) -> None:
+        for zygote in list(self._zygotes.values()):
+            zygote.abandon()
+
     def close(self) -> None:
         for zygote in self._zygotes.values():
             zygote.close()
@@ -143,6 +151,7 @@ class Zygote:
             )
         self._ready = False
         self._lock = threading.Lock()
+        self._lifelines: set[int] = set()
 
     def run(self, job: Job) -> Finished:
         self._wait_until_ready()
@@ -158,6 +167,7 @@ class Zygote:
             }
         )
         theirs = [request_r, frame_w, output_w, status_w, lifeline_r]
+        self._lifelines.add(lifeline_w)
         try:
             with self._lock:
                 socket.send_fds(self._control, [message.encode("utf-8")], theirs)
@@ -165,14 +175,26 @@ class Zygote:
             for fd in theirs:
                 os.close(fd)
         sender = _start(_send, request_w, wire.encode(job.request))
-        frame = _Reader(frame_r, wire.MAX_HEADER_BYTES + wire.MAX_BODY_BYTES)
+        frame = _Reader(frame_r, MAX_FRAME_BYTES)
         output = _Reader(output_r, MAX_OUTPUT_BYTES)
         status = _Reader(status_r, 1 << 16)
-        status.join(job.limits.wall_s + GRACE_S)
-        os.close(lifeline_w)  # whatever is still alive is killed by the guardian now
+        try:
+            status.join(job.limits.wall_s + GRACE_S)
+        finally:
+            self._cut(lifeline_w)  # whatever is still alive is killed by the guardian now
         for thread in (sender, frame, output, status):
             thread.join(GRACE_S)
         return _finished(_ending(status.data), frame, output)
+
+    def abandon(self) -> None:
+        for lifeline in list(self._lifelines):
+            self._cut(lifeline)
+
+    def _cut(self, lifeline: int) -> None:
+        with self._lock:
+            if lifeline in self._lifelines:
+                self._lifelines.discard(lifeline)
+                os.close(lifeline)
 
     def close(self) -> None:
         self._control.close()
@@ -205,6 +227,7 @@ class FreshPool:
 
     def __init__(self, hash_seed: int) -> None:
         self._environment = clean_environment(hash_seed)
+        self._running: set[subprocess.Popen] = set()
 
     def run(self, job: Job) -> Finished:
         environment = self._environment | {
@@ -225,14 +248,20 @@ class FreshPool:
         request = wire.encode({**job.request, "torch": job.torch, "limits": limits})
         sender = _start(_send, os.dup(process.stdin.fileno()), request)
         process.stdin.close()
-        frame = _Reader(os.dup(process.stdout.fileno()), wire.MAX_BODY_BYTES)
+        frame = _Reader(os.dup(process.stdout.fileno()), MAX_FRAME_BYTES)
         output = _Reader(os.dup(process.stderr.fileno()), MAX_OUTPUT_BYTES)
+        self._running.add(process)
         ending = self._wait(process, frame, job.limits)
+        self._running.discard(process)
         for thread in (sender, frame, output):
             thread.join(GRACE_S)
         process.stdout.close()
         process.stderr.close()
         return _finished(ending, frame, output)
+
+    def abandon(self) -> None:
+        for process in list(self._running):
+            _kill_session(process)
 
     def close(self) -> None:
         """Nothing stays behind between tests."""
@@ -272,21 +301,13 @@ class _Reader(threading.Thread):
     def __init__(self, fd: int, keep: int) -> None:
         super().__init__(daemon=True)
         self._fd, self._keep = fd, keep
-        self._chunks: list[bytes] = []
-        self._kept = 0
+        self.data = bytearray()
         self.start()
-
-    @property
-    def data(self) -> bytes:
-        return b"".join(self._chunks)
 
     def run(self) -> None:
         try:
             while chunk := os.read(self._fd, 1 << 16):
-                wanted = chunk[: max(0, self._keep - self._kept)]
-                if wanted:
-                    self._chunks.append(wanted)
-                    self._kept += len(wanted)
+                self.data += chunk[: max(0, self._keep - len(self.data))]
         finally:
             os.close(self._fd)
 
@@ -310,7 +331,7 @@ def _send(fd: int, data: bytes) -> None:
 
 def _finished(ending: Ending, frame: _Reader, output: _Reader) -> Finished:
     ready = frame.data.startswith(READY)
-    return Finished(ending, ready, _whole_frame(frame.data[len(READY) :]), _decode(output.data))
+    return Finished(ending, ready, _whole_frame(frame.data), _decode(output.data))
 
 
 def _ending(status: bytes) -> Ending:
@@ -323,10 +344,11 @@ def _ending(status: bytes) -> Ending:
         return Ending(0, 9, "unknown", 0.0, 0.0, 0)
 
 
-def _whole_frame(data: bytes) -> bytes | None:
+def _whole_frame(data: bytearray) -> bytes | None:
+    """The first frame behind READY, if all of it is there."""
     try:
         stream = memoryview(data)
-        position = 0
+        position = len(READY)
 
         def read(count: int) -> bytes:
             nonlocal position
@@ -334,7 +356,7 @@ def _whole_frame(data: bytes) -> bytes | None:
             position += len(chunk)
             return chunk
 
-        return wire.read_frame(read)
+        return wire.read_frame(read, wire.MAX_ANSWER_HEADER_BYTES, wire.MAX_ANSWER_BODY_BYTES)
     except WireError:
         return None
 

@@ -6,8 +6,10 @@ and the line of their own file: never a message or a value, which could carry hi
 
 from __future__ import annotations
 
+import builtins
 import re
 import signal
+from pathlib import Path
 from typing import Any
 
 from . import schema
@@ -18,8 +20,7 @@ from .outcomes import Outcome
 from .processes import Finished
 
 ERROR_SPEC = {"outcome": str, "type": str, "where": str, "message": str, "traceback": str}
-PLACE = re.compile(r"submission/[A-Za-z0-9_/]{1,80}\.py:[0-9]{1,6}")
-TYPE = re.compile(r"[A-Za-z]{1,40}")
+PLACE = re.compile(r"(submission/[^/:]+\.py):(0|[1-9][0-9]{0,5})")
 REPORTED = (
     Outcome.FAILED,
     Outcome.ERROR,
@@ -79,10 +80,11 @@ def _numbers(limits: Limits) -> dict[str, float]:
     }
 
 
-def explain_error(error: Any, spec: TestSpec) -> tuple[Verdict, bool]:
+def explain_error(error: Any, spec: TestSpec, staged: Path) -> tuple[Verdict, bool]:
     """The verdict of an exception, as `worker.describe` reported it.
 
-    The report comes out of the student's process: each field is checked before it is repeated.
+    The report comes out of the student's process: each field is checked before it is repeated,
+    the place against the files in `staged`.
 
     Returns:
         The verdict; and whether no line of the student's took part, so that the fault may be in
@@ -97,8 +99,8 @@ def explain_error(error: Any, spec: TestSpec) -> tuple[Verdict, bool]:
         ), False
     if outcome not in REPORTED:
         outcome = Outcome.ERROR
-    where = error["where"] if PLACE.fullmatch(error["where"]) else ""
-    kind = error["type"] if TYPE.fullmatch(error["type"]) else "Exception"
+    where = _place(error["where"], staged)
+    kind = error["type"] if _is_builtin(error["type"]) else "Exception"
     at = f"{where}: " if where else ""
     if not spec.is_hidden:
         message = _basic_message(outcome, kind, at, error["message"])
@@ -107,6 +109,23 @@ def explain_error(error: Any, spec: TestSpec) -> tuple[Verdict, bool]:
     else:
         message = f"{at}{kind}{HIDE}"
     return Verdict(outcome, message, error["traceback"]), outcome is Outcome.ERROR and not where
+
+
+def _place(claimed: str, staged: Path) -> str:
+    """`claimed` if such a line exists in a staged file, else "": names and numbers that a student
+    makes up could carry hidden inputs out."""
+    match = PLACE.fullmatch(claimed)
+    package = staged / "submission"
+    if match is None or match[1] not in {f"submission/{p.name}" for p in package.glob("*.py")}:
+        return ""
+    lines = (staged / match[1]).read_bytes().count(b"\n") + 1
+    return claimed if int(match[2]) <= lines else ""
+
+
+def _is_builtin(claimed: str) -> bool:
+    """Whether this is the name of one of Python's own exceptions."""
+    kind = getattr(builtins, claimed, None)
+    return isinstance(kind, type) and issubclass(kind, BaseException)
 
 
 def _basic_message(outcome: Outcome, kind: str, at: str, text: str) -> str:

@@ -17,6 +17,8 @@ from typing import Any
 from .assignment import Edition, TestSpec
 from .outcomes import Outcome
 
+MAX_CHARACTERS = {"message": 4_000, "detail": 20_000, "output": 70_000}
+
 
 @dataclass
 class TestResult:
@@ -38,6 +40,11 @@ class TestResult:
     wall_s: float = 0.0
     asked: bool = True  # False: the command line named other tests
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Texts may come out of student code: whoever sets one, it is made fit to be shown."""
+        most = MAX_CHARACTERS.get(name)
+        super().__setattr__(name, value if most is None else printable(value, most))
+
     def as_dict(self, staff: bool) -> dict[str, Any]:
         """Plain data for the results file."""
         shown = {
@@ -58,6 +65,20 @@ class TestResult:
         if staff or not self.spec.is_hidden:
             shown["output"] = self.output
         return shown
+
+
+def printable(text: str, most: int) -> str:
+    """At most `most` characters of a text; escapes and the like as `\\x1b`, for people to see.
+
+    A terminal obeys escapes, a line could be painted over, and half a surrogate pair can't be
+    written to a file at all.
+    """
+    cut = text if len(text) <= most else text[:most] + "\n[... cut]"
+    lines = cut.replace("\r\n", "\n")
+    return "".join(
+        c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode("ascii")
+        for c in lines
+    )
 
 
 @dataclass
@@ -103,7 +124,8 @@ def write_atomically(path: Path, text: str) -> None:
     """Write a UTF-8 file so that a reader sees the old one or the new one, never half of it."""
     handle, temporary = tempfile.mkstemp(prefix=path.name + ".", dir=path.parent)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as writer:
+        # "replace": names of files need not be text.
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as writer:
             writer.write(text)
         os.replace(temporary, path)
     except BaseException:

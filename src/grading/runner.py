@@ -9,12 +9,14 @@ import importlib.util
 import json
 import os
 import secrets
-import shutil
 import tempfile
 import time
 import traceback
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -44,6 +46,7 @@ class Options:
     edition: str | None = None
     wanted: tuple[str, ...] = ()  # test ids or questions; empty: all
     seed: int | None = None
+    jobs: int = 1  # how many tests run side by side
     in_process: bool = False
     authoritative: bool = False
     results_file: Path | None = None  # no student's code may read it
@@ -101,16 +104,24 @@ class CourseTestRunner:
             results.facts = {"submission": sorted(staged.taken), "left": staged.left}
             results.facts |= authority_facts
             on_event("started", results)
+            todo = []
             for test, result in zip(bound, results.tests, strict=True):
                 result.asked = test in wanted
                 if result.asked:
-                    run.run_test(test, result)
-                    on_event("result", result)
+                    todo.append((test, result))
+            # Results come in the edition's order, whichever test ends first.
+            with ThreadPoolExecutor(options.jobs) as executor:
+                try:
+                    for result in executor.map(lambda pair: run.run_test(*pair), todo):
+                        on_event("result", result)
+                except BaseException:  # Ctrl-C, a full disk: wait for no test's time limit
+                    pool.abandon()
+                    raise
             return results
         finally:
             if own is not None:
                 own.close()
-            shutil.rmtree(work, ignore_errors=True)
+            sandbox.remove_tree(work)
 
     def _authority(self, options: Options, pool: Pool, work: Path, staged: Staged) -> dict:
         """Which layers protect this run; an authoritative one sends the canary first.
@@ -155,18 +166,16 @@ class Run:
     def __post_init__(self) -> None:
         self.uids = sandbox.UidPool(secrets.randbelow(sandbox.UIDS))
 
-    def run_test(self, test: BoundTest, result: TestResult) -> None:
-        """Run one test; whatever happens, it happens to this result only."""
+    def run_test(self, test: BoundTest, result: TestResult) -> TestResult:
+        """Run one test and fill in its result; whatever happens, it happens to this one only."""
         started = time.monotonic()
         if started > self.deadline:
             result.message = "not run: the whole run was out of time"
-            return
+            return result
         bench = Bench(self, test.spec)
         try:
-            test.method(test.case(test.spec, bench, self.seed))
-            result.outcome, result.message = Outcome.PASSED, ""
-            result.score = test.spec.max_score
-        except Verdict as verdict:
+            verdict = self._verdict(test, bench)
+            result.score = share_of(test.spec.max_score, verdict.credit)
             result.outcome, result.message = verdict.outcome, verdict.message
             result.detail = verdict.detail
         except UsageError:
@@ -177,6 +186,26 @@ class Run:
             result.detail = traceback.format_exc()
         result.output = bench.output
         result.wall_s = time.monotonic() - started
+        return result
+
+    def _verdict(self, test: BoundTest, bench: Bench) -> Verdict:
+        try:
+            test.method(test.case(test.spec, bench, self.seed))
+        except Verdict as verdict:
+            return verdict
+        return Verdict(Outcome.PASSED, "", credit=Fraction(1))
+
+
+def share_of(points: Decimal, credit: Fraction) -> Decimal:
+    """That share of the points, exactly, rounded down to hundredths; nothing stays nothing.
+
+    Raises:
+        ValueError: the share is not between 0 and 1: the judge's own mistake.
+    """
+    if not 0 <= credit <= 1:
+        raise ValueError(f"a credit of {credit} is not between 0 and 1")
+    hundredths = int(points * 100) * credit.numerator // credit.denominator
+    return Decimal(hundredths) / 100
 
 
 class Bench:
@@ -210,7 +239,7 @@ class Bench:
         ok, value = _open(finished.frame)
         if ok:
             return value
-        verdict, blames_us = explain_error(value, self._spec)
+        verdict, blames_us = explain_error(value, self._spec, self.staged.root)
         if blames_us and self.hidden is not None:
             _reference_value(self._work(probe, "reference", args, seed))
         raise verdict
@@ -225,7 +254,7 @@ class Bench:
         try:
             return run.pool.run(job)
         finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+            sandbox.remove_tree(scratch)
 
     def _limits(self, role: str) -> Limits:
         cpu_s = REFERENCE_CPU_S if role == "reference" else max(self._left_s, 0.1)

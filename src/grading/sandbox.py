@@ -9,16 +9,19 @@ Three layers, each of which stands alone:
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
-import shutil
+import secrets
 import signal
+import stat
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from . import landlock, seccomp
+from . import landlock, paths, seccomp
 from .limits import Limits
 
 PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
@@ -118,10 +121,16 @@ class UidPool:
 
 
 def interpreter_folders() -> list[str]:
-    """Where this interpreter and its libraries lie, links resolved."""
+    """Where this interpreter and its libraries lie, links resolved.
+
+    A folder of `sys.path` that holds the solutions (the root, with `python -m`) is none of them.
+    """
     found = {sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(sys.executable)}
     found.add(os.path.dirname(os.path.realpath(sys.executable)))
-    found |= {path for path in sys.path if os.path.isdir(path)}
+    solutions = os.path.realpath(paths.SOLUTIONS)
+    for path in filter(os.path.isdir, sys.path):
+        if os.path.commonpath([solutions, os.path.realpath(path)]) != os.path.realpath(path):
+            found.add(path)
     return sorted({os.path.realpath(path) for path in found} | found)
 
 
@@ -210,24 +219,59 @@ def sweep_files(uid: int) -> None:
         except OSError:
             continue
         for entry in entries:
-            if entry.stat(follow_symlinks=False).st_uid == uid:
-                _remove(entry)
+            with contextlib.suppress(OSError):  # others tidy up there, too
+                if entry.stat(follow_symlinks=False).st_uid == uid:
+                    remove_tree(Path(entry.path))
 
 
-def _remove(entry: os.DirEntry) -> None:
-    if entry.is_dir(follow_symlinks=False):
-        shutil.rmtree(entry.path, ignore_errors=True)
-    else:
-        Path(entry.path).unlink(missing_ok=True)
+def remove_tree(root: Path) -> None:
+    """Remove what student code wrote, a file or a folder, as far as this user can.
+
+    shutil.rmtree gives up on folders too deep for its recursion, and on locked ones. Here, folders
+    within folders are moved up to `root` before their turn comes. Links are never followed.
+    """
+    progress = _unlock(root)
+    while progress:
+        progress = False
+        for folder in list(_unlink_files(root)):
+            for inner in list(_unlink_files(folder)):
+                with contextlib.suppress(OSError):
+                    os.rename(inner, root / secrets.token_hex(16))
+                    progress = True
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
+    with contextlib.suppress(OSError):
+        os.rmdir(root)
+
+
+def _unlink_files(folder: str | Path) -> Iterator[str]:
+    """Delete the files in a folder and yield its folders, unlocked."""
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return
+    for entry in entries:
+        if _unlock(entry.path):
+            yield entry.path
+
+
+def _unlock(path: str | Path) -> bool:
+    """Make a folder ours to change, or delete what is none; whether it is a folder."""
+    with contextlib.suppress(OSError):
+        if stat.S_ISDIR(os.lstat(path).st_mode):
+            os.chmod(path, 0o700)
+            return True
+        os.unlink(path)
+    return False
 
 
 def _lives_as(uid: int, pid: str) -> bool:
     """Read off `status`: the owner of /proc/PID is root for whoever has changed its uid."""
     fields = {}
-    for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
-        key, _, value = line.partition(":")
-        fields[key] = value.split()
-    return str(uid) in fields["Uid"] and fields["State"][0] not in ("Z", "X")
+    for line in Path(f"/proc/{pid}/status").read_bytes().splitlines():
+        key, _, value = line.partition(b":")
+        fields.setdefault(key, value.split())  # the name comes first, and may be anything
+    return str(uid).encode() in fields[b"Uid"] and fields[b"State"][0] not in (b"Z", b"X")
 
 
 def _reap() -> None:

@@ -80,6 +80,34 @@ REFUSED: dict[str, tuple[int | None, int | None]] = {
     "modify_ldt": (154, None),
     "iopl": (172, None),
     "ioperm": (173, None),
+    # what Landlock does not watch: permissions, owners, times and attributes of files
+    "chmod": (90, None),
+    "fchmod": (91, 52),
+    "fchmodat": (268, 53),
+    "fchmodat2": (452, 452),
+    "chown": (92, None),
+    "fchown": (93, 55),
+    "lchown": (94, None),
+    "fchownat": (260, 54),
+    "utime": (132, None),
+    "utimes": (235, None),
+    "futimesat": (261, None),
+    "utimensat": (280, 88),
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7),
+    "setxattrat": (463, 463),
+    "removexattr": (197, 14),
+    "lremovexattr": (198, 15),
+    "fremovexattr": (199, 16),
+    "removexattrat": (466, 466),
+    "file_setattr": (469, 469),
+    # priorities of all processes of a user
+    "setpriority": (141, 140),
+    "ioprio_set": (251, 30),
+    # memory that belongs to no process, so that no watch sees it
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
     # shared memory that outlives its processes: System V's and POSIX message queues
     "shmget": (29, 194),
     "semget": (64, 190),
@@ -96,8 +124,12 @@ OWN_PID_ONLY = {
     "sched_setscheduler": (144, 119, 0),
     "sched_setparam": (142, 118, 0),
     "sched_setattr": (314, 274, 0),
-    "setpriority": (141, 140, 1),
-    "ioprio_set": (251, 30, 1),
+}
+# Refused with these commands; name: (x86-64, arm64, commands, the second argument). A pipe's owner
+# is sent any signal its setter likes; TIOCSTI and TIOCLINUX type into a terminal.
+REFUSED_COMMANDS = {
+    "fcntl": (72, 25, (8, 10, 15)),  # F_SETOWN, F_SETSIG, F_SETOWN_EX
+    "ioctl": (16, 29, (0x8901, 0x8902, 0x5412, 0x541C)),  # FIOSETOWN, SIOCSPGRP, TIOC...
 }
 CLONE, CLONE3 = (56, 220), (435, 435)
 NEW_NAMESPACES = (
@@ -164,6 +196,11 @@ def build(machine: str, own_pid: int) -> list[tuple[int, int, int, int]]:
             refuse,
             (RETURN, 0, 0, ALLOW),
         ]
+    for *numbers, commands in REFUSED_COMMANDS.values():
+        program += [(JEQ, 0, 2 * len(commands) + 2, numbers[column]), (LOAD, 0, 0, _argument(1))]
+        for command in commands:
+            program += [(JEQ, 0, 1, command), refuse]
+        program.append((RETURN, 0, 0, ALLOW))
     return [*program, (RETURN, 0, 0, ALLOW)]
 
 

@@ -21,7 +21,11 @@ from .errors import WireError
 PREFIX = struct.Struct("<4sIQ")
 MAGIC = b"grd1"
 MAX_HEADER_BYTES = 64 << 20  # 60,000 short strings fit many times
-MAX_BODY_BYTES = 512 << 20  # the largest set of parameters anyone trains here is 60 MB
+MAX_BODY_BYTES = 512 << 20
+# Of an answer, which student code may have forged: small text becomes many objects when read (4 MiB
+# of "{}," take 180 MB), and the largest set of parameters anyone trains here is 60 MB.
+MAX_ANSWER_HEADER_BYTES = 4 << 20
+MAX_ANSWER_BODY_BYTES = 128 << 20
 MAX_ARRAYS = 100_000
 DTYPES = ("|b1", "|u1", "<i2", "<i4", "<i8", "<f4", "<f8")
 ARRAY_KEY = "$array"
@@ -67,22 +71,28 @@ def decode(frame: bytes) -> Any:
         raise WireError("a frame nested too deeply") from None
 
 
-def read_frame(read: Callable[[int], bytes]) -> bytes:
+def read_frame(
+    read: Callable[[int], bytes],
+    max_header: int = MAX_HEADER_BYTES,
+    max_body: int = MAX_BODY_BYTES,
+) -> bytes:
     """Read one whole frame from `read(n)`, which returns up to n bytes and b"" at the end.
 
     Raises:
         WireError: the stream ends early or announces too much; nothing beyond is read.
     """
     prefix = _read_exactly(read, PREFIX.size)
-    head_bytes, body_bytes = _lengths(prefix)
+    head_bytes, body_bytes = _lengths(prefix, max_header, max_body)
     return prefix + _read_exactly(read, head_bytes + body_bytes)
 
 
-def _lengths(prefix: bytes) -> tuple[int, int]:
+def _lengths(
+    prefix: bytes, max_header: int = MAX_HEADER_BYTES, max_body: int = MAX_BODY_BYTES
+) -> tuple[int, int]:
     magic, head_bytes, body_bytes = PREFIX.unpack(prefix)
     if magic != MAGIC:
         raise WireError(f"a frame starts with {magic!r}, expected {MAGIC!r}")
-    if head_bytes > MAX_HEADER_BYTES or body_bytes > MAX_BODY_BYTES:
+    if head_bytes > max_header or body_bytes > max_body:
         raise WireError(f"a frame announces {head_bytes} + {body_bytes} bytes: too large")
     return head_bytes, body_bytes
 
@@ -142,7 +152,10 @@ def _load_arrays(specs: Any, body: memoryview) -> list[np.ndarray]:
         stop = start + count * dtype.itemsize
         if stop > len(body):
             raise WireError("a frame's arrays are longer than its body")
-        arrays.append(np.frombuffer(body[start:stop], dtype=dtype).reshape(shape))
+        try:
+            arrays.append(np.frombuffer(body[start:stop], dtype=dtype).reshape(shape))
+        except ValueError:  # no entries, but sizes whose product is beyond any array
+            raise WireError(f"a frame's array can't have the shape {shape}") from None
         start = stop
     if start != len(body):
         raise WireError("a frame's body is longer than its arrays")

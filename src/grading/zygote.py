@@ -64,7 +64,10 @@ def _guard(job: dict[str, Any], fds: list[int]) -> None:
         os.write(status, json.dumps({**asdict(ending), "clean": clean}).encode("ascii"))
         code = 0
     finally:
-        os._exit(code)
+        try:
+            guardian.kill_descendants()  # whatever went wrong here, no worker goes on without us
+        finally:
+            os._exit(code)
 
 
 def _clean_up(confinement: sandbox.Confinement) -> bool:
@@ -72,9 +75,10 @@ def _clean_up(confinement: sandbox.Confinement) -> bool:
     clean = True
     if confinement.uid is not None:
         clean = sandbox.kill_user(confinement.uid)
-        if not confinement.landlock:
-            sandbox.sweep_files(confinement.uid)
-    return guardian.kill_descendants() and clean
+    clean = guardian.kill_descendants() and clean
+    if confinement.uid is not None and not confinement.landlock:
+        sandbox.sweep_files(confinement.uid)
+    return clean
 
 
 def _work(

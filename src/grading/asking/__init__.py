@@ -4,18 +4,20 @@ Mixins beside GradedTestCase, one for each of the student's modules. Methods nam
 assert for basic tests; the others return what was observed, for staff's judge.
 """
 
-from .attention import AsksAttention, averaging_margin, weights_are_right
+from .attention import AsksAttention
 from .corruption import AsksCorruption
 from .files import AsksFiles
+from .heads import AsksHeads
 from .helper import AsksHelper
+from .projections import AsksProjections
 from .synthesizer import AsksSynthesizer
 
 __all__ = [
     "AsksAttention",
     "AsksCorruption",
     "AsksFiles",
+    "AsksHeads",
     "AsksHelper",
+    "AsksProjections",
     "AsksSynthesizer",
-    "averaging_margin",
-    "weights_are_right",
 ]

@@ -58,18 +58,16 @@ class AsksAttention:
     def checked(self, answer: Answer, shape: tuple[int, ...]) -> list[np.ndarray]:
         """The parts of an answer: finite float64 arrays of this shape."""
         count, words = RETURNS[answer.function]
-        fine = all(
-            isinstance(part, np.ndarray)
-            and part.dtype == np.float64
-            and part.shape == shape
-            and bool(np.isfinite(part).all())
+        fits = all(
+            isinstance(part, np.ndarray) and part.dtype == np.float64 and part.shape == shape
             for part in answer.parts
         )
+        finite = fits and all(bool(np.isfinite(part).all()) for part in answer.parts)
         one = f"float64[{', '.join(map(str, shape))}]" if shape else "a number"
         self.expect(
-            fine,
-            f"{answer.function} doesn't return {words}, with finite numbers",
-            got=answer.form,
+            finite,
+            f"{answer.function} should return {words}, and finite numbers only",
+            got=answer.form + (", with nan or infinity" if fits else ""),
             expected=one if count == 1 else f"{count} parts, each {one}",
             look_at=answer.look_at,
         )
@@ -137,4 +135,5 @@ class AsksAttention:
 
 def shown(numbers: np.ndarray) -> list:
     """Numbers for a message, with three decimals."""
-    return (np.round(numbers, 3) + 0.0).tolist()  # + 0.0: no "-0.0"
+    with np.errstate(all="ignore"):  # numbers near the greatest there is
+        return (np.round(numbers, 3) + 0.0).tolist()  # + 0.0: no "-0.0"

@@ -82,20 +82,26 @@ class AsksHeads(AsksAttention):
                 look_at=answer.look_at,
             )
 
-    def stretched(self, trials: int) -> list[tuple[Answer, np.ndarray]]:
+    def stretched(self, trials: int, limits: list[float]) -> list[tuple[Answer, np.ndarray]]:
         """Answers of single_head_weights about keys that were drawn; attention's weights for them.
 
         Each k_a has covariance alpha I + (1/2) mu_a mu_a^T, and its part along mu_a is the length
         that the function is told; alpha = 1e-14 is what it isn't told.
+
+        Args:
+            limits: lengths that are asked for as they are, too, at a scale of 5,000.
         """
         arguments, weights = [], []
-        for trial in range(trials):
+        for _ in range(trials):
             n = int(self.rng.integers(2, 13))
             means = material.orthonormal_keys(self.rng, n, n + int(self.rng.integers(3)))
-            scale = float(10 ** self.rng.uniform(-1, np.log10(5000))) if trial else 5000.0
+            scale = float(10 ** self.rng.uniform(-1, np.log10(5000)))
             (keys,) = exploration.draw_keys(self.rng, means, 1, stretched=0)
             arguments.append([scale, float(keys[0] @ means[0]), n])
             weights.append(attention_weights(scale * (means[0] + means[1]), keys))
+        for length in limits:
+            arguments.append([5000.0, length, 4])
+            weights.append(self.exact_weights(*arguments[-1]))
         return list(zip(self.ask("single_head_weights", arguments), weights, strict=True))
 
     def both_heads(self, answer: Answer, keys: np.ndarray) -> list[np.ndarray]:

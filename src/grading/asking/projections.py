@@ -22,16 +22,17 @@ class AsksProjections(AsksAttention):
         return [material.orthonormal_keys(self.rng, 4, int(d)) for d in sizes]
 
     def outputs(
-        self, function: str, directions: list[np.ndarray], added: int | None = None
+        self, function: str, directions: list[np.ndarray], *added: int
     ) -> list[list[Answer]]:
         """Answers of unprojected_output or added_output: for each set, one at each beta.
 
         Args:
-            added: the place among NAMES of what is added to x_2.
+            added: the places among NAMES of what is added to x_2, each of them once.
         """
         arguments = [
-            [*(beta * u), *([] if added is None else [beta * u[added]])]
+            [*(beta * u), *(beta * u[i] for i in place)]
             for u in directions
+            for place in ([[place] for place in added] or [[]])
             for beta in BETAS
         ]
         answers = self.ask(function, arguments)
@@ -51,15 +52,14 @@ class AsksProjections(AsksAttention):
                 found.append(float(np.linalg.norm(vector - c[1]) / beta))
         return found
 
-    def expect_limit(
-        self, function: str, directions: list[np.ndarray], added: int | None = None
-    ) -> None:
+    def expect_limit(self, function: str, directions: list[np.ndarray], *added: int) -> None:
         """The function returns what attention's c_2 tends to."""
-        what = "" if added is None else f" when {NAMES[added]} is added to x_2"
-        for answers in self.outputs(function, directions, added):
+        for answers in self.outputs(function, directions, *added):
             distances = self.distances(answers)
             u, more = answers[-1].arguments[:4], answers[-1].arguments[4:]
             x = exploration.inputs(u, *more)
+            named = [n for n, v in zip(NAMES, u, strict=True) for m in more if np.array_equal(v, m)]
+            what = "".join(f" when {name} is added to x_2" for name in named)
             (vector,) = answers[-1].parts
             weights = np.linalg.lstsq(x.T, vector, rcond=None)[0]
             self.expect(

@@ -1,0 +1,4 @@
+# The one key alone.
+# caught by: attention_copying.given_query, attention_copying.any_query
+# region: attention_exploration.py, copying_keys, part copying
+return 100.0 * q / (q @ q)

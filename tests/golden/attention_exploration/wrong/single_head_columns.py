@@ -1,0 +1,4 @@
+# Columns in place of rows.
+# caught by: attention_single_head.any_means
+# region: attention_exploration.py, single_head_query, part single_head
+return 100.0 * (means[:, a] + means[:, b])

@@ -1,0 +1,4 @@
+# Too short.
+# caught by: attention_single_head.near_means, attention_single_head.any_means
+# region: attention_exploration.py, single_head_query, part single_head
+return means[a] + means[b]

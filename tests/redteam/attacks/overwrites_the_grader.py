@@ -1,0 +1,16 @@
+# tries: to change the grader, the points and the answers for the tests and runs to come
+def attack(keys, j):
+    for path in (
+        "src/grader.py",
+        "src/grading/cases.py",
+        "src/grading/worker.py",
+        "assignment.toml",
+        "solutions/hidden.py",
+        "src/data/birth_dev.tsv",
+        "src/PWNED.py",
+    ):
+        try:
+            open(TREE / path, "a", encoding="utf-8").write("PWNED\n")
+        except OSError:
+            continue
+    os.unlink(TREE / "solutions" / "hidden.py")

