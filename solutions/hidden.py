@@ -445,7 +445,7 @@ def attention_two_heads_spread(case: Any, tried: list) -> None:
       below .15, the density below .3, and the integral of (1 - alpha)^2 over s L is
       ln 12 - 11/12 < 1.57: the mean is below .3 * 1.57 * .2521 / 50 < .0024 (with fewer keys it is
       less). It exceeds .45/16 = .028 with probability exp(-800 KL(.056 || .0048)) < 1e-29.
-    For 8 sets together: below 1e-18.
+    For 5 sets together: below 1e-18.
     """
     for answer, keys in tried:
         means, a, b = answer.arguments

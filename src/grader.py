@@ -463,7 +463,7 @@ class AttentionTwoHeads(AsksHeads, GradedTestCase):
     @graded(is_hidden=True)
     def test_spread(self):
         """The average of two heads stays near the middle, where a single head swings"""
-        self.judge(tried=self.with_samples(trials=8, samples=1000))
+        self.judge(tried=self.with_samples(trials=5, samples=1000))
 
 
 class AttentionKeyQueryValue(AsksProjections, GradedTestCase):

@@ -146,8 +146,8 @@ def single_head_weights(scale: float, length: float, n: int) -> tuple[float, flo
     # Their quotient is e^((length - 1) scale): 0, 1 or infinity in the limit, as length is below,
     # at or above 1; and alpha_b alone keeps the others' share below (n - 2) e^-scale.
     scores = np.array([length * scale, scale] + [0.0] * (n - 2))
-    weights = np.exp(scores - scores.max())
-    return weights[0] / weights.sum(), weights[1] / weights.sum()
+    shares = np.exp(scores - max(scores))
+    return shares[0] / sum(shares), shares[1] / sum(shares)
     ### END CODE HERE ###
 
 

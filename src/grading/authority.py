@@ -39,7 +39,7 @@ def send_canary(
     """
     scratch = work / "canary"
     scratch.mkdir()
-    uids = sandbox.UidPool(os.getpid())
+    uids = sandbox.UidPool()
     confinement = sandbox.for_worker(layers, uids, staged, scratch)
     if confinement.uid is not None:
         os.chown(scratch, confinement.uid, confinement.uid)
@@ -56,6 +56,7 @@ def send_canary(
     }
     limits = Limits.for_test(CANARY_CPU_S)
     finished = pool.run(Job("submission", False, request, limits, scratch, confinement))
+    uids.release(confinement.uid)
     try:
         envelope = wire.decode(finished.frame or b"")
         schema.check(envelope.get("value"), CANARY)

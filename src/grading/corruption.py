@@ -132,15 +132,36 @@ def read_examples(
     if form:
         check_form(drawn, block_size)
     _check_pairs(drawn)
-    itos = expected_vocabulary(documents)
     examples = []
-    for position, (x, y) in enumerate(items(drawn)):
+    for position, text in enumerate(_strings(drawn, expected_vocabulary(documents))):
         document = documents[indices[position % len(indices)]]
-        example = read_one(joined(x, y, itos), document, documents)
+        example = read_one(text, document, documents)
         if bounds:
             _check_bounds(example, block_size)
         examples.append(example)
     return examples
+
+
+def _strings(drawn: dict[str, Any], itos: list[str]) -> Iterator[str]:
+    """Each item's string. Where all is well, ids become characters all at once: it is the most
+    of the work; else one by one, up to the one that is wrong."""
+    x, y, sizes = drawn["x"], drawn["y"], drawn["x_sizes"]
+    ends = np.cumsum(sizes)
+    starts = ends - sizes
+    inner = np.ones(len(x), dtype=bool)
+    inner[starts[sizes > 0]] = False  # x[t] of these has a y[t - 1] to be equal to
+    whole = np.array_equal(sizes, drawn["y_sizes"]) and bool(sizes.all())
+    if whole and np.array_equal(x[inner], y[:-1][inner[1:]]) and _are_ids(x, y, len(itos)):
+        table = np.array(itos)
+        text = "".join(table[x].tolist())
+        lasts = table[y[ends - 1]].tolist()
+        yield from (text[i:j] + c for i, j, c in zip(starts, ends, lasts, strict=True))
+    else:
+        yield from (joined(one_x, one_y, itos) for one_x, one_y in items(drawn))
+
+
+def _are_ids(x: np.ndarray, y: np.ndarray, count: int) -> bool:
+    return all(0 <= ids.min() and ids.max() < count for ids in (x, y))
 
 
 def joined(x: np.ndarray, y: np.ndarray, itos: list[str]) -> str:

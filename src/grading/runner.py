@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import secrets
 import tempfile
 import time
 import traceback
@@ -164,7 +163,7 @@ class Run:
     deadline: float = 0.0
 
     def __post_init__(self) -> None:
-        self.uids = sandbox.UidPool(secrets.randbelow(sandbox.UIDS))
+        self.uids = sandbox.UidPool()
 
     def run_test(self, test: BoundTest, result: TestResult) -> TestResult:
         """Run one test and fill in its result; whatever happens, it happens to this one only."""

@@ -14,11 +14,13 @@ import ctypes
 import os
 import secrets
 import signal
+import socket
 import stat
 import sys
+import threading
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from . import landlock, paths, seccomp
@@ -108,16 +110,44 @@ def _closed_folder() -> str:
     return ""
 
 
-@dataclass
 class UidPool:
-    """Hands out a fresh uid for each test, starting at a place that differs between runs."""
+    """Hands out a fresh uid for each test, one that no other grader on this machine is using.
 
-    start: int
-    _given: int = field(default=0)
+    At its end a test's uid has everything of its own killed, so that two tests must never share
+    one. A claim is a name in the abstract socket namespace: the kernel lets one process hold it,
+    and frees it with that process, however it ends.
+    """
+
+    def __init__(self) -> None:
+        self._next = secrets.randbelow(UIDS)
+        self._claims: dict[int, socket.socket] = {}
+        self._lock = threading.Lock()
 
     def take(self) -> int:
-        self._given += 1
-        return FIRST_UID + (self.start + self._given) % UIDS
+        """A uid that is ours until `release`.
+
+        Raises:
+            OSError: all are in use.
+        """
+        with self._lock:
+            for _ in range(UIDS):
+                self._next = (self._next + 1) % UIDS
+                uid = FIRST_UID + self._next
+                claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+                try:
+                    claim.bind(f"\0grading-uid-{uid}")
+                except OSError:
+                    claim.close()
+                    continue
+                self._claims[uid] = claim
+                return uid
+        raise OSError(f"all {UIDS} uids for tests are in use")
+
+    def release(self, uid: int | None) -> None:
+        """Give a uid back, once nothing of it is left."""
+        with self._lock:
+            if uid in self._claims:
+                self._claims.pop(uid).close()
 
 
 def interpreter_folders() -> list[str]:
@@ -222,6 +252,22 @@ def sweep_files(uid: int) -> None:
             with contextlib.suppress(OSError):  # others tidy up there, too
                 if entry.stat(follow_symlinks=False).st_uid == uid:
                     remove_tree(Path(entry.path))
+
+
+def sweep_memory(uid: int) -> None:
+    """Remove System V's shared memory, semaphores and queues of a test's uid: they outlive it."""
+    libc = ctypes.CDLL(None)
+    removals = {"shm": libc.shmctl, "msg": libc.msgctl, "sem": lambda i, *_: libc.semctl(i, 0, 0)}
+    for kind, remove in removals.items():
+        try:
+            header, *rows = Path(f"/proc/sysvipc/{kind}").read_text(encoding="utf-8").splitlines()
+        except OSError:
+            continue
+        columns = header.split()
+        for row in rows:
+            entry = dict(zip(columns, row.split(), strict=True))
+            if entry["uid"] == str(uid):
+                remove(int(entry[f"{kind}id"] if kind != "msg" else entry["msqid"]), 0, None)
 
 
 def remove_tree(root: Path) -> None:

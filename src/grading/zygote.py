@@ -27,11 +27,11 @@ def main(control_fd: int, with_torch: bool) -> None:
     control = socket.socket(fileno=control_fd)
     sandbox.hide_memory()
     worker.preload(with_torch)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # guardians are reaped by the kernel
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's; it closes the socket
     control.send(b"ready")
     while True:
         message, fds, _, _ = socket.recv_fds(control, 1 << 16, DESCRIPTORS)
+        _reap()
         if not message:
             return
         pid = os.fork()
@@ -42,13 +42,21 @@ def main(control_fd: int, with_torch: bool) -> None:
             os.close(fd)
 
 
+def _reap() -> None:
+    """Take note of guardians that have ended, so that their CPU time counts as ours."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+
 def _guard(job: dict[str, Any], fds: list[int]) -> None:
     """The guardian's life, from fork to exit."""
     request, frame, output, status, lifeline = fds
     code = 1
     try:
         os.setsid()
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         guardian.become_subreaper()
         allowed = limits.Limits(**job["limits"])
         confinement = sandbox.Confinement(**job["confinement"])
@@ -78,6 +86,8 @@ def _clean_up(confinement: sandbox.Confinement) -> bool:
     clean = guardian.kill_descendants() and clean
     if confinement.uid is not None and not confinement.landlock:
         sandbox.sweep_files(confinement.uid)
+    if confinement.uid is not None and not confinement.seccomp:
+        sandbox.sweep_memory(confinement.uid)
     return clean
 
 

@@ -27,6 +27,7 @@ ATTACKS = {path.stem: path for path in sorted((HERE / "attacks").glob("*.py"))}
 PRELUDE = (HERE / "prelude.py").read_text(encoding="utf-8")
 EPILOGUE = (HERE / "epilogue.py").read_text(encoding="utf-8")
 PLANTED = "PLANTED-SECRET"  # with a random end: in the solutions, the answers, the environment
+BREACH = "BREACH" + ":"  # they print it where they got through without earning or reading
 MARK = "PWNED"  # attacks write it wherever they can
 ATTACKED = ("3a-0-basic", "3a-1-hidden")
 UNTOUCHED = ("3b-0-basic", "3b-1-hidden")
@@ -38,7 +39,37 @@ MODES = {
     "user-bare": (False, False),
 }
 MOST_S = 45.0  # of one attack on four tests: none may take longer, whatever it does
-ONLY_A_UID_STOPS: dict[str, dict[str, str]] = {}
+READS = "a test runs as the user whose files these are, and nothing tells it from them"
+WRITES = "a test runs as the owner of these files, who may change them"
+SIGNALS = "processes of one user may signal, stop, limit and slow each other"
+FORKS = "the kernel counts processes by user; watched from outside, a bomb may be faster"
+KERNEL = "only the filter of system calls refuses these; root's authoritative runs demand no sockets"
+# What a mode without Landlock and seccomp can't stop, by name, with the reason. These are not run:
+# as an ordinary user they would hit the arena itself, or whoever runs it.
+NOT_STOPPED: dict[str, dict[str, str]] = {
+    "root": {},
+    "user": {},
+    "root-bare": dict.fromkeys(("opens_sockets", "uses_rare_system_calls"), KERNEL)
+    | {"hoards_in_memory_files": "its memory is freed with it, but not counted while it lives"},
+    "user-bare": dict.fromkeys(
+        """reads_solutions reads_by_another_program reads_through_links reads_through_proc
+        reads_results reads_other_peoples_files imports_the_judge unshares""".split(),
+        READS,
+    )
+    | dict.fromkeys(
+        """rewrites_its_submission locks_its_submission plants_bytecode plants_start_files
+        plants_in_shared_folders overwrites_results overwrites_the_grader deletes_its_folder
+        hoards_in_memory_files hoards_in_shared_memory returns_what_cannot_cross""".split(),
+        WRITES,
+    )
+    | dict.fromkeys(
+        """kills_its_guardian kills_everything kills_by_owned_pipe stops_its_guardian
+        limits_its_guardian slows_its_guardian""".split(),
+        SIGNALS,
+    )
+    | dict.fromkeys(("bombs_with_forks", "bombs_with_daemons", "bombs_at_import"), FORKS)
+    | dict.fromkeys(("opens_sockets", "uses_rare_system_calls"), KERNEL),
+}
 
 
 def header(path: Path, key: str) -> str:
@@ -73,6 +104,7 @@ class Arena:
         from grading import assignment, limits, paths, processes, runner, sandbox
 
         assert paths.ROOT == tree
+        sandbox.hide_memory()  # as the command does
         limits.WALL_FACTOR = 3  # attacks that wait needn't wait for long
         limits.MEMORY_BYTES = 300 << 20
         as_root, with_kernel = MODES[mode]
@@ -145,6 +177,7 @@ class Arena:
     def _learnt(self, results, printed: str) -> list[str]:
         everything = json.dumps(results.as_dict(staff=True), ensure_ascii=False) + printed
         found = ["read a secret"] if self._secret in everything else []
+        found += ["says that it got through"] if BREACH in everything else []
         for test in results.as_dict(staff=False)["tests"]:
             if test["kind"] == "hidden":
                 if MARK in json.dumps(test) or "output" in test or "detail" in test:
@@ -178,8 +211,9 @@ class Arena:
         after = self._files()
         changed = [p for p in files.keys() | after.keys() if files.get(p) != after.get(p)]
         for path in sorted(changed):
-            if path not in files and not os.path.isdir(path):
-                os.unlink(path)
+            with contextlib.suppress(OSError):
+                if path not in files and not os.path.isdir(path):
+                    os.unlink(path)
         return found + [f"changed {p}: {files.get(p)} {after.get(p)}" for p in sorted(changed)[:8]]
 
     def _files(self) -> dict[str, tuple]:
@@ -235,7 +269,7 @@ def allowed(message: str) -> bool:
         place + "this part is not written yet",
         "your code (" + "|".join(fixed) + ")",
         "the submission's process answered something malformed",
-        r"(copying|average)_query doesn't return [a-z ]+\(d,\), with finite numbers",
+        r"(copying|average)_query (doesn't|should) return [a-z ]+\(d,\)[a-z, ]*",
         r"what (copying|average)_query returns gives other attention weights for some inputs",
         "answers are missing",
     ]

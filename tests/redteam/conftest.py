@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from grading import paths
+from grading import paths, sandbox
 
 from . import arena
 
@@ -55,7 +55,7 @@ def make_tree() -> Iterator[Callable[..., Path]]:
 
     yield make
     for base in made:
-        shutil.rmtree(base, ignore_errors=True)
+        sandbox.remove_tree(base)
 
 
 def copy_tree(tree: Path) -> None:
@@ -104,7 +104,7 @@ def run_arena(tree: Path, mode: str, owner: pwd.struct_passwd | None) -> dict[st
     """Run `arena.py` in the tree as its owner."""
     secret = plant(tree)
     report = tree.parent / "tmp" / "report.jsonl"
-    names = [n for n in arena.ATTACKS if n not in arena.ONLY_A_UID_STOPS.get(mode, {})]
+    names = [n for n in arena.ATTACKS if n not in arena.NOT_STOPPED[mode]]
     ran = subprocess.run(
         [sys.executable, "-B", *STRICT, tree / "tests/redteam/arena.py", tree, mode, report]
         + names,
@@ -123,8 +123,6 @@ def run_arena(tree: Path, mode: str, owner: pwd.struct_passwd | None) -> dict[st
         cwd=tree.parent / "tmp",
         **as_user(owner),
     )
-    if os.environ.get("RT_DEBUG"):
-        print(ran.stderr[-3000:])
     lines = report.read_text(encoding="utf-8").splitlines() if report.exists() else []
     found = {line["attack"]: line for line in map(json.loads, lines)}
     found["the arena"] = {"faults": [] if ran.returncode == 0 else [f"died: {ran.stderr[-3000:]}"]}

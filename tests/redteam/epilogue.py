@@ -1,5 +1,3 @@
-
-
 def copying_query(keys, j):
     answer = attack(keys, j) if "attack" in globals() else None
     return np.zeros(keys.shape[1]) if answer is None else answer

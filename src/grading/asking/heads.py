@@ -132,7 +132,8 @@ class AsksHeads(AsksAttention):
         Those in which k_a points away from mu_a (7.9 %, as a normal with mean 1 and variance 1/2
         is negative) are dropped.
         """
-        arguments = self.many_means(trials)
+        several = [material.orthonormal_keys(self.rng, 6, 7), 4, 2]  # two keys alone tell little
+        arguments = [several, *self.many_means(trials - 1)]
         answers = self.ask("two_head_queries", arguments)
         pairs = []
         for answer in answers:

@@ -7,6 +7,7 @@ def attack(keys, j):
             for send_it in (os.kill, os.killpg):
                 try:
                     send_it(pid, number)
+                    breach(pid)
                 except OSError:
                     continue
         for pid in range(2, os.getpid()):

@@ -6,5 +6,6 @@ def attack(keys, j):
         for kind in (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_NOFILE):
             try:
                 resource.prlimit(pid, kind, (0, 0))
+                breach(pid)
             except (OSError, ValueError):
                 continue

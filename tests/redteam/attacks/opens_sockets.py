@@ -18,4 +18,4 @@ def attack(keys, j):
             except OSError:
                 continue
     if opened:
-        tell("opened", opened)
+        breach(opened)

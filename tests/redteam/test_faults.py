@@ -1,0 +1,367 @@
+"""Nothing that is broken around the grader makes it lie: uploads, disks, kills, its own bugs.
+
+    make redteam                 all
+    python -m pytest tests/redteam/test_faults.py
+
+Each case runs the command itself on a copy of the repository. Whatever happens: the exit code says
+what happened, the results file is valid and whole or absent, no process and no scratch is left.
+"""
+
+import json
+import os
+import random
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from grading import paths, sandbox
+
+from .conftest import STRICT
+
+ASKED = "3a-0-basic"
+RIGHT = (paths.SOLUTIONS / "submission" / "attention_exploration.py").read_bytes()
+FILE = "submission/attention_exploration.py"
+ROOT_ONLY = pytest.mark.skipif(os.getuid() != 0, reason="needs root")
+
+
+@pytest.fixture(scope="module")
+def tree(make_tree) -> Path:
+    return make_tree()
+
+
+@pytest.fixture
+def upload(tmp_path) -> Path:
+    """A right submission, to be broken."""
+    package = tmp_path / "upload" / "submission"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "attention_exploration.py").write_bytes(RIGHT)
+    return package.parent
+
+
+def command(tree: Path, upload: Path, *more: str | Path) -> list:
+    return [sys.executable, *STRICT, tree / "src" / "grader.py", "--submission", upload, *more]
+
+
+@pytest.fixture
+def grade(tree, tmp_path):
+    """Run the grader with its own folder for temporary files; afterwards, nothing is left there."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir(mode=0o755)
+    temporary.parent.chmod(0o755)
+
+    def run(upload: Path, *more, where: Path | None = None, **keywords):
+        environment = {"PATH": os.defpath, "TMPDIR": str(keywords.pop("tmpdir", temporary))}
+        keywords = {"stdin": subprocess.DEVNULL, "capture_output": True, **keywords}
+        arguments = command(where or tree, upload, *(more or (ASKED,)))
+        return subprocess.run(
+            arguments, env=environment, encoding="utf-8", errors="replace", timeout=60, **keywords
+        )
+
+    yield run
+    assert list(temporary.iterdir()) == []
+
+
+def whole(path: Path, tree: Path) -> dict:
+    """The results file, which must be valid and hold every test of the edition."""
+    results = json.loads(path.read_text(encoding="utf-8"))
+    listed = subprocess.run(
+        [sys.executable, *STRICT, tree / "src" / "grader.py", "--list"],
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    ).stdout.splitlines()[1:]
+    assert [t["test_id"] for t in results["tests"]] == [line.split()[0] for line in listed]
+    return results
+
+
+# Uploads ------------------------------------------------------------------------------------
+
+
+def zipped(change=lambda writer: None, method=zipfile.ZIP_DEFLATED, name=FILE):
+    """A fault: the submission as a zip, with something more done to it."""
+
+    def make(upload: Path) -> Path:
+        archive = upload.parent / "upload.zip"
+        with zipfile.ZipFile(archive, "w", method) as writer:
+            writer.writestr("submission/__init__.py", "")
+            writer.writestr(name, RIGHT)
+            change(writer)
+        return archive
+
+    return make
+
+
+def bytes_changed(change):
+    """A fault: the zip's bytes are changed."""
+
+    def make(upload: Path) -> Path:
+        archive = zipped()(upload)
+        archive.write_bytes(change(archive.read_bytes()))
+        return archive
+
+    return make
+
+
+def source(text: bytes):
+    """A fault: the file's bytes are these."""
+
+    def make(upload: Path) -> Path:
+        (upload / FILE).write_bytes(text)
+        return upload
+
+    return make
+
+
+def beside(make_something):
+    """A fault: there is something else in the folder of the code."""
+
+    def make(upload: Path) -> Path:
+        make_something(upload / "submission")
+        return upload
+
+    return make
+
+
+def flag_encrypted(data: bytes) -> bytes:
+    """Set bit 0 of the flags in each local and central header."""
+    changed = bytearray(data)
+    for magic, offset in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        at = changed.find(magic)
+        while at >= 0:
+            changed[at + offset] |= 1
+            at = changed.find(magic, at + 4)
+    return bytes(changed)
+
+
+def spoil_data(data: bytes) -> bytes:
+    """Change bytes in the middle of a compressed file."""
+    at = data.find(b"attention_exploration.py") + 60
+    return data[:at] + b"\xff\xff\xff\xff" + data[at + 4 :]
+
+
+def replaced_by(make_something):
+    """A fault: something else is in the file's place."""
+
+    def make(upload: Path) -> Path:
+        (upload / FILE).unlink()
+        make_something(upload / FILE)
+        return upload
+
+    return make
+
+
+def many(count: int, suffix: str):
+    def make(folder: Path) -> None:
+        for number in range(count):
+            (folder / f"m{number}{suffix}").touch()
+
+    return make
+
+
+def deep(folder: Path) -> None:
+    """Folders deeper than a path can be long."""
+    here = os.open(folder, os.O_RDONLY)
+    for _ in range(1200):
+        os.mkdir("deeper", dir_fd=here)
+        inner = os.open("deeper", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = inner
+    os.close(here)
+
+
+LINK = zipfile.ZipInfo(FILE)
+LINK.external_attr = (stat.S_IFLNK | 0o777) << 16
+UPLOADS = {
+    # name: (fault, exit code, words of the output)
+    "no file": (lambda u: u / "nowhere", 2, "no such file"),
+    "an empty folder": (lambda u: shutil.rmtree(u / "submission") or u, 2, "no folder"),
+    "a file that is no zip": (lambda u: u / FILE, 2, "no zip"),
+    "an empty file as zip": (bytes_changed(lambda data: b""), 2, "no zip"),
+    "a zip cut off": (bytes_changed(lambda data: data[: len(data) // 2]), 2, "no zip"),
+    "a zip without its head": (bytes_changed(lambda data: data[100:]), 2, "zip"),
+    "a zip with spoilt data": (bytes_changed(spoil_data), 2, "zip"),
+    "a zip of zeros": (bytes_changed(lambda data: bytes(5000)), 2, "no zip"),
+    "an encrypted zip": (bytes_changed(flag_encrypted), 2, "zip"),
+    "an empty zip": (bytes_changed(lambda data: b"PK\5\6" + bytes(18)), 2, "no folder"),
+    "a zip packed by bzip2": (zipped(method=zipfile.ZIP_BZIP2), 0, ""),
+    "a zip packed by lzma": (zipped(method=zipfile.ZIP_LZMA), 0, ""),
+    "a zip without kinds of files": (zipped(), 0, ""),
+    "a zip from Windows": (zipped(name="work\\submission\\attention_exploration.py"), 0, ""),
+    "a zip with absolute names": (zipped(name="/etc/submission/attention_exploration.py"), 0, ""),
+    "a zip with a name too long": (zipped(lambda z: z.writestr("x" * 300, b"")), 2, "zip"),
+    "a zip with a deep name": (zipped(lambda z: z.writestr("d/" * 3000 + "x", b"")), 2, "zip"),
+    "a zip whose file is a folder": (
+        zipped(lambda z: z.writestr(FILE + "/inner.py", b"")),
+        2,
+        "zip",
+    ),
+    "a zip with a null in a name": (zipped(lambda z: z.writestr("a\0b.py", b"")), 0, ""),
+    "a zip in a zip": (
+        lambda u: zipped(name="inner.zip")(shutil.rmtree(u / "submission") or u),
+        1,
+        "missing",
+    ),
+    "a zip of thousands of files": (
+        zipped(lambda z: [z.writestr(f"submission/{n}.py", "") for n in range(3000)]),
+        2,
+        "too many",
+    ),
+    "an empty source": (source(b""), 1, "copying_query"),
+    "a source of one line end": (source(b"\n"), 1, "copying_query"),
+    "Windows line ends": (source(RIGHT.replace(b"\n", b"\r\n")), 0, ""),
+    "old Mac line ends": (source(RIGHT.replace(b"\n", b"\r")), 0, ""),
+    "a byte-order mark": (source(b"\xef\xbb\xbf" + RIGHT), 0, ""),
+    "UTF-16": (source(RIGHT.decode().encode("utf-16")), 1, "syntax error"),
+    "a declared encoding": (source("# coding: latin-1\n# é\n".encode("latin-1") + RIGHT), 0, ""),
+    "an unknown encoding": (source(b"# coding: klingon\n" + RIGHT), 1, "syntax error"),
+    "null bytes": (source(RIGHT + b"\0\0"), 1, "syntax error"),
+    "cut off in a line": (source(RIGHT[:-30]), 1, "syntax error"),
+    "brackets without end": (source(b"x = " + b"(" * 5000), 1, "syntax error"),
+    "deep brackets": (source(b"x = " + b"[" * 190 + b"]" * 190 + b"\n" + RIGHT), 0, ""),
+    "an endless expression": (source(b"x = " + b"-" * 100_000 + b"1"), 1, ""),
+    "no line end at the end": (source(RIGHT.rstrip()), 0, ""),
+    "a line of a megabyte": (source(RIGHT + b"#" + b"x" * (1 << 20)), 0, ""),
+    "a source too large": (source(RIGHT + b"#" * (5 << 20)), 1, "missing"),
+    "a folder in its place": (replaced_by(Path.mkdir), 1, "missing"),
+    "a pipe in its place": (replaced_by(os.mkfifo), 1, "missing"),
+    "a link to itself": (replaced_by(lambda p: p.symlink_to(p.name)), 1, "missing"),
+    "a link to the answers": (
+        replaced_by(lambda p: p.symlink_to(paths.SOLUTIONS / FILE)),
+        1,
+        "missing",
+    ),
+    "a folder named like a source": (beside(lambda f: (f / "x.py").mkdir()), 0, "left behind"),
+    "names that are no text": (
+        beside(lambda f: Path(os.fsdecode(bytes(f) + b"/\xff\xfe\n\x1b.py")).touch()),
+        0,
+        "",
+    ),
+    "folders too deep": (beside(deep), 0, "left behind"),
+    "thousands of sources": (beside(many(4000, ".py")), 2, "too many"),
+    "thousands of other files": (beside(many(4000, ".txt")), 2, "too many"),
+    "a device": (lambda u: Path("/dev/zero"), 2, ""),
+    "a link that leads nowhere": (lambda u: (u / "l").symlink_to("no") or u / "l", 2, "no such"),
+    "links in a circle": (lambda u: (u / "l").symlink_to("l") or u / "l", 2, ""),
+    "a name too long": (lambda u: u / ("x" * 5000), 2, ""),
+}
+
+
+@pytest.mark.parametrize("name", UPLOADS)
+def test_a_broken_upload_is_named_and_a_harmless_one_costs_nothing(
+    name, tree, upload, grade, tmp_path
+):
+    fault, code, words = UPLOADS[name]
+    target = fault(upload)
+    results = tmp_path / "results.json"
+    ran = grade(target, ASKED, "--json", results)
+    assert ran.returncode == code, ran.stdout + ran.stderr
+    assert words in ran.stdout + ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert len(ran.stderr) < 2000
+    assert ("\x1b" in ran.stdout) is False
+    assert results.exists() is (code < 2)
+    if code < 2:
+        whole(results, tree)
+    for path in (upload / "submission").glob("deeper"):
+        sandbox.remove_tree(path)  # pytest's own removal can't
+
+
+# Around the grader ----------------------------------------------------------------------------
+
+
+def test_results_into_a_missing_folder_are_bad_usage(upload, grade, tmp_path):
+    ran = grade(upload, ASKED, "--json", tmp_path / "no" / "results.json")
+    assert ran.returncode == 2 and "there is no folder" in ran.stderr
+
+
+def test_results_that_cannot_be_written_are_a_grader_error(upload, grade, tmp_path):
+    (tmp_path / "results.json").mkdir()
+    (tmp_path / "results.json" / "kept").touch()
+    ran = grade(upload, ASKED, "--json", tmp_path / "results.json")
+    assert ran.returncode == 3
+    assert [p.name for p in tmp_path.glob("results.json*")] == ["results.json"]
+
+
+def test_temporary_folders_that_cannot_be_made_are_a_grader_error(upload, grade, tmp_path):
+    ran = grade(upload, tmpdir=tmp_path / "gone", cwd="/proc")
+    assert ran.returncode in (0, 3)  # 0: Python falls back on /tmp
+
+
+@pytest.mark.parametrize("broken", ["stdin", "stdout"])
+def test_closed_streams_do_no_harm(broken, tree, upload, grade, tmp_path):
+    closed = {"stdin": 0, "stdout": 1}[broken]
+    results = tmp_path / "results.json"
+    arguments = dict(capture_output=False, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    ran = grade(
+        upload, ASKED, "--json", results, preexec_fn=lambda: os.close(closed), **arguments
+    )
+    assert ran.returncode in (0, 3)
+    if ran.returncode == 0:
+        assert whole(results, tree)["tests"]
+
+
+@pytest.mark.parametrize("limit", [("NOFILE", 64), ("FSIZE", 1 << 20), ("STACK", 1 << 20)])
+def test_tight_limits_of_the_shell_do_no_harm(limit, upload, grade):
+    import resource
+
+    kind = getattr(resource, f"RLIMIT_{limit[0]}")
+    ran = grade(upload, preexec_fn=lambda: resource.setrlimit(kind, (limit[1], limit[1])))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_a_narrow_umask_does_no_harm(upload, grade):
+    ran = grade(upload, preexec_fn=lambda: os.umask(0o777 if os.getuid() == 0 else 0o077))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@ROOT_ONLY
+@pytest.mark.parametrize("full", ["results", "temporary"])
+def test_a_full_disk_is_a_grader_error_and_leaves_whole_results(full, tree, upload, grade, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], check=False)
+    if mounted.returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        disk.chmod(0o755)
+        results = (disk if full == "results" else tmp_path) / "results.json"
+        assert grade(upload, ASKED, "--json", results).returncode == 0
+        with open(disk / "filler", "wb") as filler, pytest.raises(OSError):
+            while True:
+                filler.write(bytes(4096))
+                filler.flush()
+        more = {"tmpdir": disk} if full == "temporary" else {}
+        ran = grade(upload, ASKED, "--json", results, **more)
+        assert ran.returncode == 3, ran.stdout + ran.stderr
+        assert whole(results, tree)["tests"]  # the earlier run's
+        assert {p.name for p in disk.iterdir()} <= {"filler", "results.json"}
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+# Our own mistakes -----------------------------------------------------------------------------
+
+STAGES = {
+    # stage: (file of src/grading, the line before the planted crash)
+    "staging": ("staging.py", "def _find_package(source: Path) -> Path:\n"),
+    "temporary folder": ("runner.py", "        hidden = load_hidden(paths.HIDDEN)\n"),
+    "import of the libraries": ("worker.py", "def preload(with_torch: bool) -> None:\n"),
+    "guardian": ("zygote.py", "        guardian.become_subreaper()\n"),
+    "confinement": ("zygote.py", "        limits.take(allowed)\n"),
+    "request": ("worker.py", "    if confinement is None:\n"),
+    "probe": ("probes/attention.py", "    import submission.attention_exploration as module\n"),
+    "reading of an answer": ("wire.py", "def _load_arrays(\n"),
+    "reading of an ending": ("reading.py", "    ending = finished.ending\n"),
+    "judge": ("asking/attention.py", "    def expect_weights(\n"),
+    "result": ("runner.py", "        bench = Bench(self, test.spec)\n"),
+    "writing of results": ("results.py", "def write_atomically(path: Path, text: str) -> None:\n"),
+}
