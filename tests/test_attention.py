@@ -76,7 +76,7 @@ def test_the_graders_attention_is_the_given_one(reference, rng):
 def test_weights_of_overflowing_scores_are_wrong_without_a_warning(recwarn):
     alpha = exploration.attention_weights(np.full(2, 1e300), np.array([[1e300, 0.0], [0.0, 1e300]]))
     assert not exploration.weights_are_right(alpha, [0])
-    assert [str(warning.message) for warning in recwarn] == []
+    assert [w for w in recwarn if w.category is RuntimeWarning] == []  # numpy's
 
 
 # Copying --------------------------------------------------------------------------------------
@@ -336,7 +336,7 @@ def test_no_answer_of_a_worker_passes_or_breaks_the_judge(hostile, tmp_path, rec
         with pytest.raises(Verdict) as verdict:
             test.method(case)
         assert verdict.value.outcome is Outcome.FAILED
-    assert [str(warning.message) for warning in recwarn] == []
+    assert [w for w in recwarn if w.category is RuntimeWarning] == []  # numpy's
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,9 @@ class InProcessPool:
     def abandon(self) -> None:
         """The job runs in the thread that was interrupted."""
 
+    def warm(self, role: str, with_torch: bool) -> None:
+        """Nothing to start."""
+
     def close(self) -> None:
         """Nothing to close."""
 

@@ -63,6 +63,8 @@ class Pool(Protocol):
 
     def run(self, job: Job) -> Finished: ...
 
+    def warm(self, role: str, with_torch: bool) -> None: ...
+
     def abandon(self) -> None:
         """End the jobs that run now, in whatever threads."""
 
@@ -263,6 +265,9 @@ class FreshPool:
         for process in list(self._running):
             _kill_session(process)
 
+    def warm(self, role: str, with_torch: bool) -> None:
+        """Nothing can be started ahead here."""
+
     def close(self) -> None:
         """Nothing stays behind between tests."""
 
@@ -338,6 +343,8 @@ def _ending(status: bytes) -> Ending:
     """The guardian's report; without a whole one, somebody killed the guardian."""
     try:
         report = json.loads(status)
+        if "failed" in report:
+            raise GradingError(f"the guardian failed: {report['failed']}")
         report.pop("clean")
         return Ending(**report)
     except (ValueError, TypeError, KeyError, AttributeError):

@@ -90,6 +90,7 @@ class CourseTestRunner:
                 InProcessPool() if options.in_process else open_pool(derive_seed(seed, "hash"))
             )
         try:
+            _warm(pool, wanted, with_reference=hidden is not None)
             staged = stage(options.submission, work / "staged")
             self._add_recipes(staged)
             on_event("staged", staged)
@@ -289,6 +290,14 @@ def _reference_value(finished: Finished) -> Any:
     if not envelope["ok"]:
         raise GradingError(f"the reference failed:\n{envelope['error']['traceback']}")
     return envelope["value"]
+
+
+def _warm(pool: Pool, wanted: list[BoundTest], with_reference: bool) -> None:
+    """Let the zygotes that will be needed import their libraries while files are staged."""
+    for test in wanted:
+        pool.warm("submission", test.spec.torch)
+        if with_reference and test.spec.is_hidden and test.spec.torch:
+            pool.warm("reference", True)
 
 
 def select(bound: list[BoundTest], wanted: tuple[str, ...]) -> list[BoundTest]:

@@ -7,6 +7,7 @@ regular files are taken, and what was taken and what was left is told.
 
 from __future__ import annotations
 
+import errno
 import filecmp
 import os
 import stat
@@ -51,9 +52,14 @@ def stage(source: Path, target: Path) -> Staged:
     Raises:
         UsageError: there is no submission here, or two files of one name differ.
     """
-    if not source.exists():
-        raise UsageError(f"{source}: there is no such file or folder to grade")
-    if source.is_file():
+    try:
+        source.stat()
+    except OSError as error:
+        reason = (
+            "there is no such file or folder" if error.errno == errno.ENOENT else error.strerror
+        )
+        raise UsageError(f"{str(source):.200}: {reason} to grade") from None
+    if not source.is_dir():
         source = _unpack(source, target.with_name(target.name + ".unpacked"))
     package = _find_package(source)
     staged = Staged(target)
@@ -92,7 +98,7 @@ def _only_child(folder: Path) -> list[Path]:
 
 
 def _stage_code(package: Path, staged: Staged) -> None:
-    for path in sorted(package.iterdir()):
+    for path in _entries(package):
         if path.name in LITTER or path.suffix in OUTPUT_SUFFIXES or path.name == "recipes.json":
             continue
         name = f"submission/{path.name}"
@@ -104,9 +110,16 @@ def _stage_code(package: Path, staged: Staged) -> None:
             staged.left.append(f"{name} ({problem})")
 
 
+def _entries(folder: Path) -> list[Path]:
+    entries = sorted(folder.iterdir())
+    if len(entries) > MAX_FILES:
+        raise UsageError(f"{folder}: too many files, {len(entries)}: is this a submission?")
+    return entries
+
+
 def _stage_outputs(folders: list[Path], staged: Staged) -> None:
     for folder in folders:
-        for path in sorted(folder.iterdir()):
+        for path in _entries(folder):
             if path.suffix not in OUTPUT_SUFFIXES:
                 continue
             earlier = staged.taken.get(path.name)
@@ -134,10 +147,11 @@ def _copy(source: Path, target: Path, limit_bytes: int) -> str | None:
         fd = os.open(source, flags)
     except OSError as error:
         return f"can't be read: {error.strerror}"
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(fd)
+        return "not a regular file"
     with os.fdopen(fd, "rb") as reader:
-        status = os.fstat(reader.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            return "not a regular file"
         if status.st_size > limit_bytes:
             return f"{status.st_size} bytes, more than {limit_bytes}"
         data = reader.read(limit_bytes + 1)
@@ -157,8 +171,10 @@ def _unpack(archive: Path, target: Path) -> Path:
                 raise UsageError(f"{archive.name}: too many files or too large once unpacked")
             for info in infos:
                 _unpack_one(opened, info, target, archive.name)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
-        raise UsageError(f"{archive.name} is no zip that can be read: {error}") from None
+    except UsageError:
+        raise
+    except Exception as error:  # zlib's, lzma's and others' own kinds, names too long, ...
+        raise UsageError(f"{archive.name} is no zip that can be read: {error!s:.200}") from None
     target.mkdir(parents=True, exist_ok=True)
     return target
 
@@ -171,8 +187,8 @@ def _unpack_one(opened: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path, ar
     parts = [p for p in info.filename.replace("\\", "/").split("/") if p not in ("", ".")]
     if ".." in parts or (parts and ":" in parts[0]):
         raise UsageError(f"{archive}: the name {info.filename!r} leads outside the zip")
-    mode = info.external_attr >> 16
-    if mode and not stat.S_ISREG(mode):
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    if kind not in (0, stat.S_IFREG):  # 0: packed by a program that doesn't say
         return  # a link or a device: not taken
     path = target.joinpath(*parts)
     path.parent.mkdir(parents=True, exist_ok=True)

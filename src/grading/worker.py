@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import limits, wire
+from . import limits, paths, wire
 from .outcomes import Outcome
 
 READY = b"R"  # all of ours is done, the clock starts: what goes wrong from here on is the student's
@@ -63,7 +63,8 @@ def answer(request: dict[str, Any]) -> bytes:
     root = Path(request["submission"])
     try:
         probe = _find_probe(request["probe"])
-        sys.path.insert(0, str(root))
+        # Without our own folder: the package `submission` beside the grader is somebody else's.
+        sys.path[:] = [str(root), *(p for p in sys.path if p != str(paths.SRC))]
         _seed(request["seed"], with_torch="torch" in sys.modules)
         context = Context(scratch=Path.cwd(), files=root)
         return wire.encode({"ok": True, "value": probe(context, **request["args"])})

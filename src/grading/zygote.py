@@ -13,6 +13,7 @@ import os
 import signal
 import socket
 import sys
+import traceback
 from dataclasses import asdict
 from typing import Any
 
@@ -28,12 +29,15 @@ def main(control_fd: int, with_torch: bool) -> None:
     sandbox.hide_memory()
     worker.preload(with_torch)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's; it closes the socket
-    control.send(b"ready")
+    try:
+        control.send(b"ready")
+    except BrokenPipeError:
+        return  # the parent has left already: bad usage, say
     while True:
         message, fds, _, _ = socket.recv_fds(control, 1 << 16, DESCRIPTORS)
         _reap()
         if not message:
-            return
+            os._exit(0)  # taking torch down in good order takes longer than many a test
         pid = os.fork()
         if pid == 0:
             control.close()
@@ -71,6 +75,8 @@ def _guard(job: dict[str, Any], fds: list[int]) -> None:
         clean = _clean_up(confinement)
         os.write(status, json.dumps({**asdict(ending), "clean": clean}).encode("ascii"))
         code = 0
+    except Exception:  # ours: the worker may not touch this process
+        os.write(status, json.dumps({"failed": traceback.format_exc()[-4000:]}).encode("ascii"))
     finally:
         try:
             guardian.kill_descendants()  # whatever went wrong here, no worker goes on without us
@@ -108,12 +114,16 @@ def _work(
         limits.take(allowed)
         sandbox.take(confinement, allowed)
         wanted = wire.decode(wire.read_frame(lambda n: os.read(REQUEST_FD, n)))
+        os.listdir(os.path.join(wanted["submission"], "submission"))  # TMPDIR may be locked
         os.write(FRAME_FD, worker.READY)
         reply = worker.answer(wanted)
         sys.stdout.flush()
         sys.stderr.flush()
         while reply:
             reply = reply[os.write(FRAME_FD, reply) :]
+    except Exception:
+        traceback.print_exc()  # what goes wrong before READY is ours
+        sys.stderr.flush()
     finally:
         os._exit(0)
 

@@ -43,7 +43,9 @@ READS = "a test runs as the user whose files these are, and nothing tells it fro
 WRITES = "a test runs as the owner of these files, who may change them"
 SIGNALS = "processes of one user may signal, stop, limit and slow each other"
 FORKS = "the kernel counts processes by user; watched from outside, a bomb may be faster"
-KERNEL = "only the filter of system calls refuses these; root's authoritative runs demand no sockets"
+KERNEL = (
+    "only the filter of system calls refuses these; root's authoritative runs demand no sockets"
+)
 # What a mode without Landlock and seccomp can't stop, by name, with the reason. These are not run:
 # as an ordinary user they would hit the arena itself, or whoever runs it.
 NOT_STOPPED: dict[str, dict[str, str]] = {

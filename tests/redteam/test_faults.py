@@ -52,11 +52,10 @@ def command(tree: Path, upload: Path, *more: str | Path) -> list:
 
 
 @pytest.fixture
-def grade(tree, tmp_path):
+def grade(tree):
     """Run the grader with its own folder for temporary files; afterwards, nothing is left there."""
-    temporary = tmp_path / "temporary"
-    temporary.mkdir(mode=0o755)
-    temporary.parent.chmod(0o755)
+    temporary = Path(tempfile.mkdtemp(prefix="redteam-"))  # pytest's own are closed to others
+    temporary.chmod(0o755)
 
     def run(upload: Path, *more, where: Path | None = None, **keywords):
         environment = {"PATH": os.defpath, "TMPDIR": str(keywords.pop("tmpdir", temporary))}
@@ -67,7 +66,9 @@ def grade(tree, tmp_path):
         )
 
     yield run
-    assert list(temporary.iterdir()) == []
+    left = list(temporary.iterdir())
+    sandbox.remove_tree(temporary)
+    assert left == []
 
 
 def whole(path: Path, tree: Path) -> dict:
@@ -301,9 +302,7 @@ def test_closed_streams_do_no_harm(broken, tree, upload, grade, tmp_path):
     closed = {"stdin": 0, "stdout": 1}[broken]
     results = tmp_path / "results.json"
     arguments = dict(capture_output=False, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    ran = grade(
-        upload, ASKED, "--json", results, preexec_fn=lambda: os.close(closed), **arguments
-    )
+    ran = grade(upload, ASKED, "--json", results, preexec_fn=lambda: os.close(closed), **arguments)
     assert ran.returncode in (0, 3)
     if ran.returncode == 0:
         assert whole(results, tree)["tests"]
@@ -325,7 +324,9 @@ def test_a_narrow_umask_does_no_harm(upload, grade):
 
 @ROOT_ONLY
 @pytest.mark.parametrize("full", ["results", "temporary"])
-def test_a_full_disk_is_a_grader_error_and_leaves_whole_results(full, tree, upload, grade, tmp_path):
+def test_a_full_disk_is_a_grader_error_and_leaves_whole_results(
+    full, tree, upload, grade, tmp_path
+):
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], check=False)
@@ -350,18 +351,146 @@ def test_a_full_disk_is_a_grader_error_and_leaves_whole_results(full, tree, uplo
 
 # Our own mistakes -----------------------------------------------------------------------------
 
-STAGES = {
-    # stage: (file of src/grading, the line before the planted crash)
-    "staging": ("staging.py", "def _find_package(source: Path) -> Path:\n"),
-    "temporary folder": ("runner.py", "        hidden = load_hidden(paths.HIDDEN)\n"),
-    "import of the libraries": ("worker.py", "def preload(with_torch: bool) -> None:\n"),
-    "guardian": ("zygote.py", "        guardian.become_subreaper()\n"),
-    "confinement": ("zygote.py", "        limits.take(allowed)\n"),
-    "request": ("worker.py", "    if confinement is None:\n"),
-    "probe": ("probes/attention.py", "    import submission.attention_exploration as module\n"),
-    "reading of an answer": ("wire.py", "def _load_arrays(\n"),
-    "reading of an ending": ("reading.py", "    ending = finished.ending\n"),
-    "judge": ("asking/attention.py", "    def expect_weights(\n"),
-    "result": ("runner.py", "        bench = Bench(self, test.spec)\n"),
-    "writing of results": ("results.py", "def write_atomically(path: Path, text: str) -> None:\n"),
-}
+STAGES = [  # file of src/grading, and the function of ours that crashes there
+    ("staging.py", "_find_package"),
+    ("staging.py", "_copy"),
+    ("runner.py", "load_hidden"),
+    ("coursedata.py", "CourseData.__init__"),
+    ("processes.py", "open_pool"),
+    ("worker.py", "preload"),
+    ("guardian.py", "become_subreaper"),
+    ("guardian.py", "watch"),
+    ("zygote.py", "_clean_up"),
+    ("limits.py", "take"),
+    ("sandbox.py", "for_worker"),
+    ("sandbox.py", "take"),
+    ("wire.py", "encode"),
+    ("wire.py", "_load_arrays"),
+    ("schema.py", "check"),
+    ("reading.py", "explain_ending"),
+    ("asking/attention.py", "AsksAttention.expect_weights"),
+    ("results.py", "write_atomically"),
+    ("results.py", "Results.as_dict"),
+    ("console.py", "show_result"),
+]
+
+
+@pytest.mark.parametrize(("file", "function"), STAGES)
+def test_a_crash_of_our_own_is_a_grader_error(file, function, make_tree, upload, grade, tmp_path):
+    broken = make_tree()
+    planted = f"{function} = lambda *_, **__: 1 / 0\n"
+    with open(broken / "src" / "grading" / file, "a", encoding="utf-8") as writer:
+        writer.write(planted)
+    results = tmp_path / "results.json"
+    ran = grade(upload, ASKED, "--json", results, where=broken)
+    assert ran.returncode == 3, ran.stdout + ran.stderr
+    assert "ZeroDivisionError" in ran.stdout + ran.stderr  # staff find it
+    if results.exists():
+        assert whole(results, broken if "results" not in file else broken)["score"] == 0
+    assert [p.name for p in tmp_path.glob("results.json?*")] == []
+
+
+# Kills ----------------------------------------------------------------------------------------
+
+LOOP = b"def copying_query(keys, j):\n    while True:\n        pass\n"
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that tests' own users can pass through."""
+    folder = Path(tempfile.mkdtemp(prefix="redteam-"))
+    folder.chmod(0o755)
+    yield folder
+    sandbox.remove_tree(folder)
+
+
+def ours(open_folder: Path) -> list[int]:
+    """Processes of a run: their scratch lies in this test's folder."""
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{entry}/cwd").startswith(str(open_folder)):
+                found.append(int(entry))
+        except OSError:
+            continue
+    return found
+
+
+def start(tree: Path, upload: Path, open_folder: Path, *more) -> subprocess.Popen:
+    """Start the grader, in a folder of its own so that its processes can be found."""
+    return subprocess.Popen(
+        command(tree, upload, *more),
+        env={"PATH": os.defpath, "TMPDIR": str(open_folder)},
+        cwd=open_folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def gone_within(seconds: float, open_folder: Path) -> bool:
+    deadline = time.monotonic() + seconds
+    while ours(open_folder):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+MOMENTS = [
+    pytest.param(moment, marks=[] if moment < 6 else [pytest.mark.long]) for moment in range(50)
+]
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_killed_grader_leaves_whole_results_and_no_process(moment, tree, upload, open_folder):
+    # Random moments of a run of about 1 s; whenever it is, the claim holds: no false failure.
+    (upload / FILE).write_bytes(LOOP if moment % 2 else RIGHT)
+    results = open_folder / "results.json"
+    run = start(tree, upload, open_folder, "3a", "3b", "--json", results)
+    time.sleep(random.Random(moment).uniform(0.0, 1.2))
+    run.kill()
+    run.wait()
+    assert gone_within(5, open_folder)
+    if results.exists():
+        whole(results, tree)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("after_s", [0.9, 1.3])
+def test_an_interrupted_grader_tidies_up(number, after_s, tree, upload, open_folder):
+    (upload / FILE).write_bytes(b"import time\ntime.sleep(600)\n")
+    results = open_folder / "results.json"
+    run = start(tree, upload, open_folder, "3a", "--json", results)
+    deadline = time.monotonic() + 20
+    while not results.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(after_s - 0.8)
+    started = time.monotonic()
+    run.send_signal(number)
+    assert run.wait(20) == 130
+    assert time.monotonic() - started < 4  # it waits for no test's time limit
+    assert gone_within(5, open_folder)
+    assert [p.name for p in open_folder.iterdir()] == ["results.json"]
+    whole(results, tree)
+
+
+def test_a_worker_killed_from_outside_costs_its_test_only(tree, upload, open_folder):
+    """As the kernel does when memory runs out."""
+    (upload / FILE).write_bytes(RIGHT.replace(b"return 100.0 * keys[j]", b"while True: pass", 1))
+    results = open_folder / "results.json"
+    run = start(tree, upload, open_folder, ASKED, "3b-0-basic", "--json", results)
+    deadline = time.monotonic() + 20
+    scratch = str(open_folder / "grading-")
+    while time.monotonic() < deadline:
+        workers = [
+            p for p in ours(open_folder) if os.readlink(f"/proc/{p}/cwd").startswith(scratch)
+        ]
+        if workers:
+            os.kill(workers[0], signal.SIGKILL)
+            break
+        time.sleep(0.01)
+    assert run.wait(20) == 1
+    ends = {t["test_id"]: t["outcome"] for t in whole(results, tree)["tests"]}
+    assert ends[ASKED] in ("killed", "timed out")
+    assert ends["3b-0-basic"] == "passed"
