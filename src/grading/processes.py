@@ -200,6 +200,8 @@ class Zygote:
 
     def close(self) -> None:
         self._control.close()
+        if not self._ready:
+            self._process.kill()  # nobody has used it; it may still be importing
         try:
             self._process.wait(GRACE_S)
         except subprocess.TimeoutExpired:

@@ -8,6 +8,7 @@ zygote forks a guardian and forgets about it. The guardian reports on the job's 
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -131,7 +132,7 @@ def _work(
 def _lay_descriptors(request: int, frame: int, output: int) -> None:
     """0: nothing, 1 and 2: the captured output, 3: the request, 4: the frame, and no others."""
     null = os.open(os.devnull, os.O_RDONLY)
-    high = [os.dup2(fd, 100 + i) for i, fd in enumerate((null, output, output, request, frame))]
+    high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (null, output, output, request, frame)]
     for target, fd in enumerate(high):
         os.dup2(fd, target, inheritable=False if target > 2 else True)
     os.closerange(5, 4096)
