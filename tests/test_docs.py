@@ -13,6 +13,8 @@ import pytest
 
 # Run here, as they stand.
 RUN = {"make", "make check"}
+STARTER = "test_end_to_end.py::test_the_starter_earns_nothing_and_reads_no_traceback"
+GRADER = "test_end_to_end.py::test_the_commands_arguments"
 # What another test runs: `file::test`.
 ELSEWHERE = {
     "make setup": "test_setup.py::test_second_setup_costs_nothing_and_a_half_made_one_is_made_anew",
@@ -28,7 +30,15 @@ ELSEWHERE = {
     "make starter": "test_starter.py::test_starter_is_written_and_then_up_to_date",
     "make demo": "test_end_to_end.py::test_the_demo_reaches_every_point",
     "make reference": "test_end_to_end.py::test_a_second_training_costs_nothing",
-    "make grade": "test_end_to_end.py::test_the_starter_earns_nothing_and_reads_no_traceback",
+    "python src/grader.py": STARTER,
+    "python src/grader.py 1e": GRADER,
+    "python src/grader.py 3a-0-basic": GRADER,
+    "python src/grader.py --list": GRADER,
+    "python src/grader.py --doctor": GRADER,
+    "python src/grader.py --submission upload.zip --json result.json --seed 7": (
+        "test_end_to_end.py::test_a_zip_of_what_is_handed_in_earns_full_marks"
+    ),
+    "make grade": STARTER,
     "make world SEED=7": "test_end_to_end.py::test_the_demo_reaches_every_point",
     "make data SOURCE=DIR": (
         "test_end_to_end.py::test_course_files_install_and_the_public_commands_run_on_them"
@@ -37,6 +47,7 @@ ELSEWHERE = {
 # Asked of `make -n` alone, which shows that the target and the modules it runs are there.
 DRY = {
     "make test": "is what runs this test",
+    "make seeds": "takes hours; test_golden.py runs a few seeds",
     "make lint": "belongs to `make test`, which runs it before this test",
     "make clean": "would remove what other tests use",
 }

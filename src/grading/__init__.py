@@ -12,10 +12,31 @@ ones in staff's solutions/hidden.py.
     processes.py, zygote.py, guardian.py, worker.py, limits.py: how workers start, live and end
     outcomes.py, reading.py, results.py, console.py: how a test ended, and who reads what of it
 
-What is promised now: each test runs in a process of its own with limits on CPU time, wall time,
-memory, files and processes; nothing of it outlives the test; one test never touches another's
-result; answers and scores are never in a student's process; frames are never unpickled.
-What is not: a worker has the rights of whoever runs the grader. It can read what that user can
-read, solutions included where they lie on the same disk, and can use the network. Grade
-submissions that you don't trust on a machine that holds nothing they may not see.
+What is promised, and by what:
+- Answers and scores are never in a student's process: a probe returns observations, the parent
+  judges. Frames are never unpickled, and nothing in them is believed unchecked.
+- One test never touches another's result. Each runs in a process and session of its own, in a
+  scratch folder of its own, with limits on CPU and wall time, memory, files, processes and output;
+  a guardian that runs none of the student's code watches, and kills what is left at the end.
+- Student code can't read the solutions, answers or results, write outside its scratch folder, use
+  a network, or reach another process: Landlock, a seccomp filter and no_new_privs hold for any
+  Linux user; for root each test has a uid of its own besides, which alone suffices for files and
+  processes where the kernel lacks Landlock, given folders that others can't read. `--doctor` says
+  which of these work here; `--authoritative` refuses to run where the required ones don't, and a
+  canary worker tries first.
+- A fault of ours is no student's: outcome `grader error`, exit code 3. A worker says when it is
+  about to run student code, so that what fails before is ours; where an exception shows no line
+  of the student's, the same probe runs on the reference, and if that fails, too, it is ours.
+- Hidden tests tell a student a fixed sentence of ours, for a crash also the built-in exception's
+  type and the line in their own file; never a message, a print or a value.
+- The same submission and seed give the same verdicts and messages, whatever else runs.
+
+What is not promised:
+- Inputs of hidden tests are seen by the code that gets them, and pass or fail tells a bit a run.
+- Code in a worker can answer for the probe. It then has to know the right answer: what decides
+  points are values that only right code computes, on inputs drawn afresh.
+- Predictions may have been computed elsewhere, by another's model: they have to agree with the
+  parameters handed in, no more.
+- Kernel bugs, and what timing tells. On Windows and macOS: everything but a process, a time limit
+  and an environment of its own; a run there is for the student's own information.
 """

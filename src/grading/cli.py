@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import secrets
 import signal
 import sys
@@ -22,7 +23,8 @@ from .runner import CourseTestRunner, Options, load_hidden
 
 def main(cases: list[type[GradedTestCase]], arguments: list[str] | None = None) -> int:
     """Run the command; see ExitCode for what it returns."""
-    for stream in (sys.stdout, sys.stderr):
+    _fill_standard_descriptors()
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # None: closed by the shell
         stream.reconfigure(encoding="utf-8", errors="replace")
     asked = _parser().parse_args(arguments)
     if threading.current_thread() is threading.main_thread():
@@ -50,6 +52,13 @@ def main(cases: list[type[GradedTestCase]], arguments: list[str] | None = None) 
     except KeyboardInterrupt:
         print("\ngrader.py: interrupted; tests that were not finished have no result")
         return ExitCode.INTERRUPTED
+
+
+def _fill_standard_descriptors() -> None:
+    """Where a shell has closed 0, 1 or 2, a pipe of ours would get that number: take it first."""
+    while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(fd)
 
 
 def _parser() -> argparse.ArgumentParser:

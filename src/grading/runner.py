@@ -82,13 +82,13 @@ class CourseTestRunner:
         bound = self.tests(edition)
         wanted = select(bound, options.wanted)
         hidden = load_hidden(paths.HIDDEN)
-        work = Path(tempfile.mkdtemp(prefix="grading-"))
-        work.chmod(0o711)  # a test's own uid passes through to its scratch folder
         own = None
         if pool is None:
             pool = own = (
                 InProcessPool() if options.in_process else open_pool(derive_seed(seed, "hash"))
             )
+        work = Path(tempfile.mkdtemp(prefix="grading-"))
+        work.chmod(0o711)  # a test's own uid passes through to its scratch folder
         try:
             _warm(pool, wanted, with_reference=hidden is not None)
             staged = stage(options.submission, work / "staged")

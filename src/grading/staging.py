@@ -53,13 +53,15 @@ def stage(source: Path, target: Path) -> Staged:
         UsageError: there is no submission here, or two files of one name differ.
     """
     try:
-        source.stat()
+        mode = source.stat().st_mode
     except OSError as error:
         reason = (
             "there is no such file or folder" if error.errno == errno.ENOENT else error.strerror
         )
         raise UsageError(f"{str(source):.200}: {reason} to grade") from None
-    if not source.is_dir():
+    if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
+        raise UsageError(f"{source}: neither a folder nor a zip")
+    if stat.S_ISREG(mode):
         source = _unpack(source, target.with_name(target.name + ".unpacked"))
     package = _find_package(source)
     staged = Staged(target)
@@ -102,7 +104,9 @@ def _stage_code(package: Path, staged: Staged) -> None:
         if path.name in LITTER or path.suffix in OUTPUT_SUFFIXES or path.name == "recipes.json":
             continue
         name = f"submission/{path.name}"
-        if path.suffix != ".py" or path.name in REFUSED_NAMES:
+        if not path.name.isprintable():  # escapes would paint over the grader's own lines
+            staged.left.append(f"submission/{path.name!a} (its name is no text)")
+        elif path.suffix != ".py" or path.name in REFUSED_NAMES:
             staged.left.append(f"{name} (only submission/*.py is taken)")
         elif (problem := _copy(path, staged.root / name, MAX_CODE_BYTES)) is None:
             staged.taken[name] = str(path)
