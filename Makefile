@@ -8,7 +8,7 @@ DATA := src/data/dataset.json
 STRICT := -X warn_default_encoding -W error::EncodingWarning
 
 .DEFAULT_GOAL := help
-.PHONY: help setup world data starter check reference grade demo test seeds lint clean force
+.PHONY: help setup world data starter check reference grade demo test seeds redteam lint clean force
 .DELETE_ON_ERROR:
 
 help: ## print this list
@@ -68,6 +68,9 @@ test: $(STAMP) $(RECIPES) ## run everything that we check [ARGS="-k starter"]
 
 seeds: $(STAMP) $(RECIPES) ## run random tests with 200 seeds on all right codes [ARGS="--seeds 20"]
 	@$(PYTHON_VENV) $(STRICT) -m tests.golden_seeds $(ARGS)
+
+redteam: $(STAMP) $(RECIPES) ## attack the grader with all that we know, in every mode: minutes
+	@$(PYTHON_VENV) $(STRICT) -m pytest tests/redteam -m "long or not long" $(ARGS)
 
 clean: ## remove build, dist and caches (not .venv, not the data)
 	rm -rf build dist .pytest_cache .ruff_cache

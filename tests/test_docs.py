@@ -48,6 +48,7 @@ ELSEWHERE = {
 DRY = {
     "make test": "is what runs this test",
     "make seeds": "takes hours; test_golden.py runs a few seeds",
+    "make redteam": "takes minutes; `make test` runs a selection of the same tests",
     "make lint": "belongs to `make test`, which runs it before this test",
     "make clean": "would remove what other tests use",
 }

@@ -34,7 +34,8 @@ What is promised, and by what:
 What is not promised:
 - Inputs of hidden tests are seen by the code that gets them, and pass or fail tells a bit a run.
 - Code in a worker can answer for the probe. It then has to know the right answer: what decides
-  points are values that only right code computes, on inputs drawn afresh.
+  points are values that only right code computes, on inputs drawn afresh. Of the tests of set-ups
+  (helper.py) this is not so: what they ask stands in the docstrings, and forging it is more work.
 - Predictions may have been computed elsewhere, by another's model: they have to agree with the
   parameters handed in, no more.
 - Kernel bugs, and what timing tells. On Windows and macOS: everything but a process, a time limit

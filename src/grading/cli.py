@@ -57,7 +57,7 @@ def main(cases: list[type[GradedTestCase]], arguments: list[str] | None = None) 
 def _fill_standard_descriptors() -> None:
     """Where a shell has closed 0, 1 or 2, a pipe of ours would get that number: take it first."""
     while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
-        pass
+        os.set_inheritable(fd, True)
     os.close(fd)
 
 

@@ -7,7 +7,8 @@ def attack(keys, j):
             for send_it in (os.kill, os.killpg):
                 try:
                     send_it(pid, number)
-                    breach(pid)
+                    if pid != -1:  # which succeeds although it was allowed to reach nobody
+                        breach(pid)
                 except OSError:
                     continue
         for pid in range(2, os.getpid()):
