@@ -101,6 +101,7 @@ def test_a_second_training_costs_nothing(tree, demo):
 def test_the_starter_earns_nothing_and_reads_no_traceback(tree):
     graded = make(tree, "grade", "ARGS=--json starter.json")
     assert "Error 1" in graded.stderr  # the grader's exit code, as make reports it
+    assert "Traceback" not in graded.stdout
     result = json.loads((tree / "starter.json").read_text(encoding="utf-8"))
     earned = {t["test_id"]: t["score"] for t in result["tests"] if t["score"]}
     # The vocabulary is given with the class, and answers as it should: nothing is written there.

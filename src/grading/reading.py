@@ -108,7 +108,9 @@ def explain_error(error: Any, spec: TestSpec, staged: Path) -> tuple[Verdict, bo
         message = f"{at}this part is not written yet"
     else:
         message = f"{at}{kind}{HIDE}"
-    return Verdict(outcome, message, error["traceback"]), outcome is Outcome.ERROR and not where
+    # Of a part that nobody has written yet there is no more to know.
+    detail = "" if kind == "NotImplementedError" else error["traceback"]
+    return Verdict(outcome, message, detail), outcome is Outcome.ERROR and not where
 
 
 def _place(claimed: str, staged: Path) -> str:

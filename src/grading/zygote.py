@@ -33,8 +33,12 @@ def main(control_fd: int, with_torch: bool) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's; it closes the socket
     try:
         control.send(b"ready")
-    except BrokenPipeError:
-        return  # the parent has left already: bad usage, say
+        _serve(control)
+    except ConnectionError:
+        os._exit(0)  # the parent has left without a word: bad usage, say, or nothing to run
+
+
+def _serve(control: socket.socket) -> None:
     while True:
         message, fds, _, _ = socket.recv_fds(control, 1 << 16, DESCRIPTORS)
         _reap()
