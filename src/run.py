@@ -24,9 +24,10 @@ from pathlib import Path
 
 import torch
 
-from submission import helper, recipes, utils
+from submission import curves, helper, recipes, utils
 from submission.dataset import CharCorruptionDataset
 from submission.errors import InputError
+from submission.fast import FORMATS
 from submission.model import GPTConfig
 
 DATA = Path(__file__).resolve().parent / "data"
@@ -54,6 +55,10 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--recipe", help="settings of model and training (default: the data's)")
     parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda", "mps"])
     parser.add_argument("--seed", type=int, default=0, help="of all random numbers (default: 0)")
+    parser.add_argument("--dtype", choices=list(FORMATS), help="default: what is faster here")
+    parser.add_argument("--threads", type=int, help="default: as many as make it faster here")
+    parser.add_argument("--resume", action="store_true", help="go on with a training cut short")
+    parser.add_argument("--log_dir", help="where to write what TensorBoard shows")
     args = parser.parse_args(arguments)
     for name in REQUIRED[args.function]:
         if getattr(args, name) is None:
@@ -128,27 +133,58 @@ def build_model(args, recipe: recipes.Recipe, vocab_size: int, device) -> torch.
     return build(config).to(device)
 
 
-def with_recipe(function, recipe: recipes.Recipe) -> dict:
-    """The keyword `recipe`, for functions that know it: helper.py of earlier years does not."""
-    known = "recipe" in inspect.signature(function).parameters
-    return {"recipe": recipe.name} if known else {}
+def extras(args, function, recipe: recipes.Recipe) -> dict:
+    """The keywords `recipe` and `writer`, where a function knows them: earlier years' may not."""
+    known = inspect.signature(function).parameters
+    found = {"recipe": recipe.name, "writer": tensorboard(args.log_dir)}
+    return {name: value for name, value in found.items() if name in known}
 
 
-def train(args, trainer_obj, model) -> None:
-    """Train and write the parameters; say how long it took."""
+def tensorboard(log_dir: str | None):
+    """A SummaryWriter, or None; it takes seconds to import."""
+    if log_dir is None:
+        return None
+    from torch.utils.tensorboard import SummaryWriter
+
+    return SummaryWriter(log_dir)
+
+
+def train(args, recipe, trainer_obj, model) -> None:
+    """Train and write the parameters and the curve; say how long it took."""
+    config, path = trainer_obj.config, args.writing_params_path
+    config.dtype, config.threads, config.resume = args.dtype, args.threads, args.resume
+    config.checkpoint_path = checkpoint_of(path)
+    if args.function == "pretrain":
+        config.expected_loss = recipe.expected_loss
+    if Path(config.checkpoint_path).is_file() and not args.resume:
+        print(f"{config.checkpoint_path} is of a training cut short; --resume would go on with it.")
     started = time.monotonic()
-    helper.train(model, args.writing_params_path, trainer_obj)
+    helper.train(model, path, trainer_obj)
     minutes, seconds = divmod(round(time.monotonic() - started), 60)
-    print(f"Trained for {minutes} min {seconds} s; wrote {args.writing_params_path}.")
+    print(f"Trained for {minutes} min {seconds} s; wrote {path}.")
+    Path(config.checkpoint_path).unlink(missing_ok=True)
+    history = getattr(trainer_obj, "history", [])
+    if history:
+        picture = curves.path_for(path)
+        drawn = curves.draw_loss(history, f"{args.function} {args.variant}, {recipe.name}")
+        utils.save_atomically(lambda file: file.write(drawn.encode("utf-8")), picture)
+        print(f"Loss {history[0]:.2f} at first, {history[-1]:.2f} at last: see {picture}.")
+    if config.writer is not None:
+        config.writer.close()
+
+
+def checkpoint_of(writing_params_path: str) -> str:
+    """Where a training that will write these parameters keeps its checkpoint."""
+    return f"{writing_params_path}.checkpoint"
 
 
 def run_pretrain(args, recipe, dataset, model) -> None:
     """Pretrain on the corpus."""
     if args.reading_params_path is not None:
         model.load_state_dict(utils.load_parameters(args.reading_params_path, model))
-    extra = with_recipe(helper.pretrain, recipe)
+    extra = extras(args, helper.pretrain, recipe)
     _, trainer_obj = helper.pretrain(dataset, dataset.block_size, model, **extra)
-    train(args, trainer_obj, model)
+    train(args, recipe, trainer_obj, model)
 
 
 def run_finetune(args, recipe, dataset, model) -> None:
@@ -158,14 +194,14 @@ def run_finetune(args, recipe, dataset, model) -> None:
         raise InputError(f"{corpus}: got questions alone, expected questions with their places")
     if args.reading_params_path is not None:
         utils.load_parameters(args.reading_params_path, model)  # errors show before training
-    extra = with_recipe(helper.finetune, recipe)
+    extra = extras(args, helper.finetune, recipe)
     try:
         _, trainer_obj = helper.finetune(
             args.reading_params_path, str(corpus), dataset, dataset.block_size, model, **extra
         )
     except InputError as error:
         raise InputError(f"{corpus}: {error}") from None
-    train(args, trainer_obj, model)
+    train(args, recipe, trainer_obj, model)
 
 
 def run_evaluate(args, recipe, dataset, model) -> None:
@@ -264,10 +300,10 @@ def what_was_kept(path: str | None) -> str:
     """What Ctrl-C left on the disk, for the file that the command would have written."""
     if path is None:
         return "Nothing was written."
-    partial = Path(f"{path}.interrupted")
-    reached = f"The parameters reached are in {partial}" if partial.is_file() else "Nothing new"
-    older = "keeps its older contents" if Path(path).is_file() else "was not written"
-    return f"{reached}; {path} {older}."
+    checkpoint = checkpoint_of(path)
+    go_on = f"go on from {checkpoint} with --resume" if Path(checkpoint).is_file() else ""
+    older = f"{path} keeps its older contents" if Path(path).is_file() else f"there is no {path}"
+    return f"{older}; {go_on}." if go_on else f"{older}."
 
 
 if __name__ == "__main__":

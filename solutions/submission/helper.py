@@ -158,14 +158,6 @@ def pretrain(
 
 
 def train(model: GPT, writing_params_path: str, trainer_obj: Trainer) -> None:
-    """Train, then write the model's parameters.
-
-    When it is interrupted (Ctrl-C), the parameters reached go to a file of their own, named
-    writing_params_path with ".interrupted" behind it.
-    """
-    try:
-        trainer_obj.train()
-    except KeyboardInterrupt:
-        save_parameters(model, f"{writing_params_path}.interrupted")
-        raise
+    """Train, then write the model's parameters."""
+    trainer_obj.train()
     save_parameters(model, writing_params_path)

@@ -107,15 +107,18 @@ class GPT(nn.Module):
         Raises:
             InputError: T exceeds block_size.
         """
-        T = idx.size(1)
-        if T > self.block_size:
-            raise InputError(f"got a sequence of length {T}, expected at most {self.block_size}")
-        x = self.drop(self.tok_emb(idx) + self.pos_emb[:, :T, :])  # (B, T, C)
-        x = self.ln_f(self.blocks(x))  # (B, T, C)
-        logits = self.head(x)  # (B, T, V)
+        logits = self.head(self.features(idx))  # (B, T, V)
         if targets is None:
             return logits, None
         loss = F.cross_entropy(
             logits.view(-1, logits.size(-1)), targets.reshape(-1), ignore_index=PAD_ID
         )
         return logits, loss
+
+    def features(self, idx: torch.Tensor) -> torch.Tensor:
+        """What the head reads: ids (B, T), long, to (B, T, C), float."""
+        T = idx.size(1)
+        if T > self.block_size:
+            raise InputError(f"got a sequence of length {T}, expected at most {self.block_size}")
+        x = self.drop(self.tok_emb(idx) + self.pos_emb[:, :T, :])  # (B, T, C)
+        return self.ln_f(self.blocks(x))

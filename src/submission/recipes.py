@@ -24,6 +24,8 @@ class Recipe:
         pretrain: settings of the Trainer when pretraining.
         finetune_scratch, finetune_pretrained: the same when finetuning a new model, or one that
             has been pretrained.
+        expected_loss: the reference's pretraining loss at each tenth of the way, in nats; None
+            where it wasn't measured.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Recipe:
     pretrain: dict
     finetune_scratch: dict
     finetune_pretrained: dict
+    expected_loss: list[float] | None = None
 
 
 def installed_dataset() -> str | None:

@@ -5,15 +5,18 @@ that there is nothing to predict.
 """
 
 import math
-import sys
 from dataclasses import dataclass
 
 import torch
-from torch.utils.data import DataLoader, Dataset
-from tqdm import tqdm
+from torch.utils.data import Dataset
 
-from .fast import backward
+from . import checkpoints
+from .batches import BatchOrder, load
+from .fast import Engine
 from .optimizers import build_optimizers, learning_rate_factor
+from .pace import choose_pace
+from .progress import Progress
+from .utils import save_parameters
 
 
 @dataclass
@@ -30,10 +33,14 @@ class TrainerConfig:
         final_tokens: and shrink until so many (None: the end of training).
         ckpt_path: file to save the parameters in whenever test_dataset has its best loss so far.
         num_workers: processes that prepare batches; 0 prepares them in this one.
-        writer: a torch.utils.tensorboard.SummaryWriter, told the loss of each step.
+        writer: a torch.utils.tensorboard.SummaryWriter.
         optimizer: "adamw", or "muon": Muon for the matrices of the blocks, AdamW for the rest.
         muon_learning_rate: of Muon.
         schedule: how learning rates shrink: "cosine" (to a tenth) or "linear" (to nothing).
+        dtype, threads: see fast.Pace; None takes what is fastest on this computer.
+        checkpoint_path, checkpoint_s: where to write checkpoints (None: nowhere), how often.
+        resume: go on where the checkpoint was, if there is one.
+        expected_loss: the reference's loss at tenths of the way (hints.py), or None.
     """
 
     max_epochs: int = 10
@@ -51,13 +58,20 @@ class TrainerConfig:
     optimizer: str = "adamw"
     muon_learning_rate: float = 1e-2
     schedule: str = "cosine"
+    dtype: str | None = None
+    threads: int | None = None
+    checkpoint_path: str | None = None
+    checkpoint_s: float = 60.0
+    resume: bool = False
+    expected_loss: list[float] | None = None
 
 
 class Trainer:
     """Trains a model on a dataset, on whatever device the model is on.
 
-    Attributes: model, train_dataset, test_dataset (None: nothing is tested), config, and tokens,
-    the number of positions seen so far, padding included.
+    Attributes: model, train_dataset, test_dataset (None: nothing is tested), config; tokens, the
+    number of positions seen so far, padding included; history, the loss of each step, in nats;
+    pace, order, optimizers, best_test_loss: the state of training.
     """
 
     def __init__(
@@ -72,68 +86,68 @@ class Trainer:
         self.test_dataset = test_dataset
         self.config = config
         self.tokens = 0
+        self.history = []
+        self.best_test_loss = math.inf
 
     def train(self) -> None:
-        """Train for config.max_epochs epochs."""
-        config, model = self.config, self.model
-        device = next(model.parameters()).device
-        optimizers = build_optimizers(model, config)
-        batches = self._loader(self.train_dataset, shuffle=True)
-        if config.final_tokens is None:
-            block_size = self.train_dataset[0][0].numel()
-            final_tokens = config.max_epochs * len(self.train_dataset) * block_size
-        else:
-            final_tokens = config.final_tokens
-        best = math.inf
-        bar = progress_bar(config.max_epochs * len(batches))
-        for epoch in range(1, config.max_epochs + 1):
-            model.train()
-            for x, y in batches:
-                self.tokens += y.numel()
-                rate = learning_rate_factor(self.tokens, final_tokens, config)
-                model.zero_grad(set_to_none=True)
-                loss = backward(model, x.to(device), y.to(device))
-                torch.nn.utils.clip_grad_norm_(model.parameters(), config.grad_norm_clip)
-                for optimizer in optimizers:
-                    for group in optimizer.param_groups:
-                        group["lr"] = rate * group["initial_lr"]
-                    optimizer.step()
-                if config.writer is not None:
-                    config.writer.add_scalar("train/loss", loss.item(), bar.n)
-                bar.set_postfix_str(
-                    f"epoch {epoch} loss {loss.item():.3f} rate {rate * config.learning_rate:.1e}",
-                    refresh=False,
-                )
-                bar.update()
-            if self.test_dataset is not None:
-                test_loss = self.test_loss()
-                tqdm.write(f"epoch {epoch}: test loss {test_loss:.3f}")
-                if config.ckpt_path is not None and test_loss < best:
-                    best = test_loss
-                    torch.save(model.state_dict(), config.ckpt_path)
-        bar.close()
+        """Train for config.max_epochs epochs.
+
+        Raises:
+            InputError: settings or data with which there is nothing to learn.
+            KeyboardInterrupt: Ctrl-C; the checkpoint, if there is to be one, is written.
+        """
+        config = self.config
+        stored = checkpoints.to_resume(config)
+        self.order = BatchOrder(len(self.train_dataset), config.batch_size, config.max_epochs)
+        self.pace, step_s = choose_pace(self, stored)
+        self.optimizers = build_optimizers(self.model, config, self.pace.dtype)
+        if stored is not None:
+            checkpoints.resume(self, stored)
+        with (
+            Progress(self, step_s) as progress,
+            checkpoints.Keeper(self, progress) as keeper,
+            Engine(self.model, self.pace) as engine,
+        ):
+            self.model.train()
+            for x, y in load(self.train_dataset, self.order, config.num_workers):
+                loss = self.learn(engine, x, y)
+                progress.after_step(loss, x)
+                if self.order.epoch_is_complete() and self.test_dataset is not None:
+                    self._keep_the_best(progress)
+                keeper.after_step()
+
+    def learn(self, engine: Engine, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """Take one step on a batch of ids x and targets y, (B, T); returns the loss, in nats."""
+        self.tokens += y.numel()
+        self.order.done += 1
+        final_tokens = self.config.final_tokens
+        if final_tokens is None:
+            final_tokens = self.config.max_epochs * len(self.train_dataset) * y.size(1)
+        rate = learning_rate_factor(self.tokens, final_tokens, self.config)
+        loss = engine.backward(x, y)
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.grad_norm_clip)
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = rate * group["initial_lr"]
+            optimizer.step()
+        return loss
 
     @torch.no_grad()
     def test_loss(self) -> float:
-        """Mean loss of the batches of test_dataset, in nats."""
+        """Mean loss over the batches of test_dataset, in nats."""
         self.model.eval()
         device = next(self.model.parameters()).device
-        batches = self._loader(self.test_dataset, shuffle=False)
+        order = BatchOrder(len(self.test_dataset), self.config.batch_size, epochs=1)
+        batches = load(self.test_dataset, order, self.config.num_workers)
         losses = [self.model(x.to(device), y.to(device))[1].item() for x, y in batches]
+        self.model.train()
         return sum(losses) / len(losses)
 
-    def _loader(self, dataset: Dataset, shuffle: bool) -> DataLoader:
-        config = self.config
-        return DataLoader(
-            dataset,
-            config.batch_size,
-            shuffle,
-            num_workers=config.num_workers,
-            persistent_workers=config.num_workers > 0,  # starting them takes seconds
-        )
-
-
-def progress_bar(steps: int) -> tqdm:
-    """A bar with speed and time left; where there is no terminal, a line now and then."""
-    seldom_s = 0.2 if sys.stderr.isatty() else 20
-    return tqdm(total=steps, unit="step", mininterval=seldom_s, dynamic_ncols=True)
+    def _keep_the_best(self, progress: Progress) -> None:
+        """Test; save the parameters if they are the best so far."""
+        loss = self.test_loss()
+        progress.say(f"step {self.order.done}: test loss {loss:.3f}")
+        if loss < self.best_test_loss:
+            self.best_test_loss = loss
+            if self.config.ckpt_path is not None:
+                save_parameters(self.model, self.config.ckpt_path)

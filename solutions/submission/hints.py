@@ -1,0 +1,75 @@
+"""Hints while training: what a curve that looks wrong means, before hours are lost on it."""
+
+import math
+
+import torch
+
+from .checkpoints import random_states, restore_random_states
+from .dataset import CharCorruptionDataset
+
+LOOKED_AT = 512  # examples whose masked share is measured: its deviation is then below .01
+SHARE = (0.18, 0.30)  # every corruption that fits the problem sheet is inside; the mean is .25
+LATEST = 20  # steps whose mean loss is judged
+FLAT = 0.95  # of ln(vocabulary): the frequencies of characters alone bring it to .75
+LEAST_STEPS = 50
+TOO_GOOD = 0.5  # of the reference's loss; between seeds and right corruptions it varies by .1
+
+
+def hint_about_data(dataset) -> str | None:
+    """Is the masked share of a CharCorruptionDataset about a quarter?"""
+    if not isinstance(dataset, CharCorruptionDataset):
+        return None
+    states = random_states()
+    masked = total = 0
+    for number in range(LOOKED_AT):
+        x, y = dataset[number % len(dataset)]
+        lengths = part_lengths(torch.cat((x, y[-1:])), dataset.stoi[dataset.MASK_CHAR])
+        masked, total = masked + lengths[-1], total + sum(lengths)
+    restore_random_states(states)
+    share = masked / max(total, 1)
+    if SHARE[0] < share < SHARE[1]:
+        return None
+    return (
+        f"{share:.0%} of the characters are masked in {LOOKED_AT} examples, expected about 25%. "
+        "Likely cause: the length of the span is not a quarter, on average, of the truncated "
+        "document's real length, or the parts are out of order (dataset.py, [part e])."
+    )
+
+
+def part_lengths(ids: torch.Tensor, mask_id: int) -> list[int]:
+    """Lengths of prefix, suffix and masked content of an example's ids, (T,), without PADs."""
+    ids = ids[ids != 0].tolist()
+    ends = [place for place, each in enumerate(ids) if each == mask_id]
+    if len(ends) < 2:
+        return [len(ids), 0, 0]
+    third = ends[2] if len(ends) > 2 else len(ids)
+    return [ends[0], ends[1] - ends[0] - 1, third - ends[1] - 1]
+
+
+def hint_about_loss(history: list[float], tenth: int, trainer) -> str | None:
+    """Is the loss what it should be, `tenth` tenths into training?
+
+    Args:
+        history: the loss of each step so far, in nats.
+        trainer: the Trainer; its config.expected_loss holds the reference's at each tenth.
+    """
+    if len(history) < LEAST_STEPS:
+        return None
+    loss = sum(history[-LATEST:]) / LATEST
+    characters = getattr(trainer.train_dataset, "vocab_size", None)
+    if characters is not None and tenth >= 2 and loss > FLAT * math.log(characters):
+        return (
+            f"the loss is {loss:.2f} after {len(history)} steps, no better than guessing among "
+            f"{characters} characters (ln {characters} = {math.log(characters):.2f}): nothing is "
+            "learnt. Likely cause: a learning rate of 0 or far too high, or a part that cuts the "
+            "gradient off (detach, no_grad, .data) or ignores its input."
+        )
+    expected = (trainer.config.expected_loss or [])[tenth - 1 : tenth]
+    if expected and loss < TOO_GOOD * expected[0]:
+        return (
+            f"the loss is {loss:.3f} after {len(history)} steps, where the reference has "
+            f"{expected[0]:.2f}. That is too good: targets leak into the input. Likely cause: y is "
+            "not x moved by one (dataset.py, [part e]), or positions see what comes after them "
+            "(no causal mask; attention.py, [part g])."
+        )
+    return None

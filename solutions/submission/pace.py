@@ -1,0 +1,111 @@
+"""At what pace this computer trains fastest, found by timing a few steps."""
+
+import copy
+import os
+import time
+from collections.abc import Callable
+
+import torch
+
+from . import checkpoints
+from .batches import load
+from .errors import InputError
+from .fast import CPU_ROWS, FORMATS, Engine, Pace
+from .optimizers import build_optimizers
+
+MOST_THREADS = 4  # a batch of 128 has work for no more
+TIMED_STEPS = 3
+WORTH_S = 20.0  # training that is over sooner isn't worth the seconds that choosing takes
+GAIN_OF_FORMAT = 1.25  # float32 is exact to more digits: leave it for a real gain only
+GAIN_OF_THREADS = 1.1
+
+TimeAStep = Callable[[Pace, int], float]  # with so many rows, in seconds
+
+
+def choose_pace(trainer, stored: str | None) -> tuple[Pace, float]:
+    """The fastest pace for a Trainer, among those that its config and device allow.
+
+    Steps are taken with a copy of the model, and nothing that follows changes by it.
+
+    Args:
+        trainer: not started yet.
+        stored: a checkpoint whose pace to keep, or None.
+
+    Returns:
+        the pace, and how many seconds a step takes, the reading of its batch included.
+
+    Raises:
+        InputError: config asks for a dtype that is unknown or more threads than there can be.
+    """
+    config, device = trainer.config, next(trainer.model.parameters()).device
+    dropout = any(isinstance(m, torch.nn.Dropout) and m.p > 0 for m in trainer.model.modules())
+    # Threads would draw from the one generator in an order that is never the same.
+    most = 1 if dropout or device.type != "cpu" else MOST_THREADS
+    dtype, threads = config.dtype, config.threads
+    if dtype not in (None, *FORMATS):
+        raise InputError(f"dtype {dtype!r} is unknown, expected one of: {', '.join(FORMATS)}")
+    if threads is not None and not 1 <= threads <= most:
+        raise InputError(
+            f"got {threads} threads, expected 1 to {most} (a GPU, and dropout, allow 1)"
+        )
+    if stored is not None:
+        pace = checkpoints.stored_pace(stored)
+        dtype, threads = dtype or pace.dtype, threads or pace.threads
+
+    states = checkpoints.random_states()
+    started = time.perf_counter()
+    x, y = next(iter(load(trainer.train_dataset, trainer.order, num_workers=0)))
+    reading_s = time.perf_counter() - started
+
+    def time_a_step(pace: Pace, rows: int) -> float:
+        trial = copy.copy(trainer)
+        trial.model, trial.order = copy.deepcopy(trainer.model), copy.copy(trainer.order)
+        trial.optimizers = build_optimizers(trial.model, config, pace.dtype)
+        with Engine(trial.model, pace) as engine:
+            return least_seconds(lambda: trial.learn(engine, x[:rows], y[:rows]).item())
+
+    pace, step_s = fastest(time_a_step, len(trainer.order), len(x), dtype, threads, most)
+    checkpoints.restore_random_states(states)
+    return pace, step_s + reading_s
+
+
+def fastest(
+    time_a_step: TimeAStep, steps: int, rows: int, dtype: str | None, threads: int | None, most: int
+) -> tuple[Pace, float]:
+    """The fastest pace and its seconds a step.
+
+    Args:
+        time_a_step: gives the seconds of a step at a pace with a number of rows.
+        steps, rows: how many steps there will be, and the rows of a batch.
+        dtype, threads: settled already, or None.
+        most: the greatest number of threads.
+    """
+    pace = Pace(dtype or "float32", threads or 1)
+    best_s = time_a_step(pace, rows)
+    if best_s * steps < WORTH_S:
+        return pace, best_s
+    if dtype is None:
+        # A processor that knows no bfloat16 takes 20 times as long: find out with a few rows.
+        few = min(rows, CPU_ROWS)
+        took_s = {name: time_a_step(Pace(name, pace.threads), few) for name in FORMATS}
+        if took_s["bfloat16"] * GAIN_OF_FORMAT < took_s["float32"]:
+            pace = Pace("bfloat16", pace.threads)
+            best_s = time_a_step(pace, rows)
+    if threads is None:
+        for count in (2, 4):
+            if count <= min(most, os.cpu_count() or 1):
+                candidate = Pace(pace.dtype, count)
+                took_s = time_a_step(candidate, rows)
+                if took_s * GAIN_OF_THREADS < best_s:
+                    pace, best_s = candidate, took_s
+    return pace, best_s
+
+
+def least_seconds(step: Callable[[], object]) -> float:
+    """The shortest of a few runs of step(), after one to warm up."""
+    took = []
+    for _ in range(1 + TIMED_STEPS):
+        started = time.perf_counter()
+        step()
+        took.append(time.perf_counter() - started)
+    return min(took[1:])

@@ -1,0 +1,157 @@
+"""What is seen of a training while it runs: bar, estimate, TensorBoard, hints."""
+
+import sys
+import time
+
+import torch
+from tqdm import tqdm
+
+from .checkpoints import random_states, restore_random_states
+from .decoding import greedy_answers
+from .errors import InputError
+from .hints import hint_about_data, hint_about_loss
+
+REFRESH_S = 0.5  # losses are fetched from the device together, now and then: each time it waits
+COMPLETIONS = 3
+COMPLETION_STEPS = 32
+TENTHS = 10
+
+
+class Progress:
+    """Follows a Trainer; with `with`, so that the bar is closed whatever happens."""
+
+    def __init__(self, trainer, step_s: float):
+        """
+        Args:
+            trainer: a Trainer with order, pace and optimizers.
+            step_s: seconds that a step will take.
+        """
+        self._trainer, self._order, self._writer = trainer, trainer.order, trainer.config.writer
+        left = len(self._order) - self._order.done
+        print(
+            f"{left} steps of {trainer.config.batch_size} examples in {trainer.pace}: "
+            f"{in_words(left * step_s)} on this machine",
+            flush=True,
+        )
+        self._bar = progress_bar(len(self._order), self._order.done)
+        self._pending = []  # losses that are still on the device
+        self._tokens = 0
+        self._refreshed = time.monotonic()
+        self._tell(hint_about_data(trainer.train_dataset))
+        self._prompts = prompts(trainer.train_dataset) if self._writer is not None else []
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(self, kind, *_) -> None:
+        if kind is None:
+            self._refresh()
+        self._bar.close()
+
+    def say(self, line: str) -> None:
+        """Print a line beside the bar."""
+        self._bar.write(line, file=sys.stdout)
+        sys.stdout.flush()
+
+    def after_step(self, loss: torch.Tensor, x: torch.Tensor) -> None:
+        """Note the loss of a step on ids x, (B, T).
+
+        Raises:
+            InputError: the loss is not a number any more.
+        """
+        self._pending.append(loss)
+        self._tokens += int((x != 0).sum())
+        self._bar.update()
+        tenth = self._order.done * TENTHS // len(self._order)
+        new_tenth = tenth > (self._order.done - 1) * TENTHS // len(self._order)
+        if new_tenth or time.monotonic() - self._refreshed > REFRESH_S:
+            self._refresh()
+        if new_tenth:
+            trainer = self._trainer
+            self._tell(hint_about_loss(trainer.history, tenth, trainer))
+            self._write_completions()
+
+    def settle(self) -> None:
+        """Bring the trainer's history up to date."""
+        losses = torch.stack(self._pending).tolist() if self._pending else []
+        self._pending.clear()
+        self._trainer.history += losses
+        if losses and not all(loss < float("inf") for loss in losses):  # nan is not less, either
+            raise InputError(
+                f"the loss is {losses[-1]} after {self._order.done} steps: training has diverged "
+                "(is the learning rate too high?)"
+            )
+
+    def _refresh(self) -> None:
+        first = len(self._trainer.history)
+        self.settle()
+        history = self._trainer.history
+        if len(history) == first:
+            return
+        now = time.monotonic()
+        speed = self._tokens / max(now - self._refreshed, 1e-9)
+        self._tokens, self._refreshed = 0, now
+        rates = [o.param_groups[0]["lr"] for o in self._trainer.optimizers]
+        self._bar.set_postfix_str(f"loss {history[-1]:.3f} rate {rates[0]:.1e}", refresh=False)
+        if self._writer is not None:
+            for step, loss in enumerate(history[first:], start=first + 1):
+                self._writer.add_scalar("train/loss", loss, step)
+            for optimizer, rate in zip(self._trainer.optimizers, rates, strict=True):
+                name = type(optimizer).__name__.lower()
+                self._writer.add_scalar(f"train/learning_rate_{name}", rate, len(history))
+            self._writer.add_scalar("train/tokens_per_second", speed, len(history))
+
+    def _tell(self, hint: str | None) -> None:
+        if hint is not None:
+            self.say(f"Hint: {hint}")
+
+    def _write_completions(self) -> None:
+        """How the model ends a few examples, as text for TensorBoard."""
+        if not self._prompts:
+            return
+        dataset, model = self._trainer.train_dataset, self._trainer.model
+        stop = dataset.stoi[dataset.MASK_CHAR]
+        answers = greedy_answers(model, self._prompts, stop, COMPLETION_STEPS)
+        model.train()
+        lines = [
+            "".join(dataset.itos[i] for i in prompt) + " **" + "".join(
+                dataset.itos[i] for i in ids
+            ).replace("\n", " ") + "**"
+            for prompt, (ids, _) in zip(self._prompts, answers, strict=True)
+        ]
+        self._writer.add_text("completions", "  \n".join(lines), self._order.done)
+
+
+def prompts(dataset) -> list[list[int]]:
+    """A few examples up to the last MASK but one, behind which a model has something to say."""
+    if not hasattr(dataset, "MASK_CHAR"):
+        return []
+    states = random_states()
+    mask, found = dataset.stoi[dataset.MASK_CHAR], []
+    for number in range(min(COMPLETIONS, len(dataset))):
+        x, y = dataset[number]
+        ids = [*x.tolist(), int(y[-1])]
+        masks = [place for place, each in enumerate(ids) if each == mask]
+        if len(masks) > 1 and masks[-2] + COMPLETION_STEPS < len(x):
+            found.append(ids[: masks[-2] + 1])
+    restore_random_states(states)
+    return found
+
+
+def in_words(seconds: float) -> str:
+    """A length of time as people say it."""
+    if seconds < 45:
+        return "less than a minute"
+    if seconds < 90:
+        return "about a minute"
+    if seconds < 3600:
+        return f"about {seconds / 60:.0f} minutes"
+    return f"about {seconds / 3600:.1f} hours"
+
+
+def progress_bar(steps: int, done: int) -> tqdm:
+    """A bar with speed and time left; where there is no terminal, a line now and then."""
+    seldom_s = 0.2 if sys.stderr.isatty() else 20
+    return tqdm(
+        total=steps, initial=done, unit="step", mininterval=seldom_s, dynamic_ncols=True
+    )

@@ -1,0 +1,55 @@
+"""Which examples go into which batch."""
+
+from collections.abc import Iterator
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+
+class BatchOrder:
+    """The batches of a whole training, as lists of indices: a batch_sampler for a DataLoader.
+
+    Each epoch goes through all examples in an order of its own, which depends on the seed and the
+    epoch alone: a training that is resumed needs nothing but `seed` and `done`.
+
+    Attributes: seed; done, the number of batches that were trained on, where iteration starts.
+    """
+
+    def __init__(self, examples: int, batch_size: int, epochs: int):
+        self.examples, self.batch_size, self.epochs = examples, batch_size, epochs
+        self.seed = int(torch.randint(2**31, ()))
+        self.done = 0
+
+    @property
+    def per_epoch(self) -> int:
+        """Batches in an epoch; the last one may be smaller."""
+        return -(-self.examples // self.batch_size)
+
+    def __len__(self) -> int:
+        return self.epochs * self.per_epoch
+
+    def __iter__(self) -> Iterator[list[int]]:
+        epoch, batches = None, []
+        for number in range(self.done, len(self)):
+            if number // self.per_epoch != epoch:
+                epoch = number // self.per_epoch
+                generator = torch.Generator().manual_seed(self.seed + epoch)
+                rows = torch.randperm(self.examples, generator=generator)
+                batches = rows.split(self.batch_size)
+            yield batches[number % self.per_epoch].tolist()
+
+    def epoch_is_complete(self) -> bool:
+        """Whether the last batch that was trained on ended an epoch."""
+        return self.done % self.per_epoch == 0
+
+
+def load(dataset: Dataset, order: BatchOrder, num_workers: int) -> DataLoader:
+    """The batches (x, y) of a dataset, in order; in memory that a GPU, if any, can copy from."""
+    return DataLoader(
+        dataset,
+        batch_sampler=order,
+        num_workers=num_workers,
+        pin_memory=torch.cuda.is_available(),
+        # Not the global one: it would be drawn from once more after each resumption.
+        generator=torch.Generator().manual_seed(order.seed),
+    )

@@ -1,0 +1,229 @@
+"""Checkpoints: what an interrupted training needs to go on as if nothing had happened.
+
+A checkpoint holds all that decides the next step: parameters, optimizers, the position in the
+data, the state of every generator of random numbers, number format and threads. Resumed on the
+same machine and versions, training ends with the very same parameters, bit for bit (with
+num_workers 0: worker processes prepare batches ahead, and nobody knows how far they were).
+"""
+
+import dataclasses
+import hashlib
+import platform
+import random
+import signal
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from .errors import InputError
+from .fast import Pace
+from .utils import save_atomically
+
+# Settings of a TrainerConfig that may differ between the two halves of a training.
+FREE = (
+    "writer",
+    "ckpt_path",
+    "num_workers",
+    "dtype",
+    "threads",
+    "checkpoint_path",
+    "checkpoint_s",
+    "resume",
+    "expected_loss",
+)
+POSITION = ("tokens", "history", "best_test_loss")  # attributes of a Trainer
+
+
+def random_states() -> dict:
+    """The states of all generators that a dataset or a model may use, as plain data."""
+    kind, keys, *rest = np.random.get_state()
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
+    return {
+        "random": random.getstate(),
+        "numpy": (kind, torch.from_numpy(keys.astype(np.int64)), *rest),
+        "torch": torch.get_rng_state(),
+        "cuda": cuda,
+    }
+
+
+def restore_random_states(states: dict) -> None:
+    """Undo all that was drawn since random_states() gave `states`."""
+    version, keys, gauss = states["random"]
+    random.setstate((version, tuple(keys), gauss))
+    kind, keys, *rest = states["numpy"]
+    np.random.set_state((kind, keys.numpy().astype(np.uint32), *rest))
+    torch.set_rng_state(states["torch"])
+    if states["cuda"]:
+        torch.cuda.set_rng_state_all(states["cuda"])
+
+
+def identity(trainer) -> dict[str, str]:
+    """What must be the same for a training to go on: in words, to say what differs."""
+    data = trainer.train_dataset
+    digest = hashlib.sha256(repr(getattr(data, "data", None)).encode())
+    model = getattr(trainer.model, "config", type(trainer.model).__name__)
+    settings = {
+        field.name: repr(getattr(trainer.config, field.name))
+        for field in dataclasses.fields(trainer.config)
+        if field.name not in FREE
+    }
+    return {
+        "model": repr(model),
+        "dataset": f"{type(data).__name__} of {len(data)} examples ({digest.hexdigest()[:8]})",
+        **settings,
+    }
+
+
+def surroundings() -> dict[str, str]:
+    """What may change, but then the last bits of the result change with it."""
+    return {
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "processor": f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}",
+    }
+
+
+def save_checkpoint(trainer, path: str) -> None:
+    """Write a checkpoint; the one before it stays until the new one is complete."""
+    state = {
+        "identity": identity(trainer),
+        "surroundings": surroundings(),
+        "pace": dataclasses.asdict(trainer.pace),
+        "model": trainer.model.state_dict(),
+        "optimizers": [optimizer.state_dict() for optimizer in trainer.optimizers],
+        "position": {name: getattr(trainer, name) for name in POSITION},
+        "order": {"seed": trainer.order.seed, "done": trainer.order.done},
+        "random": random_states(),
+    }
+    save_atomically(lambda file: torch.save(state, file), path)
+
+
+def load_checkpoint(path: str) -> dict:
+    """Read a checkpoint.
+
+    Raises:
+        InputError: it can't be read.
+    """
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+        if not isinstance(state, dict) or "surroundings" not in state:
+            raise ValueError("something else")
+    except OSError:
+        raise
+    except Exception:  # torch.load raises half a dozen types for damaged files
+        raise InputError(
+            f"{path}: got no readable checkpoint, expected one that an interrupted training left "
+            "(delete it to start at the beginning)"
+        ) from None
+    return state
+
+
+def to_resume(config) -> str | None:
+    """The checkpoint to go on from, or None; says so when there should be one and is none."""
+    if not config.resume or config.checkpoint_path is None:
+        return None
+    if not Path(config.checkpoint_path).is_file():
+        print(f"There is no {config.checkpoint_path}: training starts at the beginning.")
+        return None
+    return config.checkpoint_path
+
+
+def resume(trainer, path: str) -> None:
+    """Bring a trainer whose optimizers are built to where a checkpoint was.
+
+    Raises:
+        InputError: the checkpoint is of another training; the message says what differs.
+    """
+    state = load_checkpoint(path)
+    then, now = state["identity"], identity(trainer)
+    for key in [*now, *then]:
+        if then.get(key) != now.get(key):
+            raise InputError(
+                f"{path}: a checkpoint of another training: {key} was {then.get(key)}, is now "
+                f"{now.get(key)} (another recipe, variant or data set? without --resume, training "
+                "starts at the beginning)"
+            )
+    changed = [
+        f"{key} was {value}, is now {surroundings().get(key)}"
+        for key, value in state["surroundings"].items()
+        if surroundings().get(key) != value
+    ]
+    if dataclasses.asdict(trainer.pace) != state["pace"]:
+        changed.append(f"computed in {Pace(**state['pace'])}, now in {trainer.pace}")
+    if changed:
+        print(f"Resuming, though the result will differ in its last digits: {'; '.join(changed)}.")
+    trainer.model.load_state_dict(state["model"])
+    for optimizer, saved in zip(trainer.optimizers, state["optimizers"], strict=True):
+        optimizer.load_state_dict(saved)
+    vars(trainer).update(state["position"])
+    vars(trainer.order).update(state["order"])
+    restore_random_states(state["random"])
+
+
+def stored_pace(path: str) -> Pace:
+    """The number format and threads that a checkpoint was computed with."""
+    return Pace(**load_checkpoint(path)["pace"])
+
+
+class Keeper:
+    """Writes a checkpoint now and then, and before training stops for Ctrl-C.
+
+    With `with`: the first Ctrl-C is remembered until the step is complete and saved (a second one
+    interrupts at once). A disk that is full ends no training: it is said once.
+    """
+
+    def __init__(self, trainer, progress):
+        """
+        Args:
+            trainer: a Trainer.
+            progress: its Progress, which holds the latest losses, and can say something.
+        """
+        self._trainer, self._progress = trainer, progress
+        self._path = trainer.config.checkpoint_path
+        self._last = time.monotonic()
+        self._asked_to_stop = False
+        self._failed = False
+        self._handler = None
+
+    def __enter__(self) -> "Keeper":
+        if self._path and threading.current_thread() is threading.main_thread():
+            self._handler = signal.signal(signal.SIGINT, self._ask_to_stop)
+        return self
+
+    def __exit__(self, *_) -> None:
+        if self._handler is not None:
+            signal.signal(signal.SIGINT, self._handler)
+
+    def _ask_to_stop(self, *_) -> None:
+        self._asked_to_stop = True
+        signal.signal(signal.SIGINT, self._handler)
+
+    def after_step(self) -> None:
+        """Save if it is time to.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C was pressed; the checkpoint is written.
+        """
+        due = time.monotonic() - self._last >= self._trainer.config.checkpoint_s
+        if self._path and (due or self._asked_to_stop):
+            self._save()
+        if self._asked_to_stop:
+            raise KeyboardInterrupt
+
+    def _save(self) -> None:
+        self._progress.settle()
+        try:
+            save_checkpoint(self._trainer, self._path)
+        except (OSError, RuntimeError) as error:  # torch.save turns errors of writing into these
+            if not self._failed:
+                reason = str(error).splitlines()[0]
+                self._progress.say(
+                    f"Warning: no checkpoint could be written to {self._path} ({reason}); "
+                    "training goes on, but can't be resumed if it is interrupted."
+                )
+            self._failed = True
+        self._last = time.monotonic()

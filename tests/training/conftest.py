@@ -1,0 +1,79 @@
+"""The reference's package `submission`, imported once from a folder as students have it."""
+
+import importlib
+from types import SimpleNamespace
+
+import pytest
+import torch
+from laid_out import imports_from, lay_out
+
+MODULES = (
+    "attention",
+    "batches",
+    "checkpoints",
+    "curves",
+    "dataset",
+    "errors",
+    "fast",
+    "hints",
+    "model",
+    "optimizers",
+    "pace",
+    "progress",
+    "trainer",
+    "utils",
+)
+
+
+@pytest.fixture(scope="package")
+def root(tmp_path_factory):
+    return lay_out(tmp_path_factory.mktemp("laid_out") / "root")
+
+
+@pytest.fixture(scope="package")
+def submission(root):
+    """The package's modules by name."""
+    with imports_from(root / "src"):
+        yield SimpleNamespace(
+            **{name: importlib.import_module(f"submission.{name}") for name in MODULES}
+        )
+
+
+@pytest.fixture
+def corpus(root):
+    return (root / "src" / "data" / "wiki.txt").read_text(encoding="utf-8").removesuffix("\n")
+
+
+@pytest.fixture
+def build(submission, corpus):
+    """A function that gives a dataset of the smoke world and a small model for it."""
+
+    def build(synthesizer=False, dropout=0.0, seed=0, dataset_class=None):
+        dataset = (dataset_class or submission.dataset.CharCorruptionDataset)(corpus, 64)
+        torch.manual_seed(seed)
+        config = submission.model.GPTConfig(
+            dataset.vocab_size,
+            64,
+            n_layer=2,
+            n_head=2,
+            n_embd=32,
+            embd_pdrop=dropout,
+            resid_pdrop=dropout,
+            attn_pdrop=dropout,
+            synthesizer=synthesizer,
+        )
+        return dataset, submission.model.GPT(config)
+
+    return build
+
+
+@pytest.fixture
+def batch(submission):
+    """A function that gives the first rows of a dataset as (x, y), after seeding."""
+
+    def batch(dataset, rows=70):
+        submission.utils.set_seed(1)
+        pairs = [dataset[number % len(dataset)] for number in range(rows)]
+        return tuple(torch.stack(part) for part in zip(*pairs, strict=True))
+
+    return batch
