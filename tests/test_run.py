@@ -172,9 +172,7 @@ def test_a_file_here_comes_before_one_of_the_data_set(run, tmp_path):
     assert "1 documents" in output
 
 
-def test_interrupting_keeps_the_older_file_and_the_parameters_reached(
-    run, modules, monkeypatch, tmp_path
-):
+def test_interrupting_keeps_the_older_file(run, modules, monkeypatch, tmp_path):
     from submission.trainer import Trainer
 
     def interrupted(self):
@@ -184,9 +182,37 @@ def test_interrupting_keeps_the_older_file_and_the_parameters_reached(
     (tmp_path / "w").write_text("older", encoding="utf-8")
     code, _, errors = run("pretrain vanilla wiki.txt --writing_params_path w")
     assert code == 130
-    assert "reached are in w.interrupted; w keeps its older contents" in errors
+    assert errors == "\nInterrupted. w keeps its older contents.\n"
     assert (tmp_path / "w").read_text(encoding="utf-8") == "older"
-    assert (tmp_path / "w.interrupted").is_file()
+
+
+def test_training_draws_its_loss_and_logs_it(run, tmp_path):
+    code, output, _ = run("pretrain vanilla wiki.txt --writing_params_path w.params --log_dir logs")
+    assert code == 0
+    assert "see w.svg." in output and (tmp_path / "w.svg").read_text(encoding="utf-8")
+    assert [path.name[:13] for path in (tmp_path / "logs").iterdir()] == ["events.out.tf"]
+
+
+def test_a_checkpoint_of_another_recipe_is_one_line(run, tmp_path, monkeypatch):
+    from submission import checkpoints
+
+    command = "pretrain vanilla wiki.txt --writing_params_path w --recipe"
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints.Keeper, "after_step", interrupt_after_saving)
+        assert run(f"{command} tiny")[0] == 130
+    assert "go on with it" in run(f"{command} tiny")[1]
+    assert not (tmp_path / "w.checkpoint").exists()
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints.Keeper, "after_step", interrupt_after_saving)
+        run(f"{command} tiny")
+    code, _, errors = run(f"{command} smoke --resume")
+    assert code == 2
+    assert "error: w.checkpoint: a checkpoint of another training: model was GPTConfig(" in errors
+
+
+def interrupt_after_saving(keeper):
+    keeper._save()
+    raise KeyboardInterrupt
 
 
 def test_a_part_not_written_yet_is_one_line(run, modules, monkeypatch):

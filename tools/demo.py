@@ -12,7 +12,9 @@ from pathlib import Path
 
 from . import reference
 from .datafiles import REPO
+from .remaining import Remaining, recipe_table
 
+EVERY_S = 20  # seconds between two lines on the time left
 ACCURACIES = {
     "vanilla, without pretraining": "vanilla.nopretrain.dev.predictions",
     "vanilla, pretrained": "vanilla.pretrain.dev.predictions",
@@ -26,8 +28,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--recipe", help="default: the installed data set's")
     asked = parser.parse_args(arguments)
     started = time.monotonic()
+    clock = TimeLeft(Remaining(REPO, recipe_table(REPO, asked.recipe)))
     try:
-        trained = reference.train(recipe=asked.recipe)
+        trained = reference.train(recipe=asked.recipe, watch=clock)
     except reference.TrainingFailed as failure:
         print(f"error: {failure}", file=sys.stderr)
         return 1
@@ -47,9 +50,37 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"  {title:<30}{accuracy(trained / name):6.1%}")
     print(f"  {'always London':<30}{share_of_london():6.1%}")
     took = time.monotonic() - started
+    clock.compare()
     print(f"Score {result['score']:g} of {result['max_score']:g}")
     print(f"Took {took / 60:.1f} minutes, {trained_s / 60:.1f} of them for training")
     return 0 if status == 0 else 1
+
+
+class TimeLeft:
+    """Prints how long the demo will still take, now and then, from the first minute on."""
+
+    def __init__(self, remaining: Remaining, clock=time.monotonic):
+        self._remaining, self._clock = remaining, clock
+        self._started = self._printed = clock()
+        self._first: tuple[float, float] | None = None  # when, and what it was
+
+    def __call__(self, command, share: float) -> None:
+        left_s, now = self._remaining.now(command, share), self._clock()
+        if now - self._started >= 60 and now - self._printed >= EVERY_S:
+            print(f"  {share:4.0%} done; about {max(left_s / 60, 0.5):.1f} minutes left in all")
+            sys.stdout.flush()
+            self._printed = now
+            self._first = self._first or (now, left_s)
+
+    def compare(self) -> None:
+        """Say how good the first estimate was."""
+        if self._first is not None:
+            at, left_s = self._first
+            took_s = self._clock() - at
+            print(
+                f"After the first minute, {left_s / 60:.1f} minutes seemed to be left; it took "
+                f"{took_s / 60:.1f}"
+            )
 
 
 def dev_places() -> list[str]:

@@ -11,10 +11,10 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +26,8 @@ TARGET = REPO / "build" / "reference"
 GIVEN = ("run.py", "dataset.py", "london_baseline.py", "attention_exploration.py")
 DATA = (WIKI, TRAIN, DEV, TEST_INPUTS, UNSEEN_INPUTS, DATASET)
 STATE = "trained.json"  # what was finished, and for which hash
+POLL_S = 0.5
+Watch = Callable[[Command, float], None]
 
 
 class TrainingFailed(Exception):
@@ -62,38 +64,32 @@ def train(
     recipe: str | None = None,
     seed: int = 0,
     say: Callable[[str], None] = print,
+    watch: Watch | None = None,
 ) -> Path:
     """Bring build/reference up to date; return the folder.
 
-    The three pipelines run side by side, one core each: two of them finish sooner so than one
-    after another on two cores.
+    Args:
+        watch: called about once a second with the command that runs and the share of its steps
+            that are done.
 
     Raises:
         TrainingFailed: a command failed.
     """
     lay_out(repo, target)
     state = _State(target / STATE, fingerprint(target, recipe, seed))
-    waiting = [_Pipeline(name, todo) for name, todo in PIPELINES.items()]
-    lock, failures = threading.Lock(), []
-
-    def work() -> None:
-        while not failures:
-            with lock:
-                if not waiting:
-                    return
-                pipeline = waiting.pop()  # the longest first: synthesizer, vanilla
-            try:
-                pipeline.run(target, state, recipe, seed, say)
-            except TrainingFailed as failure:
-                failures.append(failure)
-
-    threads = [threading.Thread(target=work) for _ in range(min(2, os.cpu_count() or 1))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
+    for name, todo in PIPELINES.items():
+        stale = False
+        for command in todo:
+            if not stale and state.is_finished(command):
+                continue
+            stale = True  # what builds on a fresh file is out of date
+            started = time.monotonic()
+            say(f"{name}: {' '.join(command.arguments[1:3])} -> {command.writes} ...")
+            output = _execute(command, target, recipe, seed, watch)
+            state.finish(command)
+            scores = [line for line in output.splitlines() if line.startswith("Correct:")]
+            took = f"{time.monotonic() - started:.0f} s"
+            say(f"{name}: {command.writes} done in {took}. {' '.join(scores)}".rstrip())
     return target
 
 
@@ -101,7 +97,7 @@ class _State:
     """Which outputs are finished for the present fingerprint, on disk."""
 
     def __init__(self, path: Path, key: str) -> None:
-        self._path, self._lock = path, threading.Lock()
+        self._path = path
         try:
             known = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -115,55 +111,47 @@ class _State:
         return digest is not None and written.is_file() and digest == _hash(written)
 
     def finish(self, command: Command) -> None:
-        with self._lock:
-            self._data["finished"][command.writes] = _hash(self._path.parent / command.writes)
-            temporary = self._path.with_suffix(".tmp")
-            temporary.write_text(json.dumps(self._data, indent=1), encoding="utf-8")
-            os.replace(temporary, self._path)
+        self._data["finished"][command.writes] = _hash(self._path.parent / command.writes)
+        temporary = self._path.with_suffix(".tmp")
+        temporary.write_text(json.dumps(self._data, indent=1), encoding="utf-8")
+        os.replace(temporary, self._path)
 
 
-class _Pipeline:
-    """The commands of one question, in order."""
-
-    def __init__(self, name: str, todo: list[Command]) -> None:
-        self.name, self._todo = name, todo
-
-    def run(self, target: Path, state: _State, recipe: str | None, seed: int, say) -> None:
-        stale = False
-        for command in self._todo:
-            if not stale and state.is_finished(command):
-                continue
-            stale = True  # what builds on a fresh file is out of date
-            started = time.monotonic()
-            say(f"{self.name}: {' '.join(command.arguments[1:3])} -> {command.writes} ...")
-            output = _execute(command, target, recipe, seed)
-            state.finish(command)
-            scores = [line for line in output.splitlines() if line.startswith("Correct:")]
-            took = f"{time.monotonic() - started:.0f} s"
-            say(f"{self.name}: {command.writes} done in {took}. {' '.join(scores)}".rstrip())
-
-
-def _execute(command: Command, target: Path, recipe: str | None, seed: int) -> str:
+def _execute(command: Command, target: Path, recipe: str | None, seed: int, watch) -> str:
+    """Run a command to its end; returns what it printed. A training goes on where it was cut."""
     extra = ["--seed", str(seed)] + (["--recipe", recipe] if recipe else [])
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONUTF8": "1"}
+    extra += [] if command.arguments[1] == "evaluate" else ["--resume"]
     log = target / "logs" / f"{command.writes}.log"
     log.parent.mkdir(exist_ok=True)
-    with open(log, "w+", encoding="utf-8", errors="replace") as output:
-        status = subprocess.run(
+    with open(log, "wb") as output:
+        process = subprocess.Popen(
             [sys.executable, *command.arguments, *extra],
             cwd=target,
-            env=environment,
+            env=os.environ | {"PYTHONUTF8": "1"},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            check=False,
-        ).returncode
-        output.seek(0)
-        text = output.read()
-    if status != 0:
+        )
+        try:
+            while process.poll() is None:
+                time.sleep(POLL_S)
+                if watch is not None:
+                    watch(command, share_done(log))
+        finally:
+            process.kill()
+            process.wait()
+    text = log.read_text(encoding="utf-8", errors="replace")
+    if process.returncode != 0:
         last = text.strip().splitlines()[-1:] or ["(it printed nothing)"]
-        raise TrainingFailed(f"`{command}` failed with exit code {status}: {last[0]} (see {log})")
+        code = process.returncode
+        raise TrainingFailed(f"`{command}` failed with exit code {code}: {last[0]} (see {log})")
     return text
+
+
+def share_done(log: Path) -> float:
+    """How much of its steps a training has done, by the last state of its bar in a log."""
+    states = re.findall(r"(\d+)%\|", log.read_text(encoding="utf-8", errors="replace")[-2000:])
+    return int(states[-1]) / 100 if states else 0.0
 
 
 def _hash(path: Path) -> str:

@@ -1,0 +1,128 @@
+"""A step of training, ours at each pace, as a ratio to the public trainer's: CPU and wall time.
+
+    python -m benchmarks.steps [--repeat 15] [--recipe laptop]
+
+The plain step is written from the description of the public trainer: the batch as it comes, not
+trimmed; float32; logits and loss everywhere; AdamW. Both use the same model and batches, by turns;
+with --same-optimizer the laptop recipe's. Ratios are of medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import os
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import torch
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "solutions"))
+
+from submission import optimizers, utils  # noqa: E402
+from submission.batches import BatchOrder, load  # noqa: E402
+from submission.dataset import CharCorruptionDataset  # noqa: E402
+from submission.fast import Engine, Pace  # noqa: E402
+from submission.model import GPT, GPTConfig  # noqa: E402
+from submission.recipes import load_recipe, trainer_settings  # noqa: E402
+from submission.trainer import TrainerConfig  # noqa: E402
+
+from .training import machine  # noqa: E402
+
+PACES = [Pace(d, n) for d in ("float32", "bfloat16") for n in (1, 2)]
+
+
+class PlainStep:
+    """The public trainer's step."""
+
+    def __init__(self, model, config):
+        self.model = copy.deepcopy(model)
+        self.clip = config.grad_norm_clip
+        self.optimizers = [torch.optim.AdamW(self.model.parameters(), lr=1e-3)]
+
+    def __call__(self, x, y) -> None:
+        logits, loss = self.model(x, y)
+        self.model.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
+        for optimizer in self.optimizers:
+            optimizer.step()
+
+
+class OurStep(PlainStep):
+    """Ours; `muon` says whether with the recipe's optimizers, or with AdamW as the plain one."""
+
+    def __init__(self, model, config, pace: Pace, muon: bool):
+        super().__init__(model, config)
+        if muon:
+            self.optimizers = optimizers.build_optimizers(self.model, config, pace.dtype)
+        else:
+            parameters = self.model.parameters()
+            self.optimizers = [torch.optim.AdamW(parameters, lr=1e-3, fused=True)]
+        self.engine = Engine(self.model, pace)
+
+    def __call__(self, x, y) -> None:
+        self.engine.backward(x, y)
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
+        for optimizer in self.optimizers:
+            optimizer.step()
+
+
+def measure(step, x, y) -> tuple[float, float]:
+    """Wall and CPU seconds of a step."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    step(x, y)
+    return time.perf_counter() - wall, time.process_time() - cpu
+
+
+def main() -> int:
+    """Print a table for each variant."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--repeat", type=int, default=15)
+    parser.add_argument("--recipe", default="laptop")
+    asked = parser.parse_args()
+    torch.set_num_threads(1)
+    recipe = load_recipe(asked.recipe)
+    text = (ROOT / "src" / "data" / "wiki.txt").read_text(encoding="utf-8").removesuffix("\n")
+    utils.set_seed(0)
+    dataset = CharCorruptionDataset(text, recipe.model["block_size"])
+    print(f"{machine()}, torch {torch.__version__}")
+    for synthesizer in (False, True):
+        config = GPTConfig(dataset.vocab_size, **recipe.model, synthesizer=synthesizer)
+        settings = trainer_settings(recipe, "pretrain", len(dataset), dataset.block_size)
+        trainer = TrainerConfig(**settings)
+        compare(GPT(config), dataset, trainer, asked.repeat, synthesizer)
+    return 0
+
+
+def compare(model, dataset, config, repeat: int, synthesizer: bool) -> None:
+    """Time all steps by turns on the same batches, and print ratios to the plain one."""
+    steps = {"the public trainer's": PlainStep(model, config)}
+    steps |= {f"{pace}": OurStep(model, config, pace, muon=False) for pace in PACES}
+    steps |= {f"{pace}, Muon": OurStep(model, config, pace, muon=True) for pace in PACES}
+    times = {name: [] for name in steps}
+    batches = load(dataset, BatchOrder(len(dataset), config.batch_size, repeat), 0)
+    for number, (x, y) in enumerate(batches):
+        if number > repeat:
+            break
+        for name, step in steps.items():
+            took = measure(step, x, y)
+            if number > 0:  # the first one warms up
+                times[name].append(took)
+    plain_wall, plain_cpu = (statistics.median(t) for t in zip(*times[next(iter(steps))]))
+    print(f"\n{'synthesizer' if synthesizer else 'vanilla'}: times faster than {next(iter(steps))}")
+    print(f"({plain_cpu:.2f} s of CPU a step), {repeat} batches of {config.batch_size}\n")
+    print("| step | CPU | wall |\n|---|---|---|")
+    for name, each in list(times.items())[1:]:
+        wall, cpu = (statistics.median(t) for t in zip(*each))
+        print(f"| {name} | {plain_cpu / cpu:.1f} | {plain_wall / wall:.1f} |")
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    sys.exit(main())

@@ -1,0 +1,175 @@
+"""Train as a student does, by the public commands, and note times, accuracies and memory.
+
+    python -m benchmarks.training vanilla                     the data set's recipe, three seeds
+    python -m benchmarks.training synthesizer --isa avx2      as on a processor with AVX2 only
+    python -m benchmarks.training vanilla --corruption numpy_randomness
+    python -m benchmarks.training vanilla --set max_epochs=70 muon_learning_rate=2e-2
+
+Each run is a line of benchmarks/training.jsonl; `python -m benchmarks.tables` makes the tables of
+benchmarks/README.md from them. Run it on an idle machine: times are meant to be those of one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.variants import all_variants
+from tests.variants import lay_out as lay_out_variant
+from tools import commands
+from tools.demo import accuracy, share_of_london
+from tools.reference import lay_out
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "training.jsonl"
+PIPELINES = {
+    "nopretrain": commands.pipeline("vanilla", pretrained=False),
+    "vanilla": commands.pipeline("vanilla", pretrained=True),
+    "synthesizer": commands.pipeline("synthesizer", pretrained=True),
+}
+ISA = {"native": {}, "avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"}}
+
+
+def main() -> int:
+    """Run what is asked for, seed after seed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("pipeline", choices=list(PIPELINES))
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--isa", choices=list(ISA), default="native")
+    parser.add_argument("--corruption", help="a right variant of tests/golden/span_corruption")
+    parser.add_argument("--recipe", help="default: the installed data set's")
+    parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="of pretraining")
+    parser.add_argument("--set-model", nargs="*", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--set-finetune", nargs="*", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--dtype")
+    parser.add_argument("--threads")
+    asked = parser.parse_args()
+    for seed in asked.seeds:
+        result = train(asked, seed)
+        with open(RESULTS, "a", encoding="utf-8") as file:
+            file.write(json.dumps(result) + "\n")
+        print(json.dumps(result), flush=True)
+    return 0
+
+
+def train(asked: argparse.Namespace, seed: int) -> dict:
+    """Run the commands of a pipeline (dev alone is evaluated) in a fresh folder."""
+    folder = ROOT / "build" / "benchmarks" / f"{os.getpid()}"
+    shutil.rmtree(folder, ignore_errors=True)
+    lay_out(ROOT, folder)
+    if asked.corruption:
+        lay_corruption(asked.corruption, folder)
+    changes = change_recipe(folder, asked)
+    environment = os.environ | ISA[asked.isa] | {"PYTHONUTF8": "1"}
+    stages, peak, pace = {}, 0, ""
+    for command in PIPELINES[asked.pipeline]:
+        if command.writes.endswith("test.predictions"):
+            continue
+        extra = ["--seed", str(seed)]
+        extra += ["--recipe", asked.recipe] if asked.recipe else []
+        if command.writes.endswith(".params"):
+            extra += ["--dtype", asked.dtype] if asked.dtype else []
+            extra += ["--threads", asked.threads] if asked.threads else []
+        took_s, memory, output = run([*command.arguments, *extra], folder, environment)
+        stages[command.arguments[1]] = round(took_s, 1)
+        peak = max(peak, memory)
+        pace = pace or next(iter(re.findall(r" in (\w+, \d threads?)", output)), "")
+    result = {
+        "pipeline": asked.pipeline,
+        "seed": seed,
+        "isa": asked.isa,
+        "corruption": asked.corruption,
+        "dataset": json.loads((ROOT / "src/data/dataset.json").read_text("utf-8"))["name"],
+        "recipe": asked.recipe,
+        "changes": changes,
+        "pace": pace,
+        "seconds": stages,
+        "total_s": round(sum(stages.values()), 1),
+        "dev": accuracy(folder / PIPELINES[asked.pipeline][-2].writes),
+        "london": share_of_london(),
+        "peak_mib": round(peak / 1024),
+        "machine": machine(),
+        "commit": commit(),
+    }
+    shutil.rmtree(folder)
+    return result
+
+
+def run(arguments: list[str], folder: Path, environment: dict) -> tuple[float, int, str]:
+    """Wall seconds, peak memory in KiB, and the standard output of a command.
+
+    Raises:
+        SystemExit: it failed.
+    """
+    log = folder / "log.txt"
+    started = time.monotonic()
+    with open(log, "w", encoding="utf-8") as file:
+        process = subprocess.Popen(
+            [sys.executable, *arguments], cwd=folder, env=environment, stdout=file, stderr=file
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+    text = log.read_text(encoding="utf-8", errors="replace")
+    if status != 0:
+        raise SystemExit(f"{' '.join(arguments)} failed:\n{text[-2000:]}")
+    return time.monotonic() - started, usage.ru_maxrss, text
+
+
+def lay_corruption(name: str, folder: Path) -> None:
+    """Put a student's corruption in place of the reference's."""
+    variant = next(v for v in all_variants() if v.name == f"span_corruption/right/{name}")
+    laid = lay_out_variant(variant, folder / "variant")
+    shutil.copy(laid / "submission" / "dataset.py", folder / "src" / "submission")
+
+
+def change_recipe(folder: Path, asked: argparse.Namespace) -> dict:
+    """Apply --set, --set-model and --set-finetune; what they were, by stage."""
+    path = folder / "src" / "submission" / "recipes.json"
+    tables = json.loads(path.read_text(encoding="utf-8"))
+    dataset = json.loads((ROOT / "src/data/dataset.json").read_text(encoding="utf-8"))["name"]
+    recipe = tables["recipes"][asked.recipe or tables["datasets"][dataset]]
+    done = {}
+    wanted = {"pretrain": asked.set, "model": asked.set_model}
+    wanted["finetune_pretrained"] = asked.set_finetune
+    for stage, pairs in wanted.items():
+        changes = {key: json.loads(value) for key, _, value in (p.partition("=") for p in pairs)}
+        table = recipe[stage]
+        table.update(changes)
+        if asked.pipeline == "synthesizer" and "synthesizer" in table:
+            table["synthesizer"].update(changes)
+        done |= {f"{stage}.{key}": value for key, value in changes.items()}
+    path.write_text(json.dumps(tables), encoding="utf-8")
+    return done
+
+
+def machine() -> str:
+    """What it was measured on."""
+    model = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        text = info.read_text(encoding="utf-8")
+        model = re.search(r"model name\s*: (.*)", text).group(1)
+        flags = set(text.split())
+        model += "".join(f", {flag}" for flag in ("avx512_bf16", "amx_bf16") if flag in flags)
+    return f"{model}, {os.cpu_count()} cores, {platform.system()}"
+
+
+def commit() -> str:
+    """The commit that was measured."""
+    command = ["git", "describe", "--always", "--dirty"]
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False
+    ).stdout.strip()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

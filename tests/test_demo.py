@@ -1,0 +1,66 @@
+"""The demo's time left: right within a third after the first minute, on machines of any speed."""
+
+import json
+
+import pytest
+
+from tools import demo, starter, world
+from tools.commands import PIPELINES
+from tools.remaining import (
+    EVALUATION_S,
+    GRADING_S,
+    POSITIONS_PER_S,
+    START_S,
+    Remaining,
+    positions,
+    recipe_table,
+)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A folder with the data set `world` and recipes.json."""
+    root = tmp_path_factory.mktemp("project")
+    assert world.main(["--seed", "1", "--out", str(root)]) == 0
+    (root / "src" / "submission").mkdir()
+    recipes = root / "src" / "submission" / "recipes.json"
+    recipes.write_bytes(starter.recipes_file(starter.ROOT))
+    return root
+
+
+@pytest.mark.parametrize("slower", [0.3, 1.0, 3.0])
+def test_the_time_left_is_right_on_machines_of_any_speed(project, slower, capsys):
+    # A demo that is acted out: the clock is ours, and each command takes what it takes on a
+    # machine so many times slower than the one that was measured. The log lags by 5 seconds.
+    recipe, now = recipe_table(project, None), [0.0]
+    remaining = Remaining(project, recipe, clock=lambda: now[0])
+    watch = demo.TimeLeft(remaining, clock=lambda: now[0])
+    told = []
+    for commands in PIPELINES.values():
+        for command in commands:
+            work = positions(command, recipe, project)
+            fixed_s = (START_S if work else EVALUATION_S) * slower
+            total_s = fixed_s + work * slower / POSITIONS_PER_S
+            began = now[0]
+            while now[0] < began + total_s:
+                now[0] += 0.5
+                seen_s = (now[0] - began - fixed_s) // 5 * 5
+                share = max(seen_s, 0.0) * POSITIONS_PER_S / slower / work if work else 0.0
+                watch(command, min(share, 1.0))
+                told.append((now[0], remaining.now(command, min(share, 1.0))))
+    ended = now[0] + GRADING_S * slower
+    after_a_minute = [(at, left_s) for at, left_s in told if at > 75]
+    assert after_a_minute
+    for at, left_s in after_a_minute:
+        assert left_s == pytest.approx(ended - at, rel=1 / 3, abs=20)
+    assert "minutes left in all" in capsys.readouterr().out
+
+
+def test_positions_follow_the_recipe(project):
+    recipe = recipe_table(project, "laptop")
+    lines = (project / "src/data/wiki.txt").read_text(encoding="utf-8").splitlines()
+    mean = sum((4 + min(len(line), 112)) / 2 + 3 for line in lines)
+    first = PIPELINES["vanilla"][0]
+    assert positions(first, recipe, project) == recipe["pretrain"]["max_epochs"] * mean
+    assert positions(PIPELINES["vanilla"][-1], recipe, project) == 0
+    assert json.dumps(recipe)  # plain data
