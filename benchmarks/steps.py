@@ -114,12 +114,14 @@ def compare(model, dataset, config, repeat: int, synthesizer: bool) -> None:
             took = measure(step, x, y)
             if number > 0:  # the first one warms up
                 times[name].append(took)
-    plain_wall, plain_cpu = (statistics.median(t) for t in zip(*times[next(iter(steps))]))
+    plain_wall, plain_cpu = (
+        statistics.median(t) for t in zip(*times[next(iter(steps))], strict=True)
+    )
     print(f"\n{'synthesizer' if synthesizer else 'vanilla'}: times faster than {next(iter(steps))}")
     print(f"({plain_cpu:.2f} s of CPU a step), {repeat} batches of {config.batch_size}\n")
     print("| step | CPU | wall |\n|---|---|---|")
     for name, each in list(times.items())[1:]:
-        wall, cpu = (statistics.median(t) for t in zip(*each))
+        wall, cpu = (statistics.median(t) for t in zip(*each, strict=True))
         print(f"| {name} | {plain_cpu / cpu:.1f} | {plain_wall / wall:.1f} |")
 
 

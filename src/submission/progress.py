@@ -114,9 +114,10 @@ class Progress:
         answers = greedy_answers(model, self._prompts, stop, COMPLETION_STEPS)
         model.train()
         lines = [
-            "".join(dataset.itos[i] for i in prompt) + " **" + "".join(
-                dataset.itos[i] for i in ids
-            ).replace("\n", " ") + "**"
+            "".join(dataset.itos[i] for i in prompt)
+            + " **"
+            + "".join(dataset.itos[i] for i in ids).replace("\n", " ")
+            + "**"
             for prompt, (ids, _) in zip(self._prompts, answers, strict=True)
         ]
         self._writer.add_text("completions", "  \n".join(lines), self._order.done)
@@ -152,6 +153,4 @@ def in_words(seconds: float) -> str:
 def progress_bar(steps: int, done: int) -> tqdm:
     """A bar with speed and time left; where there is no terminal, a line now and then."""
     seldom_s = 0.2 if sys.stderr.isatty() else 20
-    return tqdm(
-        total=steps, initial=done, unit="step", mininterval=seldom_s, dynamic_ncols=True
-    )
+    return tqdm(total=steps, initial=done, unit="step", mininterval=seldom_s, dynamic_ncols=True)

@@ -234,7 +234,7 @@ class TestPace:
     def test_what_was_asked_for_is_taken(self, choose):
         assert choose(self.IDLE, dtype=self.F)[0] == (self.F, 4)
         assert choose(self.IDLE, threads=2)[0] == (self.B, 2)
-        assert choose(self.IDLE, dtype=self.F, threads=1) [0] == (self.F, 1)
+        assert choose(self.IDLE, dtype=self.F, threads=1)[0] == (self.F, 1)
 
     def test_short_trainings_are_not_worth_it(self, choose):
         chosen, asked = choose(self.IDLE, steps=10)

@@ -1,0 +1,85 @@
+"""Make the tables of benchmarks/README.md from benchmarks/training.jsonl.
+
+python -m benchmarks.tables
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+README = HERE / "README.md"
+START, END = "<!-- tables: made by benchmarks/tables.py -->", "<!-- end of tables -->"
+
+
+def main() -> int:
+    """Replace what stands between the marks."""
+    lines = (HERE / "training.jsonl").read_text(encoding="utf-8").splitlines()
+    runs = [json.loads(line) for line in lines]
+    text = README.read_text(encoding="utf-8")
+    before, _, rest = text.partition(START)
+    after = rest.partition(END)[2]
+    README.write_text(f"{before}{START}\n{tables(runs)}\n{END}{after}", encoding="utf-8")
+    return 0
+
+
+def tables(runs: list[dict]) -> str:
+    """All tables, in Markdown."""
+    plain = [run for run in runs if not run["changes"]]
+    parts = [
+        ("The data sets' recipes", [run for run in plain if not run["corruption"]], variant),
+        ("Students' own corruptions", [run for run in plain if run["corruption"]], corruption),
+        ("What was tried", [run for run in runs if run["changes"]], tried),
+    ]
+    machines = sorted({run["machine"] for run in runs})
+    head = f"Measured on: {'; '.join(machines)}.\n"
+    return "\n".join([head, *(table(title, rows, name) for title, rows, name in parts if rows)])
+
+
+def table(title: str, runs: list[dict], name: Callable[[dict], str]) -> str:
+    """One table, a row for each thing tried with all its seeds."""
+    rows: dict[str, list[dict]] = {}
+    for run in runs:
+        rows.setdefault(name(run), []).append(run)
+    lines = [f"### {title}\n", "| | computed in | dev, each seed | median | minutes | MiB |"]
+    lines.append("|---|---|---|---|---|---|")
+    for key, group in rows.items():
+        latest = {run["seed"]: run for run in group}  # a run again replaces the one before it
+        group = [latest[seed] for seed in sorted(latest)]
+        dev = [run["dev"] for run in group]
+        minutes = statistics.median(run["total_s"] for run in group) / 60
+        paces = ", ".join(sorted({run["pace"] for run in group}))
+        each = ", ".join(f"{share:.0%}" if share >= 0.2 else f"{share:.1%}" for share in dev)
+        middle = statistics.median(dev)
+        lines.append(
+            f"| {key} | {paces} | {each} | {middle:.1%} | {minutes:.1f} | "
+            f"{max(run['peak_mib'] for run in group)} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def variant(run: dict) -> str:
+    """For the first table."""
+    recipe = f", {run['recipe']}" if run["recipe"] else ""
+    isa = ", AVX2" if run["isa"] == "avx2" else ""
+    names = {"nopretrain": "vanilla without pretraining"}
+    return f"{run['dataset']}{recipe}: {names.get(run['pipeline'], run['pipeline'])}{isa}"
+
+
+def corruption(run: dict) -> str:
+    """For the second table."""
+    return f"{variant(run)}, {run['corruption'].replace('_', ' ')}"
+
+
+def tried(run: dict) -> str:
+    """For the third table."""
+    changes = ", ".join(f"{key} {value}" for key, value in run["changes"].items())
+    return f"{variant(run)}: {changes}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,265 @@
+"""Mutants of the judge: with an assertion of the grader disabled, a wrong solution passes.
+
+    python -m tests.mutants            disable each assertion in turn, as the table says
+    python -m tests.mutants --write    find for each a wrong variant that it alone catches
+
+An assertion is a statement `expect(...)`, `fail(...)`, `raise Verdict(...)` or
+`raise Malformed(...)` of the files JUDGES. The table, tests/golden/killers.toml, names a variant
+and a test for each; an assertion for which there is none is dead, and goes. Assertions on trained
+files have their wrong submissions in tests/test_mutants.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import multiprocessing
+import os
+import sys
+import tempfile
+import tomllib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+
+from grading import corruption, errors
+
+from .golden_verdicts import SEED
+from .variants import GOLDEN, ROOT, Bench, Variant, all_variants
+
+TABLE = GOLDEN / "killers.toml"
+ASKING = ROOT / "src" / "grading" / "asking"
+JUDGES = (
+    "src/grader.py",
+    "solutions/hidden.py",
+    "src/grading/corruption.py",
+    *(f"src/grading/asking/{path.name}" for path in ASKING.glob("[a-z]*.py")),
+)
+TRIED = 6  # wrong variants for each assertion, until one passes
+HEADING = """\
+# For each assertion of the grader (file, function, its number in there) a wrong variant and a test
+# that passes it once the assertion is disabled. Written by `python -m tests.mutants --write`.
+"""
+
+
+@dataclass(frozen=True)
+class Site:
+    """An assertion: the `number`-th one in a function of a file."""
+
+    file: str
+    function: str
+    number: int
+    first_line: int
+    last_line: int
+
+    @property
+    def key(self) -> str:
+        return f"{self.file}:{self.function}:{self.number}"
+
+
+@dataclass(frozen=True)
+class Killed:
+    """A test that a wrong variant fails because of an assertion."""
+
+    variant: str
+    test: str
+
+
+def is_assertion(node: ast.AST) -> bool:
+    """Whether a statement ends a test as failed."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        return getattr(node.value.func, "attr", None) in ("expect", "fail")
+    if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+        return getattr(node.exc.func, "id", None) in ("Verdict", "Malformed")
+    return False
+
+
+def functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
+    """Functions of a module and methods of its classes, by qualified name."""
+    for node in tree.body:
+        members = node.body if isinstance(node, ast.ClassDef) else [node]
+        prefix = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
+        for member in members:
+            if isinstance(member, ast.FunctionDef):
+                yield prefix + member.name, member
+
+
+@cache
+def sites() -> tuple[Site, ...]:
+    """Every assertion of the judges."""
+    found = []
+    for file in JUDGES:
+        tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+        for name, function in functions(tree):
+            nodes = [node for node in ast.walk(function) if is_assertion(node)]
+            nodes.sort(key=lambda node: node.lineno)
+            for number, node in enumerate(nodes):
+                found.append(Site(file, name, number, node.lineno, node.end_lineno))
+    return tuple(found)
+
+
+class _Without(ast.NodeTransformer):
+    """Replaces the statement at a line by `pass`."""
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        if is_assertion(node) and node.lineno == self.line:
+            return ast.copy_location(ast.Pass(), node)
+        return super().generic_visit(node)
+
+
+def code_without(site: Site) -> CodeType:
+    """The function's code, less the assertion."""
+    path = ROOT / site.file
+    tree = _Without(site.first_line).visit(ast.parse(path.read_text(encoding="utf-8")))
+    code = compile(tree, str(path), "exec", dont_inherit=True)
+    for name in site.function.split("."):
+        code = next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)
+    return code
+
+
+@contextmanager
+def disabled(site: Site, hidden: ModuleType) -> Iterator[None]:
+    """Without an assertion, here and until the end of the block."""
+    function = _function(site, hidden)
+    before = function.__code__
+    function.__code__ = code_without(site)
+    try:
+        yield
+    finally:
+        function.__code__ = before
+
+
+def _function(site: Site, hidden: ModuleType) -> FunctionType:
+    module = hidden
+    if site.file.startswith("src/"):
+        module = sys.modules[site.file.removeprefix("src/").removesuffix(".py").replace("/", ".")]
+    owner = module
+    for name in site.function.split("."):
+        owner = vars(owner)[name]
+    return owner
+
+
+@contextmanager
+def watched(note: Callable[[Site], None]) -> Iterator[None]:
+    """Call note(site) for each assertion that ends a test."""
+    kinds = (errors.Verdict, corruption.Malformed)
+    before = [kind.__init__ for kind in kinds]
+
+    def noting(init: Callable) -> Callable:
+        def __init__(self, *arguments, **keywords) -> None:
+            init(self, *arguments, **keywords)
+            site = _site_of(sys._getframe(1))
+            if site is not None:
+                note(site)
+
+        return __init__
+
+    for kind, init in zip(kinds, before, strict=True):
+        kind.__init__ = noting(init)
+    try:
+        yield
+    finally:
+        for kind, init in zip(kinds, before, strict=True):
+            kind.__init__ = init
+
+
+def _site_of(frame) -> Site | None:
+    """The innermost assertion on the stack."""
+    while frame is not None:
+        for site in sites():
+            if frame.f_code.co_filename == str(ROOT / site.file):
+                if site.first_line <= frame.f_lineno <= site.last_line:
+                    return site
+        frame = frame.f_back
+    return None
+
+
+def caught(variant: Variant) -> dict[str, list[str]]:
+    """For each test that a wrong variant fails, the keys of the assertions that ended it."""
+    with tempfile.TemporaryDirectory(prefix="mutants-") as work:
+        bench, found = Bench(Path(work)), {}
+        for test in variant.tests(bench.tests):
+            keys: list[str] = []
+            with watched(lambda site, keys=keys: keys.append(site.key)):
+                bench.verdicts(variant, [test], SEED)
+            if keys:
+                found[f"{test.spec.topic}.{test.spec.name}"] = sorted(set(keys))
+    return found
+
+
+def passes_without(key: str, killed: Killed) -> bool:
+    """Whether the variant passes the test, or breaks the judge, once the assertion is disabled."""
+    site = next(site for site in sites() if site.key == key)
+    variant = next(v for v in all_variants() if v.name == killed.variant)
+    with tempfile.TemporaryDirectory(prefix="mutants-") as work:
+        bench = Bench(Path(work))
+        topic, name = killed.test.split(".")
+        test = next(t for t in bench.tests if (t.spec.topic, t.spec.name) == (topic, name))
+        with disabled(site, bench.hidden):
+            (result,) = bench.verdicts(variant, [test], SEED).values()
+    return result.outcome.value in ("passed", "grader error")
+
+
+def read_table() -> dict[str, Killed]:
+    """The table, by the key of the assertion."""
+    entries = tomllib.loads(TABLE.read_text(encoding="utf-8")) if TABLE.exists() else {}
+    return {key: Killed(**entry) for key, entry in entries.items()}
+
+
+def write_table(executor: ProcessPoolExecutor) -> list[str]:
+    """Find a killer for each assertion, write the table; the keys of those without one."""
+    wrong = [variant for variant in all_variants() if not variant.is_right]
+    candidates: dict[str, list[Killed]] = {}
+    for variant, found in zip(wrong, executor.map(caught, wrong), strict=True):
+        for test, keys in found.items():
+            for key in keys:
+                candidates.setdefault(key, []).append(Killed(variant.name, test))
+    table, left = {}, {key: list(killers[:TRIED]) for key, killers in candidates.items()}
+    while any(left.values()):
+        batch = {key: killers.pop(0) for key, killers in left.items() if killers}
+        passed = executor.map(passes_without, batch, batch.values())
+        for key, alive in zip(batch, passed, strict=True):
+            if alive:
+                table[key] = batch[key]
+                left.pop(key)
+    lines = [
+        f'["{key}"]\nvariant = "{killed.variant}"\ntest = "{killed.test}"\n'
+        for key, killed in sorted(table.items())
+    ]
+    TABLE.write_text("\n".join([HEADING, *lines]), encoding="utf-8", newline="\n")
+    return [site.key for site in sites() if site.key not in table]
+
+
+def open_executor() -> ProcessPoolExecutor:
+    """A process for each processor, at most four."""
+    count = min(os.cpu_count() or 1, 4)
+    return ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """1 when an assertion has no wrong variant that it alone catches."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants")
+    parser.add_argument("--write", action="store_true", help="write the table anew")
+    asked = parser.parse_args(arguments)
+    with open_executor() as executor:
+        if asked.write:
+            dead = write_table(executor)
+        else:
+            table = read_table()
+            passed = executor.map(passes_without, table, table.values())
+            alive = dict(zip(table, passed, strict=True))
+            dead = [site.key for site in sites() if not alive.get(site.key)]
+    print("\n".join(dead))
+    print(f"{len(sites())} assertions, {len(dead)} without a wrong variant that they alone catch")
+    return int(bool(dead))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
