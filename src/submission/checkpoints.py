@@ -20,7 +20,7 @@ import torch
 
 from .errors import InputError
 from .fast import Pace
-from .utils import save_atomically
+from .utils import save_tensors
 
 # Settings of a TrainerConfig that may differ between the two halves of a training.
 FREE = (
@@ -80,7 +80,7 @@ def identity(trainer) -> dict[str, str]:
 def surroundings() -> dict[str, str]:
     """What may change, but then the last bits of the result change with it."""
     return {
-        "torch": torch.__version__,
+        "torch": str(torch.__version__),
         "numpy": np.__version__,
         "python": platform.python_version(),
         "processor": f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}",
@@ -99,7 +99,7 @@ def save_checkpoint(trainer, path: str) -> None:
         "order": {"seed": trainer.order.seed, "done": trainer.order.done},
         "random": random_states(),
     }
-    save_atomically(lambda file: torch.save(state, file), path)
+    save_tensors(state, path)
 
 
 def load_checkpoint(path: str) -> dict:
@@ -218,12 +218,11 @@ class Keeper:
         self._progress.settle()
         try:
             save_checkpoint(self._trainer, self._path)
-        except (OSError, RuntimeError) as error:  # torch.save turns errors of writing into these
+        except OSError as error:
             if not self._failed:
-                reason = str(error).splitlines()[0]
                 self._progress.say(
-                    f"Warning: no checkpoint could be written to {self._path} ({reason}); "
-                    "training goes on, but can't be resumed if it is interrupted."
+                    f"Warning: no checkpoint was written ({error}); training goes on, but can't "
+                    "be resumed from here."
                 )
             self._failed = True
         self._last = time.monotonic()

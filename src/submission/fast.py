@@ -117,7 +117,7 @@ class Engine:
         """Gradients of a share of the batch, in the twin; returns its part of the mean loss."""
         twin.train(self.model.training)
         twin.zero_grad(set_to_none=True)
-        total = torch.zeros(())
+        total = 0.0
         for x, y in share:
             x, y = (ids.to(self.device, non_blocking=True) for ids in (x, y))
             loss = self._summed_loss(twin, x, y) / targets
@@ -130,10 +130,11 @@ class Engine:
         low = self.pace.dtype != "float32"
         with torch.autocast(self.device.type, FORMATS[self.pace.dtype], enabled=low):
             if not hasattr(twin, "features"):  # a model of an earlier year
-                return twin(x, y)[1].float() * (y != 0).sum()
+                return twin(x, y)[1] * (y != 0).sum()
             wanted = y != 0
             logits = twin.head(twin.features(x)[wanted])  # (targets, V)
-        return F.cross_entropy(logits.float(), y[wanted], reduction="sum")
+        logits = logits.float() if low else logits
+        return F.cross_entropy(logits, y[wanted], reduction="sum")
 
     def _gather(self, twins: list[torch.nn.Module]) -> None:
         """The sum of the twins' gradients becomes the model's."""

@@ -107,10 +107,11 @@ def orthogonalized(matrices: torch.Tensor) -> torch.Tensor:
     return x.mT if tall else x
 
 
-def learning_rate_factor(tokens: int, final_tokens: float, config) -> float:
-    """What learning rates are multiplied with after so many tokens."""
+def learning_rate_factor(tokens: int, all_tokens: int, config) -> float:
+    """What learning rates are multiplied with after so many tokens of all_tokens."""
     if not config.lr_decay:
         return 1.0
+    final_tokens = all_tokens if config.final_tokens is None else config.final_tokens
     if tokens < config.warmup_tokens:
         return tokens / config.warmup_tokens
     length = max(1, final_tokens - config.warmup_tokens)

@@ -152,5 +152,5 @@ def in_words(seconds: float) -> str:
 
 def progress_bar(steps: int, done: int) -> tqdm:
     """A bar with speed and time left; where there is no terminal, a line now and then."""
-    seldom_s = 0.2 if sys.stderr.isatty() else 20
+    seldom_s = 0.2 if sys.stderr.isatty() else 5
     return tqdm(total=steps, initial=done, unit="step", mininterval=seldom_s, dynamic_ncols=True)

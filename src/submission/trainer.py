@@ -81,10 +81,8 @@ class Trainer:
         test_dataset: Dataset | None,
         config: TrainerConfig,
     ):
-        self.model = model
-        self.train_dataset = train_dataset
-        self.test_dataset = test_dataset
-        self.config = config
+        self.model, self.config = model, config
+        self.train_dataset, self.test_dataset = train_dataset, test_dataset
         self.tokens = 0
         self.history = []
         self.best_test_loss = math.inf
@@ -120,10 +118,8 @@ class Trainer:
         """Take one step on a batch of ids x and targets y, (B, T); returns the loss, in nats."""
         self.tokens += y.numel()
         self.order.done += 1
-        final_tokens = self.config.final_tokens
-        if final_tokens is None:
-            final_tokens = self.config.max_epochs * len(self.train_dataset) * y.size(1)
-        rate = learning_rate_factor(self.tokens, final_tokens, self.config)
+        all_tokens = self.config.max_epochs * len(self.train_dataset) * y.size(1)
+        rate = learning_rate_factor(self.tokens, all_tokens, self.config)
         loss = engine.backward(x, y)
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.grad_norm_clip)
         for optimizer in self.optimizers:

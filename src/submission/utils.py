@@ -189,8 +189,20 @@ def save_atomically(write, path: str | os.PathLike) -> None:
 
 def save_parameters(model: torch.nn.Module, path: str | os.PathLike) -> None:
     """Write a model's parameters, as tensors on the CPU, so that any machine can read them."""
-    state = {name: tensor.cpu() for name, tensor in model.state_dict().items()}
-    save_atomically(lambda file: torch.save(state, file), path)
+    save_tensors({name: tensor.cpu() for name, tensor in model.state_dict().items()}, path)
+
+
+def save_tensors(state: dict, path: str | os.PathLike) -> None:
+    """torch.save, atomically.
+
+    Raises:
+        OSError: the file can't be written, because the disk is full, say.
+    """
+    try:
+        save_atomically(lambda file: torch.save(state, file), path)
+    except (OSError, RuntimeError) as error:  # torch makes the second of some of the first
+        reason = getattr(error, "strerror", None) or "is the disk full?"
+        raise OSError(f"{path}: can't be written ({reason})") from error
 
 
 def load_parameters(path: str | os.PathLike, model: torch.nn.Module) -> dict:

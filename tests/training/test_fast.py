@@ -131,15 +131,17 @@ def test_a_model_without_features_trains_too(submission, build, batch):
     assert difference([parameter.grad for parameter in model.parameters()], expected) < 1e-10
 
 
-def test_the_fused_attention_is_the_same_function(submission, build):
+def test_the_fast_attention_is_the_same_function(submission, build):
     _, model = build()
+    model.double()
     randomize(model)
-    plain = model.blocks[0].attn
-    x = torch.randn(3, 20, 32)
-    expected = plain(x)
-    plain.__class__ = submission.fast.FusedCausalSelfAttention
-    # Two ways to sum at most 32 numbers in float32: 32 * 2**-24 = 2e-6 of values near 1.
-    torch.testing.assert_close(plain(x), expected, rtol=1e-5, atol=1e-5)
+    attn = model.blocks[0].attn
+    x = torch.randn(3, 20, 32, dtype=torch.float64)
+    expected = attn(x)
+    fast = submission.fast.twin_of(attn, None)
+    assert type(fast) is not type(attn)
+    # Sums of at most 64 numbers near 1, in another order: 64 * 2**-53 = 7e-15, through three.
+    torch.testing.assert_close(fast(x), expected, rtol=1e-12, atol=1e-12)
 
 
 def test_a_batch_without_targets_is_one_clear_line(submission, build, batch):
