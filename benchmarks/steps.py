@@ -58,7 +58,7 @@ class OurStep(PlainStep):
     def __init__(self, model, config, pace: Pace, muon: bool):
         super().__init__(model, config)
         if muon:
-            self.optimizers = optimizers.build_optimizers(self.model, config, pace.dtype)
+            self.optimizers = optimizers.build_optimizers(self.model, config, pace)
         else:
             parameters = self.model.parameters()
             self.optimizers = [torch.optim.AdamW(parameters, lr=1e-3, fused=True)]

@@ -423,7 +423,7 @@ def test_each_parameter_has_one_optimizer_and_matrices_alone_decay(s, optimizer,
     model = make_model(s, synthesizer)
     config = s.trainer.TrainerConfig(optimizer=optimizer, weight_decay=0.25)
     owners = {id(p): [] for p in model.parameters()}
-    for one in s.optimizers.build_optimizers(model, config):
+    for one in s.optimizers.build_optimizers(model, config, s.fast.Pace()):
         for group in one.param_groups:
             for p in group["params"]:
                 owners[id(p)].append((type(one).__name__, group["weight_decay"]))

@@ -4,10 +4,12 @@
 """
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import torch
 
 from .errors import InputError
+from .fast import FORMATS, Pace
 
 # Of the Newton-Schulz iteration (Jordan et al. 2024): a x + b x^3 + c x^5 moves singular values
 # from (0, 1] to between .7 and 1.2 in five rounds.
@@ -15,11 +17,11 @@ NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
 ROUNDS = 5
 
 
-def build_optimizers(model: torch.nn.Module, config, dtype: str = "float32") -> list:
+def build_optimizers(model: torch.nn.Module, config, pace: Pace) -> list:
     """One or two optimizers that share out the model's parameters, as config.optimizer says.
 
     Args:
-        dtype: "float32" or "bfloat16", what Muon's matrices are multiplied in.
+        pace: what Muon's matrices are multiplied in, and by how many threads.
     """
     if config.optimizer not in ("adamw", "muon"):
         raise InputError(f"optimizer {config.optimizer!r} is unknown, expected adamw or muon")
@@ -39,9 +41,7 @@ def build_optimizers(model: torch.nn.Module, config, dtype: str = "float32") -> 
     adamw = torch.optim.AdamW(groups, lr=config.learning_rate, betas=config.betas, fused=True)
     optimizers = [adamw]
     if blocks:
-        optimizers.append(
-            Muon(blocks, config.muon_learning_rate, config.weight_decay, getattr(torch, dtype))
-        )
+        optimizers.append(Muon(blocks, config.muon_learning_rate, config.weight_decay, pace))
     for optimizer in optimizers:
         for group in optimizer.param_groups:
             group["initial_lr"] = group["lr"]
@@ -54,7 +54,7 @@ class Muon(torch.optim.Optimizer):
     It does what torch.optim.Muon does with adjust_lr_fn="match_rms_adamw" (steps as long as
     AdamW's, whatever the shape of the matrix). That one always multiplies in bfloat16, which takes
     forty times as long on processors without it, and takes the matrices one by one; here those of
-    one shape go together.
+    one shape go together, a part of them in each thread.
     """
 
     def __init__(
@@ -62,10 +62,11 @@ class Muon(torch.optim.Optimizer):
         params,
         lr: float,
         weight_decay: float,
-        dtype: torch.dtype = torch.float32,
+        pace: Pace,
         momentum: float = 0.95,
     ):
-        self.dtype = dtype
+        self.dtype, self.threads = FORMATS[pace.dtype], pace.threads
+        self._pool = ThreadPoolExecutor(pace.threads, "muon", torch.set_num_threads, (1,))
         super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "momentum": momentum})
 
     @torch.no_grad()
@@ -77,7 +78,8 @@ class Muon(torch.optim.Optimizer):
                 if parameter.grad is not None:
                     by_shape.setdefault(parameter.shape, []).append(parameter)
             for shape, parameters in by_shape.items():
-                directions = orthogonalized(self._momenta(parameters, group["momentum"]))
+                momenta = self._momenta(parameters, group["momentum"]).chunk(self.threads)
+                directions = torch.cat(list(self._pool.map(orthogonalized, momenta)))
                 length = 0.2 * math.sqrt(max(shape))  # Liu et al. 2025, section 2.2
                 for parameter, direction in zip(parameters, directions, strict=True):
                     parameter.mul_(1 - group["lr"] * group["weight_decay"])

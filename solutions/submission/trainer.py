@@ -98,7 +98,7 @@ class Trainer:
         stored = checkpoints.to_resume(config)
         self.order = BatchOrder(len(self.train_dataset), config.batch_size, config.max_epochs)
         self.pace, step_s = choose_pace(self, stored)
-        self.optimizers = build_optimizers(self.model, config, self.pace.dtype)
+        self.optimizers = build_optimizers(self.model, config, self.pace)
         if stored is not None:
             checkpoints.resume(self, stored)
         with (

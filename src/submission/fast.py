@@ -5,13 +5,15 @@ The plain way is one line, `model(x, y)[1].backward()`. An Engine computes the s
 1. *Rows of similar length go together* (microbatches). Examples end in padding and differ in
    length, so a batch trimmed to its longest example is half padding still.
 2. *Logits and loss only where there is a target*: in finetuning that is one position in four.
-3. *bfloat16 where the processor multiplies it faster than float32* (autocast). The parameters,
-   their gradients' sums and the optimizer stay in float32.
+3. *bfloat16 where the processor multiplies it faster than float32.* The twins hold the parameters
+   in bfloat16; the model itself, the sum of their gradients and the optimizer stay in float32,
+   without which small steps would be rounded away.
 4. *Threads of our own*. Each works on its microbatches with a twin of the model, and they meet
    once a step; the threads inside of torch meet at every operation, and our matrices are small.
 5. *Large blocks of memory are kept* (keep_memory): asking the system for them anew in each step
    costs as much as some of the arithmetic.
-6. *On a GPU, the fused attention*, and the batch whole: it is not full with a few rows.
+6. *Keys, queries and values from one product, scores and mask in one more*; on a GPU, torch's fused
+   attention, and the batch whole: it is not full with a few rows.
 
 Which format and how many threads are best differs between computers, and on a busy one from hour
 to hour: pace.py times a few steps of each.
@@ -19,6 +21,7 @@ to hour: pace.py times a few steps of each.
 
 import copy
 import ctypes
+import math
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -28,8 +31,10 @@ import torch.nn.functional as F
 
 from .attention import CausalSelfAttention
 from .errors import InputError
+from .model import PAD_ID
 
 CPU_ROWS = 32  # in a microbatch: with fewer, matrices are too small to be multiplied at full speed
+ROUND = 128
 FORMATS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
@@ -60,7 +65,9 @@ class Engine:
         if self.device.type == "cpu":
             keep_memory()
             torch.set_num_threads(1)
-        self._twins = [twin_of(model) for _ in range(pace.threads)]
+        dtype = FORMATS[pace.dtype] if pace.dtype != "float32" else None
+        first = twin_of(model, dtype)
+        self._twins = [first, *(twin_of(first, None) for _ in range(pace.threads - 1))]
         self._pool = ThreadPoolExecutor(pace.threads, "engine", torch.set_num_threads, (1,))
 
     def __enter__(self) -> "Engine":
@@ -88,6 +95,11 @@ class Engine:
                 "got a batch in which y is PAD (0) everywhere, expected something to predict "
                 "(does the dataset pad too much of y out?)"
             )
+        if self.pace.dtype != "float32":
+            lows = self._twins[0].parameters()
+            with torch.no_grad():
+                for low, own in zip(lows, self.model.parameters(), strict=True):
+                    low.copy_(own)
         shares = self._share_out(x, y)
         busy = [(twin, share) for twin, share in zip(self._twins, shares, strict=True) if share]
         if len(busy) == 1:
@@ -131,18 +143,19 @@ class Engine:
         with torch.autocast(self.device.type, FORMATS[self.pace.dtype], enabled=low):
             if not hasattr(twin, "features"):  # a model of an earlier year
                 return twin(x, y)[1] * (y != 0).sum()
-            wanted = y != 0
-            logits = twin.head(twin.features(x)[wanted])  # (targets, V)
+            places = places_of_targets(y)
+            hidden = twin.features(x).flatten(0, 1)  # (B * T, C)
+            logits = twin.head(hidden[places])  # (targets, V)
         logits = logits.float() if low else logits
-        return F.cross_entropy(logits, y[wanted], reduction="sum")
+        return F.cross_entropy(logits, y.flatten()[places], ignore_index=PAD_ID, reduction="sum")
 
     def _gather(self, twins: list[torch.nn.Module]) -> None:
-        """The sum of the twins' gradients becomes the model's."""
+        """The sum of the twins' gradients becomes the model's, in the model's own dtype."""
         for own, *others in zip(
             self.model.parameters(), *(twin.parameters() for twin in twins), strict=True
         ):
             grads = [other.grad for other in others if other.grad is not None]
-            own.grad = grads[0] if grads else None
+            own.grad = grads[0].to(own.dtype) if grads else None
             for more in grads[1:]:
                 own.grad += more
 
@@ -154,33 +167,67 @@ def trim(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return x[:, :longest], y[:, :longest]
 
 
-def twin_of(model: torch.nn.Module) -> torch.nn.Module:
-    """A copy of a model that shares its parameters' values, but has gradients of its own."""
+def places_of_targets(y: torch.Tensor) -> torch.Tensor:
+    """Where in y.flatten() there is a target, and a few places more where there is none.
+
+    They make the number a multiple of ROUND: a product of matrices of sizes that haven't been met
+    before costs milliseconds in bfloat16, for the code is made for each.
+    """
+    y = y.flatten()
+    places = y.nonzero().flatten()
+    missing = -len(places) % ROUND
+    unused = (y == 0).nonzero().flatten()[:missing]
+    return (
+        torch.cat((places, unused))
+        if len(unused) == missing
+        else torch.arange(len(y), device=y.device)
+    )
+
+
+def twin_of(model: torch.nn.Module, dtype: torch.dtype | None) -> torch.nn.Module:
+    """A copy of a model with gradients of its own, and with a faster vanilla attention.
+
+    It shares the values of the parameters, or has its own in `dtype`, if there is one.
+    """
     twin = copy.deepcopy(model)
-    for own, shared in zip(twin.parameters(), model.parameters(), strict=True):
-        own.data = shared.data
-    if next(model.parameters()).device.type != "cpu":
-        for module in twin.modules():
-            if type(module) is CausalSelfAttention:  # never a student's own
-                module.__class__ = FusedCausalSelfAttention
+    if dtype is not None:
+        twin.to(dtype)
+    else:
+        for own, shared in zip(twin.parameters(), model.parameters(), strict=True):
+            own.data = shared.data
+    for module in twin.modules():
+        if type(module) is CausalSelfAttention:  # never a student's own
+            module.__class__ = FastCausalSelfAttention
     return twin
 
 
-class FusedCausalSelfAttention(CausalSelfAttention):
-    """The same function by torch's fused kernel, which never stores the (T, T) weights.
+class FastCausalSelfAttention(CausalSelfAttention):
+    """The same function in fewer and larger operations.
 
-    For GPUs (Dao et al. 2022, FlashAttention); on CPUs the plain way is faster at our lengths.
+    torch's fused kernel (Dao et al. 2022, FlashAttention) is for GPUs: in bfloat16 it takes six
+    times as long on a processor.
     """
 
     def forward(self, x: torch.Tensor, layer_past=None) -> torch.Tensor:
         """Shape (B, T, C) to (B, T, C), float."""
         B, T, C = x.size()
-        q, k, v = (
-            layer(x).view(B, T, self.n_head, C // self.n_head).transpose(1, 2)  # (B, nh, T, hs)
-            for layer in (self.query, self.key, self.value)
+        nh, hs = self.n_head, C // self.n_head
+        layers = (self.query, self.key, self.value)
+        weight, bias = (
+            torch.cat([getattr(layer, name) for layer in layers]) for name in ("weight", "bias")
         )
-        drop = self.attn_drop.p if self.training else 0.0
-        y = F.scaled_dot_product_attention(q, k, v, dropout_p=drop, is_causal=True)
+        qkv = F.linear(x, weight, bias).view(B, T, 3 * nh, hs).transpose(1, 2)  # (B, 3 nh, T, hs)
+        q, k, v = qkv.split(nh, dim=1)  # (B, nh, T, hs)
+        if x.device.type != "cpu":
+            drop = self.attn_drop.p if self.training else 0.0
+            y = F.scaled_dot_product_attention(q, k, v, dropout_p=drop, is_causal=True)
+        else:
+            q, k, v = (each.reshape(B * nh, T, hs) for each in (q, k, v))
+            later = torch.full((T, T), float("-inf"), dtype=q.dtype).triu(1)  # added to scores
+            later = later.expand(B * nh, T, T)
+            scores = torch.baddbmm(later, q, k.transpose(1, 2), alpha=1 / math.sqrt(hs))
+            weights = self.attn_drop(F.softmax(scores, dim=-1))  # (B * nh, T, T)
+            y = (weights @ v).view(B, nh, T, hs)
         return self.resid_drop(self.proj(y.transpose(1, 2).reshape(B, T, C)))
 
 
@@ -193,5 +240,5 @@ def keep_memory() -> None:
     except AttributeError:  # another C library
         return
     trim_threshold, mmap_threshold = -1, -3  # malloc.h
-    mallopt(mmap_threshold, 1 << 30)
+    mallopt(mmap_threshold, 32 << 20)  # the greatest that it accepts
     mallopt(trim_threshold, (1 << 31) - 1)

@@ -60,7 +60,7 @@ def choose_pace(trainer, stored: str | None) -> tuple[Pace, float]:
     def time_a_step(pace: Pace, rows: int) -> float:
         trial = copy.copy(trainer)
         trial.model, trial.order = copy.deepcopy(trainer.model), copy.copy(trainer.order)
-        trial.optimizers = build_optimizers(trial.model, config, pace.dtype)
+        trial.optimizers = build_optimizers(trial.model, config, pace)
         with Engine(trial.model, pace) as engine:
             return least_seconds(lambda: trial.learn(engine, x[:rows], y[:rows]).item())
 

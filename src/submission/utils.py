@@ -3,6 +3,7 @@
 Given: to use, not to change.
 """
 
+import contextlib
 import os
 import random
 import tempfile
@@ -182,7 +183,8 @@ def save_atomically(write, path: str | os.PathLike) -> None:
             os.chmod(file.name, 0o644)  # temporary files are readable by their owner alone
             os.replace(file.name, path)
         except BaseException:
-            file.close()
+            with contextlib.suppress(OSError):  # a full disk takes no last bytes, either
+                file.close()
             os.unlink(file.name)
             raise
 

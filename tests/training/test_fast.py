@@ -170,7 +170,8 @@ class TestOptimizers:
             start = torch.randn(shape)
             ours, theirs = (torch.nn.Parameter(start.clone()) for _ in range(2))
             options = {"lr": 0.01, "weight_decay": 0.1}
-            muon = submission.optimizers.Muon([ours], dtype=torch.bfloat16, **options)
+            pace = submission.fast.Pace("bfloat16", 2)
+            muon = submission.optimizers.Muon([ours], pace=pace, **options)
             torchs = torch.optim.Muon([theirs], adjust_lr_fn="match_rms_adamw", **options)
             for _ in range(3):
                 ours.grad = torch.randn(shape)
@@ -191,7 +192,7 @@ class TestOptimizers:
     def test_an_unknown_optimizer_is_refused_by_name(self, submission, build):
         config = submission.trainer.TrainerConfig(optimizer="sgd")
         with pytest.raises(submission.errors.InputError, match="'sgd' is unknown"):
-            submission.optimizers.build_optimizers(build()[1], config)
+            submission.optimizers.build_optimizers(build()[1], config, submission.fast.Pace())
 
 
 class TestPace:
