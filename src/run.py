@@ -94,13 +94,14 @@ def choose_recipe(name: str | None) -> recipes.Recipe:
     """The recipe asked for, or the installed data set's; a warning where the two differ."""
     dataset = recipes.installed_dataset()
     usual = recipes.default_recipe(dataset)
-    if name is not None and dataset is not None and name != usual:
+    recipe = recipes.load_recipe(name)
+    if dataset not in (None, *recipe.also_for) and recipe.name != usual:
         print(
             f"Warning: the thresholds of data set {dataset} were set for recipe {usual}, not "
             f"for {name}.",
             file=sys.stderr,
         )
-    return recipes.load_recipe(name)
+    return recipe
 
 
 def choose_device(name: str) -> torch.device:

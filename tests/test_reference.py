@@ -506,7 +506,7 @@ def test_the_original_recipe_has_the_public_courses_numbers(s):
 
 def test_every_recipe_builds_both_variants_and_all_stages(s, source):
     names = list(s.recipes._tables()["recipes"])
-    assert {"laptop", "original", "smoke"} <= set(names)
+    assert {"laptop", "original", "real", "smoke"} <= set(names)
     for name in names:
         recipe = s.recipes.load_recipe(name)
         for synthesizer in (False, True):
@@ -527,7 +527,7 @@ def test_a_recipe_may_differ_for_the_synthesizer(s):
 def test_without_a_name_the_installed_data_sets_recipe_is_meant(s):
     assert s.recipes.installed_dataset() == "smoke"
     assert s.recipes.load_recipe().name == "tiny"
-    assert s.recipes.default_recipe("real") == "original"
+    assert s.recipes.default_recipe("real") == "real"
     assert s.recipes.default_recipe(None) == "laptop"
 
 

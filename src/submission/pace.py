@@ -15,7 +15,7 @@ from .optimizers import build_optimizers
 
 MOST_THREADS = 4  # a batch of 128 has work for no more
 TIMED_STEPS = 3
-WORTH_S = 20.0  # training that is over sooner isn't worth the seconds that choosing takes
+WORTH_S = 8.0  # training that is over sooner isn't worth the seconds that choosing takes
 GAIN_OF_FORMAT = 1.25  # float32 is exact to more digits: leave it for a real gain only
 GAIN_OF_THREADS = 1.1
 

@@ -26,6 +26,7 @@ class Recipe:
             has been pretrained.
         expected_loss: the reference's pretraining loss at each tenth of the way, in nats; None
             where it wasn't measured.
+        also_for: data sets that it suits, though their default is another.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Recipe:
     finetune_scratch: dict
     finetune_pretrained: dict
     expected_loss: list[float] | None = None
+    also_for: tuple[str, ...] = ()
 
 
 def installed_dataset() -> str | None:
