@@ -22,7 +22,7 @@ class InProcessPool:
         before, path = os.getcwd(), list(sys.path)
         os.chdir(job.scratch)
         try:
-            frame = worker.answer(job.request)
+            frame = worker.prepare(job.request)()
         finally:
             os.chdir(before)
             sys.path[:] = path

@@ -58,18 +58,26 @@ def preload(with_torch: bool) -> None:
         torch.load(io.BytesIO(stored.getvalue()), weights_only=True)
 
 
-def answer(request: dict[str, Any]) -> bytes:
-    """Run the probe that `request` names; return the envelope's frame, whatever happens."""
+def prepare(request: dict[str, Any]) -> Callable[[], bytes]:
+    """All that is ours before the submission runs: what goes wrong here is the grader's failure.
+
+    Returns:
+        what runs the probe that `request` names, and gives the envelope's frame, whatever happens.
+    """
     root = Path(request["submission"])
-    try:
-        probe = _find_probe(request["probe"])
-        # Without our own folder: the package `submission` beside the grader is somebody else's.
-        sys.path[:] = [str(root), *(p for p in sys.path if p != str(paths.SRC))]
-        _seed(request["seed"], with_torch="torch" in sys.modules)
-        context = Context(scratch=Path.cwd(), files=root)
-        return wire.encode({"ok": True, "value": probe(context, **request["args"])})
-    except BaseException as error:  # noqa: B902 - student code may raise anything at all
-        return wire.encode({"ok": False, "error": describe(error, root)})
+    probe, arguments = _find_probe(request["probe"]), request["args"]
+    # Without our own folder: the package `submission` beside the grader is somebody else's.
+    sys.path[:] = [str(root), *(p for p in sys.path if p != str(paths.SRC))]
+    _seed(request["seed"], with_torch="torch" in sys.modules)
+    context = Context(scratch=Path.cwd(), files=root)
+
+    def answer() -> bytes:
+        try:
+            return wire.encode({"ok": True, "value": probe(context, **arguments)})
+        except BaseException as error:  # noqa: B902 - student code may raise anything at all
+            return wire.encode({"ok": False, "error": describe(error, root)})
+
+    return answer
 
 
 def _find_probe(name: str) -> Callable[..., Any]:
@@ -178,9 +186,10 @@ def serve_streams() -> None:
     request = wire.decode(wire.read_frame(sys.stdin.buffer.read))
     preload(request["torch"])
     limits.take(limits.Limits(**request["limits"]))
+    answer = prepare(request)
     frame_out.write(READY)
     frame_out.flush()
-    frame_out.write(answer(request))
+    frame_out.write(answer())
     frame_out.flush()
     sys.stdout.flush()
     sys.stderr.flush()

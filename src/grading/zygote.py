@@ -121,8 +121,9 @@ def _work(
         sandbox.take(confinement, allowed)
         wanted = wire.decode(wire.read_frame(lambda n: os.read(REQUEST_FD, n)))
         os.listdir(os.path.join(wanted["submission"], "submission"))  # TMPDIR may be locked
+        answer = worker.prepare(wanted)
         os.write(FRAME_FD, worker.READY)
-        reply = worker.answer(wanted)
+        reply = answer()
         with contextlib.suppress(Exception):  # by now these are whatever the student's code left
             sys.stdout.flush()
             sys.stderr.flush()

@@ -44,7 +44,8 @@ WRITES = "a test runs as the owner of these files, who may change them"
 SIGNALS = "processes of one user may signal, stop, limit and slow each other"
 FORKS = "the kernel counts processes by user; watched from outside, a bomb may be faster"
 KERNEL = (
-    "only the filter of system calls refuses these; root's authoritative runs demand no sockets"
+    "only the filter of system calls refuses these; of them, an authoritative run demands that "
+    "sockets be refused, and fails without"
 )
 # What a mode without Landlock and seccomp can't stop, by name, with the reason. These are not run:
 # as an ordinary user they would hit the arena itself, or whoever runs it.

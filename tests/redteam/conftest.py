@@ -20,6 +20,8 @@ from . import arena
 STRICT = ("-X", "warn_default_encoding", "-W", "error::EncodingWarning")
 USER = "grading-redteam"
 ARENA_S = 400
+ASKED = "3a-0-basic"
+RIGHT = (paths.SOLUTIONS / "submission" / "attention_exploration.py").read_bytes()
 
 
 @pytest.fixture(scope="session")
@@ -136,3 +138,44 @@ def as_user(owner: pwd.struct_passwd | None) -> dict:
     if owner is None or os.getuid() != 0:
         return {}
     return {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []}
+
+
+@pytest.fixture(scope="package")
+def tree(make_tree) -> Path:
+    """A copy of the repository for the command itself."""
+    return make_tree()
+
+
+@pytest.fixture
+def upload(tmp_path) -> Path:
+    """A right submission, to be broken."""
+    package = tmp_path / "upload" / "submission"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "attention_exploration.py").write_bytes(RIGHT)
+    return package.parent
+
+
+def command(tree: Path, upload: Path, *more: str | Path) -> list:
+    """The grader's command line in a tree."""
+    return [sys.executable, *STRICT, tree / "src" / "grader.py", "--submission", upload, *more]
+
+
+@pytest.fixture
+def grade(tree):
+    """Run the grader with its own folder for temporary files; afterwards, nothing is left there."""
+    temporary = Path(tempfile.mkdtemp(prefix="redteam-"))  # pytest's own are closed to others
+    temporary.chmod(0o755)
+
+    def run(upload: Path, *more, where: Path | None = None, **keywords):
+        environment = {"PATH": os.defpath, "TMPDIR": str(keywords.pop("tmpdir", temporary))}
+        keywords = {"stdin": subprocess.DEVNULL, "capture_output": True, **keywords}
+        arguments = command(where or tree, upload, *(more or (ASKED,)))
+        return subprocess.run(
+            arguments, env=environment, encoding="utf-8", errors="replace", timeout=60, **keywords
+        )
+
+    yield run
+    left = list(temporary.iterdir())
+    sandbox.remove_tree(temporary)
+    assert left == []

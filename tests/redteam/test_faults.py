@@ -24,51 +24,11 @@ import pytest
 
 from grading import paths, sandbox
 
-from .conftest import STRICT
+from .conftest import RIGHT, STRICT, command
 
 ASKED = "3a-0-basic"
-RIGHT = (paths.SOLUTIONS / "submission" / "attention_exploration.py").read_bytes()
 FILE = "submission/attention_exploration.py"
 ROOT_ONLY = pytest.mark.skipif(os.getuid() != 0, reason="needs root")
-
-
-@pytest.fixture(scope="module")
-def tree(make_tree) -> Path:
-    return make_tree()
-
-
-@pytest.fixture
-def upload(tmp_path) -> Path:
-    """A right submission, to be broken."""
-    package = tmp_path / "upload" / "submission"
-    package.mkdir(parents=True)
-    (package / "__init__.py").touch()
-    (package / "attention_exploration.py").write_bytes(RIGHT)
-    return package.parent
-
-
-def command(tree: Path, upload: Path, *more: str | Path) -> list:
-    return [sys.executable, *STRICT, tree / "src" / "grader.py", "--submission", upload, *more]
-
-
-@pytest.fixture
-def grade(tree):
-    """Run the grader with its own folder for temporary files; afterwards, nothing is left there."""
-    temporary = Path(tempfile.mkdtemp(prefix="redteam-"))  # pytest's own are closed to others
-    temporary.chmod(0o755)
-
-    def run(upload: Path, *more, where: Path | None = None, **keywords):
-        environment = {"PATH": os.defpath, "TMPDIR": str(keywords.pop("tmpdir", temporary))}
-        keywords = {"stdin": subprocess.DEVNULL, "capture_output": True, **keywords}
-        arguments = command(where or tree, upload, *(more or (ASKED,)))
-        return subprocess.run(
-            arguments, env=environment, encoding="utf-8", errors="replace", timeout=60, **keywords
-        )
-
-    yield run
-    left = list(temporary.iterdir())
-    sandbox.remove_tree(temporary)
-    assert left == []
 
 
 def whole(path: Path, tree: Path) -> dict:

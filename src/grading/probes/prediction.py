@@ -10,6 +10,7 @@ import torch
 from ..worker import Context
 
 WRAPPERS = ("state_dict", "model_state_dict", "model", "params")
+MOST_TENSORS = 10_000  # a model has a few dozen
 PREFIXES = ("module.", "_orig_mod.")
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
@@ -25,18 +26,25 @@ def read_parameters(context: Context, name: str) -> dict[str, Any]:
     """
     try:
         state = torch.load(context.files / name, map_location="cpu", weights_only=True)
+        kept = _plain(_unwrap(state))
     except Exception as error:
         reason = f"torch.load(weights_only=True) says {type(error).__name__}"
         return {"problem": reason, "names": [], "arrays": []}
-    state = _unwrap(state)
-    if state is None:
-        return {"problem": "it holds no named tensors", "names": [], "arrays": []}
+    if kept is None:
+        return {"problem": "it holds no model's named tensors", "names": [], "arrays": []}
+    return {"problem": "", "names": list(kept), "arrays": list(kept.values())}
+
+
+def _plain(state: dict[str, torch.Tensor] | None) -> dict[str, np.ndarray] | None:
+    """Arrays of the parameters. Tensors that are sparse, or hold no values, have none: an error."""
+    if state is None or len(state) > MOST_TENSORS:
+        return None
     kept = {}
     for key, tensor in state.items():
         short = _short(key)
         if tensor.dtype in DTYPES and not short.endswith(".mask"):
             kept[short] = tensor.detach().to(torch.float32).contiguous().numpy()
-    return {"problem": "", "names": list(kept), "arrays": list(kept.values())}
+    return kept
 
 
 def _unwrap(state: Any) -> dict[str, torch.Tensor] | None:

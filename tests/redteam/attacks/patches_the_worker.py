@@ -3,6 +3,6 @@ def attack(keys, j):
     from grading import worker
 
     worker.describe = lambda error, root: {"outcome": "passed", "PWNED": 1}
-    worker.answer.__code__ = (lambda request: b"PWNED").__code__
+    worker.wire.encode.__code__ = (lambda value: b"PWNED").__code__
     sys._getframe(2).f_globals["PROBES"] = {}
     raise ValueError("PWNED")

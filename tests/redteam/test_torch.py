@@ -1,0 +1,206 @@
+"""Hostile parameter files, and hostile tensors: neither runs code here, earns or breaks anything.
+
+python -m pytest tests/redteam/test_torch.py
+"""
+
+import io
+import json
+import os
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+import torch
+
+from grading import paths
+from tools import world
+
+PARAMS = "vanilla.model.params"
+MARK = "executed"
+
+
+class Executes:
+    """Unpickling calls os.system."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple:
+        return os.system, (f"touch {self.path}",)
+
+
+class Subclass(torch.Tensor):
+    """What torch.load(weights_only=True) doesn't know."""
+
+
+def saved(state: object) -> bytes:
+    stream = io.BytesIO()
+    torch.save(state, stream)
+    return stream.getvalue()
+
+
+def with_record(data: bytes, ending: str, content: bytes) -> bytes:
+    """A saved file in which a record is another one."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(target, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, content if name.endswith(ending) else old.read(name))
+    return target.getvalue()
+
+
+def nested(depth: int) -> bytes:
+    """A pickle of so many lists in each other."""
+    return b"\x80\x02" + b"]" * depth + b"a" * (depth - 1) + b"."
+
+
+W = {"head.weight": torch.zeros(3, 3)}
+FILES = {
+    "code": lambda folder: saved({"w": Executes(folder / MARK)}),
+    "code by an old pickle": lambda folder: f"cos\nsystem\n(S'touch {folder / MARK}'\ntR.".encode(),
+    "a subclass of Tensor": lambda _: saved({"w": torch.zeros(2).as_subclass(Subclass)}),
+    "a module": lambda _: saved(torch.nn.Linear(2, 2)),
+    "a terabyte that isn't there": lambda _: saved({"w": torch.zeros(1).expand(2**38)}),
+    "tensors without values": lambda _: saved({"w": torch.zeros(2**40, device="meta")}),
+    "a sparse square": lambda _: saved({"w": torch.sparse_coo_tensor(size=(10**6, 10**6))}),
+    "complex numbers": lambda _: saved({"w": torch.zeros(3, dtype=torch.complex64)}),
+    "negative strides": lambda _: with_record(saved(W), "data.pkl", b"\x80\x02K\x01."),
+    "a hundred thousand names": lambda _: saved({f"w{n}": torch.zeros(0) for n in range(100_000)}),
+    "a name of a megabyte": lambda _: saved({"w" * 2**20: torch.zeros(1)}),
+    "names that paint": lambda _: saved({"\x1b[2J\x1b]0;PASSED\x07": torch.zeros(1)}),
+    "names that are no text": lambda _: saved({1: torch.zeros(1), (2,): torch.zeros(1)}),
+    "itself": lambda _: saved(holding_itself()),
+    "lists in lists": lambda _: with_record(saved(W), "data.pkl", nested(100_000)),
+    "no numbers": lambda _: saved({"w": torch.tensor([float("nan"), float("inf")])}),
+    "a script": lambda _: scripted(),
+    "nothing": lambda _: b"",
+    "text": lambda _: b"head.weight = 1\n",
+    "half of a file": lambda _: saved(W)[:200],
+}
+
+
+def holding_itself() -> dict:
+    state = {}
+    state["state_dict"] = state
+    return state
+
+
+def scripted() -> bytes:
+    stream = io.BytesIO()
+    torch.jit.save(torch.jit.trace(torch.nn.Linear(2, 2), torch.zeros(1, 2)), stream)
+    return stream.getvalue()
+
+
+@pytest.fixture(scope="module")
+def with_data(tree):
+    """The tree, with a smoke world."""
+    for name in ("src/data", "solutions/data"):
+        shutil.rmtree(tree / name, ignore_errors=True)
+    assert world.main(["--dataset", "smoke", "--seed", "1", "--out", str(tree)]) == 0
+    return tree
+
+
+@pytest.fixture
+def whole_upload(upload) -> Path:
+    """The reference's code, complete."""
+    shutil.rmtree(upload / "submission")
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(paths.SOLUTIONS / "submission", upload / "submission", ignore=ignored)
+    return upload
+
+
+QUICK = ("code", "a terabyte that isn't there", "a hundred thousand names", "lies about its values")
+
+
+def some(names: dict) -> list:
+    """All of them; `make test` runs the quick ones."""
+    return [pytest.param(n, marks=() if n in QUICK else pytest.mark.long) for n in names]
+
+
+@pytest.mark.parametrize("name", some(FILES))
+def test_a_parameter_file_can_only_fail(with_data, grade, whole_upload, tmp_path, name):
+    (whole_upload / PARAMS).write_bytes(FILES[name](tmp_path))
+    results = tmp_path / "results.json"
+    ran = grade(whole_upload, "1d-4-hidden", "--json", results)
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    (test,) = [
+        t
+        for t in json.loads(results.read_text("utf-8"))["tests"]
+        if t["score"] is not None and t["test_id"] == "1d-4-hidden"
+    ]
+    assert test["score"] == 0 and test["outcome"] in ("failed", "out of memory")
+    assert PARAMS in test["message"] or test["outcome"] == "out of memory"
+    assert len(test["message"]) < 600 and test["message"].isprintable()
+    assert "Traceback" not in ran.stdout + ran.stderr
+    assert not (tmp_path / MARK).exists()
+
+
+FORWARD = {
+    "lies about its shape": """
+        class Lying(torch.Tensor):
+            shape = property(lambda self: torch.Size([2, 10, 32]))
+        return torch.zeros(1).as_subclass(Lying)
+    """,
+    "lies about its values": """
+        class Lying(torch.Tensor):
+            @classmethod
+            def __torch_function__(cls, function, types, args=(), kwargs=None):
+                return torch.zeros(2, 10, 32)
+            def numpy(self, *_, **__):
+                return [[True]]
+        return x.as_subclass(Lying)
+    """,
+    "compares equal": """
+        class Lying(torch.Tensor):
+            __eq__ = __ne__ = __le__ = __lt__ = lambda self, other: True
+            __hash__ = None
+            allclose = equal = isclose = lambda *_, **__: True
+        return x.as_subclass(Lying)
+    """,
+    "becomes a file": """
+        class Lying(torch.Tensor):
+            def detach(self):
+                return open("/etc/passwd")
+            cpu = numpy = tolist = double = to = detach
+        return x.as_subclass(Lying)
+    """,
+    "never ends": """
+        class Lying(torch.Tensor):
+            def detach(self):
+                while True:
+                    pass
+            cpu = numpy = tolist = double = to = detach
+        return x.as_subclass(Lying)
+    """,
+    "is not there": "return torch.empty(x.shape, device='meta')",
+    "is sparse": "return x.to_sparse()",
+    "is a terabyte": "return x[:1, :1, :1].expand(2**14, 2**12, 2**12)",
+    "patches torch": """
+        torch.Tensor.numpy = torch.Tensor.tolist = lambda self: 0
+        torch.allclose = torch.equal = lambda *_, **__: True
+        return x
+    """,
+    "patches numpy": """
+        import numpy
+        numpy.abs = numpy.array = numpy.ascontiguousarray = lambda *_, **__: 0
+        return x
+    """,
+}
+
+
+@pytest.mark.parametrize("name", some(FORWARD))
+def test_a_hostile_tensor_earns_nothing(with_data, grade, whole_upload, tmp_path, name):
+    path = whole_upload / "submission" / "attention.py"
+    text = path.read_text(encoding="utf-8")
+    start = text.index("        # [part g]")
+    body = FORWARD[name] if "\n" in FORWARD[name] else f"        {FORWARD[name]}\n"
+    path.write_text(text[:start] + body.lstrip("\n") + "\n", encoding="utf-8")
+    results = tmp_path / "results.json"
+    ran = grade(whole_upload, "1g-5-hidden", "1g-8-hidden", "--json", results)
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    tests = {t["test_id"]: t for t in json.loads(results.read_text("utf-8"))["tests"]}
+    for test_id in ("1g-5-hidden", "1g-8-hidden"):  # values and gradients
+        test = tests[test_id]
+        assert test["outcome"] not in ("passed", "grader error"), f"{test_id}: {test}"
+        assert test["score"] == 0
+    assert "root:" not in results.read_text(encoding="utf-8")
