@@ -37,7 +37,7 @@ JUDGES = (
     "src/grader.py",
     "solutions/hidden.py",
     "src/grading/corruption.py",
-    *(f"src/grading/asking/{path.name}" for path in ASKING.glob("[a-z]*.py")),
+    *(f"src/grading/asking/{path.name}" for path in sorted(ASKING.glob("[a-z]*.py"))),
 )
 TRIED = 6  # wrong variants for each assertion, until one passes
 HEADING = """\

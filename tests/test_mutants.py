@@ -1,7 +1,15 @@
 """Each assertion of the grader is alive: disabled, it lets some wrong solution pass."""
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 
+from grading import paths
+from grading.asking.files import AsksFiles
+from grading.cases import GradedTestCase
+from grading.errors import Verdict
+from grading.runner import load_hidden
 from tests import mutants
 
 TABLE = mutants.read_table()
@@ -27,10 +35,81 @@ def test_without_the_assertion_a_wrong_variant_passes(key: str, alive):
     assert alive[key].result(), f"{TABLE[key]} is caught all the same: is the assertion dead?"
 
 
-# What needs trained files: what is observed of a wrong submission, and the judge that refuses it.
-NAMES = [f"Where was P{number} born?" for number in range(10)]
+# Submissions with wrong files, for the assertions about those: what the judge is asked, with a lab
+# that holds what it reads.
 PLACES = list("ABCDEFGHIJ")
-WRONG_FILES = {}
+SHAPES = {"names": ["w"], "shapes": [[2]]}
+
+
+class Case(AsksFiles, GradedTestCase):
+    """A test about files; `lab` and what its probes answer are given."""
+
+    spec = SimpleNamespace(is_hidden=True)
+    graded_here, seed = False, 0
+
+    def __init__(self, lab=None, answers=None):
+        self.lab, self._answers = lab, answers
+
+    def probe(self, name, answer, /, **_):
+        return self._answers[name]
+
+
+def lab(predicted: list[str] | None, tmp_path) -> SimpleNamespace:
+    """What a test finds: a prediction file with these lines, or no file at all."""
+    path = tmp_path / "file"
+    if predicted is not None:
+        path.write_text("".join(f"{place}\n" for place in predicted), encoding="utf-8")
+    data = SimpleNamespace(
+        dataset=SimpleNamespace(thresholds={"vanilla": 0.5}, recipe="r"),
+        questions=lambda split: [f"Where was P{n} born?" for n in range(len(PLACES))],
+        places=lambda split: PLACES,
+        corpus=lambda: "corpus",
+    )
+    staged = SimpleNamespace(path=lambda name: path if predicted is not None else None)
+    return SimpleNamespace(
+        data=data, staged=staged, assignment=SimpleNamespace(recipes={"r": {"model": {}}})
+    )
+
+
+def fits(tmp_path, file: bool, shape: int) -> None:
+    read = {"problem": "", "names": ["w"], "arrays": [np.zeros(shape, np.float32)]}
+    answers = {"prediction.read_parameters": read, "prediction.shapes": SHAPES}
+    found = Case(lab(PLACES if file else None, tmp_path), answers)._fitting("v.params", "vanilla")
+    assert found is None or found[1] == {}
+
+
+HIDDEN = "solutions/hidden.py"
+FILES = "src/grading/asking/files.py:AsksFiles"
+WRONG_FILES = {
+    f"{HIDDEN}:no_pretraining_remembers_training:0": lambda hidden, _: (
+        hidden.no_pretraining_remembers_training(Case(), PLACES, [*PLACES[:8], "?", "?"])
+    ),
+    f"{HIDDEN}:_expect_match:0": lambda hidden, _: hidden.pretraining_matches_checkpoint(
+        Case(), PLACES, [*PLACES[:8], "?", "?"]
+    ),
+    f"{HIDDEN}:_expect_accuracy:0": lambda hidden, _: hidden.pretraining_test_accuracy(
+        Case(), predicted=[*PLACES[:4], *"??????"], places=PLACES, threshold=0.5
+    ),
+    f"{FILES}.expect_accuracy:0": lambda _, tmp_path: Case(
+        lab([*PLACES[:4], *"??????"], tmp_path)
+    ).expect_accuracy("file", "vanilla"),
+    f"{FILES}._fitting:0": lambda _, tmp_path: fits(tmp_path, file=False, shape=2),
+    f"{FILES}._fitting:1": lambda _, tmp_path: fits(tmp_path, file=True, shape=3),
+}
+
+
+@pytest.fixture(scope="module")
+def hidden():
+    return load_hidden(paths.HIDDEN)
+
+
+@pytest.mark.parametrize("key", WRONG_FILES)
+def test_without_the_assertion_a_wrong_file_passes(key: str, hidden, tmp_path):
+    site = next(site for site in mutants.sites() if site.key == key)
+    with pytest.raises(Verdict):
+        WRONG_FILES[key](hidden, tmp_path)
+    with mutants.disabled(site, hidden):
+        WRONG_FILES[key](hidden, tmp_path)
 
 
 def test_every_assertion_has_its_wrong_solution():

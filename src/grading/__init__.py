@@ -37,7 +37,8 @@ What is not promised:
   points are values that only right code computes, on inputs drawn afresh. Of the tests of set-ups
   (helper.py) this is not so: what they ask stands in the docstrings, and forging it is more work.
 - Predictions may have been computed elsewhere, by another's model: they have to agree with the
-  parameters handed in, no more.
+  parameters handed in, no more. Of 40 lines drawn, one in ten may differ: decoding takes the
+  likeliest character, and where two are as likely, rounding on another computer takes the other.
 - Kernel bugs, and what timing tells. On Windows and macOS: everything but a process, a time limit
   and an environment of its own; a run there is for the student's own information.
 """
