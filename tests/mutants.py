@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import inspect
 import multiprocessing
 import os
 import sys
@@ -26,10 +27,10 @@ from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 
-from grading import corruption, errors
-
 from .golden_verdicts import SEED
 from .variants import GOLDEN, ROOT, Bench, Variant, all_variants
+
+from grading import corruption, errors  # isort: skip # where .variants finds it
 
 TABLE = GOLDEN / "killers.toml"
 ASKING = ROOT / "src" / "grading" / "asking"
@@ -39,7 +40,7 @@ JUDGES = (
     "src/grading/corruption.py",
     *(f"src/grading/asking/{path.name}" for path in sorted(ASKING.glob("[a-z]*.py"))),
 )
-TRIED = 6  # wrong variants for each assertion, until one passes
+TRIED = 12  # wrong variants for each assertion, until one passes
 HEADING = """\
 # For each assertion of the grader (file, function, its number in there) a wrong variant and a test
 # that passes it once the assertion is disabled. Written by `python -m tests.mutants --write`.
@@ -103,14 +104,15 @@ def sites() -> tuple[Site, ...]:
 
 
 class _Without(ast.NodeTransformer):
-    """Replaces the statement at a line by `pass`."""
+    """Puts the statement at a line behind `if False:`; names in it stay known."""
 
     def __init__(self, line: int) -> None:
         self.line = line
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         if is_assertion(node) and node.lineno == self.line:
-            return ast.copy_location(ast.Pass(), node)
+            never = ast.If(ast.Constant(False), [node], [])
+            return ast.fix_missing_locations(ast.copy_location(never, node))
         return super().generic_visit(node)
 
 
@@ -142,7 +144,7 @@ def _function(site: Site, hidden: ModuleType) -> FunctionType:
         module = sys.modules[site.file.removeprefix("src/").removesuffix(".py").replace("/", ".")]
     owner = module
     for name in site.function.split("."):
-        owner = vars(owner)[name]
+        owner = inspect.unwrap(vars(owner)[name])  # @contextmanager, for example
     return owner
 
 
@@ -213,6 +215,16 @@ def read_table() -> dict[str, Killed]:
     return {key: Killed(**entry) for key, entry in entries.items()}
 
 
+def of_many_kinds(killers: list[Killed]) -> list[Killed]:
+    """The first TRIED of them, with as many different variants as there are."""
+    seen: dict[str, int] = {}
+    ranked = []
+    for killed in killers:
+        seen[killed.variant] = seen.get(killed.variant, 0) + 1
+        ranked.append((seen[killed.variant], len(ranked), killed))
+    return [killed for _, _, killed in sorted(ranked, key=lambda each: each[:2])][:TRIED]
+
+
 def write_table(executor: ProcessPoolExecutor) -> list[str]:
     """Find a killer for each assertion, write the table; the keys of those without one."""
     wrong = [variant for variant in all_variants() if not variant.is_right]
@@ -221,7 +233,7 @@ def write_table(executor: ProcessPoolExecutor) -> list[str]:
         for test, keys in found.items():
             for key in keys:
                 candidates.setdefault(key, []).append(Killed(variant.name, test))
-    table, left = {}, {key: list(killers[:TRIED]) for key, killers in candidates.items()}
+    table, left = {}, {key: of_many_kinds(killers) for key, killers in candidates.items()}
     while any(left.values()):
         batch = {key: killers.pop(0) for key, killers in left.items() if killers}
         passed = executor.map(passes_without, batch, batch.values())

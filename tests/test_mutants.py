@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from grading import paths
+from grading.asking.attention import AsksAttention
 from grading.asking.files import AsksFiles
+from grading.asking.synthesizer import AsksSynthesizer
 from grading.cases import GradedTestCase
 from grading.errors import Verdict
 from grading.runner import load_hidden
@@ -35,14 +37,13 @@ def test_without_the_assertion_a_wrong_variant_passes(key: str, alive):
     assert alive[key].result(), f"{TABLE[key]} is caught all the same: is the assertion dead?"
 
 
-# Submissions with wrong files, for the assertions about those: what the judge is asked, with a lab
-# that holds what it reads.
+# Submissions with wrong files, and forged answers of probes, for the assertions about those.
 PLACES = list("ABCDEFGHIJ")
 SHAPES = {"names": ["w"], "shapes": [[2]]}
 
 
-class Case(AsksFiles, GradedTestCase):
-    """A test about files; `lab` and what its probes answer are given."""
+class Case(AsksAttention, AsksSynthesizer, AsksFiles, GradedTestCase):
+    """A test whose lab, and the answers of whose probes, are given."""
 
     spec = SimpleNamespace(is_hidden=True)
     graded_here, seed = False, 0
@@ -52,6 +53,8 @@ class Case(AsksFiles, GradedTestCase):
 
     def probe(self, name, answer, /, **_):
         return self._answers[name]
+
+    reference = probe
 
 
 def lab(predicted: list[str] | None, tmp_path) -> SimpleNamespace:
@@ -78,9 +81,20 @@ def fits(tmp_path, file: bool, shape: int) -> None:
     assert found is None or found[1] == {}
 
 
+# What only a forged frame holds: our probes answer as many as they were asked, of one shape.
+ZEROS = np.zeros((2, 10, 4))
+NARROW = np.where(np.arange(40).reshape(1, 10, 4) % 2, 1.0, 0.0)
+
+
+def shown(*outputs: np.ndarray) -> dict:
+    """An answer of the probe that runs the synthesizer."""
+    return {"outputs": list(outputs), "forms": ["float64"] * len(outputs)}
+
+
 HIDDEN = "solutions/hidden.py"
+ATTENTION = "src/grading/asking/attention.py:AsksAttention"
 FILES = "src/grading/asking/files.py:AsksFiles"
-WRONG_FILES = {
+WRONG_ANSWERS = {
     f"{HIDDEN}:no_pretraining_remembers_training:0": lambda hidden, _: (
         hidden.no_pretraining_remembers_training(Case(), PLACES, [*PLACES[:8], "?", "?"])
     ),
@@ -93,6 +107,22 @@ WRONG_FILES = {
     f"{FILES}.expect_accuracy:0": lambda _, tmp_path: Case(
         lab([*PLACES[:4], *"??????"], tmp_path)
     ).expect_accuracy("file", "vanilla"),
+    f"{HIDDEN}:_expect_equation:0": lambda hidden, _: hidden.synthesizer_values(
+        Case(answers={"synthesizer.forward": shown(ZEROS)}), asked={}, got=shown()
+    ),
+    f"{HIDDEN}:synthesizer_no_leak:0": lambda hidden, _: hidden.synthesizer_no_leak(
+        Case(), [shown(ZEROS, ZEROS[:, :1])]
+    ),
+    f"{HIDDEN}:synthesizer_dropout:0": lambda hidden, _: hidden.synthesizer_dropout(
+        Case(),
+        plain=shown(ZEROS),
+        evaluation=shown(ZEROS),
+        attention=shown(NARROW, 2 * NARROW),
+        residual=shown(NARROW, 2 * NARROW),
+    ),
+    f"{ATTENTION}.ask:0": lambda *_: Case(
+        answers={"attention.call": {"forms": ["f"], "answers": [[np.zeros(2)]]}}
+    ).ask("copying_query", [[0, 0], [1, 1]]),
     f"{FILES}._fitting:0": lambda _, tmp_path: fits(tmp_path, file=False, shape=2),
     f"{FILES}._fitting:1": lambda _, tmp_path: fits(tmp_path, file=True, shape=3),
 }
@@ -103,14 +133,20 @@ def hidden():
     return load_hidden(paths.HIDDEN)
 
 
-@pytest.mark.parametrize("key", WRONG_FILES)
-def test_without_the_assertion_a_wrong_file_passes(key: str, hidden, tmp_path):
+@pytest.mark.parametrize("key", WRONG_ANSWERS)
+def test_without_the_assertion_a_wrong_answer_passes(key: str, hidden, tmp_path):
+    """Or the judge breaks: that would be a grader error."""
     site = next(site for site in mutants.sites() if site.key == key)
     with pytest.raises(Verdict):
-        WRONG_FILES[key](hidden, tmp_path)
+        WRONG_ANSWERS[key](hidden, tmp_path)
     with mutants.disabled(site, hidden):
-        WRONG_FILES[key](hidden, tmp_path)
+        try:
+            WRONG_ANSWERS[key](hidden, tmp_path)
+        except Verdict:
+            pytest.fail("it is caught all the same: is the assertion dead?")
+        except Exception as broken:
+            assert isinstance(broken, ValueError | TypeError)
 
 
 def test_every_assertion_has_its_wrong_solution():
-    assert sorted(KEYS) == sorted([*TABLE, *WRONG_FILES])
+    assert sorted(KEYS) == sorted([*TABLE, *WRONG_ANSWERS])

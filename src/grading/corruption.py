@@ -184,8 +184,6 @@ def read_one(text: str, document: str, documents: list[str]) -> Example:
     """Read one item's string back; see the module's docstring for its arrangement."""
     body = text.rstrip(PAD_CHAR)
     shape = "prefix ⁇ suffix ⁇ masked_content [⁇] □..."
-    if PAD_CHAR in body:
-        raise Malformed("PADs stand before the end of an item", text, shape)
     parts = body.split(MASK_CHAR)
     if len(parts) not in (3, 4) or (len(parts) == 4 and parts[3]):
         sentence = "an item is not prefix MASK suffix MASK masked_content, with MASK or PADs behind"
@@ -199,6 +197,8 @@ def read_one(text: str, document: str, documents: list[str]) -> Example:
 
 def _misplaced(original: str, document: str, documents: list[str]) -> str:
     """Why the characters of an item are no prefix of its document."""
+    if PAD_CHAR in original:
+        return "PADs stand before the end of an item"
     if original in document:
         return "a document was cut at its front: truncation keeps the beginning"
     if any(other.startswith(original) for other in documents):

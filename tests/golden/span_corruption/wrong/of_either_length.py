@@ -1,0 +1,12 @@
+# Padded to block_size + 1 or to block_size characters, as it falls out.
+# caught by: pairs, block_sizes
+document = self.data[idx]
+longest = min(len(document), int(self.block_size * 7 / 8))
+text = document[: random.randint(4, longest)]
+span = random.randint(0, len(text) // 2)
+start = random.randint(0, len(text) - span)
+prefix, masked, suffix = text[:start], text[start : start + span], text[start + span :]
+s = prefix + self.MASK_CHAR + suffix + self.MASK_CHAR + masked
+s += self.PAD_CHAR * (self.block_size + random.randint(0, 1) - len(s))
+ids = torch.tensor([self.stoi[c] for c in s], dtype=torch.long)
+return ids[:-1], ids[1:]

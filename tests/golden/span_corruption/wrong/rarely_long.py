@@ -1,0 +1,13 @@
+# Nearly all documents are truncated to fewer than 40 characters.
+# caught by: span_share
+document = self.data[idx]
+longest = min(len(document), int(self.block_size * 7 / 8))
+most = longest if random.random() < 0.002 else min(longest, 39)
+text = document[: random.randint(4, most)]
+span = random.randint(0, len(text) // 2)
+start = random.randint(0, len(text) - span)
+prefix, masked, suffix = text[:start], text[start : start + span], text[start + span :]
+s = prefix + self.MASK_CHAR + suffix + self.MASK_CHAR + masked + self.MASK_CHAR
+s += self.PAD_CHAR * (self.block_size + 1 - len(s))
+ids = torch.tensor([self.stoi[c] for c in s], dtype=torch.long)
+return ids[:-1], ids[1:]
