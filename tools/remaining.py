@@ -13,11 +13,10 @@ from .commands import PIPELINES, Command
 from .datafiles import TRAIN, WIKI
 
 # Measured by `make demo` on two idle cores of an AMD EPYC with avx512_bf16.
-POSITIONS_PER_S = 55_000  # of a vanilla model of the laptop recipe, when pretraining
-SYNTHESIZER = 0.9  # positions a second, as a share of vanilla's
-START_S = 6  # until the first step of a training: imports, timing of paces
-EVALUATION_S = 5
-GRADING_S = 45
+POSITIONS_PER_S = 23_000  # of the laptop recipe, in either variant and stage
+START_S = 5  # until the first step of a training: imports, timing of paces
+EVALUATION_S = 2.5
+GRADING_S = 12
 SPECIALS = 3  # MASKs in an example
 
 
@@ -69,7 +68,7 @@ class Remaining:
 
 
 def positions(command: Command, recipe: dict, root: Path) -> float:
-    """Positions that a training pushes through the model, as if it were vanilla; else 0."""
+    """Positions that a training pushes through the model; 0 for any other command."""
     function, variant = command.arguments[1:3]
     if function == "evaluate":
         return 0.0
@@ -77,15 +76,14 @@ def positions(command: Command, recipe: dict, root: Path) -> float:
     if function == "finetune":
         stage = "finetune_pretrained" if command.reads else "finetune_scratch"
     settings = dict(recipe[stage])
-    synthesizer = variant == "synthesizer"
-    if synthesizer:
+    if variant == "synthesizer":
         settings |= settings.get("synthesizer", {})
     table = WIKI if function == "pretrain" else TRAIN
     lengths = [len(line) for line in (root / table).read_text(encoding="utf-8").splitlines()]
     if function == "pretrain":  # truncated to anything from 4 characters on
         longest = recipe["model"]["block_size"] * 7 // 8
         lengths = [(4 + min(length, longest)) / 2 + SPECIALS for length in lengths]
-    return settings["max_epochs"] * sum(lengths) / (SYNTHESIZER if synthesizer else 1.0)
+    return settings["max_epochs"] * sum(lengths)
 
 
 def recipe_table(root: Path, name: str | None) -> dict:
