@@ -186,6 +186,13 @@ def test_interrupting_keeps_the_older_file(run, modules, monkeypatch, tmp_path):
     assert (tmp_path / "w").read_text(encoding="utf-8") == "older"
 
 
+def test_a_read_only_folder_is_one_line_before_training(run, monkeypatch):
+    # For root no folder is read-only: the system's answer to others is put in its place.
+    monkeypatch.setattr("os.access", lambda *_: False)
+    code, output, errors = run("pretrain vanilla wiki.txt --writing_params_path w")
+    assert (code, output, errors) == (2, "", "error: w: can't be written\n")
+
+
 def test_training_draws_its_loss_and_logs_it(run, tmp_path):
     code, output, _ = run("pretrain vanilla wiki.txt --writing_params_path w.params --log_dir logs")
     assert code == 0

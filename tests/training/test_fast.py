@@ -113,7 +113,7 @@ def test_features_of_the_head_are_the_models_own(submission, build, batch):
 
 
 def test_a_model_without_features_trains_too(submission, build, batch):
-    # An earlier year's model.py, for example.
+    # An earlier year's model.py, for example. Some microbatches have no target at all.
     dataset, model = build()
 
     class Wrapped(torch.nn.Module):
@@ -125,6 +125,7 @@ def test_a_model_without_features_trains_too(submission, build, batch):
             return self.inner(x, y)
 
     x, y = batch(dataset)
+    y[((x != 0).sum(dim=1)).argsort()[:40]] = 0
     expected = plain_gradients(model.double(), x, y)
     with submission.fast.Engine(Wrapped(), submission.fast.Pace("float32", 2)) as engine:
         engine.backward(x, y)
@@ -240,7 +241,7 @@ class TestPace:
         assert choose(self.IDLE, dtype=self.F, threads=1)[0] == (self.F, 1)
 
     def test_short_trainings_are_not_worth_it(self, choose):
-        chosen, asked = choose(self.IDLE, steps=10)
+        chosen, asked = choose(self.IDLE, steps=5)
         assert chosen == (self.F, 1) and len(asked) == 1
 
     def test_dropout_or_a_gpu_allow_one_thread(self, choose):
