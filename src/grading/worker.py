@@ -39,9 +39,9 @@ class Context:
 def preload(with_torch: bool) -> None:
     """Import what every worker needs, including what libraries import late.
 
-    Building an optimizer once matters: the first `AdamW()` imports 800 modules. No tensor
-    operation may run on more than one thread here: a child of a process that has used two OpenMP
-    threads hangs.
+    But for optimizers: the first `AdamW()` imports 800 modules, which takes nearly as long as
+    torch itself, and no probe trains. No tensor operation may run on more than one thread here: a
+    child of a process that has used two OpenMP threads hangs.
     """
     import numpy.random  # noqa: F401
 
@@ -52,7 +52,6 @@ def preload(with_torch: bool) -> None:
         import torch
 
         torch.set_num_threads(1)
-        torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])
         stored = io.BytesIO()
         torch.save({"w": torch.zeros(1)}, stored)
         torch.load(io.BytesIO(stored.getvalue()), weights_only=True)
