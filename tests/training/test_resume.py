@@ -175,7 +175,8 @@ def limit_file_size():
 
 
 def run_py(root, *arguments, **keywords):
-    command = [sys.executable, *STRICT, "src/run.py", *arguments]
+    # -B: under a limit on the size of files, Python would leave half a file of bytecode.
+    command = [sys.executable, "-B", *STRICT, "src/run.py", *arguments]
     return subprocess.Popen(
         command,
         cwd=root,
