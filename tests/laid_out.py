@@ -12,6 +12,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import torch
+
 from tools import starter, world
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -74,3 +76,14 @@ def imports_from(source: Path) -> Iterator[None]:
         sys.path.remove(str(source))
         forget()
         sys.modules.update(before)
+
+
+def make_model(s, synthesizer=False, **changes):
+    """A small GPT with large random parameters, so that its answers depend on its input."""
+    fields = {"vocab_size": 20, "block_size": 32, "n_layer": 2, "n_head": 4, "n_embd": 16}
+    model = s.model.GPT(s.model.GPTConfig(**fields | changes, synthesizer=synthesizer))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            spread = 0.1 if parameter.dim() == 1 else 0.5
+            parameter.add_(torch.randn_like(parameter), alpha=spread)
+    return model.eval()

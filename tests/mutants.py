@@ -14,20 +14,18 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
-import multiprocessing
-import os
 import sys
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 
-from .golden_verdicts import SEED
+from .golden_verdicts import SEED, open_executor
 from .variants import GOLDEN, ROOT, Bench, Variant, all_variants
 
 from grading import corruption, errors  # isort: skip # where .variants finds it
@@ -225,7 +223,7 @@ def of_many_kinds(killers: list[Killed]) -> list[Killed]:
     return [killed for _, _, killed in sorted(ranked, key=lambda each: each[:2])][:TRIED]
 
 
-def write_table(executor: ProcessPoolExecutor) -> list[str]:
+def write_table(executor: Executor) -> list[str]:
     """Find a killer for each assertion, write the table; the keys of those without one."""
     wrong = [variant for variant in all_variants() if not variant.is_right]
     candidates: dict[str, list[Killed]] = {}
@@ -247,12 +245,6 @@ def write_table(executor: ProcessPoolExecutor) -> list[str]:
     ]
     TABLE.write_text("\n".join([HEADING, *lines]), encoding="utf-8", newline="\n")
     return [site.key for site in sites() if site.key not in table]
-
-
-def open_executor() -> ProcessPoolExecutor:
-    """A process for each processor, at most four."""
-    count = min(os.cpu_count() or 1, 4)
-    return ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"))
 
 
 def main(arguments: list[str] | None = None) -> int:

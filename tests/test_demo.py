@@ -1,10 +1,8 @@
 """The demo's time left: right within a third after the first minute, on machines of any speed."""
 
-import json
-
 import pytest
 
-from tools import demo, starter, world
+from tools import demo, reference, starter, world
 from tools.commands import PIPELINES
 from tools.remaining import (
     EVALUATION_S,
@@ -63,4 +61,13 @@ def test_positions_follow_the_recipe(project):
     first = PIPELINES["vanilla"][0]
     assert positions(first, recipe, project) == recipe["pretrain"]["max_epochs"] * mean
     assert positions(PIPELINES["vanilla"][-1], recipe, project) == 0
-    assert json.dumps(recipe)  # plain data
+
+
+@pytest.mark.parametrize("fingerprint, kept", [("same", True), ("of other code", False)])
+def test_checkpoints_of_other_code_are_not_gone_on_with(tmp_path, fingerprint, kept):
+    text = '{"fingerprint": "same", "finished": {}}'
+    (tmp_path / reference.STATE).write_text(text, encoding="utf-8")
+    checkpoint = tmp_path / "vanilla.pretrain.params.checkpoint"
+    checkpoint.write_bytes(b"")
+    reference.State(tmp_path / reference.STATE, fingerprint)
+    assert checkpoint.exists() == kept

@@ -12,7 +12,7 @@ from grading.asking.synthesizer import AsksSynthesizer
 from grading.cases import GradedTestCase
 from grading.errors import Verdict
 from grading.runner import load_hidden
-from tests import mutants
+from tests import golden_verdicts, mutants
 
 TABLE = mutants.read_table()
 KEYS = [site.key for site in mutants.sites()]
@@ -20,7 +20,7 @@ KEYS = [site.key for site in mutants.sites()]
 
 @pytest.fixture(scope="module")
 def executor():
-    with mutants.open_executor() as executor:
+    with golden_verdicts.open_executor() as executor:
         yield executor
         executor.shutdown(cancel_futures=True)
 

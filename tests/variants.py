@@ -7,6 +7,10 @@ between the markers of one region. Comments come first:
     # caught by: values, dropout          tests that are meant for it; wrong variants only
     # region: helper.py, finetune, part f    file, function and part, unless the topic says which
 
+or else nothing but comments, of which one changes given code,
+
+    # edit: attention.py | config.block_size)) | config.block_size - 1))
+
 or a folder NAME/ of whole modules. `lay_out` lays it over a copy of solutions/submission.
 """
 
@@ -152,9 +156,16 @@ def lay_out(variant: Variant | None, target: Path) -> Path:
     if variant.path.is_dir():
         shutil.copytree(variant.path, package, dirs_exist_ok=True, ignore=ignored)
         return target
-    file, function, part = _region_words(variant)
-    text = (package / file).read_text(encoding="utf-8")
-    changed = _with_region(text, file, function, part, variant.text)
+    if variant.field("edit"):
+        file, old, new = variant.field("edit").split(" | ")
+        text = (package / file).read_text(encoding="utf-8")
+        if old not in text:
+            raise ValueError(f"{variant.path}: {file} holds no {old!r}")
+        changed = text.replace(old, new)
+    else:
+        file, function, part = _region_words(variant)
+        text = (package / file).read_text(encoding="utf-8")
+        changed = _with_region(text, file, function, part, variant.text)
     (package / file).write_text(changed, encoding="utf-8", newline="\n")
     return target
 

@@ -76,7 +76,7 @@ def train(
         TrainingFailed: a command failed.
     """
     lay_out(repo, target)
-    state = _State(target / STATE, fingerprint(target, recipe, seed))
+    state = State(target / STATE, fingerprint(target, recipe, seed))
     for name, todo in PIPELINES.items():
         stale = False
         for command in todo:
@@ -93,7 +93,7 @@ def train(
     return target
 
 
-class _State:
+class State:
     """Which outputs are finished for the present fingerprint, on disk."""
 
     def __init__(self, path: Path, key: str) -> None:
@@ -102,8 +102,11 @@ class _State:
             known = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             known = {}
-        fresh = {"fingerprint": key, "finished": {}}
-        self._data = known if known.get("fingerprint") == key else fresh
+        self._data = known
+        if known.get("fingerprint") != key:
+            self._data = {"fingerprint": key, "finished": {}}
+            for checkpoint in path.parent.glob("*.checkpoint"):
+                checkpoint.unlink()  # of other code: it mustn't be gone on with
 
     def is_finished(self, command: Command) -> bool:
         written = self._path.parent / command.writes

@@ -61,9 +61,15 @@ def restore_random_states(states: dict) -> None:
 
 
 def identity(trainer) -> dict[str, str]:
-    """What must be the same for a training to go on: in words, to say what differs."""
+    """What a training starts from, which must be the same to go on: in words, to say what differs.
+
+    Its parameters count: they come from the seed, or from a pretraining.
+    """
     data = trainer.train_dataset
     digest = hashlib.sha256(repr(getattr(data, "data", None)).encode())
+    start = hashlib.sha256()
+    for parameter in trainer.model.parameters():
+        start.update(parameter.detach().cpu().double().numpy().tobytes())
     model = getattr(trainer.model, "config", type(trainer.model).__name__)
     settings = {
         field.name: repr(getattr(trainer.config, field.name))
@@ -74,6 +80,7 @@ def identity(trainer) -> dict[str, str]:
         "model": repr(model),
         "dataset": f"{type(data).__name__} of {len(data)} examples ({digest.hexdigest()[:8]})",
         **settings,
+        "start": f"parameters {start.hexdigest()[:8]}",
     }
 
 
@@ -90,7 +97,7 @@ def surroundings() -> dict[str, str]:
 def save_checkpoint(trainer, path: str) -> None:
     """Write a checkpoint; the one before it stays until the new one is complete."""
     state = {
-        "identity": identity(trainer),
+        "identity": trainer.identity,
         "surroundings": surroundings(),
         "pace": dataclasses.asdict(trainer.pace),
         "model": trainer.model.state_dict(),
@@ -139,13 +146,13 @@ def resume(trainer, path: str) -> None:
         InputError: the checkpoint is of another training; the message says what differs.
     """
     state = load_checkpoint(path)
-    then, now = state["identity"], identity(trainer)
+    then, now = state["identity"], trainer.identity
     for key in [*now, *then]:
         if then.get(key) != now.get(key):
             raise InputError(
                 f"{path}: a checkpoint of another training: {key} was {then.get(key)}, is now "
-                f"{now.get(key)} (another recipe, variant or data set? without --resume, training "
-                "starts at the beginning)"
+                f"{now.get(key)} (another recipe, variant, data set, seed or pretraining? without "
+                "--resume, training starts at the beginning)"
             )
     changed = [
         f"{key} was {value}, is now {surroundings().get(key)}"

@@ -71,7 +71,7 @@ class Trainer:
 
     Attributes: model, train_dataset, test_dataset (None: nothing is tested), config; tokens, the
     number of positions seen so far, padding included; history, the loss of each step, in nats;
-    pace, order, optimizers, best_test_loss: the state of training.
+    identity, pace, order, optimizers, best_test_loss: the state of training.
     """
 
     def __init__(
@@ -95,6 +95,7 @@ class Trainer:
             KeyboardInterrupt: Ctrl-C; the checkpoint, if there is to be one, is written.
         """
         config = self.config
+        self.identity = checkpoints.identity(self)
         stored = checkpoints.to_resume(config)
         self.order = BatchOrder(len(self.train_dataset), config.batch_size, config.max_epochs)
         self.pace, step_s = choose_pace(self, stored)

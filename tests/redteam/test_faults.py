@@ -24,9 +24,8 @@ import pytest
 
 from grading import paths, sandbox
 
-from .conftest import RIGHT, STRICT, command
+from .conftest import ASKED, RIGHT, STRICT, command
 
-ASKED = "3a-0-basic"
 FILE = "submission/attention_exploration.py"
 ROOT_ONLY = pytest.mark.skipif(os.getuid() != 0, reason="needs root")
 

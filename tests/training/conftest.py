@@ -1,11 +1,14 @@
 """The reference's package `submission`, imported once from a folder as students have it."""
 
 import importlib
+import importlib.util
 from types import SimpleNamespace
 
 import pytest
 import torch
 from laid_out import imports_from, lay_out
+from variants import Variant
+from variants import lay_out as lay_out_variant
 
 MODULES = (
     "attention",
@@ -77,3 +80,17 @@ def batch(submission):
         return tuple(torch.stack(part) for part in zip(*pairs, strict=True))
 
     return batch
+
+
+@pytest.fixture
+def module_of(submission, tmp_path):
+    """A function that loads one module of a variant beside the reference's others."""
+
+    def load(variant: Variant, name: str):
+        path = lay_out_variant(variant, tmp_path) / "submission" / f"{name}.py"
+        spec = importlib.util.spec_from_file_location(f"submission.students_{name}", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load

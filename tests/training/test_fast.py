@@ -1,10 +1,8 @@
 """fast.py, optimizers.py and pace.py: the same results as the plain way, sooner."""
 
-import importlib.util
-
 import pytest
 import torch
-from variants import all_variants, lay_out
+from variants import all_variants
 
 LN = torch.nn.functional
 
@@ -83,13 +81,10 @@ RIGHT = [v for v in all_variants() if v.topic == "synthesizer" and v.is_right]
 
 
 @pytest.mark.parametrize("variant", RIGHT, ids=lambda variant: variant.path.stem)
-def test_students_synthesizers_train_in_bfloat16(submission, build, batch, variant, tmp_path):
+def test_students_synthesizers_train_in_bfloat16(submission, build, batch, variant, module_of):
     # However they are written: constants of another dtype than what they meet are common.
     dataset, model = build(synthesizer=True)
-    path = lay_out(variant, tmp_path) / "submission" / "attention.py"
-    spec = importlib.util.spec_from_file_location("submission.students_attention", path)
-    theirs = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(theirs)
+    theirs = module_of(variant, "attention")
     for block in model.blocks:
         config = model.config
         attn = theirs.SynthesizerAttention(config)

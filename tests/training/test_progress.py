@@ -7,7 +7,7 @@ import pytest
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from torch.utils.tensorboard import SummaryWriter
-from variants import all_variants, lay_out
+from variants import all_variants
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -112,16 +112,11 @@ class TestMaskedShare:
     RIGHT = [v for v in all_variants() if v.topic == "span_corruption" and v.is_right]
 
     @pytest.mark.parametrize("variant", RIGHT, ids=lambda variant: variant.path.stem)
-    def test_right_corruptions_get_no_hint(self, submission, corpus, variant, tmp_path):
+    def test_right_corruptions_get_no_hint(self, submission, corpus, variant, module_of):
         # Each share is the mean of 512 examples, whose deviation is at most .25 / sqrt(512) =
         # .011; the farthest mean of these codes is .22 (rounding down), four deviations inside.
         # The seed is set: no chance is left.
-        import importlib.util
-
-        path = lay_out(variant, tmp_path) / "submission" / "dataset.py"
-        spec = importlib.util.spec_from_file_location("submission.students_dataset", path)
-        theirs = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(theirs)
+        theirs = module_of(variant, "dataset")
 
         class Theirs(submission.dataset.CharCorruptionDataset):
             __getitem__ = theirs.CharCorruptionDataset.__getitem__

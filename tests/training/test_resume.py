@@ -63,8 +63,11 @@ class Stop(Exception):
 def train(submission, build, tmp_path, monkeypatch):
     """A function that trains a little, stopping dead after a step, or resuming."""
 
-    def train(stop_after=None, resume=False, threads=1, dropout=0.0, source="random", **settings):
-        dataset, model = build(dropout=dropout, dataset_class=drawing_from(submission, source))
+    def train(
+        stop_after=None, resume=False, threads=1, dropout=0.0, source="random", start=0, **settings
+    ):
+        drawn = drawing_from(submission, source)
+        dataset, model = build(dropout=dropout, seed=start, dataset_class=drawn)
         submission.utils.set_seed(3 if not resume else 99)
         config = submission.trainer.TrainerConfig(
             max_epochs=3,
@@ -150,6 +153,13 @@ def test_a_checkpoint_of_another_recipe_is_refused(train, submission):
     message = str(error.value)
     assert "of another training: learning_rate was 0.0003, is now 0.5" in message
     assert "\n" not in message
+
+
+def test_a_checkpoint_from_other_parameters_is_refused(train, submission):
+    # A finetuning, say, that was cut short, and pretraining was done anew since.
+    train(stop_after=3)
+    with pytest.raises(submission.errors.InputError, match="start was parameters .*pretraining"):
+        train(resume=True, start=1)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut off", b"\x80\x02cos\nsystem\n."])

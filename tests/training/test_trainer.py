@@ -1,0 +1,133 @@
+"""trainer.py and optimizers.py: what is trained, by which optimizer, at which rate."""
+
+import random
+
+import pytest
+import torch
+from laid_out import make_model
+
+
+@pytest.fixture
+def s(submission):
+    """The modules, from the same random numbers each time."""
+    random.seed(0)
+    torch.manual_seed(0)
+    return submission
+
+
+def train(s, model, examples, **settings):
+    config = s.trainer.TrainerConfig(**{"max_epochs": 1, "batch_size": 4} | settings)
+    trainer = s.trainer.Trainer(model, examples, None, config)
+    trainer.train()
+    return trainer
+
+
+def examples(count=8):
+    """Pairs (x, y) with 6 used columns of 32."""
+    pairs = []
+    for _ in range(count):
+        ids = torch.zeros(33, dtype=torch.long)
+        ids[:7] = torch.randint(2, 20, (7,))
+        pairs.append((ids[:-1], ids[1:]))
+    return pairs
+
+
+def test_trimming_cuts_columns_with_neither_input_nor_target(s):
+    x, y = torch.zeros(2, 8, dtype=torch.long), torch.zeros(2, 8, dtype=torch.long)
+    x[0, 2], y[1, 4] = 5, 5
+    tx, ty = s.fast.trim(x, y)
+    assert torch.equal(tx, x[:, :5]) and torch.equal(ty, y[:, :5])
+
+
+def test_tokens_count_padding_too(s):
+    assert train(s, make_model(s), examples(8), max_epochs=3).tokens == 3 * 8 * 32
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_the_trainer_learns_a_few_examples_by_heart(s, optimizer):
+    pairs = examples(8)
+    model = s.model.GPT(s.model.GPTConfig(20, 32, 0.0, 0.0, 0.0, 2, 4, 16))
+    train(s, model, pairs, max_epochs=100, learning_rate=1e-2, optimizer=optimizer)
+    x, y = map(torch.stack, zip(*pairs, strict=True))
+    # First characters are a guess among 8 or so; the six others can be known: below .5 nats a
+    # character in all; an untrained model has log 20 = 3.
+    assert model.eval()(x, y)[1] < 0.5
+
+
+def test_the_same_seed_trains_the_same_model(s, corpus):
+    found = []
+    for seed in (1, 1, 2):
+        s.utils.set_seed(seed)
+        dataset = s.dataset.CharCorruptionDataset(corpus, 32)
+        model = s.model.GPT(s.model.GPTConfig(dataset.vocab_size, 32, n_embd=16))
+        train(s, model, dataset, optimizer="muon")
+        found.append(model.head.weight.detach())
+    assert torch.equal(found[0], found[1])
+    assert not torch.equal(found[0], found[2])
+
+
+@pytest.mark.parametrize("synthesizer", [False, True])
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_each_parameter_has_one_optimizer_and_matrices_alone_decay(s, optimizer, synthesizer):
+    model = make_model(s, synthesizer)
+    config = s.trainer.TrainerConfig(optimizer=optimizer, weight_decay=0.25)
+    owners = {id(p): [] for p in model.parameters()}
+    for one in s.optimizers.build_optimizers(model, config, s.fast.Pace()):
+        for group in one.param_groups:
+            for p in group["params"]:
+                owners[id(p)].append((type(one).__name__, group["weight_decay"]))
+    for name, p in model.named_parameters():
+        matrix = p.dim() == 2 and name != "tok_emb.weight"
+        muon = optimizer == "muon" and matrix and name.startswith("blocks.")
+        assert owners[id(p)] == [("Muon" if muon else "AdamW", 0.25 if matrix else 0.0)], name
+
+
+@pytest.mark.parametrize(
+    ("schedule", "tokens", "factor"),
+    [
+        ("linear", 50, 0.5),  # warming up
+        ("linear", 100, 1.0),
+        ("linear", 350, 0.75),
+        ("linear", 1100, 0.0),
+        ("cosine", 50, 0.5),
+        ("cosine", 100, 1.0),
+        ("cosine", 600, 0.5),
+        ("cosine", 1100, 0.1),
+        ("cosine", 2100, 1.0),  # the public course's cosine rises again
+    ],
+)
+def test_learning_rates_follow_the_schedule(s, schedule, tokens, factor):
+    config = s.trainer.TrainerConfig(lr_decay=True, warmup_tokens=100, schedule=schedule)
+    found = s.optimizers.learning_rate_factor(tokens, 1100, config)
+    assert found == pytest.approx(factor)
+
+
+def test_learning_rates_stay_without_decay(s):
+    config = s.trainer.TrainerConfig(lr_decay=False, warmup_tokens=100)
+    assert s.optimizers.learning_rate_factor(1, 1100, config) == 1.0
+
+
+def test_the_schedule_ends_with_training_unless_told_otherwise(s):
+    settings = {"lr_decay": True, "warmup_tokens": 0, "schedule": "linear"}
+    config = s.trainer.TrainerConfig(**settings)
+    assert s.optimizers.learning_rate_factor(256, 512, config) == 0.5
+    config = s.trainer.TrainerConfig(**settings, final_tokens=1024)
+    assert s.optimizers.learning_rate_factor(256, 512, config) == 0.75
+
+
+def test_learning_rates_are_at_nothing_after_the_last_step(s):
+    pairs = examples(8)
+    config = s.trainer.TrainerConfig(
+        max_epochs=2, batch_size=4, lr_decay=True, warmup_tokens=0, schedule="linear"
+    )
+    trainer = s.trainer.Trainer(make_model(s), pairs, None, config)
+    trainer.train()
+    assert trainer.optimizers[0].param_groups[0]["lr"] == 0.0
+
+
+def test_the_best_parameters_on_the_test_set_are_kept(s, tmp_path):
+    path = tmp_path / "best"
+    config = s.trainer.TrainerConfig(max_epochs=2, batch_size=4, ckpt_path=str(path))
+    model = make_model(s)
+    s.trainer.Trainer(model, examples(8), examples(4), config).train()
+    assert set(torch.load(path, weights_only=True)) == set(model.state_dict())
