@@ -54,6 +54,18 @@ def test_the_time_left_is_right_on_machines_of_any_speed(project, slower, capsys
     assert "minutes left in all" in capsys.readouterr().out
 
 
+def test_a_resumed_training_is_not_taken_for_a_fast_one(project):
+    now = [0.0]
+    remaining = Remaining(project, recipe_table(project, None), clock=lambda: now[0])
+    command = PIPELINES["vanilla"][0]
+    told = []
+    for now[0], share in ((5.0, 0.5), (30.0, 0.6), (55.0, 0.7)):  # 250 seconds for the whole
+        told.append(remaining.now(command, share))
+    fresh = Remaining(project, recipe_table(project, None), clock=lambda: now[0])
+    rest = fresh.now(PIPELINES["vanilla"][1], 0.0)
+    assert told[-1] == pytest.approx(75 + rest, rel=0.1)
+
+
 def test_positions_follow_the_recipe(project):
     recipe = recipe_table(project, "laptop")
     lines = (project / "src/data/wiki.txt").read_text(encoding="utf-8").splitlines()

@@ -107,6 +107,7 @@ class State:
             self._data = {"fingerprint": key, "finished": {}}
             for checkpoint in path.parent.glob("*.checkpoint"):
                 checkpoint.unlink()  # of other code: it mustn't be gone on with
+            self._write()
 
     def is_finished(self, command: Command) -> bool:
         written = self._path.parent / command.writes
@@ -115,6 +116,9 @@ class State:
 
     def finish(self, command: Command) -> None:
         self._data["finished"][command.writes] = _hash(self._path.parent / command.writes)
+        self._write()
+
+    def _write(self) -> None:
         temporary = self._path.with_suffix(".tmp")
         temporary.write_text(json.dumps(self._data, indent=1), encoding="utf-8")
         os.replace(temporary, self._path)

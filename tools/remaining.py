@@ -36,33 +36,38 @@ class Remaining:
             for command in commands
         }
         self._running: Command | None = None
-        self._since = self._share = 0.0
+        self._since = 0.0
+        self._seen: list[tuple[float, float]] = []  # when the share changed, and what it was then
         self._slower = 1.0  # than the machine that was measured, so many times
 
-    def now(self, running: Command | None, share: float) -> float:
+    def now(self, running: Command, share: float) -> float:
         """Seconds left.
 
         Args:
-            running: the command that runs now, None for grading.
+            running: the command that runs now.
             share: how much of its steps is done, 0 to 1.
         """
+        now = self._clock()
         if running != self._running:
-            self._running, self._since, self._share = running, self._clock(), 0.0
-        ran_s = self._clock() - self._since
+            self._running, self._since, self._seen = running, now, []
+        # A log tells the share seldom: only when it changes, it goes with the present time. A
+        # training that is resumed starts with a share.
+        if share > (self._seen[-1][1] if self._seen else 0.0):
+            self._seen.append((now, share))
+            (began, first), work = self._seen[0], self._work[running]
+            if share > first + 0.02:
+                self._slower = (now - began) * POSITIONS_PER_S / (work * (share - first))
         commands = list(self._work)
-        place = commands.index(running) if running in self._work else len(commands)
-        # A log tells the share seldom: only when it changes, it goes with the present time.
-        if share > max(self._share, 0.02) and self._work.get(running):
-            self._slower = ran_s / (START_S + self._work[running] * share / POSITIONS_PER_S)
-            self._share = share
-        left_s = sum(self._seconds(command) for command in [*commands[place:], None])
-        behind_s = min(ran_s, self._seconds(running))
-        return max(left_s - behind_s, 1.0)
+        left = commands[commands.index(running) :]
+        left_s = sum(map(self._seconds, left)) + GRADING_S * self._slower
+        behind_s = now - self._since
+        if self._seen:
+            at, latest = self._seen[-1]
+            behind_s = self._seconds(running) * latest + now - at
+        return max(left_s - min(behind_s, self._seconds(running)), 1.0)
 
-    def _seconds(self, command: Command | None) -> float:
-        """How long a command takes in all; None is grading."""
-        if command is None:
-            return GRADING_S * self._slower
+    def _seconds(self, command: Command) -> float:
+        """How long a command takes in all."""
         fixed_s = START_S if self._work[command] else EVALUATION_S
         return (fixed_s + self._work[command] / POSITIONS_PER_S) * self._slower
 
