@@ -8,7 +8,7 @@ DATA := src/data/dataset.json
 STRICT := -X warn_default_encoding -W error::EncodingWarning
 
 .DEFAULT_GOAL := help
-.PHONY: help setup world data starter check reference grade demo test seeds redteam lint clean force
+.PHONY: help setup world data starter check reference grade demo autograder emulate test seeds redteam lint clean force
 .DELETE_ON_ERROR:
 
 help: ## print this list
@@ -22,7 +22,7 @@ ifneq ($(TORCH_INDEX),$(shell cat $(STAMP) 2>/dev/null))
 $(STAMP): force
 endif
 endif
-$(STAMP): requirements.txt requirements-staff.txt constraints.txt tools/setup.sh
+$(STAMP): $(wildcard requirements*.txt) constraints.txt tools/setup.sh
 	@PYTHON="$(PYTHON)" TORCH_INDEX="$(TORCH_INDEX)" sh tools/setup.sh
 
 world: $(STAMP) ## generate the data set of fictional people [SEED=N PEOPLE=N DATASET=NAME]
@@ -60,6 +60,16 @@ demo: $(STAMP) $(RECIPES) $(DATA) ## the whole way: data set, training, grading 
 lint: $(STAMP) ## check style and formatting
 	@$(PYTHON_VENV) -m ruff check .
 	@$(PYTHON_VENV) -m ruff format --check .
+
+autograder: $(STAMP) $(RECIPES) $(DATA) ## build and prove what goes to Gradescope [EDITION=NAME RECIPE=NAME]
+	@$(PYTHON_VENV) -m tools.autograder $(if $(EDITION),--edition "$(EDITION)") \
+	  $(if $(RECIPE),--recipe "$(RECIPE)")
+
+emulate: $(STAMP) ## grade as Gradescope would: SUBMISSION=ZIP-OR-FOLDER [EDITION=NAME METADATA=KIND SETUP=1]
+	@test -n "$(SUBMISSION)" || { echo "make emulate: SUBMISSION is missing, expected:" \
+	  "make emulate SUBMISSION=ZIP-OR-FOLDER" >&2; exit 2; }
+	@$(PYTHON_VENV) -m tools.emulate "$(SUBMISSION)" $(if $(EDITION),--edition "$(EDITION)") \
+	  $(if $(METADATA),--metadata "$(METADATA)") $(if $(SETUP),--setup)
 
 test: $(STAMP) $(RECIPES) ## run everything that we check [ARGS="-k starter"]
 	@$(PYTHON_VENV) -m tools.apt

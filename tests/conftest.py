@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from project import copy_of_the_project, make
 
 ROOT = Path(__file__).resolve().parent.parent
 # The suite's own flags, for the interpreters that it starts.
@@ -72,3 +73,18 @@ def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
             f"missing tool: {name}, needed by {len(tests)} test(s) such as {tests[0]}; "
             "apt.txt names Debian's packages"
         )
+
+
+@pytest.fixture(scope="session")
+def tree(tmp_path_factory) -> Path:
+    """A copy of the project with a smoke world in it."""
+    tree = copy_of_the_project(tmp_path_factory.mktemp("project"))
+    made = make(tree, "world", "DATASET=smoke", "SEED=1")
+    assert made.returncode == 0, made.stderr
+    return tree
+
+
+@pytest.fixture(scope="session")
+def demo(tree) -> subprocess.CompletedProcess:
+    """The demo, run once."""
+    return make(tree, "demo", "RECIPE=smoke", timeout=900)

@@ -15,6 +15,11 @@ import pytest
 RUN = {"make", "make check"}
 STARTER = "test_end_to_end.py::test_the_starter_earns_nothing_and_reads_no_traceback"
 GRADER = "test_end_to_end.py::test_the_commands_arguments"
+REPORT = "test_report.py::test_the_command_writes_both_reports"
+RELEASE = (
+    "gradescope/test_autograder.py::"
+    "test_the_build_says_what_came_out_and_keeps_submissions_for_test_autograder"
+)
 # What another test runs: `file::test`.
 ELSEWHERE = {
     "make setup": "test_setup.py::test_second_setup_costs_nothing_and_a_half_made_one_is_made_anew",
@@ -37,6 +42,18 @@ ELSEWHERE = {
     "python src/grader.py --doctor": GRADER,
     "python src/grader.py --submission upload.zip --json result.json --seed 7": (
         "test_end_to_end.py::test_a_zip_of_what_is_handed_in_earns_full_marks"
+    ),
+    "python src/grader.py --html report.html": REPORT,
+    "python src/grader.py --submission DIR --staff-html staff.html --seed 7 --edition cs224n": (
+        REPORT
+    ),
+    "python src/grader.py --replay results.json --submission DIR": (
+        "gradescope/test_autograder.py::test_the_result_holds_what_a_regrade_needs"
+    ),
+    "make autograder": "gradescope/test_autograder.py::test_both_editions_are_built",
+    "make autograder EDITION=xcs224n": RELEASE,
+    "make emulate SUBMISSION=upload.zip METADATA=late": (
+        "gradescope/test_autograder.py::test_the_reference_through_the_command_reads_well"
     ),
     "make grade": STARTER,
     "make world SEED=7": "test_end_to_end.py::test_the_demo_reaches_every_point",

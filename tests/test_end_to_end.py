@@ -1,83 +1,21 @@
 """The whole way on a fresh copy of the project: world, training, full marks; the starter earns 0.
 
-One training of the `smoke` recipe serves all tests here.
+One training of the `smoke` recipe serves all tests here (conftest.py: `demo`).
 """
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 import zipfile
-from pathlib import Path
 
 import pytest
 from laid_out import TINY
+from project import ROOT, copy_of_the_project, make, python
 
 from tools.commands import PIPELINES
 
-ROOT = Path(__file__).resolve().parent.parent
 OUTPUTS = [c.writes for commands in PIPELINES.values() for c in commands]
 HANDED_IN = [name for name in OUTPUTS if ".pretrain.params" not in name]
-
-
-def python(tree: Path, *arguments: str, **keywords) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, "-X", "warn_default_encoding", "-W", "error::EncodingWarning", *arguments],
-        cwd=tree,
-        capture_output=True,
-        encoding="utf-8",
-        stdin=subprocess.DEVNULL,
-        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
-        check=False,
-        **keywords,
-    )
-
-
-def copy_of_the_project(target: Path) -> Path:
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        check=True,
-    )
-    for name in filter(None, listed.stdout.decode("utf-8").split("\0")):
-        if (ROOT / name).is_file():
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, target / name)
-    return target
-
-
-def make(tree: Path, *words: str, **keywords) -> subprocess.CompletedProcess:
-    """`make WORD...` in the copy, with this environment in place of one set up anew (`-o`)."""
-    if not (tree / ".venv").exists():
-        (tree / ".venv").symlink_to(sys.prefix)
-    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS")}
-    return subprocess.run(
-        ["make", "-o", ".venv/.stamp", *words],
-        cwd=tree,
-        capture_output=True,
-        encoding="utf-8",
-        env=environment,
-        check=False,
-        **keywords,
-    )
-
-
-@pytest.fixture(scope="module")
-def tree(tmp_path_factory) -> Path:
-    """A copy of the project with a smoke world in it."""
-    tree = copy_of_the_project(tmp_path_factory.mktemp("project"))
-    made = make(tree, "world", "DATASET=smoke", "SEED=1")
-    assert made.returncode == 0, made.stderr
-    return tree
-
-
-@pytest.fixture(scope="module")
-def demo(tree) -> subprocess.CompletedProcess:
-    """The demo, run once."""
-    return make(tree, "demo", "RECIPE=smoke", timeout=900)
 
 
 def test_the_demo_reaches_every_point(tree, demo):

@@ -58,6 +58,8 @@ def violations(path, text):
     own = next((name for pattern, name in PACKAGES if re.match(pattern, path)), None)
     in_submission = own == "submission"
     libraries = STUDENTS_LIBRARIES if in_submission else LIBRARIES
+    if path.startswith("src/grading/gradescope/"):  # used on Gradescope alone
+        libraries = libraries | {"jsonschema"}
     found = []
     for line, name in imported(text):
         if name is None or name in allowed or name in sys.stdlib_module_names:

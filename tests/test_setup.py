@@ -133,7 +133,7 @@ def project(tmp_path, root):
     (tmp_path / "tools").mkdir()
     shutil.copy(root / "Makefile", tmp_path)
     shutil.copy(root / "tools" / "setup.sh", tmp_path / "tools")
-    for name in ("requirements.txt", "requirements-staff.txt", "constraints.txt"):
+    for name in (*(p.name for p in root.glob("requirements*.txt")), "constraints.txt"):
         (tmp_path / name).write_text("# nothing\n", encoding="utf-8")
     return tmp_path
 
@@ -258,7 +258,8 @@ def packages(path):
 
 
 def test_every_requirement_is_pinned(root):
-    wanted = packages(root / "requirements.txt") | packages(root / "requirements-staff.txt")
+    lists = [packages(path) for path in root.glob("requirements*.txt")]
+    wanted = {name: version for listed in lists for name, version in listed.items()}
     pins = packages(root / "constraints.txt")
     assert wanted and wanted.keys() <= pins.keys()
     assert all(re.fullmatch(r"==[\d.]+", version) for version in pins.values()), pins

@@ -222,7 +222,8 @@ class Bench:
     ) -> dict[tuple[str, str], TestResult]:
         """Run `tests` on a variant, or on the reference (None); by topic and name."""
         with self._staged(variant) as (staged, work):
-            run = Run(self._assignment, staged, work, self._pool, self.hidden, self._data, seed)
+            here = (self._assignment, self._assignment.edition(None), staged, work, self._pool)
+            run = Run(*here, self.hidden, self._data, seed)
             run.deadline = time.monotonic() + 3600
             results = [TestResult(test.spec, test.description) for test in tests]
             for test, result in zip(tests, results, strict=True):

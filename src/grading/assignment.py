@@ -15,6 +15,7 @@ from typing import Any
 from .errors import UsageError
 
 KINDS = ("basic", "hidden")
+VISIBILITIES = ("visible", "after_due_date", "after_published")
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,21 @@ class Question:
 
 
 @dataclass(frozen=True)
+class Gradescope:
+    """What an edition's students see on Gradescope, and when.
+
+    Attributes:
+        hidden_tests: when hidden tests' points show: one of VISIBILITIES.
+        hidden_feedback_a_day: submissions in 24 hours whose hidden tests run; 0 is any number.
+        leaderboard: whether accuracies on dev and the numbers of parameters are ranked.
+    """
+
+    hidden_tests: str
+    hidden_feedback_a_day: int
+    leaderboard: bool
+
+
+@dataclass(frozen=True)
 class Edition:
     """A numbering of the topics, and the files that a submission must hold."""
 
@@ -60,6 +76,7 @@ class Edition:
     title: str
     questions: tuple[Question, ...]
     required_files: tuple[str, ...]
+    gradescope: Gradescope
 
     @property
     def tests(self) -> tuple[TestSpec, ...]:
@@ -176,10 +193,27 @@ def _edition(name: str, table: _Table, topics: _Table) -> Edition:
         if numbers.count(number) > 1:
             raise UsageError(f"{table.name}: two questions are numbered {number}")
     edition = Edition(
-        name, table.get("title", str), tuple(questions), tuple(table.get("required_files", list))
+        name,
+        table.get("title", str),
+        tuple(questions),
+        tuple(table.get("required_files", list)),
+        _gradescope(table.table("gradescope")),
     )
     table.refuse_unknown()
     return edition
+
+
+def _gradescope(table: _Table) -> Gradescope:
+    shown = table.get("hidden_tests", str)
+    if shown not in VISIBILITIES:
+        words = ", ".join(VISIBILITIES)
+        raise UsageError(f"{table.name}: hidden_tests = {shown!r} should be one of {words}")
+    a_day = table.get("hidden_feedback_a_day", int, 0)
+    if a_day < 0:
+        raise UsageError(f"{table.name}: hidden_feedback_a_day = {a_day} should not be negative")
+    gradescope = Gradescope(shown, a_day, table.get("leaderboard", bool, False))
+    table.refuse_unknown()
+    return gradescope
 
 
 def _question(entry: _Table, topics: _Table) -> Question:

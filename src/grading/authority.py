@@ -22,15 +22,15 @@ CANARY = {"read": [str], "written": [str], "signalled": [int], "sockets": [str],
 CANARY_CPU_S = 10.0
 
 
-def secrets(results: Iterable[Path] = ()) -> list[str]:
-    """What no student's code may read: solutions, answers, results that are being written."""
+def secrets(private: Iterable[Path] = ()) -> list[str]:
+    """What no student's code may read: solutions, answers, results that are being written, ..."""
     found = [paths.SOLUTIONS, paths.HIDDEN, paths.ANSWERS, *sorted(paths.ANSWERS.glob("*"))]
     found += sorted((paths.SOLUTIONS / "submission").glob("*.py"))
-    return [str(path) for path in [*found, *results] if path.exists()]
+    return [str(path) for path in [*found, *private] if path.exists()]
 
 
 def send_canary(
-    pool: Pool, layers: sandbox.Layers, work: Path, staged: Path, results: Iterable[Path] = ()
+    pool: Pool, layers: sandbox.Layers, work: Path, staged: Path, private: Iterable[Path] = ()
 ) -> dict[str, Any]:
     """Run the canary as a test would run; return what it could do.
 
@@ -44,7 +44,7 @@ def send_canary(
     if confinement.uid is not None:
         os.chown(scratch, confinement.uid, confinement.uid)
     args = {
-        "secrets": secrets(results),
+        "secrets": secrets(private),
         "folders": [str(p) for p in (work, staged, paths.SRC, paths.ROOT, paths.DATA)],
         "pids": [os.getpid(), os.getppid()],
     }

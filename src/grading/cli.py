@@ -12,12 +12,12 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from . import console, doctor, paths, sandbox
+from . import console, doctor, paths, replay, report, sandbox
 from .assignment import Edition, load_assignment
 from .cases import GradedTestCase
 from .errors import GradingError, UsageError
 from .outcomes import ExitCode, exit_code
-from .results import Results
+from .results import Results, write_atomically
 from .runner import CourseTestRunner, Options, load_hidden
 
 
@@ -38,6 +38,10 @@ def main(cases: list[type[GradedTestCase]], arguments: list[str] | None = None) 
         if asked.list:
             _list(runner, runner.assignment.edition(asked.edition))
             return ExitCode.OK
+        if asked.gradescope:
+            from .gradescope import session  # staff's packages: students' copies do without
+
+            return session.grade(runner, asked.gradescope, asked.edition, not asked.preview)
         return _grade(runner, asked)
     except UsageError as error:
         print(f"grader.py: {error}", file=sys.stderr)
@@ -74,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
         "--submission", type=Path, default=paths.ROOT, metavar="DIR", help="a folder or zip"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results here")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="also write a report to read")
     parser.add_argument(
         "--authoritative", action="store_true", help="refuse to run unless the result can count"
     )
@@ -83,6 +88,19 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="tests side by side")
     parser.add_argument(
         "--in-process", action="store_true", help="no isolation, no limits: for a debugger"
+    )
+    staff = parser.add_argument_group("for staff")
+    staff.add_argument(
+        "--staff-html", type=Path, metavar="FILE", help="the same with staff's details"
+    )
+    staff.add_argument(
+        "--replay", type=Path, metavar="FILE", help="an earlier result: run it again and compare"
+    )
+    staff.add_argument(
+        "--gradescope", type=Path, metavar="DIR", help="grade in Gradescope's folders: /autograder"
+    )
+    staff.add_argument(
+        "--preview", action="store_true", help="without root: see what it would look like"
     )
     return parser
 
@@ -96,19 +114,16 @@ def _list(runner: CourseTestRunner, edition: Edition) -> None:
 
 
 def _grade(runner: CourseTestRunner, asked: argparse.Namespace) -> int:
-    if asked.in_process and asked.json:
-        raise UsageError("--in-process can't write a result: nothing protects it")
-    if asked.in_process and asked.authoritative:
-        raise UsageError("--in-process can't be authoritative: nothing protects it")
-    if asked.json and not asked.json.resolve().parent.is_dir():
-        raise UsageError(f"--json {asked.json}: there is no folder {asked.json.resolve().parent}")
-    if not 1 <= asked.jobs <= 64:
-        raise UsageError(f"--jobs {asked.jobs} should be a number from 1 to 64")
+    _refuse_contradictions(asked)
+    record = replay.read(asked.replay) if asked.replay else None
     seed = secrets.randbits(63) if asked.seed is None else asked.seed
-    if seed < 0:
-        raise UsageError(f"--seed {seed} should not be negative")
     if asked.in_process:
         print("In-process: no isolation and no limits; this result counts for nothing.\n")
+    if record:
+        seed, asked.edition = record.seed, record.edition
+        for warning in replay.warnings(record):
+            print(f"Replay: {warning}")
+    written = [path for path in _outputs(asked).values() if path]
     options = Options(
         submission=asked.submission,
         edition=asked.edition,
@@ -116,17 +131,46 @@ def _grade(runner: CourseTestRunner, asked: argparse.Namespace) -> int:
         jobs=1 if asked.in_process else asked.jobs,
         in_process=asked.in_process,
         authoritative=asked.authoritative,
-        results_file=asked.json,
+        private=tuple(written),
     )
     staff = load_hidden(paths.HIDDEN) is not None
     required = runner.assignment.edition(asked.edition).required_files
-    report = _Report(asked.json, staff, required)
-    results = runner.run(options, seed, report.hear)
+    hearer = _Hearer(asked.json, staff, required)
+    results = runner.run(options, seed, hearer.hear)
     console.show_summary(results, staff)
+    if asked.html:
+        write_atomically(asked.html, report.page(results, staff=False))
+    if asked.staff_html:
+        write_atomically(asked.staff_html, report.page(results, staff=True))
+    if record:
+        for line in replay.compare(record, results) or ["every test ended as it did then"]:
+            print(f"Replay: {line}")
     return exit_code(results.outcomes)
 
 
-class _Report:
+def _outputs(asked: argparse.Namespace) -> dict[str, Path | None]:
+    return {"--json": asked.json, "--html": asked.html, "--staff-html": asked.staff_html}
+
+
+def _refuse_contradictions(asked: argparse.Namespace) -> None:
+    """Raise a UsageError for what can't be done, before anything runs."""
+    outputs = {flag: path for flag, path in _outputs(asked).items() if path}
+    if asked.in_process and outputs:
+        raise UsageError("--in-process can't write a result: nothing protects it")
+    if asked.in_process and asked.authoritative:
+        raise UsageError("--in-process can't be authoritative: nothing protects it")
+    for flag, path in outputs.items():
+        if not path.resolve().parent.is_dir():
+            raise UsageError(f"{flag} {path}: there is no folder {path.resolve().parent}")
+    if not 1 <= asked.jobs <= 64:
+        raise UsageError(f"--jobs {asked.jobs} should be a number from 1 to 64")
+    if asked.seed is not None and asked.seed < 0:
+        raise UsageError(f"--seed {asked.seed} should not be negative")
+    if asked.replay and (asked.seed is not None or asked.edition):
+        raise UsageError("--replay takes seed and edition from the file: leave out yours")
+
+
+class _Hearer:
     """Prints each result and keeps the results file current from the first moment."""
 
     def __init__(self, path: Path | None, staff: bool, required: tuple[str, ...]) -> None:

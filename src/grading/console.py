@@ -16,6 +16,11 @@ def points(value: Decimal) -> str:
     return f"{value.normalize():f}" if value else "0"
 
 
+def points_of(value: float) -> str:
+    """The same of a number that was read from a file."""
+    return points(Decimal(str(value)).quantize(Decimal("0.01")))
+
+
 def show_staged(staged: Staged, required: tuple[str, ...]) -> None:
     """Say which files are graded, which were left behind, and which are still to come."""
     print(f"Taken: {len(staged.taken)} files")

@@ -2,6 +2,7 @@
 
     GradingError
     |- UsageError          bad input to the command: one line, exit code 2
+    |  `- SubmissionError  what was handed in can't be graded at all
     |- Verdict             a test's end that is not a pass; carries the outcome and what to say
     |  `- NotGraded        a hidden test without `solutions/`: it ran, nobody judged it
     `- WireError           bytes that are no frame of ours
@@ -21,6 +22,10 @@ class GradingError(Exception):
 
 class UsageError(GradingError):
     """The command was asked for something that it can't do; `str()` is the one line to print."""
+
+
+class SubmissionError(UsageError):
+    """There is no submission to grade, or not one that can be taken."""
 
 
 class WireError(GradingError):

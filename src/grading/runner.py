@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from . import authority, paths, sandbox, wire
+from . import authority, paths, release, sandbox, wire
 from .assignment import Assignment, Edition, TestSpec
 from .cases import BoundTest, GradedTestCase, bind, derive_seed
 from .coursedata import CourseData
@@ -48,7 +48,7 @@ class Options:
     jobs: int = 1  # how many tests run side by side
     in_process: bool = False
     authoritative: bool = False
-    results_file: Path | None = None  # no student's code may read it
+    private: tuple[Path, ...] = ()  # files that no student's code may read: results, ...
     deadline_s: float = DEADLINE_S
     data: Path = paths.DATA
     answers: Path = paths.ANSWERS  # staff only; used where solutions/hidden.py is
@@ -75,8 +75,8 @@ class CourseTestRunner:
     ) -> Results:
         """Stage, run every wanted test, and return the results of all of the edition's tests.
 
-        `on_event` hears ("staged", Staged), ("started", Results), ("result", TestResult). A pool
-        that is given is used and left open: many submissions can share one.
+        `on_event` hears ("staged", Staged), ("started", Results), ("result", TestResult) and
+        ("graded", Run). A pool that is given is used and left open: many submissions can share one.
         """
         edition = self.assignment.edition(options.edition)
         bound = self.tests(edition)
@@ -96,12 +96,12 @@ class CourseTestRunner:
             on_event("staged", staged)
             answers = options.answers if hidden else None
             data = CourseData(self.assignment, options.data, answers)
-            run = Run(self.assignment, staged, work, pool, hidden, data, seed)
+            run = Run(self.assignment, edition, staged, work, pool, hidden, data, seed)
             run.layers = options.layers
             authority_facts = self._authority(options, pool, work, staged)
             run.deadline = time.monotonic() + options.deadline_s
-            results = Results(edition, seed, [TestResult(t.spec, t.description) for t in bound])
-            results.facts = {"submission": sorted(staged.taken), "left": staged.left}
+            results = self.blank(edition, seed)
+            results.facts |= {"submission": sorted(staged.taken), "left": staged.left}
             results.facts |= authority_facts
             on_event("started", results)
             todo = []
@@ -114,6 +114,7 @@ class CourseTestRunner:
                 try:
                     for result in executor.map(lambda pair: run.run_test(*pair), todo):
                         on_event("result", result)
+                    on_event("graded", run)
                 except BaseException:  # Ctrl-C, a full disk: wait for no test's time limit
                     pool.abandon()
                     raise
@@ -122,6 +123,12 @@ class CourseTestRunner:
             if own is not None:
                 own.close()
             sandbox.remove_tree(work)
+
+    def blank(self, edition: Edition, seed: int) -> Results:
+        """Results of tests of which none has run."""
+        tests = [TestResult(t.spec, t.description) for t in self.tests(edition)]
+        facts = {"judged_by": release.judged_by(), "versions": release.versions()}
+        return Results(edition, seed, tests, facts)
 
     def _authority(self, options: Options, pool: Pool, work: Path, staged: Staged) -> dict:
         """Which layers protect this run; an authoritative one sends the canary first.
@@ -132,8 +139,8 @@ class CourseTestRunner:
         layers = ["none: in process"] if options.in_process else options.layers.names()
         facts = {"authoritative": options.authoritative, "layers": layers}
         if options.authoritative:
-            results = [options.results_file] if options.results_file else []
-            canary = authority.send_canary(pool, options.layers, work, staged.root, results)
+            private = options.private
+            canary = authority.send_canary(pool, options.layers, work, staged.root, private)
             found = authority.faults(options.layers, canary)
             if found:
                 raise GradingError("this run can't be authoritative: " + "; ".join(found))
@@ -154,6 +161,7 @@ class Run:
     """One run's shared state."""
 
     assignment: Assignment
+    edition: Edition
     staged: Staged
     work: Path
     pool: Pool

@@ -15,7 +15,7 @@ import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .errors import UsageError
+from .errors import SubmissionError
 
 MAX_FILES = 2_000
 MAX_TOTAL_BYTES = 1 << 30
@@ -50,7 +50,7 @@ def stage(source: Path, target: Path) -> Staged:
             an unpacked upload.
 
     Raises:
-        UsageError: there is no submission here, or two files of one name differ.
+        SubmissionError: there is no submission here, or two files of one name differ.
     """
     try:
         mode = source.stat().st_mode
@@ -58,9 +58,9 @@ def stage(source: Path, target: Path) -> Staged:
         reason = (
             "there is no such file or folder" if error.errno == errno.ENOENT else error.strerror
         )
-        raise UsageError(f"{str(source):.200}: {reason} to grade") from None
+        raise SubmissionError(f"{str(source):.200}: {reason} to grade") from None
     if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
-        raise UsageError(f"{source}: neither a folder nor a zip")
+        raise SubmissionError(f"{source}: neither a folder nor a zip")
     if stat.S_ISREG(mode):
         source = _unpack(source, target.with_name(target.name + ".unpacked"))
     package = _find_package(source)
@@ -80,7 +80,7 @@ def _find_package(source: Path) -> Path:
         for candidate in (folder / "submission", folder / "src" / "submission", folder):
             if candidate.is_dir() and any(candidate.glob("*.py")):
                 return candidate
-    raise UsageError(
+    raise SubmissionError(
         f"{source}: no folder `submission` with Python files in it; expected submission/*.py, "
         "at most inside one wrapping folder"
     )
@@ -117,7 +117,7 @@ def _stage_code(package: Path, staged: Staged) -> None:
 def _entries(folder: Path) -> list[Path]:
     entries = sorted(folder.iterdir())
     if len(entries) > MAX_FILES:
-        raise UsageError(f"{folder}: too many files, {len(entries)}: is this a submission?")
+        raise SubmissionError(f"{folder}: too many files, {len(entries)}: is this a submission?")
     return entries
 
 
@@ -129,7 +129,7 @@ def _stage_outputs(folders: list[Path], staged: Staged) -> None:
             earlier = staged.taken.get(path.name)
             if earlier is not None:
                 if not filecmp.cmp(earlier, path, shallow=False):
-                    raise UsageError(
+                    raise SubmissionError(
                         f"{path.name} is there twice and differs: {earlier} and {path}; "
                         "delete the one that is out of date"
                     )
@@ -172,13 +172,15 @@ def _unpack(archive: Path, target: Path) -> Path:
         with zipfile.ZipFile(archive) as opened:
             infos = [i for i in opened.infolist() if not i.is_dir() and _wanted(i.filename)]
             if len(infos) > MAX_FILES or sum(i.file_size for i in infos) > MAX_TOTAL_BYTES:
-                raise UsageError(f"{archive.name}: too many files or too large once unpacked")
+                raise SubmissionError(f"{archive.name}: too many files or too large once unpacked")
             for info in infos:
                 _unpack_one(opened, info, target, archive.name)
-    except UsageError:
+    except SubmissionError:
         raise
     except Exception as error:  # zlib's, lzma's and others' own kinds, names too long, ...
-        raise UsageError(f"{archive.name} is no zip that can be read: {error!s:.200}") from None
+        raise SubmissionError(
+            f"{archive.name} is no zip that can be read: {error!s:.200}"
+        ) from None
     target.mkdir(parents=True, exist_ok=True)
     return target
 
@@ -190,7 +192,7 @@ def _wanted(name: str) -> bool:
 def _unpack_one(opened: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path, archive: str) -> None:
     parts = [p for p in info.filename.replace("\\", "/").split("/") if p not in ("", ".")]
     if ".." in parts or (parts and ":" in parts[0]):
-        raise UsageError(f"{archive}: the name {info.filename!r} leads outside the zip")
+        raise SubmissionError(f"{archive}: the name {info.filename!r} leads outside the zip")
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind not in (0, stat.S_IFREG):  # 0: packed by a program that doesn't say
         return  # a link or a device: not taken

@@ -25,7 +25,7 @@ class AsksFiles:
         predicted = self.predictions(name, "dev")
         correct = answers.count_correct(predicted, places)
         sentence = f"{name} has too few right answers"
-        cause = "trained too briefly, not pretrained, or another mistake upstream: see 1e and 1g"
+        cause = "trained too briefly, not pretrained, or a mistake in what it was trained with"
         if answers.in_another_order(predicted, places):
             sentence = f"{name} holds nearly all the right places, not in the questions' order"
             cause = "lines were sorted or shuffled; write the file with run.py evaluate"

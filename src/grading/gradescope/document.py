@@ -1,0 +1,121 @@
+"""results.json as Gradescope documents it, from a run's results.
+
+Students see a test's entry by its `visibility`. An entry that they can't see yet also hides their
+total, which is right where hidden tests' points are to wait (`after_published`); no entry ever has
+the visibility `hidden`: its points would count without showing anywhere.
+"""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from ..assignment import Edition, TestSpec
+from ..console import points
+from ..errors import GradingError
+from ..results import Results, TestResult
+from . import feedback
+
+SCHEMA = Path(__file__).with_name("results.schema.json")
+LATER = {
+    "visible": "",
+    "after_due_date": "Hidden tests, and so your total, show after the due date.",
+    "after_published": "Hidden tests, and so your total, show when grades are published.",
+}
+
+
+def visibility(edition: Edition, spec: TestSpec) -> str:
+    """When students see a test: basic ones at once, hidden ones as the edition says."""
+    if not spec.is_hidden:
+        return "visible"
+    return "after_published" if spec.after_published else edition.gradescope.hidden_tests
+
+
+def document(
+    results: Results, notes: list[str], extra: dict[str, Any], execution_s: float
+) -> dict[str, Any]:
+    """The whole of results.json.
+
+    Args:
+        notes: sentences for the student, shown above the points.
+        extra: facts for staff: seed, layers, versions, hash of the release.
+        execution_s: wall seconds that the run took.
+    """
+    edition = results.edition
+    return {
+        "visibility": "visible",
+        "stdout_visibility": "hidden",  # it holds staff's details
+        "execution_time": round(execution_s),
+        "output_format": "md",
+        "output": overview([*notes, *_later(results)], _by_question(results)),
+        "extra_data": extra | {"edition": edition.name, "seed": str(results.seed)},
+        "tests": [_entry(edition, test) for test in results.tests],
+    }
+
+
+def _entry(edition: Edition, test: TestResult) -> dict[str, Any]:
+    spec = test.spec
+    tags = [spec.topic, spec.kind] + (["extra credit"] if spec.is_extra_credit else [])
+    return {
+        "number": spec.number,
+        "name": f"{spec.test_id}: {test.description}",
+        "score": float(test.score),
+        "max_score": _maximum(spec),
+        "status": "passed" if test.outcome.value == "passed" else "failed",
+        "output_format": "md",
+        "output": feedback.of_test(test),
+        "visibility": visibility(edition, spec),
+        "tags": tags,
+        "extra_data": {"test_id": spec.test_id, "outcome": test.outcome.value},
+    }
+
+
+def _maximum(spec: TestSpec) -> float:
+    """Extra credit lies beyond the maximum: its points add to the score and to nothing else."""
+    return 0.0 if spec.is_extra_credit else float(spec.max_score)
+
+
+def overview(notes: list[str], lines: list[str]) -> str:
+    """The text above all tests: sentences, then lines in columns."""
+    words = [feedback.plain(note) for note in notes if note]
+    return "\n\n".join([*words, feedback.fenced("\n".join(lines), most=60)])
+
+
+def _later(results: Results) -> list[str]:
+    return sorted({LATER[visibility(results.edition, t.spec)] for t in results.tests} - {""})
+
+
+def _by_question(results: Results) -> list[str]:
+    """Points of the tests that may be seen now."""
+    edition = results.edition
+    seen = [t for t in results.tests if visibility(edition, t.spec) == "visible"]
+    rows = []
+    for question in edition.questions:
+        tests = [t for t in seen if t.spec.number == question.number]
+        if tests:
+            score = sum((t.score for t in tests), Decimal(0))
+            worth = sum((t.spec.max_score for t in tests), Decimal(0))
+            shown = f"{points(score):>6} of {points(worth):<6}"
+            rows.append(f"{question.number:<4}{shown}{question.title}")
+    return rows
+
+
+def serialize(content: dict[str, Any]) -> str:
+    """The text of results.json.
+
+    Raises:
+        GradingError: it doesn't fit our schema: a mistake of ours must not become a grade.
+    """
+    import jsonschema  # staff's package: students' copies grade without it
+
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    validator = jsonschema.Draft202012Validator(schema)
+    for error in validator.iter_errors(content):
+        place = "/".join(map(str, error.absolute_path)) or "the whole"
+        raise GradingError(f"results.json, {place}: {error.message:.300}")
+    try:
+        return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    except ValueError as error:  # NaN is within any bounds
+        raise GradingError(f"results.json: {error}") from None

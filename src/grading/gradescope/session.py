@@ -1,0 +1,206 @@
+"""A run on Gradescope: from the upload and its metadata to results.json.
+
+results.json is there from the first moment, with every test at zero, and is rewritten whole after
+each test. A fault of ours leaves none: Gradescope then shows that the autograder failed and
+records no grade, while any valid file would be recorded, whatever the exit code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+import time
+from pathlib import Path
+from typing import Any
+
+from .. import console, paths
+from ..assignment import Edition
+from ..errors import GradingError, SubmissionError
+from ..outcomes import ExitCode, Outcome, exit_code
+from ..results import Results, write_atomically
+from ..runner import CourseTestRunner, Options
+from . import document, metadata, ranking
+from .metadata import Metadata, Previous
+
+SECRET = "grading_secret"  # in solutions/data: with it and a submission's id, its seed
+UPLOAD, METADATA = "submission", "submission_metadata.json"
+RESULTS = Path("results") / "results.json"
+
+
+def grade(
+    runner: CourseTestRunner, root: Path, edition: str | None, authoritative: bool = True
+) -> ExitCode:
+    """Grade the upload in Gradescope's folders and write results.json.
+
+    Args:
+        root: the folder /autograder.
+        authoritative: False for a preview by an ordinary user, whose score can't count.
+
+    Raises:
+        GradingError: the grader failed; there is no results.json then.
+    """
+    code = ExitCode.GRADER_ERROR
+    try:
+        code = Session(runner, root, edition, authoritative).run()
+    finally:
+        if code not in (ExitCode.OK, ExitCode.FAILED):
+            (root / RESULTS).unlink(missing_ok=True)
+    return code
+
+
+class Session:
+    """One submission's run."""
+
+    def __init__(
+        self, runner: CourseTestRunner, root: Path, edition: str | None, authoritative: bool
+    ) -> None:
+        self._runner, self._root, self._authoritative = runner, root, authoritative
+        self._started = time.monotonic()
+        self._edition = runner.assignment.edition(edition)
+        self._about = metadata.read(root / METADATA)
+        self._kept = limited(self._about, self._edition)
+        self._notes = [metadata.arrival(self._about), earlier(self._about, self._edition)]
+        self._leaderboard: list[dict[str, Any]] = []
+        self._results: Results
+
+    def run(self) -> ExitCode:
+        self._protect()
+        for problem in self._about.problems:
+            print(f"metadata: {problem}")
+        tests = self._runner.tests(self._edition)
+        basic = tuple(t.spec.test_id for t in tests if not t.spec.is_hidden)
+        options = Options(
+            submission=self._root / UPLOAD,
+            edition=self._edition.name,
+            wanted=basic if self._kept else (),
+            authoritative=self._authoritative,
+            private=(self._root / METADATA, self._root / RESULTS, *paths.ANSWERS.glob(SECRET)),
+        )
+        seed = seed_of(self._about)
+        try:
+            self._runner.run(options, seed, self._hear)
+        except SubmissionError as error:
+            self._refuse(seed, str(error))
+        console.show_summary(self._results, staff=True)
+        return exit_code(self._results.outcomes)
+
+    def _protect(self) -> None:
+        """Close what was unpacked for everybody to read; workers need src/ and nothing else."""
+        closed = [(paths.SOLUTIONS, 0o700), (self._root / RESULTS.parent, 0o700)]
+        closed += [(self._root / UPLOAD, 0o700), (self._root / METADATA, 0o600)]
+        for path, mode in closed:
+            if path.exists():
+                os.chmod(path, mode)
+
+    def _hear(self, event: str, subject: Any) -> None:
+        if event == "staged":
+            console.show_staged(subject, self._edition.required_files)
+            missing = [n for n in self._edition.required_files if n not in subject.taken]
+            self._note("Not among the files: ", missing)
+            self._note("Files that were left behind: ", subject.left)
+        elif event == "started":
+            self._results = subject
+        elif event == "result":
+            console.show_result(subject, staff=True)
+        elif event == "graded" and self._edition.gradescope.leaderboard:
+            self._leaderboard = ranking.entries(subject)
+        if event != "staged":
+            self._write()
+
+    def _note(self, words: str, names: list[str]) -> None:
+        if names:
+            more = f", and {len(names) - 10} more" if len(names) > 10 else ""
+            self._notes.append(words + ", ".join(names[:10]) + more + ".")
+
+    def _refuse(self, seed: int, problem: str) -> None:
+        """The upload is none: every test stands there with zero points, and the reason above."""
+        print(f"nothing to grade: {problem}")
+        self._results = self._runner.blank(self._edition, seed)
+        for test in self._results.tests:
+            test.outcome, test.message = Outcome.MISSING_FILE, "not run: nothing to grade was found"
+        where = str(self._root / UPLOAD)
+        self._notes.append("Nothing was graded: " + problem.replace(where, "your upload") + ".")
+        self._write()
+
+    def _write(self) -> None:
+        facts = self._results.facts
+        extra = {
+            "judged_by": facts["judged_by"],
+            "versions": facts["versions"],
+            "layers": facts.get("layers", []),
+            "missing": facts.get("missing", []),
+            "authoritative": facts.get("authoritative", False),
+            "hidden_feedback": self._kept is None,
+        }
+        execution_s = time.monotonic() - self._started
+        content = document.document(self._results, self._notes, extra, execution_s)
+        if self._leaderboard:
+            content["leaderboard"] = self._leaderboard
+        if self._kept is not None:
+            content |= self._what_was_kept(self._kept)
+        write_atomically(self._root / RESULTS, document.serialize(content))
+
+    def _what_was_kept(self, kept: Previous) -> dict[str, Any]:
+        """The last valid score, and what basic tests say of this submission."""
+        limit = self._edition.gradescope.hidden_feedback_a_day
+        note = (
+            f"Hidden tests run for {limit} submissions in 24 hours, and yours have. The points "
+            "shown are those of your last submission that was graded in full; what basic tests "
+            "say of this one stands here."
+        )
+        asked = [t for t in self._results.tests if t.asked]
+        lines = [f"{t.spec.test_id:<14}{t.outcome.value:<16}{t.description}" for t in asked]
+        output = document.overview([*self._notes, note], lines)
+        return {"tests": kept.tests, "output": output}
+
+
+def limited(about: Metadata, edition: Edition) -> Previous | None:
+    """The submission whose results stand, when the day's hidden feedback is used up.
+
+    Without an earlier valid result there is nothing to keep, and hidden tests run.
+    """
+    limit = edition.gradescope.hidden_feedback_a_day
+    used = [p for p in about.within_a_day() if p.extra("hidden_feedback") is True]
+    if not limit or len(used) < limit:
+        return None
+    return next((p for p in reversed(about.previous) if _is_valid(p, edition)), None)
+
+
+def _is_valid(previous: Previous, edition: Edition) -> bool:
+    """Whether earlier results are ours, and of the tests that this edition has now."""
+    try:
+        document.serialize(previous.results)
+    except GradingError:
+        return False
+    ids = [test["extra_data"]["test_id"] for test in previous.tests]
+    return previous.extra("edition") == edition.name and ids == [t.test_id for t in edition.tests]
+
+
+def earlier(about: Metadata, edition: Edition) -> str:
+    """A sentence on earlier submissions. It counts what students see, and nothing else."""
+    if not about.previous:
+        return ""
+    times = len(about.previous)
+    best = console.points_of(max(p.points() for p in about.previous))
+    seen = "" if edition.gradescope.hidden_tests == "visible" else " in the tests that show at once"
+    return (
+        f"You submitted {times} time{'s' * (times > 1)} before; best so far: {best} points{seen}."
+    )
+
+
+def seed_of(about: Metadata) -> int:
+    """The run's seed: of the secret and the submission's id, so that grading again repeats it.
+
+    Raises:
+        GradingError: the release has no secret.
+    """
+    try:
+        secret = (paths.ANSWERS / SECRET).read_bytes()
+    except OSError as error:
+        raise GradingError(f"the release lacks solutions/data/{SECRET}: {error}") from None
+    if about.submission_id is None:
+        return secrets.randbits(63)  # recorded in extra_data, like any other
+    digest = hmac.new(secret, about.submission_id.encode(), hashlib.sha256).digest()
+    return int.from_bytes(digest[:8], "big") >> 1

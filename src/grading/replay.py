@@ -1,0 +1,92 @@
+"""A student's run once more, from what its result recorded: for a regrade request.
+
+    python src/grader.py --replay results.json --submission DIR
+
+Takes Gradescope's results.json (its extra_data) or what --json wrote.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import release
+from .errors import UsageError
+from .results import Results
+
+
+@dataclass(frozen=True)
+class Record:
+    """What an earlier run's file says: edition and seed, who judged, and each test's end."""
+
+    edition: str
+    seed: int
+    judged_by: str
+    versions: dict[str, str]
+    in_full: bool  # False: the daily limit held, and an earlier submission's points stand there
+    tests: dict[str, tuple[str, float]]  # by test id: outcome and score
+
+
+def read(path: Path) -> Record:
+    """Read a result.
+
+    Raises:
+        UsageError: it can't be read, or lacks what a replay needs.
+    """
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+        return _record(raw)
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"--replay {path}: can't be read: {error!s:.200}") from None
+    except (KeyError, TypeError, AttributeError) as missing:
+        raise UsageError(
+            f"--replay {path}: lacks {missing!s:.100}; expected a results.json of this grader, "
+            "from Gradescope or from --json"
+        ) from None
+
+
+def _record(raw: dict[str, Any]) -> Record:
+    facts = raw["extra_data"] if "extra_data" in raw else raw["facts"]
+    head = raw if "facts" in raw else facts
+    tests = {}
+    for test in raw["tests"]:
+        about = test.get("extra_data", test)
+        tests[about["test_id"]] = (about["outcome"], float(test["score"]))
+    versions = {str(k): str(v) for k, v in facts["versions"].items()}
+    in_full = facts.get("hidden_feedback", True)
+    return Record(head["edition"], int(head["seed"]), facts["judged_by"], versions, in_full, tests)
+
+
+def warnings(record: Record) -> list[str]:
+    """What differs here from where the record was made, and so may change a verdict."""
+    found = []
+    if not record.in_full:
+        found.append("the daily limit held: the points recorded are an earlier submission's")
+    if record.judged_by != release.judged_by():
+        found.append(
+            "tests, solutions or data differ from those that graded then: a replay needs the "
+            "release's own checkout and data set"
+        )
+    here = release.versions()
+    for name, version in record.versions.items():
+        if name != "system" and here.get(name) != version:
+            found.append(f"{name} is {here.get(name, 'missing')} here, was {version}")
+    return found
+
+
+def compare(record: Record, results: Results) -> list[str]:
+    """A line for each test that ended otherwise than it did then."""
+    lines = []
+    for test in (t for t in results.tests if t.asked):
+        now = (test.outcome.value, float(test.score))
+        then = record.tests.get(test.spec.test_id)
+        if then is None:
+            lines.append(f"{test.spec.test_id}: is new, {now[0]} with {now[1]:g} points")
+        elif then != now:
+            lines.append(
+                f"{test.spec.test_id}: was {then[0]} with {then[1]:g} points, is {now[0]} "
+                f"with {now[1]:g}"
+            )
+    return lines

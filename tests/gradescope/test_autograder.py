@@ -1,0 +1,276 @@
+"""The release, graded through an emulated Gradescope: the zip, uploads of all kinds, metadata.
+
+One build serves all tests. Limits are Gradescope's but for the CPU, to save time; by hand and in
+`make autograder` it is half of one.
+"""
+
+import dataclasses
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import textwrap
+import zipfile
+from pathlib import Path
+
+import pytest
+from project import make, python
+
+from tools import archive, autograder, container, emulate
+
+LIMITS = container.Limits(cpus=2.0)
+EDITION = "xcs224n"
+
+
+@pytest.fixture(scope="session")
+def built(tree, demo) -> subprocess.CompletedProcess:
+    """The default edition's release, built by the command."""
+    return make(tree, "autograder", f"EDITION={EDITION}", "RECIPE=smoke", timeout=600)
+
+
+@pytest.fixture(scope="session")
+def release(tree, built) -> Path:
+    assert built.returncode == 0, built.stdout + built.stderr
+    return tree / "dist" / f"autograder-{EDITION}.zip"
+
+
+@pytest.fixture
+def upload(tree, demo, tmp_path) -> Path:
+    """The reference's hand-in as a folder, to be changed."""
+    described = emulate.edition_of(tree, EDITION)
+    files = autograder.hand_in(tree / "build" / "reference", described.required_files)
+    target = tmp_path / "upload"
+    for name, content in files.items():
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        (target / name).write_bytes(content)
+    return target
+
+
+def outcomes(seen: emulate.Seen) -> dict[str, str]:
+    assert seen.results is not None, seen.stdout
+    return {t["extra_data"]["test_id"]: t["extra_data"]["outcome"] for t in seen.results["tests"]}
+
+
+# ---------------------------------------------------------------- the build
+
+
+def test_the_build_says_what_came_out_and_keeps_submissions_for_test_autograder(tree, release):
+    names = sorted(path.name for path in (tree / "dist").iterdir())
+    assert names == [
+        f"autograder-{EDITION}.zip",
+        f"test-{EDITION}-reference-expect-53.zip",
+        f"test-{EDITION}-starter-expect-0.zip",
+    ]
+
+
+def test_the_zip_holds_what_gradescope_wants_and_hashes_of_everything(release):
+    with zipfile.ZipFile(release) as opened:
+        files = {name: opened.read(name) for name in opened.namelist()}
+        modes = {i.filename: stat.S_IMODE(i.external_attr >> 16) for i in opened.infolist()}
+    assert modes["setup.sh"] == modes["run_autograder"] == 0o755
+    assert f"--edition {EDITION}".encode() in files["run_autograder"]
+    manifest = json.loads(files.pop("manifest.json"))
+    assert manifest == {name: hashlib.sha256(text).hexdigest() for name, text in files.items()}
+    assert {"solutions/hidden.py", "solutions/data/birth_test.tsv"} <= files.keys()
+    for script in ("setup.sh", "run_autograder"):
+        assert b"@" + b"EDITION@" not in files[script] and b"\r" not in files[script]
+
+
+def test_the_same_inputs_give_the_same_bytes(tree, release, tmp_path):
+    before = release.read_bytes()
+    for path in sorted((tree / "src" / "grading").glob("*.py"))[:3]:
+        os.utime(path, (1, 1))
+    again = tmp_path / "again.zip"
+    archive.write(again, autograder.contents(tree, EDITION), autograder.SCRIPTS)
+    assert again.read_bytes() == before
+
+
+def test_both_editions_are_built(tree, release, tmp_path):
+    # `make autograder`: the other edition, here without a second proof of the first.
+    lines = autograder.build(tree, "cs224n", tree / "build" / "reference", tmp_path)
+    assert (tmp_path / "autograder-cs224n.zip").exists() and "earned 33" in lines[1]
+
+
+def test_a_reference_that_earns_less_leaves_no_zip(tree, release, tmp_path):
+    poor = tmp_path / "poor"
+    shutil.copytree(tree / "build" / "reference", poor)
+    (poor / "vanilla.finetune.params").unlink()
+    dist = tmp_path / "dist"
+    with pytest.raises(autograder.BuildFailed, match="the reference earns .* expected 53"):
+        autograder.build(tree, EDITION, poor, dist)
+    assert not list(dist.iterdir())
+
+
+def test_without_a_data_set_nothing_is_built(tree, tmp_path):
+    with pytest.raises(autograder.BuildFailed, match="make world"):
+        autograder.contents(tmp_path, EDITION)
+
+
+# ---------------------------------------------------------------- submissions
+
+
+def test_the_reference_through_the_command_reads_well(tree, release):
+    submission = tree / "dist" / f"test-{EDITION}-reference-expect-53.zip"
+    ran = make(tree, "emulate", f"SUBMISSION={submission}", "METADATA=tenth", timeout=300)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    student = ran.stdout.partition("what the student sees")[2].partition("the run ====")[0]
+    assert "Autograder score: 53" in student
+    assert "You submitted 9 times before; best so far: 8 points." in student
+    assert "in time." in student
+    assert "for staff" not in student and "seed" not in student
+
+
+def test_the_result_holds_what_a_regrade_needs(tree, release, upload):
+    first = emulate.grade(release, upload, limits=LIMITS)
+    again = emulate.grade(release, upload, limits=LIMITS)
+    assert emulate.score_of(first.results) == 53
+    assert first.results["extra_data"]["seed"] == again.results["extra_data"]["seed"]
+    assert outcomes(first) == outcomes(again)
+    recorded = upload.parent / "results.json"
+    recorded.write_text(json.dumps(first.results), encoding="utf-8")
+    ran = python(tree, "src/grader.py", "--replay", str(recorded), "--submission", str(upload))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "Replay: every test ended as it did then" in ran.stdout
+    assert "differ" not in ran.stdout
+
+
+def test_authority_holds_in_the_container(release, upload):
+    seen = emulate.grade(release, upload, limits=LIMITS)
+    extra = seen.results["extra_data"]
+    assert extra["authoritative"] is seen.isolated
+    if seen.isolated:
+        assert "own uid" in extra["layers"] or any("uid" in layer for layer in extra["layers"])
+        assert seen.ran.peak_bytes <= 700e6
+
+
+BROKEN = {
+    "a syntax error": ("dataset.py", "def broken(:\n", "1e-2-basic", "syntax error"),
+    "an import that is missing": ("attention.py", "import numpyy\n", "1g-1-basic", "import error"),
+    "an endless loop": ("helper.py", "while True: pass\n", "1c-0-basic", "timed out"),
+}
+HOSTILE = {
+    "memory": ("dataset.py", "x = bytearray(3 << 30)\n", "1e-2-basic", "out of memory"),
+    "forks": (
+        "dataset.py",
+        "import os\nwhile True:\n    os.fork()\n",
+        "1e-2-basic",
+        ("killed", "error", "timed out"),
+    ),
+    "a hunt for the answers": (
+        "dataset.py",
+        """
+        import os, glob
+        found = []
+        for name in glob.glob("/autograder/**/*", recursive=True) + ["/autograder/results/r"]:
+            try:
+                text = open(name, "rb").read() if "solutions" in name or "results" in name else b""
+                found += [name] if text else []
+                open("/autograder/results/results.json", "w").write("{}")
+            except OSError:
+                pass
+        assert found, "nothing"
+        """,
+        "1e-2-basic",
+        "error",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(BROKEN | HOSTILE))
+def test_what_is_broken_or_hostile_costs_its_own_tests_only(release, upload, name):
+    module, code, test_id, ending = (BROKEN | HOSTILE)[name]
+    path = upload / "submission" / module
+    path.write_text(textwrap.dedent(code) + path.read_text(encoding="utf-8"), encoding="utf-8")
+    seen = emulate.grade(release, upload, limits=LIMITS)
+    found = outcomes(seen)
+    assert found[test_id] in ((ending,) if isinstance(ending, str) else ending), seen.stdout
+    assert found["3a-0-basic"] == "passed"
+    assert "grader error" not in found.values()
+    assert "Traceback" not in "".join(t["output"] for t in seen.results["tests"])
+
+
+def test_an_earlier_years_layout_and_a_wrapping_folder_with_litter(release, upload):
+    # Outputs inside submission/, everything in one folder, and what a Mac packs besides.
+    for path in list(upload.glob("*.p*")):
+        path.rename(upload / "submission" / path.name)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as writer:
+        for path in sorted((upload / "submission").iterdir()):
+            writer.write(path, f"my work/submission/{path.name}")
+        writer.writestr("my work/.DS_Store", b"\0")
+        writer.writestr("__MACOSX/my work/submission/._dataset.py", b"\0\5\x16\7")
+        writer.writestr("my work/submission/__pycache__/dataset.cpython-311.pyc", b"\0")
+    zipped = upload.parent / "assignment5.zip"
+    zipped.write_bytes(packed.getvalue())
+    seen = emulate.grade(release, zipped, limits=LIMITS)
+    assert emulate.score_of(seen.results) == 53, seen.stdout
+
+
+def test_an_upload_without_code_gets_zero_and_the_reason(release, tmp_path):
+    (tmp_path / "upload").mkdir()
+    (tmp_path / "upload" / "essay.pdf").write_bytes(b"%PDF")
+    seen = emulate.grade(release, tmp_path / "upload", limits=LIMITS)
+    assert seen.ran.code == 0 and emulate.score_of(seen.results) == 0
+    shown = emulate.readable(seen.results["output"])
+    assert "Nothing was graded: your upload: no folder `submission` with Python files" in shown
+    assert "/autograder" not in shown
+
+
+@pytest.mark.parametrize("kind", ["malformed", "missing"])
+def test_metadata_never_cost_points(release, upload, kind):
+    seen = emulate.grade(release, upload, kind, limits=LIMITS)
+    assert emulate.score_of(seen.results) == 53
+    assert "metadata: submission_metadata.json can't be read" in seen.stdout
+
+
+# ---------------------------------------------------------------- failures of ours
+
+
+def damaged(release: Path, target: Path, changes: dict[str, bytes | None]) -> Path:
+    """A copy of the zip with some files replaced, or left out (None)."""
+    with zipfile.ZipFile(release) as opened:
+        files = {name: opened.read(name) for name in opened.namelist()} | changes
+    kept = {name: content for name, content in files.items() if content is not None}
+    archive.write(target, kept, autograder.SCRIPTS)
+    return target
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"solutions/hidden.py": b"raise RuntimeError('ours')\n"},
+        {"solutions/data/grading_secret": None},
+        {"assignment.toml": b"[assignment]\n"},
+        {"src/grading/gradescope/results.schema.json": b'{"required": ["more"]}'},
+        {"src/data/birth_dev.tsv": None},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_a_fault_of_ours_leaves_no_result(release, upload, tmp_path, changes):
+    broken = damaged(release, tmp_path / "broken.zip", changes)
+    seen = emulate.grade(broken, upload, limits=LIMITS)
+    assert seen.results is None, seen.stdout
+    assert seen.ran.code not in (0, 1)
+
+
+def test_a_grader_that_is_too_slow_gets_gradescopes_own_zero(release, upload):
+    limits = dataclasses.replace(LIMITS, timeout_s=3.0)
+    seen = emulate.grade(release, upload, limits=limits)
+    assert seen.results == emulate.TIMED_OUT and emulate.score_of(seen.results) == 0
+
+
+# ---------------------------------------------------------------- setup.sh
+
+
+def test_setup_finds_or_refuses_an_interpreter_without_the_network(tmp_path, tree):
+    """With an environment at hand the script's own steps run; nothing is fetched here."""
+    script = (tree / "tools" / "gradescope" / "setup.sh").read_text(encoding="utf-8")
+    checked = subprocess.run(["bash", "-n"], input=script, text=True, encoding="utf-8")
+    assert checked.returncode == 0
+    assert re.findall(r"https?://[^\s\"']+", script) == ["https://download.pytorch.org/whl/cpu"]
+    assert sys.version_info >= (3, 11)

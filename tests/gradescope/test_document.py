@@ -1,0 +1,180 @@
+"""results.json: Gradescope's documented fields, what is seen when, and Markdown that holds."""
+
+import copy
+import html
+import re
+from decimal import Decimal
+
+import pytest
+
+from grading import paths
+from grading.assignment import load_assignment
+from grading.errors import GradingError
+from grading.gradescope import document, feedback
+from grading.outcomes import Outcome
+from grading.results import Results, TestResult
+from tools import emulate
+
+ASSIGNMENT = load_assignment(paths.ASSIGNMENT)
+EXTRA = {
+    "judged_by": "0" * 64,
+    "versions": {"torch": "2"},
+    "layers": ["own uid"],
+    "missing": [],
+    "authoritative": True,
+    "hidden_feedback": True,
+}
+
+
+def results_of(edition):
+    results = Results(edition, 5, [TestResult(spec, f"does {spec.name}") for spec in edition.tests])
+    for test in results.tests:
+        test.outcome, test.score = Outcome.PASSED, test.spec.max_score
+    return results
+
+
+def written(edition, notes=(), results=None):
+    return document.document(results or results_of(edition), list(notes), EXTRA, 12.4)
+
+
+@pytest.mark.parametrize("name", list(ASSIGNMENT.editions))
+def test_a_result_fits_the_schema_and_sums_to_the_editions_points(name):
+    content = written(ASSIGNMENT.edition(name))
+    document.serialize(content)
+    points = sum(q.coding for q in ASSIGNMENT.edition(name).questions)
+    assert emulate.score_of(content) == points
+    assert content["execution_time"] == 12
+    assert content["stdout_visibility"] == "hidden"
+    assert "score" not in content  # Gradescope sums the tests' own
+    assert [t["extra_data"]["test_id"] for t in content["tests"]] == [
+        t.test_id for t in ASSIGNMENT.edition(name).tests
+    ]
+
+
+@pytest.mark.parametrize("shown", ["visible", "after_due_date", "after_published"])
+def test_hidden_tests_show_when_the_edition_says(shown):
+    edition = copy.deepcopy(ASSIGNMENT.edition("xcs224n"))
+    object.__setattr__(edition.gradescope, "hidden_tests", shown)
+    content = written(edition)
+    document.serialize(content)
+    seen = {
+        t["extra_data"]["test_id"].rpartition("-")[2]: t["visibility"] for t in content["tests"]
+    }
+    assert seen == {"basic": "visible", "hidden": shown}
+    assert ("your total" in content["output"]) == (shown != "visible")
+    lines = "\n".join(emulate.student_lines(content))
+    assert ("-hidden" in lines) == (shown == "visible")
+    assert ("Autograder score: 53" in lines) == (shown == "visible")
+
+
+def test_no_entry_is_hidden_for_good():
+    # Gradescope would count its points and show them nowhere.
+    for edition in ASSIGNMENT.editions.values():
+        assert "hidden" not in {t["visibility"] for t in written(edition)["tests"]}
+
+
+def test_waiting_points_do_not_show_in_the_overview():
+    edition = ASSIGNMENT.edition("cs224n")
+    results = results_of(edition)
+    before = written(edition, results=results)["output"]
+    for test in results.tests:
+        if test.spec.is_hidden:
+            test.score, test.outcome = Decimal(0), Outcome.FAILED
+    assert written(edition, results=results)["output"] == before
+
+
+def test_extra_credit_adds_to_the_score_and_not_to_the_maximum():
+    edition = copy.deepcopy(ASSIGNMENT.edition("xcs224n"))
+    for spec in edition.tests[:3]:
+        object.__setattr__(spec, "is_extra_credit", True)
+        object.__setattr__(spec, "max_score", Decimal("0.5"))
+    content = written(edition)
+    document.serialize(content)
+    first = content["tests"][0]
+    assert (first["score"], first["max_score"]) == (0.5, 0.0)
+    assert "extra credit" in first["tags"]
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("tests", 0, "score"), float("nan")),
+        (("tests", 0, "score"), -1),
+        (("tests", 0, "score"), "1"),
+        (("tests", 0, "visibility"), "hidden"),
+        (("tests", 0, "status"), "ok"),
+        (("tests", 0, "output"), "x" * 9000),
+        (("tests",), []),
+        (("stdout_visibility",), "visible"),
+        (("extra_data", "seed"), 5),
+        (("extra_data", "judged_by"), ""),
+        (("surplus",), 1),
+    ],
+)
+def test_a_result_that_does_not_fit_becomes_no_grade(path, value):
+    content = written(ASSIGNMENT.edition(None))
+    place = content
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    with pytest.raises(GradingError, match="results.json"):
+        document.serialize(content)
+
+
+# ---------------------------------------------------------------- what a student reads
+
+NASTY = [
+    "<script>alert(1)</script> & <b>",
+    "**bold** _it_ `code` [link](http://x) ![i](y) # head | ~~gone~~",
+    "1. a list",
+    "- a list",
+    "# a heading",
+    "```\nout of the block\n```\n# free",
+    "````text\n`````\n<b>free</b>",
+]
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_a_sentence_shows_as_it_is(text):
+    shown = feedback.plain(text)
+    assert html.unescape(shown) == " ".join(text.split())
+    assert not re.search(r"[\\`*_{}\[\]|~$<>]", shown) and not re.match(r"[-+#]|\d+[.)]", shown)
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_nothing_ends_a_block_but_its_own_fence(text):
+    first, *body, last = feedback.fenced(text).split("\n")
+    assert first == last + "text" and set(last) == {"`"}
+    assert "\n".join(body) == text
+    assert not any(line.startswith(last) for line in body)
+
+
+def basic(**fields):
+    spec = next(s for s in ASSIGNMENT.edition(None).tests if s.test_id == "1e-2-basic")
+    result = TestResult(spec, "The arrangement", Outcome.FAILED)
+    for name, value in fields.items():
+        setattr(result, name, value)
+    return result
+
+
+def test_points_come_first_and_the_picture_stands_in_a_block():
+    message = "the item is not arranged as it should be\n  got: a<MASK>b\n  expected: [x]"
+    shown = feedback.of_test(basic(message=message))
+    assert shown.split("\n\n")[0].startswith("**0 of ")
+    assert "  got: a<MASK>b\n  expected: [x]\n```" in shown
+
+
+def test_a_test_takes_a_screen_at_most():
+    flood = basic(message="wrong\n" + "y" * 500 + "\n" + "x\n" * 900, output="z\n" * 900)
+    lines = feedback.of_test(flood).split("\n")
+    assert len(lines) <= feedback.MAX_LINES + 20
+    assert max(map(len, lines)) <= feedback.MAX_COLUMNS
+
+
+def test_prints_show_with_basic_tests_only():
+    hidden = next(s for s in ASSIGNMENT.edition(None).tests if s.is_hidden)
+    for spec, seen in ((basic().spec, True), (hidden, False)):
+        result = TestResult(spec, "d", Outcome.FAILED)
+        result.message, result.output, result.detail = "a fixed sentence", "PRINTED", "DETAIL"
+        shown = feedback.of_test(result)
+        assert ("PRINTED" in shown) == seen and "DETAIL" not in shown

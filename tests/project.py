@@ -1,0 +1,52 @@
+"""A copy of the project for tests that change it, and the commands to use there."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def python(tree: Path, *arguments: str, **keywords) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-X", "warn_default_encoding", "-W", "error::EncodingWarning", *arguments],
+        cwd=tree,
+        capture_output=True,
+        encoding="utf-8",
+        stdin=subprocess.DEVNULL,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
+        check=False,
+        **keywords,
+    )
+
+
+def copy_of_the_project(target: Path) -> Path:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    for name in filter(None, listed.stdout.decode("utf-8").split("\0")):
+        if (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target / name)
+    return target
+
+
+def make(tree: Path, *words: str, **keywords) -> subprocess.CompletedProcess:
+    """`make WORD...` in the copy, with this environment in place of one set up anew (`-o`)."""
+    if not (tree / ".venv").exists():
+        (tree / ".venv").symlink_to(sys.prefix)
+    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS")}
+    return subprocess.run(
+        ["make", "-o", ".venv/.stamp", *words],
+        cwd=tree,
+        capture_output=True,
+        encoding="utf-8",
+        env=environment,
+        check=False,
+        **keywords,
+    )

@@ -1,0 +1,114 @@
+"""The HTML report: complete, self-contained, and safe whatever a student's code prints."""
+
+import html.parser
+import re
+from decimal import Decimal
+
+import pytest
+from project import python
+
+from grading import paths, report
+from grading.assignment import load_assignment
+from grading.outcomes import Outcome
+from grading.results import Results, TestResult
+
+EDITION = load_assignment(paths.ASSIGNMENT).edition(None)
+VOID = {"meta", "rect", "path", "link", "br"}
+
+
+class Checker(html.parser.HTMLParser):
+    """Fails where tags don't match; keeps what a reader would see."""
+
+    def __init__(self):
+        super().__init__(convert_charrefs=True)
+        self.open, self.tags, self.text, self.attributes = [], [], "", []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] != "style":
+            self.text += data
+
+
+def parsed(page):
+    checker = Checker()
+    checker.feed(page)
+    checker.close()
+    assert checker.open == []
+    return checker
+
+
+@pytest.fixture
+def results():
+    made = Results(EDITION, 5, [TestResult(s, f"does {s.name}") for s in EDITION.tests])
+    for i, test in enumerate(made.tests):
+        test.outcome = list(Outcome)[i % len(Outcome)]
+        test.message = "<b>wrong</b> & so on\n  got: </pre><script>alert(1)</script>"
+        test.output, test.detail = "PRINTED <i>", "DETAIL"
+        test.score = test.spec.max_score / 2
+    made.facts = {"layers": ["own uid"], "versions": {"torch": "2"}, "judged_by": "f" * 64}
+    return made
+
+
+@pytest.mark.parametrize("staff", [False, True])
+def test_every_test_stands_in_it_with_points_and_outcome(results, staff):
+    page = parsed(report.page(results, staff))
+    assert "script" not in page.tags and "i" not in page.tags
+    for test in results.tests:
+        line = re.search(rf"{test.spec.test_id} ([a-z, ]+), [\d.]+ of", page.text)
+        assert line and line[1] == test.outcome.value
+    assert f"{results.score.normalize():f} of 53 points" in page.text
+
+
+def test_a_students_report_holds_nothing_for_staff(results):
+    page = parsed(report.page(results, staff=False))
+    hidden = sum(t.spec.is_hidden for t in results.tests)
+    assert "DETAIL" not in page.text
+    assert page.text.count("PRINTED") == len(results.tests) - hidden
+    staff = parsed(report.page(results, staff=True))
+    assert staff.text.count("DETAIL") == staff.text.count("PRINTED") == len(results.tests)
+    assert "not for students" in staff.text
+
+
+def test_it_needs_nothing_else_and_tells_readers_what_pictures_show(results):
+    page = parsed(report.page(results, staff=True))
+    addresses = [value for name, value in page.attributes if name in ("href", "src")]
+    assert addresses and all(address.startswith("#") for address in addresses)
+    pictures = [value for name, value in page.attributes if name == "aria-label"]
+    assert len(pictures) == sum(1 for q in EDITION.questions if q.tests and q.coding)
+    assert all(re.fullmatch(r"[\d.]+ of [\d.]+ points", label) for label in pictures)
+    assert page.tags.count("h1") == 1
+    ids = {value for name, value in page.attributes if name == "id"}
+    assert {address[1:] for address in addresses} <= ids
+
+
+def test_a_bar_is_as_long_as_its_share():
+    for score, width in (("0", 0.0), ("4", 120.0), ("8", 240.0)):
+        bar = report._bar(Decimal(score), Decimal(8), "words")
+        assert f'<rect width="{width}" height="16" fill="currentColor"/>' in bar
+
+
+def test_the_command_writes_both_reports(tree, tmp_path):
+    # As README.md has it, on one question, to be quick.
+    mine, staffs = tmp_path / "report.html", tmp_path / "staff.html"
+    options = ("--html", str(mine), "--staff-html", str(staffs), "--seed", "7")
+    ran = python(tree, "src/grader.py", "1b", *options, "--edition", "cs224n")
+    assert ran.returncode == 1, ran.stdout + ran.stderr  # the starter
+    assert "CS 224N" in parsed(mine.read_text(encoding="utf-8")).text
+    assert "not for students" in parsed(staffs.read_text(encoding="utf-8")).text
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_grading(tree):
+    ran = python(tree, "src/grader.py", "1b", "--html", "no/such/report.html")
+    assert ran.returncode == 2 and "--html no/such/report.html: there is no folder" in ran.stderr

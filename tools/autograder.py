@@ -1,0 +1,173 @@
+"""Build what a course uploads to Gradescope, and prove it on two submissions.
+
+    python -m tools.autograder [--edition NAME] [--recipe NAME]
+
+dist/autograder-EDITION.zip holds setup.sh, run_autograder, the grader, the solutions, the answers,
+the data and manifest.json, a hash of each file. Same inputs, same bytes. Before it is kept, the
+reference's hand-in is graded through this very zip, with full marks, and the untouched starter,
+with 0; both lie beside it for Gradescope's "Test Autograder", the expected score in their names.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import secrets
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+from . import archive, emulate, leaks, reference, starter
+from .datafiles import REPO
+
+DIST = REPO / "dist"
+SECRET = "solutions/data/grading_secret"
+SCRIPTS = ("setup.sh", "run_autograder")
+SCRIPTS_FROM = Path("tools/gradescope")
+# What goes in, and nothing else: each a file, or a pattern that must match something.
+TAKEN = (
+    "assignment.toml",
+    "requirements.txt",
+    "requirements-autograder.txt",
+    "constraints.txt",
+    "LICENSE",
+    "src/grader.py",
+    "src/grading/**/*.py",
+    "src/grading/**/*.json",
+    "src/data/*",
+    "solutions/hidden.py",
+    "solutions/submission/*.py",
+    "solutions/submission/recipes.json",
+    "solutions/data/birth_test.tsv",
+    SECRET,
+)
+
+
+class BuildFailed(Exception):
+    """The zip can't be built, or does not grade as it should; `str()` is the line to print."""
+
+
+def contents(repo: Path, edition: str) -> dict[str, bytes]:
+    """Every file of the zip, by its name there.
+
+    Raises:
+        BuildFailed: something that belongs in it is missing.
+    """
+    files = {}
+    for pattern in TAKEN:
+        found = [p for p in sorted(repo.glob(pattern)) if p.is_file()]
+        if not found:
+            raise BuildFailed(f"{pattern} is missing: is there a data set? (make world)")
+        files |= {p.relative_to(repo).as_posix(): p.read_bytes() for p in found}
+    for name in SCRIPTS:
+        text = (repo / SCRIPTS_FROM / name).read_text(encoding="utf-8")
+        files[name] = text.replace("@EDITION@", edition).encode()
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}
+    files["manifest.json"] = (json.dumps(hashes, indent=1) + "\n").encode()
+    return files
+
+
+def keep_secret(repo: Path) -> None:
+    """Make the secret of the seeds, once for each course: no student can foresee a seed."""
+    path = repo / SECRET
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w", encoding="ascii") as writer:
+            writer.write(secrets.token_hex(32) + "\n")
+
+
+def hand_in(folder: Path, required: tuple[str, ...]) -> dict[str, bytes]:
+    """The files that a student hands in, from a folder like build/reference."""
+    code = sorted((folder / "src" / "submission").glob("*.py"))
+    files = {f"submission/{path.name}": path.read_bytes() for path in code}
+    outputs = [folder / name for name in required]
+    return files | {path.name: path.read_bytes() for path in outputs if path.is_file()}
+
+
+def build(repo: Path, edition: str, trained: Path, dist: Path = DIST) -> list[str]:
+    """Build one edition's zip and the two test submissions; return lines that say what came out.
+
+    Args:
+        trained: a folder like build/reference.
+
+    Raises:
+        BuildFailed: the reference doesn't earn full marks through the zip, or the starter more
+            than nothing; then no zip is left.
+    """
+    files = contents(repo, edition)
+    target = dist / f"autograder-{edition}.zip"
+    target.unlink(missing_ok=True)
+    draft = dist / f".{target.name}"
+    archive.write(draft, files, SCRIPTS)
+    try:
+        lines = [_prove(draft, repo, edition, kind, trained, dist) for kind in EXPECTED]
+        os.replace(draft, target)
+    finally:
+        draft.unlink(missing_ok=True)
+    digest = hashlib.sha256(target.read_bytes()).hexdigest()
+    size = target.stat().st_size
+    first = f"{_shown(target)}: {len(files)} files, {size / 2**20:.1f} MiB, sha256 {digest[:16]}"
+    return [first, *lines]
+
+
+EXPECTED = ("reference", "starter")
+
+
+def _prove(draft: Path, repo: Path, edition: str, kind: str, trained: Path, dist: Path) -> str:
+    """Grade the reference's hand-in or the starter through the zip; keep it as a submission."""
+    described = emulate.edition_of(repo, edition)
+    if kind == "reference":
+        submission = hand_in(trained, described.required_files)
+    else:
+        made = starter.starter_files(repo)
+        submission = {f"submission/{n}": c for n, c in made.items() if n.endswith(".py")}
+    expected = described.points if kind == "reference" else 0
+    points = f"{Decimal(expected).normalize():f}"
+    path = dist / f".test-{edition}-{kind}.zip"
+    archive.write(path, submission)
+    try:
+        seen = emulate.grade(draft, path)
+        score = emulate.score_of(seen.results)
+        if score != expected:
+            raise BuildFailed(
+                f"{edition}: the {kind} earns {score} through the zip, expected {points}\n"
+                + "\n".join(seen.stdout.splitlines()[-60:])
+            )
+        shown = json.dumps(seen.results).encode()
+        if leaked := leaks.find("results.json", shown, leaks.secrets_of(repo)):
+            raise BuildFailed(f"{edition}: what students get of the {kind}'s result: {leaked[0]}")
+        named = dist / f"test-{edition}-{kind}-expect-{points}.zip"
+        os.replace(path, named)
+    finally:
+        path.unlink(missing_ok=True)
+    return f"{_shown(named)}: earned {points}; {seen.costs()}"
+
+
+def _shown(path: Path) -> Path:
+    return path.relative_to(REPO) if path.is_relative_to(REPO) else path
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; 0 built, 1 something failed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--edition", help="default: every edition of assignment.toml")
+    parser.add_argument("--recipe", help="of the reference; default: the installed data set's")
+    asked = parser.parse_args(arguments)
+    try:
+        editions = [asked.edition] if asked.edition else emulate.editions(REPO)
+        for edition in editions:
+            emulate.edition_of(REPO, edition)
+        keep_secret(REPO)
+        trained = reference.train(recipe=asked.recipe)
+        for edition in editions:
+            for line in build(REPO, edition, trained):
+                print(line, flush=True)
+    except (BuildFailed, emulate.EmulatorFailed, reference.TrainingFailed) as failure:
+        print(f"error: {failure}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

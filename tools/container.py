@@ -1,0 +1,270 @@
+"""A container for the emulator: a fresh root with limits, made with what the kernel offers.
+
+As root on Linux: a mount namespace with the system's folders read-only below a fresh root, chroot,
+no network, no more capabilities than Docker gives, and a cgroup that limits memory and CPU time.
+Elsewhere a plain folder, no limits: what was used is measured, and CPU seconds are counted as if
+half a CPU had spent them.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+HOME = "/opt/problem-set"  # setup.sh installs there
+SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc")
+DEVICES = ("null", "zero", "full", "random", "urandom")
+# Docker's default set; CAP_SYS_ADMIN, which `unshare` and `bwrap` want, is not among them.
+CAPABILITIES = (
+    "chown dac_override fowner fsetid kill setgid setuid setpcap net_bind_service net_raw "
+    "sys_chroot mknod audit_write setfcap"
+)
+# Files of a cgroup, by version: the limit on memory, and its peak.
+CGROUP_V1 = ("memory.limit_in_bytes", "memory.max_usage_in_bytes")
+CGROUP_V2 = ("memory.max", "memory.peak")
+PERIOD_US = 20_000  # short: a quota is imitated in slices of this
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What Gradescope gives a container: its smallest by default."""
+
+    memory_bytes: int = 768_000_000
+    cpus: float = 0.5
+    timeout_s: float = 600.0
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a command in the container ended, and what it took."""
+
+    code: int  # 124 when it was ended for its time
+    wall_s: float
+    cpu_s: float
+    peak_bytes: int
+
+
+def is_possible() -> bool:
+    """Whether a root of its own can be made here, with limits."""
+    tools = all(shutil.which(name) for name in ("unshare", "mount", "chroot", "setpriv"))
+    if not (sys.platform == "linux" and os.geteuid() == 0 and tools):
+        return False
+    return (
+        subprocess.run(["unshare", "--mount", "--net", "--pid", "--fork", "true"]).returncode == 0
+    )
+
+
+class Container:
+    """A fresh root below `root`; `autograder` is its /autograder."""
+
+    def __init__(self, root: Path, venv: Path | None) -> None:
+        """
+        Args:
+            root: an empty folder.
+            venv: the virtual environment that stands for what setup.sh installs; None where
+                setup.sh runs itself.
+        """
+        self.root, self._venv = root, venv
+        self.isolated = is_possible()
+        self.autograder = root / "autograder"
+        self.autograder.mkdir(parents=True)
+        if self.isolated:
+            self._lay_root()
+        else:
+            (root / "home").mkdir()
+            if venv:
+                (root / "home" / "venv").symlink_to(venv.resolve())
+
+    def run(self, command: list[str], log: Path, limits: Limits, network: bool = False) -> Ran:
+        """Run a command with /autograder as its folder, both its streams in a log."""
+        started = time.monotonic()
+        with _cgroup(limits if self.isolated else None) as group, open(log, "wb") as output:
+            process = subprocess.Popen(
+                self._command(command, network, group),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env=self._environment(),
+                cwd=self.autograder,
+                preexec_fn=group.enter,
+            )
+            code, cpu_s, peak = _wait(process, limits, group, self.isolated)
+        return Ran(code, time.monotonic() - started, cpu_s, peak)
+
+    def _environment(self) -> dict[str, str]:
+        if self.isolated:
+            given = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+            pip = {k: v for k, v in os.environ.items() if k.startswith("PIP_")}
+            return given | pip | {"HOME": "/root", "LANG": "C.UTF-8"}
+        return os.environ | {"PROBLEM_SET_HOME": str(self.root / "home")}
+
+    def _lay_root(self) -> None:
+        for name in ("proc", "dev/shm", "tmp", "root", "run", "var/tmp", "sys/fs/cgroup"):
+            (self.root / name).mkdir(parents=True)
+        for name in ("tmp", "var/tmp", "dev/shm"):
+            (self.root / name).chmod(0o1777)
+        for name in SYSTEM:
+            there = Path("/", name)
+            if there.is_symlink():
+                (self.root / name).symlink_to(os.readlink(there))
+            elif there.is_dir():
+                (self.root / name).mkdir()
+        for name in DEVICES:
+            (self.root / "dev" / name).touch()
+        for path in self._interpreter():
+            self.root.joinpath(*path.parts[1:]).mkdir(parents=True, exist_ok=True)
+        self.root.joinpath(*Path(HOME).parts[1:]).mkdir(parents=True, exist_ok=True)
+        if self._venv:
+            self.root.joinpath(*Path(HOME).parts[1:], "venv").mkdir()
+
+    def _interpreter(self) -> list[Path]:
+        """Folders outside /usr that the virtual environment's interpreter needs."""
+        base = Path(sys.base_prefix).resolve()
+        return [] if not self._venv or base.is_relative_to("/usr") else [base]
+
+    def _command(self, command: list[str], network: bool, group: "_Group") -> list[str]:
+        if not self.isolated:
+            return command
+        lines = ["set -e", "root=$1; shift", "mount --make-rprivate /"]
+        folders = [Path("/", n) for n in SYSTEM if (self.root / n).is_dir()]
+        folders = [f for f in folders if not (self.root / f.name).is_symlink()]
+        for folder in [*folders, *self._interpreter()]:
+            lines.append(_bind(folder, f'"$root"{folder}', read_only=not network))
+        if self._venv:
+            lines.append(_bind(self._venv.resolve(), f'"$root"{HOME}/venv', read_only=True))
+        lines += [f'mount --bind /dev/{name} "$root"/dev/{name}' for name in DEVICES]
+        if group.visible:
+            lines.append(_bind(group.visible[0], '"$root"' + group.visible[1], read_only=True))
+        lines.append('mount -t proc proc "$root"/proc')
+        allowed = ",".join(f"+{name}" for name in CAPABILITIES.split())
+        kept = f"--bounding-set=-all,{allowed} --inh-caps=-all"
+        lines.append(f'cd "$root"/autograder; exec setpriv {kept} chroot "$root" "$@"')
+        inner = ["sh", "-c", 'cd /autograder && exec "$@"', "sh", *command]
+        apart = ["--mount", "--pid", "--ipc", "--fork", "--kill-child"]
+        apart += [] if network else ["--net"]
+        return ["unshare", *apart, "sh", "-c", "\n".join(lines), "sh", str(self.root), *inner]
+
+
+def _bind(source: Path, target: str, read_only: bool) -> str:
+    line = f"mkdir -p {target}; mount --rbind '{source}' {target}"
+    return f"{line}; mount -o remount,bind,ro {target}" if read_only else line
+
+
+def _wait(process: subprocess.Popen, limits: Limits, group: "_Group", limited: bool) -> tuple:
+    """Wait for the end, or end it: (exit code, CPU seconds, peak bytes)."""
+    deadline = time.monotonic() + limits.timeout_s
+    before = os.times()
+    peak, timed_out = 0, False
+    while process.poll() is None:
+        time.sleep(0.05)
+        peak = max(peak, 0 if limited else _resident(process.pid))
+        if time.monotonic() > deadline:
+            timed_out = True
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    after = os.times()
+    cpu_s = sum(after[2:4]) - sum(before[2:4])
+    # Without a quota, CPU seconds count as what the quota would have made of them.
+    timed_out = timed_out or (not limited and cpu_s / limits.cpus > limits.timeout_s)
+    return 124 if timed_out else process.returncode, cpu_s, peak or group.peak()
+
+
+def _resident(pid: int) -> int:
+    """Bytes of a process and all below it, shared pages counted in proportion (Linux)."""
+    total = 0
+    for each in [pid, *_children(pid)]:
+        with suppress(OSError, ValueError, IndexError):
+            text = Path(f"/proc/{each}/smaps_rollup").read_text(encoding="ascii")
+            total += int(text.split("Pss:")[1].split()[0]) * 1024
+    return total
+
+
+def _children(pid: int) -> Iterator[int]:
+    with suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for child in (task / "children").read_text(encoding="ascii").split():
+                yield int(child)
+                yield from _children(int(child))
+
+
+class _Group:
+    """A cgroup, or none."""
+
+    def __init__(self, folders: list[Path], peak: Path | None, visible: tuple | None) -> None:
+        self._folders, self._peak, self.visible = folders, peak, visible
+
+    def enter(self) -> None:
+        for folder in self._folders:
+            (folder / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
+
+    def peak(self) -> int:
+        try:
+            return int(self._peak.read_text(encoding="ascii")) if self._peak else 0
+        except OSError:
+            return 0
+
+
+@contextmanager
+def _cgroup(limits: Limits | None) -> Iterator[_Group]:
+    """A group with these limits, removed afterwards; without limits, or cgroups, an empty one."""
+    folders = _make_folders(limits) if limits else []
+    try:
+        if not folders:
+            yield _Group([], None, None)
+        elif len(folders) == 1:
+            yield _Group(folders, folders[0] / CGROUP_V2[1], (folders[0], "/sys/fs/cgroup"))
+        else:
+            shown = (folders[0], "/sys/fs/cgroup/memory")
+            yield _Group(folders, folders[0] / CGROUP_V1[1], shown)
+    finally:
+        for folder in folders:
+            for _ in range(100):  # its last processes may still be ending
+                with suppress(OSError):
+                    folder.rmdir()
+                    break
+                time.sleep(0.05)
+
+
+def _make_folders(limits: Limits) -> list[Path]:
+    base = Path("/sys/fs/cgroup")
+    name = f"emulator-{os.getpid()}-{time.monotonic_ns()}"
+    quota = str(int(limits.cpus * PERIOD_US))
+    v1 = {
+        base / "memory" / name: {CGROUP_V1[0]: str(limits.memory_bytes)},
+        base / "cpu" / name: {"cpu.cfs_period_us": str(PERIOD_US), "cpu.cfs_quota_us": quota},
+    }
+    v2 = {base / name: {CGROUP_V2[0]: str(limits.memory_bytes), "cpu.max": f"{quota} {PERIOD_US}"}}
+    wanted = v1 if (base / "memory").is_dir() else v2
+    made = []
+    try:
+        for folder, values in wanted.items():
+            folder.mkdir()
+            made.append(folder)
+            for file, value in values.items():
+                (folder / file).write_text(value, encoding="ascii")
+    except OSError as error:
+        for folder in made:
+            folder.rmdir()
+        print(f"emulator: no cgroups here ({error}): nothing limits memory and CPU time")
+        return []
+    return made
+
+
+@contextmanager
+def fresh(venv: Path | None) -> Iterator[Container]:
+    """A container in a folder of its own that goes at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="emulator-"))
+    folder.chmod(0o755)
+    try:
+        yield Container(folder / "root", venv)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

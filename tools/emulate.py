@@ -1,0 +1,280 @@
+"""Gradescope on one's own machine: grade a submission through the autograder's zip.
+
+    python -m tools.emulate SUBMISSION [--edition NAME] [--metadata KIND] [--setup]
+
+Unpacks dist/autograder-EDITION.zip into a fresh root, lays the documented folders and metadata,
+runs run_autograder with Gradescope's limits (768 MB, half a CPU, ten minutes), and prints what
+staff and what the student would see. --setup runs setup.sh first.
+"""
+
+import argparse
+import html
+import json
+import os
+import re
+import shutil
+import sys
+import tomllib
+import zipfile
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from . import container
+from .datafiles import REPO
+
+VENV = Path(sys.prefix)
+# created_at, due date, own due dates of members, number of earlier submissions
+CREATED = datetime.fromisoformat("2027-01-30T18:00:00.000000-08:00")
+KINDS = ("first", "tenth", "late", "extension", "group", "malformed", "missing")
+TIMED_OUT = {"score": 0, "output": "The autograder failed to execute correctly: it timed out."}
+
+
+class EmulatorFailed(Exception):
+    """What was asked for can't be emulated; `str()` is the line to print."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What came out: `results` is None where Gradescope would show that the autograder failed."""
+
+    results: dict[str, Any] | None
+    stdout: str
+    ran: container.Ran
+    isolated: bool
+    limits: container.Limits
+
+    def costs(self) -> str:
+        """Time and memory, in words."""
+        wall_s, how = self.ran.wall_s, f"{self.limits.cpus:g} CPUs"
+        if not self.isolated:
+            wall_s, how = self.ran.cpu_s / self.limits.cpus, f"{how}, reckoned from CPU time"
+        return f"{wall_s:.0f} s of {how}, {self.ran.peak_bytes / 1e6:.0f} MB at most"
+
+
+@dataclass(frozen=True)
+class Edition:
+    """What the tools need of an edition of assignment.toml."""
+
+    name: str
+    required_files: tuple[str, ...]
+    points: Decimal  # of all coding questions
+
+
+def editions(repo: Path) -> list[str]:
+    """The names of all editions."""
+    return list(_description(repo)["editions"])
+
+
+def edition_of(repo: Path, name: str) -> Edition:
+    """That edition.
+
+    Raises:
+        EmulatorFailed: there is none of that name.
+    """
+    known = _description(repo)["editions"]
+    if name not in known:
+        raise EmulatorFailed(f"no edition {name!r}; there are: {', '.join(sorted(known))}")
+    points = sum(Decimal(str(q.get("coding", 0))) for q in known[name]["questions"])
+    return Edition(name, tuple(known[name]["required_files"]), points)
+
+
+def _description(repo: Path) -> dict[str, Any]:
+    return tomllib.loads((repo / "assignment.toml").read_text(encoding="utf-8"))
+
+
+def grade(
+    autograder: Path,
+    submission: Path,
+    metadata: Any = "first",
+    setup: bool = False,
+    limits: container.Limits = container.Limits(),  # noqa: B008  (frozen)
+    say=lambda line: None,
+) -> Seen:
+    """Grade a submission through an autograder's zip.
+
+    Args:
+        submission: a folder or zip, as a student uploads it.
+        metadata: one of KINDS, or the content of submission_metadata.json itself.
+        setup: run setup.sh instead of standing this project's environment in for it.
+
+    Raises:
+        EmulatorFailed: a file is missing or no zip, or setup.sh failed.
+    """
+    with container.fresh(None if setup else VENV) as place:
+        _lay_out(place, autograder, submission, metadata)
+        log = place.autograder / "results" / "stdout"
+        if setup:
+            say("setup.sh runs (minutes) ...")
+            unlimited = container.Limits(memory_bytes=8 << 30, cpus=os.cpu_count() or 1)
+            done = place.run(["/bin/bash", "./setup.sh"], log, unlimited, network=True)
+            text = log.read_text(encoding="utf-8", errors="replace")
+            say(text.rstrip())
+            if done.code != 0:
+                raise EmulatorFailed(f"setup.sh ended with exit code {done.code}, see above")
+        say("run_autograder runs ...")
+        preview = [] if place.isolated else ["--preview"]
+        ran = place.run(["./run_autograder", *preview], log, limits)
+        results_file = place.autograder / "results" / "results.json"
+        if ran.code == 124:  # whatever was written, Gradescope puts this in its place
+            results_file.write_text(json.dumps(TIMED_OUT), encoding="utf-8")
+        results = None
+        if results_file.exists():
+            results = json.loads(results_file.read_text(encoding="utf-8"))
+        text = log.read_text(encoding="utf-8", errors="replace")
+        return Seen(results, text, ran, place.isolated, limits)
+
+
+def _lay_out(place: container.Container, autograder: Path, submission: Path, metadata: Any) -> None:
+    """The documented tree: source, submission, results, the two scripts, the metadata."""
+    root = place.autograder
+    _unpack(autograder, root / "source")
+    for name in ("setup.sh", "run_autograder"):
+        shutil.copy(root / "source" / name, root / name)
+        (root / name).chmod(0o755)
+    (root / "results").mkdir()
+    if submission.is_dir():
+        shutil.copytree(submission, root / "submission", symlinks=True)
+    else:
+        _unpack(submission, root / "submission")
+    content = about(metadata) if isinstance(metadata, str) and metadata in KINDS else metadata
+    if content is not None:
+        text = content if isinstance(content, str) else json.dumps(content, indent=1)
+        (root / "submission_metadata.json").write_text(text, encoding="utf-8")
+
+
+def _unpack(path: Path, target: Path) -> None:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            archive.extractall(target)
+    except (OSError, zipfile.BadZipFile) as error:
+        raise EmulatorFailed(f"{path} can't be unpacked: {error}") from None
+
+
+def about(kind: str) -> Any:
+    """Metadata in Gradescope's format for a kind of submission; None for no file at all."""
+    if kind == "missing":
+        return None
+    if kind == "malformed":
+        return '{"id": 123456, "created_at": "yesterday", "users": [{"assign'
+    due = CREATED + timedelta(hours=30 if kind not in ("late", "extension") else -26)
+    users = [_user(1, CREATED + timedelta(days=3) if kind == "extension" else due)]
+    if kind == "group":
+        users.append(_user(2, CREATED - timedelta(hours=2)))
+    earlier = 9 if kind == "tenth" else 0
+    return {
+        "id": 123456,
+        "created_at": CREATED.isoformat(timespec="microseconds"),
+        "assignment": {
+            "due_date": due.isoformat(timespec="microseconds"),
+            "group_size": 2,
+            "group_submission": kind == "group",
+            "id": 25828,
+            "course_id": 1234,
+            "late_due_date": None,
+            "release_date": (CREATED - timedelta(days=14)).isoformat(timespec="microseconds"),
+            "title": "Problem Set 5",
+            "total_points": "53.0",
+        },
+        "submission_method": "upload",
+        "users": users,
+        "previous_submissions": [_earlier(i) for i in range(earlier)],
+    }
+
+
+def _user(number: int, due: datetime) -> dict[str, Any]:
+    dates = {"due_date": due.isoformat(timespec="microseconds"), "late_due_date": None}
+    dates["release_date"] = (CREATED - timedelta(days=14)).isoformat(timespec="microseconds")
+    email = f"student{number}@example.com"
+    return {"email": email, "id": number, "name": f"Student {number}", "assignment": dates}
+
+
+def _earlier(number: int) -> dict[str, Any]:
+    time = CREATED - timedelta(hours=5 * (9 - number))
+    test = {"name": "1e-0-basic", "score": float(number), "max_score": 9.0, "visibility": "visible"}
+    return {
+        "submission_time": time.isoformat(timespec="microseconds"),
+        "score": float(number),
+        "results": {"tests": [test]},
+    }
+
+
+def score_of(results: dict[str, Any] | None) -> Decimal | None:
+    """The total as Gradescope computes it; None where the autograder failed."""
+    if results is None:
+        return None
+    if "score" in results:
+        return Decimal(str(results["score"]))
+    return sum((Decimal(str(t["score"])) for t in results["tests"]), Decimal(0))
+
+
+def show(seen: Seen) -> None:
+    """Print what each of them sees."""
+    print("\n======== what staff see: the standard output ========\n")
+    print(seen.stdout.rstrip())
+    print("\n======== what the student sees ========\n")
+    if seen.results is None:
+        print("The autograder failed to execute correctly. Contact your course staff for help.")
+    else:
+        print("\n".join(student_lines(seen.results)))
+    print("\n======== the run ========\n")
+    print(f"exit code {seen.ran.code}; {seen.costs()}")
+    if seen.results is not None:
+        extra = seen.results.get("extra_data", {})
+        print(f"extra_data, for staff: {json.dumps(extra)}")
+    if not seen.isolated:
+        print("No container here (that takes root on Linux): a folder, no limits, no authority.")
+
+
+def student_lines(results: dict[str, Any]) -> list[str]:
+    """A student's page before grades are published: tests by visibility, Markdown as text."""
+    tests = results.get("tests", [])
+    waiting = [t for t in tests if t["visibility"].startswith("after_")]
+    lines = [] if waiting else [f"Autograder score: {score_of(results):g}"]
+    lines += ["", *readable(results.get("output", "")).splitlines()]
+    for test in tests:
+        if test["visibility"] == "visible":
+            lines += ["", f"{test['number']}) {test['name']} ({test['score']}/{test['max_score']})"]
+            lines += ["    " + line for line in readable(test["output"]).splitlines()]
+    return lines
+
+
+def readable(markdown: str) -> str:
+    """The few things that our Markdown holds, as a page shows them: bold, entities, blocks."""
+    shown = []
+    for part in re.split(r"^(`{3,}text\n.*?\n`{3,})$", markdown, flags=re.MULTILINE | re.DOTALL):
+        if part.startswith("```"):
+            shown.append("\n".join("  " + line for line in part.split("\n")[1:-1]))
+        else:
+            shown.append(html.unescape(part.replace("**", "")).strip("\n"))
+    return "\n".join(s for s in shown if s)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; 0 graded, 1 the autograder or the emulator failed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("submission", type=Path, help="a folder or zip")
+    parser.add_argument("--edition", help="default: assignment.toml's")
+    parser.add_argument("--metadata", default="first", choices=KINDS)
+    parser.add_argument("--setup", action="store_true", help="run setup.sh, too: minutes")
+    asked = parser.parse_args(arguments)
+    edition = asked.edition or _description(REPO)["assignment"]["default_edition"]
+    zipped = REPO / "dist" / f"autograder-{edition}.zip"
+    try:
+        if not zipped.exists():
+            command = f"make autograder EDITION={edition}"
+            raise EmulatorFailed(f"dist/{zipped.name} is missing; `{command}` makes it")
+        if not asked.submission.exists():
+            raise EmulatorFailed(f"{asked.submission}: there is no such file or folder")
+        seen = grade(zipped, asked.submission, asked.metadata, asked.setup, say=print)
+    except EmulatorFailed as failure:
+        print(f"error: {failure}", file=sys.stderr)
+        return 1
+    show(seen)
+    return 0 if seen.results is not None else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
