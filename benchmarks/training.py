@@ -24,7 +24,7 @@ from pathlib import Path
 
 from tests.variants import all_variants
 from tests.variants import lay_out as lay_out_variant
-from tools import commands
+from tools import commands, starter
 from tools.demo import accuracy, share_of_london
 from tools.reference import lay_out
 
@@ -54,6 +54,7 @@ def main() -> int:
     parser.add_argument("--dtype")
     parser.add_argument("--threads")
     asked = parser.parse_args()
+    starter.main(["--recipes"])  # of this very assignment.toml
     for seed in asked.seeds:
         result = train(asked, seed)
         with open(RESULTS, "a", encoding="utf-8") as file:

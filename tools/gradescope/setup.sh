@@ -3,7 +3,8 @@
 # as users of their own), and the pinned packages. The base image, Ubuntu 22.04, keeps its python3,
 # which is 3.10. Afterwards nothing needs the network.
 #
-# Environment, for the emulator: PROBLEM_SET_HOME, where to install (default /opt/problem-set).
+# Environment, for the emulator and tests: PROBLEM_SET_HOME, where to install (default
+# /opt/problem-set); PYTHON_FOLDERS, where a suitable Python may already be.
 # Exit codes: 0 done, 1 something could not be installed.
 set -euo pipefail
 umask 022
@@ -25,7 +26,7 @@ usable() {
 
 find_python() {
     for name in python3.13 python3.12 python3.11; do
-        for folder in /usr/local/bin /usr/bin; do
+        for folder in ${PYTHON_FOLDERS-/usr/local/bin /usr/bin}; do
             if [ -x "$folder/$name" ] && usable "$folder/$name"; then
                 echo "$folder/$name"
                 return

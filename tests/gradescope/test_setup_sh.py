@@ -1,0 +1,108 @@
+"""setup.sh, with made-up packages: it installs for every user, and says what it could not get.
+
+The real packages are hundreds of megabytes: `make emulate SETUP=1` installs those, by hand.
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from project import ROOT
+
+pytestmark = [pytest.mark.requires_tool("bash"), pytest.mark.timeout(120)]
+NOWHERE = "http://127.0.0.1:9"  # refuses at once
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder that every user can enter, as pytest's own can't be."""
+    place = Path(tempfile.mkdtemp(prefix="setup-"))
+    place.chmod(0o755)
+    yield place
+    shutil.rmtree(place)
+
+
+@pytest.fixture
+def source(place) -> Path:
+    """What is in the zip's root, with lists that name a made-up torch alone."""
+    source = place / "autograder" / "source"
+    source.mkdir(parents=True)
+    (source / "requirements.txt").write_text("torch>=2.13,<3\n", encoding="ascii")
+    (source / "requirements-autograder.txt").write_text("-r requirements.txt\n", encoding="ascii")
+    (source / "constraints.txt").write_text("torch==2.13.0\n", encoding="ascii")
+    shutil.copy(ROOT / "tools" / "gradescope" / "setup.sh", source.parent / "setup.sh")
+    return source
+
+
+def wheels(folder: Path) -> Path:
+    """A folder with a wheel of a torch that can be imported, and nothing else."""
+    folder.mkdir()
+    with zipfile.ZipFile(folder / "torch-2.13.0-py3-none-any.whl", "w") as wheel:
+        info = "torch-2.13.0.dist-info"
+        wheel.writestr("torch.py", "__version__ = '2.13.0'\n")
+        wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: torch\nVersion: 2.13.0\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+    return folder
+
+
+def set_up(source: Path, **environment: str) -> subprocess.CompletedProcess:
+    """Run setup.sh as Gradescope does: the copy in /autograder."""
+    quiet = {"PIP_CONFIG_FILE": os.devnull, "PIP_RETRIES": "0", "PIP_PROXY": NOWHERE}
+    home = {"PROBLEM_SET_HOME": str(source.parent.parent / "home")}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("PIP_")}
+    return subprocess.run(
+        ["bash", "./setup.sh"],
+        cwd=source.parent,
+        env=kept | quiet | home | environment,
+        capture_output=True,
+        encoding="utf-8",
+    )
+
+
+def has_a_python_for_everybody() -> bool:
+    folders = ("/usr/local/bin", "/usr/bin")
+    names = ("python3.13", "python3.12", "python3.11")
+    return any(Path(folder, name).exists() for folder in folders for name in names)
+
+
+needs_python = pytest.mark.skipif(
+    not has_a_python_for_everybody(), reason="no Python 3.11 to 3.13 in /usr: uv would fetch one"
+)
+
+
+@needs_python
+def test_it_installs_what_every_user_can_run(source, place):
+    found = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels(place / "wheels"))}
+    done = set_up(source, **found)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "torch 2.13.0" in done.stdout and done.stdout.endswith("setup.sh: done\n")
+    home = place / "home"
+    assert all(path.stat().st_mode & 0o004 for path in home.rglob("*") if not path.is_symlink())
+    again = set_up(source, **found)
+    assert again.returncode == 0, again.stderr
+
+
+@needs_python
+def test_what_can_not_be_fetched_is_said(source):
+    done = set_up(source)
+    assert done.returncode == 1
+    assert "PyTorch's index is out of reach; taking torch from the default one" in done.stdout
+    assert "setup.sh: the packages can't be installed" in done.stderr
+
+
+def test_without_a_python_it_asks_uv_and_says_when_that_fails(source, place):
+    (place / "bin").mkdir()
+    pip = place / "bin" / "pip3"
+    pip.write_text("#!/bin/sh\nexit 1\n", encoding="ascii")
+    pip.chmod(0o755)
+    path = f"{pip.parent}:{os.environ['PATH']}"
+    done = set_up(source, PYTHON_FOLDERS="/nowhere", PATH=path)
+    assert done.returncode == 1
+    assert "fetching Python 3.12 with uv" in done.stdout
+    assert "setup.sh: uv can't be installed" in done.stderr
