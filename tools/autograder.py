@@ -21,7 +21,6 @@ from . import archive, emulate, leaks, reference, starter
 from .datafiles import REPO
 
 DIST = REPO / "dist"
-SECRET = "solutions/data/grading_secret"
 SCRIPTS = ("setup.sh", "run_autograder")
 SCRIPTS_FROM = Path("tools/gradescope")
 # What goes in, and nothing else: each a file, or a pattern that must match something.
@@ -39,7 +38,7 @@ TAKEN = (
     "solutions/submission/*.py",
     "solutions/submission/recipes.json",
     "solutions/data/birth_test.tsv",
-    SECRET,
+    leaks.GRADING_SECRET,
 )
 
 
@@ -69,7 +68,7 @@ def contents(repo: Path, edition: str) -> dict[str, bytes]:
 
 def keep_secret(repo: Path) -> None:
     """Make the secret of the seeds, once for each course: no student can foresee a seed."""
-    path = repo / SECRET
+    path = repo / leaks.GRADING_SECRET
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -134,7 +133,7 @@ def _prove(draft: Path, repo: Path, edition: str, kind: str, trained: Path, dist
                 f"{edition}: the {kind} earns {score} through the zip, expected {points}\n"
                 + "\n".join(seen.stdout.splitlines()[-60:])
             )
-        shown = json.dumps(seen.results).encode()
+        shown = json.dumps(seen.results, ensure_ascii=False).encode()
         if leaked := leaks.find("results.json", shown, leaks.secrets_of(repo)):
             raise BuildFailed(f"{edition}: what students get of the {kind}'s result: {leaked[0]}")
         named = dist / f"test-{edition}-{kind}-expect-{points}.zip"

@@ -49,6 +49,7 @@ class Ran:
     wall_s: float
     cpu_s: float
     peak_bytes: int
+    limited: bool  # whether limits held; else time on such a CPU can only be reckoned
 
 
 def is_possible() -> bool:
@@ -96,8 +97,8 @@ class Container:
                 cwd=self.autograder,
                 preexec_fn=group.enter,
             )
-            code, cpu_s, peak = _wait(process, limits, group, self.isolated)
-        return Ran(code, time.monotonic() - started, cpu_s, peak)
+            code, cpu_s, peak = _wait(process, limits, group)
+        return Ran(code, time.monotonic() - started, cpu_s, peak, group.limited)
 
     def _environment(self) -> dict[str, str]:
         if self.isolated:
@@ -137,7 +138,7 @@ class Container:
         folders = [Path("/", n) for n in SYSTEM if (self.root / n).is_dir()]
         folders = [f for f in folders if not (self.root / f.name).is_symlink()]
         for folder in [*folders, *self._interpreter()]:
-            lines.append(_bind(folder, f'"$root"{folder}', read_only=not network))
+            lines.append(_bind(folder, f'"$root"{folder}', read_only=True))
         if self._venv:
             lines.append(_bind(self._venv.resolve(), f'"$root"{HOME}/venv', read_only=True))
         lines += [f'mount --bind /dev/{name} "$root"/dev/{name}' for name in DEVICES]
@@ -158,14 +159,14 @@ def _bind(source: Path, target: str, read_only: bool) -> str:
     return f"{line}; mount -o remount,bind,ro {target}" if read_only else line
 
 
-def _wait(process: subprocess.Popen, limits: Limits, group: "_Group", limited: bool) -> tuple:
+def _wait(process: subprocess.Popen, limits: Limits, group: "_Group") -> tuple:
     """Wait for the end, or end it: (exit code, CPU seconds, peak bytes)."""
     deadline = time.monotonic() + limits.timeout_s
     before = os.times()
     peak, timed_out = 0, False
     while process.poll() is None:
         time.sleep(0.05)
-        peak = max(peak, 0 if limited else _resident(process.pid))
+        peak = max(peak, 0 if group.limited else _resident(process.pid))
         if time.monotonic() > deadline:
             timed_out = True
             with suppress(ProcessLookupError):
@@ -174,7 +175,7 @@ def _wait(process: subprocess.Popen, limits: Limits, group: "_Group", limited: b
     after = os.times()
     cpu_s = sum(after[2:4]) - sum(before[2:4])
     # Without a quota, CPU seconds count as what the quota would have made of them.
-    timed_out = timed_out or (not limited and cpu_s / limits.cpus > limits.timeout_s)
+    timed_out = timed_out or (not group.limited and cpu_s / limits.cpus > limits.timeout_s)
     return 124 if timed_out else process.returncode, cpu_s, peak or group.peak()
 
 
@@ -201,6 +202,7 @@ class _Group:
 
     def __init__(self, folders: list[Path], peak: Path | None, visible: tuple | None) -> None:
         self._folders, self._peak, self.visible = folders, peak, visible
+        self.limited = bool(folders)
 
     def enter(self) -> None:
         for folder in self._folders:

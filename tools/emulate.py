@@ -49,7 +49,7 @@ class Seen:
     def costs(self) -> str:
         """Time and memory, in words."""
         wall_s, how = self.ran.wall_s, f"{self.limits.cpus:g} CPUs"
-        if not self.isolated:
+        if not self.ran.limited:
             wall_s, how = self.ran.cpu_s / self.limits.cpus, f"{how}, reckoned from CPU time"
         return f"{wall_s:.0f} s of {how}, {self.ran.peak_bytes / 1e6:.0f} MB at most"
 

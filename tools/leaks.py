@@ -2,9 +2,10 @@
 
     python -m tools.leaks FILE-OR-FOLDER...
 
-Opens everything, zips in zips, too, and looks for: a line of a solution region or of hidden.py of
+Opens texts, and zips in zips, and looks for: a line of a solution region or of hidden.py of
 25 or more characters, or two shorter ones in a row, compared without white space; a line of the
-test split's answers; the world's seed; compiled Python, which can't be read line by line.
+test split's answers; the seeds of the world and of gradings; compiled Python, which can't be read
+line by line.
 Exit codes: 0 nothing found, 1 something was, 2 a path that isn't there.
 """
 
@@ -23,6 +24,7 @@ LONG = 25  # characters other than white space; a line of so many is found by it
 SHORTEST_PAIR = 16  # of two lines in a row: "else:" and "return x" stand anywhere
 HIDDEN = Path("solutions/hidden.py")
 TRUTH = Path("solutions/submission")
+GRADING_SECRET = "solutions/data/grading_secret"
 # Lines of the solutions that students may read all the same, by the reason.
 ALLOWED = {
     "given with CausalSelfAttention, whose layout the synthesizer's is": """
@@ -79,8 +81,9 @@ def secrets_of(repo: Path = REPO) -> list[Secret]:
         found += [
             Secret(squeezed(row), f"{TEST_ANSWERS}, line {i}") for i, row in enumerate(rows, 1)
         ]
-    if (repo / SEED).exists():
-        found += _of_seed((repo / SEED).read_text(encoding="utf-8").strip())
+    for name in (SEED, GRADING_SECRET):
+        if (repo / name).exists():
+            found += _of_seed((repo / name).read_text(encoding="utf-8").strip(), name)
     allowed = {squeezed(line) for lines in ALLOWED.values() for line in lines.splitlines()}
     return [s for s in found if s.text not in allowed]
 
@@ -97,9 +100,9 @@ def _of_lines(lines: list[str], name: str, first: int) -> Iterator[Secret]:
         before = text if text and len(text) < LONG else ""
 
 
-def _of_seed(seed: str) -> list[Secret]:
+def _of_seed(seed: str, name: str) -> list[Secret]:
     """A seed of few digits is in any text; those that `make world` draws have about nineteen."""
-    return [Secret(seed, SEED)] if len(seed) >= 8 else []
+    return [Secret(seed, name)] if len(seed) >= 8 else []
 
 
 def find(name: str, content: bytes, secrets: list[Secret]) -> list[str]:
@@ -113,7 +116,8 @@ def find(name: str, content: bytes, secrets: list[Secret]) -> list[str]:
         return [leak for inner, data in files for leak in find(inner, data, secrets)]
     text = squeezed(content.decode("utf-8", errors="replace"))
     # As JSON writes it, too: notebooks and results hold text with escapes.
-    texts = [text, text.replace('\\"', '"').replace("\\n", "").replace("\\t", "")]
+    plain = re.sub(r"\\u([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), text)
+    texts = [text, plain.replace('\\"', '"').replace("\\n", "").replace("\\t", "")]
     return [f"{name}: holds {s.source}" for s in secrets if any(s.text in t for t in texts)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import Any
 
@@ -113,6 +114,12 @@ def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:
     return weights
 
 
+def are_small(shapes: list[list[int]], most: int = 1_000_000) -> bool:
+    """Whether shapes that a submission named are ones to draw numbers for: a test's are tiny."""
+    sizes = [math.prod(shape) for shape in shapes if all(n > 0 for n in shape)]
+    return len(sizes) == len(shapes) and sum(sizes) <= most
+
+
 def misfit(weights: dict[str, np.ndarray], shapes: dict[str, list[int]]) -> str:
     """The first parameter that differs from a model's, in words; "" if all fit."""
     for key, shape in shapes.items():
@@ -134,7 +141,8 @@ def widen_columns(
     widened = {}
     for key, array in weights.items():
         wanted = shapes.get(key, [])
-        if key.endswith((".w2", ".b2")) and wanted[-1:] == [array.shape[-1] + 1]:
+        fewer = array.ndim > 0 and wanted[-1:] == [array.shape[-1] + 1]
+        if key.endswith((".w2", ".b2")) and fewer:
             array = np.concatenate([array, np.zeros((*array.shape[:-1], 1), array.dtype)], axis=-1)
         widened[key] = array
     return widened

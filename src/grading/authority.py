@@ -9,7 +9,7 @@ worker tries each thing, and any success is a grader error.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ CANARY = {"read": [str], "written": [str], "signalled": [int], "sockets": [str],
 CANARY_CPU_S = 10.0
 
 
-def secrets(private: Iterable[Path] = ()) -> list[str]:
+def secrets(private: Sequence[Path] = ()) -> list[str]:
     """What no student's code may read: solutions, answers, results that are being written, ..."""
     found = [paths.SOLUTIONS, paths.HIDDEN, paths.ANSWERS, *sorted(paths.ANSWERS.glob("*"))]
     found += sorted((paths.SOLUTIONS / "submission").glob("*.py"))
@@ -30,7 +30,7 @@ def secrets(private: Iterable[Path] = ()) -> list[str]:
 
 
 def send_canary(
-    pool: Pool, layers: sandbox.Layers, work: Path, staged: Path, private: Iterable[Path] = ()
+    pool: Pool, layers: sandbox.Layers, work: Path, staged: Path, private: Sequence[Path] = ()
 ) -> dict[str, Any]:
     """Run the canary as a test would run; return what it could do.
 
@@ -43,9 +43,10 @@ def send_canary(
     confinement = sandbox.for_worker(layers, uids, staged, scratch)
     if confinement.uid is not None:
         os.chown(scratch, confinement.uid, confinement.uid)
+    parents = [path.parent for path in private]
     args = {
         "secrets": secrets(private),
-        "folders": [str(p) for p in (work, staged, paths.SRC, paths.ROOT, paths.DATA)],
+        "folders": [str(p) for p in {work, staged, paths.SRC, paths.ROOT, paths.DATA, *parents}],
         "pids": [os.getpid(), os.getppid()],
     }
     request = {

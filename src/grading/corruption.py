@@ -168,7 +168,7 @@ def joined(x: np.ndarray, y: np.ndarray, itos: list[str]) -> str:
     """x and y put together again."""
     if not np.array_equal(x[1:], y[:-1]):
         sentence = "y is not x shifted by one: y[t] should be the character that follows x[t]"
-        got = f"x = {_text(x, itos)!r}, y = {_text(y, itos)!r}"
+        got = f"x = {_text(x, itos)!r}\n       y = {_text(y, itos)!r}"
         raise Malformed(sentence, got, "x[1:] equal to y[:-1]")
     return _text(x, itos) + _text(y[-1:], itos)
 

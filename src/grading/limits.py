@@ -13,6 +13,7 @@ MEMORY_BYTES = 2 << 30
 # What the grader itself holds while a test runs, measured by benchmarks/grading.py with some room:
 # two zygotes with torch, guardian and grader. In a container the rest is a test's.
 GRADER_BYTES = 400 << 20
+LEAST_BYTES = 256 << 20  # no right solution gets by with less
 CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 WALL_FACTOR = 6  # a default Gradescope container has half a CPU, and may be busy
 
@@ -55,7 +56,7 @@ def memory_of_a_test() -> int:
             limit = int(Path(name).read_text(encoding="ascii"))
         except (OSError, ValueError):  # another version of cgroups, or "max"
             continue
-        return min(MEMORY_BYTES, max(limit - GRADER_BYTES, GRADER_BYTES))
+        return min(MEMORY_BYTES, max(limit - GRADER_BYTES, LEAST_BYTES))
     return MEMORY_BYTES
 
 

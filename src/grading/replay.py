@@ -2,7 +2,8 @@
 
     python src/grader.py --replay results.json --submission DIR
 
-Takes Gradescope's results.json (its extra_data) or what --json wrote.
+Takes Gradescope's results.json (its extra_data), what --json wrote, or the standard output of a
+grading on Gradescope, whose last line holds the same.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any
 from . import release
 from .errors import UsageError
 from .results import Results
+
+RECORD = "record: "
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,9 @@ def read(path: Path) -> Record:
         UsageError: it can't be read, or lacks what a replay needs.
     """
     try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-        return _record(raw)
+        text = path.read_text(encoding="utf-8")
+        lines = [line for line in text.splitlines() if line.startswith(RECORD)]
+        return _record(json.loads(lines[-1].removeprefix(RECORD) if lines else text))
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"--replay {path}: can't be read: {error!s:.200}") from None
     except (KeyError, TypeError, AttributeError) as missing:
@@ -57,6 +61,17 @@ def _record(raw: dict[str, Any]) -> Record:
     versions = {str(k): str(v) for k, v in facts["versions"].items()}
     in_full = facts.get("hidden_feedback", True)
     return Record(head["edition"], int(head["seed"]), facts["judged_by"], versions, in_full, tests)
+
+
+def line(results: Results) -> str:
+    """A run's record in one line, for the end of the standard output."""
+    tests = [
+        {"test_id": t.spec.test_id, "outcome": t.outcome.value, "score": float(t.score)}
+        for t in results.tests
+    ]
+    head = {"edition": results.edition.name, "seed": str(results.seed)}
+    facts = {key: results.facts[key] for key in ("judged_by", "versions")}
+    return RECORD + json.dumps(head | {"facts": facts, "tests": tests})
 
 
 def warnings(record: Record) -> list[str]:

@@ -35,6 +35,7 @@ from .staging import Staged, stage
 
 DEADLINE_S = 540.0  # Gradescope's time-out, 600 s, throws everything away
 REFERENCE_CPU_S = 120.0
+OUT_OF_TIME = "not run: the whole run was out of time"
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ class CourseTestRunner:
         `on_event` hears ("staged", Staged), ("started", Results), ("result", TestResult) and
         ("graded", Run). A pool that is given is used and left open: many submissions can share one.
         """
+        started = time.monotonic()
         edition = self.assignment.edition(options.edition)
         bound = self.tests(edition)
         wanted = select(bound, options.wanted)
@@ -99,7 +101,7 @@ class CourseTestRunner:
             run = Run(self.assignment, edition, staged, work, pool, hidden, data, seed)
             run.layers = options.layers
             authority_facts = self._authority(options, pool, work, staged)
-            run.deadline = time.monotonic() + options.deadline_s
+            run.deadline = started + options.deadline_s
             results = self.blank(edition, seed)
             results.facts |= {"submission": sorted(staged.taken), "left": staged.left}
             results.facts |= authority_facts
@@ -178,7 +180,7 @@ class Run:
         """Run one test and fill in its result; whatever happens, it happens to this one only."""
         started = time.monotonic()
         if started > self.deadline:
-            result.message = "not run: the whole run was out of time"
+            result.message = OUT_OF_TIME
             return result
         bench = Bench(self, test.spec)
         try:
@@ -235,6 +237,8 @@ class Bench:
                 the student's.
         """
         finished = self._work(probe, role, args, seed)
+        if finished.frame is None and time.monotonic() >= self._run.deadline:
+            raise Verdict(Outcome.NOT_RUN, OUT_OF_TIME)  # nobody's fault: it was cut short
         if not finished.ready:
             raise GradingError(f"a worker failed before it was ready: {finished.output[-2000:]}")
         if role == "reference":

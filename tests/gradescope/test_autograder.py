@@ -135,6 +135,11 @@ def test_the_result_holds_what_a_regrade_needs(tree, release, upload):
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "Replay: every test ended as it did then" in ran.stdout
     assert "differ" not in ran.stdout
+    # The standard output, which staff can copy from the page, holds the same.
+    recorded.write_text(first.stdout, encoding="utf-8")
+    options = ("--replay", str(recorded), "--submission", str(upload), "1e-2-basic")
+    again = python(tree, "src/grader.py", *options)
+    assert "Replay: every test ended as it did then" in again.stdout, again.stderr
 
 
 def test_authority_holds_in_the_container(release, upload):
@@ -143,7 +148,7 @@ def test_authority_holds_in_the_container(release, upload):
     assert extra["authoritative"] is seen.isolated
     if seen.isolated:
         assert "own uid" in extra["layers"] or any("uid" in layer for layer in extra["layers"])
-        assert seen.ran.peak_bytes <= 700e6
+        assert 100e6 < seen.ran.peak_bytes <= 700e6
 
 
 BROKEN = {
@@ -162,19 +167,18 @@ HOSTILE = {
     "a hunt for the answers": (
         "dataset.py",
         """
-        import os, glob
-        found = []
-        for name in glob.glob("/autograder/**/*", recursive=True) + ["/autograder/results/r"]:
-            try:
-                text = open(name, "rb").read() if "solutions" in name or "results" in name else b""
-                found += [name] if text else []
-                open("/autograder/results/results.json", "w").write("{}")
-            except OSError:
-                pass
-        assert found, "nothing"
+        for name in ("source/solutions/hidden.py", "source/solutions/data/birth_test.tsv",
+                     "source/solutions/data/grading_secret", "results/results.json",
+                     "submission_metadata.json", "submission/vanilla.finetune.params"):
+            for mode in ("rb", "ab"):
+                try:
+                    open("/autograder/" + name, mode)
+                except OSError:
+                    continue
+                raise SystemExit("opened " + name)
         """,
         "1e-2-basic",
-        "error",
+        "passed",
     ),
 }
 

@@ -171,6 +171,24 @@ def test_a_test_takes_a_screen_at_most():
     assert max(map(len, lines)) <= feedback.MAX_COLUMNS
 
 
+def test_no_text_of_a_submission_is_too_long_for_the_schema():
+    edition = ASSIGNMENT.edition(None)
+    results = results_of(edition)
+    for test in results.tests:
+        test.outcome = Outcome.FAILED
+        test.message = "<" * 4000 + "\n" + "`" * 4000
+        test.output = "*" * 70_000
+    names = [chr(1) * 255] * 10
+    content = written(edition, ["Left: " + ", ".join(names)] * 5, results)
+    document.serialize(content)
+
+
+def test_a_long_line_is_wrapped_and_not_lost():
+    line = "x = " + "a" * 250
+    body = feedback.fenced(line).split("\n")[1:-1]
+    assert body[0] == line[:100] and "".join(part.strip() for part in body) == line
+
+
 def test_prints_show_with_basic_tests_only():
     hidden = next(s for s in ASSIGNMENT.edition(None).tests if s.is_hidden)
     for spec, seen in ((basic().spec, True), (hidden, False)):

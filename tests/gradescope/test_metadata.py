@@ -64,7 +64,23 @@ def test_nobody_is_named(tmp_path):
     assert "Student" not in told and "@" not in told
 
 
-ODD = [None, 17, -1.5, "", "x", [], {}, [[]], [None, 3], True, "9" * 5000, {"due_date": 3}, "😀"]
+ODD = [
+    "0001-01-01T00:00:00-01:00",
+    "\ud800",
+    None,
+    17,
+    -1.5,
+    "",
+    "x",
+    [],
+    {},
+    [[]],
+    [None, 3],
+    True,
+    "9" * 5000,
+    {"due_date": 3},
+    "😀",
+]
 
 
 @pytest.mark.parametrize("field", list(emulate.about("tenth")))
@@ -75,7 +91,7 @@ def test_nothing_odd_in_a_field_stops_a_grading(tmp_path, field):
         for edition in ASSIGNMENT.editions.values():
             assert isinstance(session.earlier(about, edition), str)
         assert isinstance(metadata.arrival(about), str)
-        session.limited(about, ASSIGNMENT.edition(None))
+        session.limited(about, limited_edition(1))
 
 
 @pytest.mark.parametrize("field", ["submission_time", "score", "results"])
@@ -115,6 +131,7 @@ def test_grading_again_has_the_same_seed_and_another_submission_another(tmp_path
     assert session.seed_of(metadata.Metadata(submission_id="1")) == seeds["1"]
     (tmp_path / session.SECRET).write_text("another", encoding="ascii")
     assert session.seed_of(metadata.Metadata(submission_id="1")) != seeds["1"]
+    assert session.seed_of(metadata.Metadata(submission_id="\ud800")) not in seeds.values()
     drawn = {session.seed_of(metadata.Metadata()) for _ in range(3)}  # 2^-63 to be the same
     assert len(drawn) == 3 and all(0 <= seed < 2**63 for seed in drawn)
 
@@ -162,6 +179,7 @@ def limited_edition(a_day):
         (2, [1, 23.9], 1),
         (2, [1, 24.1], None),  # the day is over
         (2, [1, -1], None),  # came after this one: grading again doesn't count it
+        (1, [2, -1], 2),  # ... nor keeps it
         (1, [5, 3, 4], 3),  # whatever their order
     ],
 )
@@ -187,8 +205,9 @@ def test_only_a_valid_result_of_this_edition_is_kept(tmp_path):
     edition = limited_edition(1)
     content = emulate.about("first")
     broken, other = graded(edition, 1, 9.0), graded(ASSIGNMENT.edition("cs224n"), 2, 8.0)
-    broken["results"]["tests"][0]["score"] = "NaN"
-    content["previous_submissions"] = [broken, other]
+    broken["results"]["tests"][0]["score"] = "NaN"  # what was refused comes as not in full
+    refused = graded(edition, 1.5, 0.0, hidden_feedback=False)
+    content["previous_submissions"] = [broken, other, refused]
     assert session.limited(read(tmp_path, content), edition) is None
     content["previous_submissions"].append(graded(edition, 3, 7.0))
     assert session.limited(read(tmp_path, content), edition).tests[0]["score"] == 7.0

@@ -79,7 +79,7 @@ def _maximum(spec: TestSpec) -> float:
 
 def overview(notes: list[str], lines: list[str]) -> str:
     """The text above all tests: sentences, then lines in columns."""
-    words = [feedback.plain(note) for note in notes if note]
+    words = [feedback.plain(feedback.shortened(note)) for note in notes if note]
     return "\n\n".join([*words, feedback.fenced("\n".join(lines), most=60)])
 
 

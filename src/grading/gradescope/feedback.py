@@ -14,6 +14,7 @@ from ..results import TestResult
 
 MAX_LINES = 24
 MAX_COLUMNS = 100
+MAX_SENTENCE = 600
 PRINTED_LINES = 8  # of these, for what the student's code printed
 
 
@@ -26,12 +27,17 @@ def of_test(result: TestResult) -> str:
     sentence, _, rest = result.message.partition("\n")
     parts = [head]
     if result.outcome is not Outcome.PASSED and sentence:
-        parts.append(plain(sentence))
+        parts.append(plain(shortened(sentence)))
         if rest.strip():
             parts.append(fenced(rest))
     if result.output.strip() and not result.spec.is_hidden:
         parts += ["Your code printed:", fenced(result.output, PRINTED_LINES)]
     return "\n\n".join(parts)
+
+
+def shortened(text: str, most: int = MAX_SENTENCE) -> str:
+    """At most so many characters of a text."""
+    return text if len(text) <= most else text[: most - 4] + " ..."
 
 
 def plain(text: str) -> str:
@@ -45,8 +51,8 @@ def plain(text: str) -> str:
 
 
 def fenced(text: str, most: int = MAX_LINES - 6) -> str:
-    """Text as a block that Markdown leaves alone; long lines and long texts are cut."""
-    lines = [_cut(line.expandtabs(4)) for line in text.strip("\n").split("\n")]
+    """Text as a block that Markdown leaves alone; long lines are wrapped, long texts cut."""
+    lines = [part for line in text.strip("\n").split("\n") for part in _wrapped(line)]
     if len(lines) > most:
         lines = [*lines[:most], f"[... {len(lines) - most} more lines]"]
     body = "\n".join(lines)
@@ -56,5 +62,9 @@ def fenced(text: str, most: int = MAX_LINES - 6) -> str:
     return f"{fence}text\n{body}\n{fence}"
 
 
-def _cut(line: str) -> str:
-    return line if len(line) <= MAX_COLUMNS else line[: MAX_COLUMNS - 4] + " ..."
+def _wrapped(line: str) -> list[str]:
+    """A line in pieces of a screen's width, later ones a little further in; blanks are kept."""
+    line = line.expandtabs(4)
+    first, rest = line[:MAX_COLUMNS], line[MAX_COLUMNS:]
+    width = MAX_COLUMNS - 8
+    return [first, *(" " * 8 + rest[i : i + width] for i in range(0, len(rest), width))]

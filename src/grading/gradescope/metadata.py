@@ -49,13 +49,14 @@ class Metadata:
 
     def within_a_day(self) -> list[Previous]:
         """Earlier submissions of the 24 hours before this one came: grading again changes none."""
+        return [p for p in self.before() if self.created - p.submitted < DAY]
+
+    def before(self) -> list[Previous]:
+        """Submissions that came before this one: a regrade may know of later ones."""
         if self.created is None:
             return []
-        return [
-            p
-            for p in self.previous
-            if p.submitted is not None and self.created - DAY < p.submitted <= self.created
-        ]
+        known = (p for p in self.previous if p.submitted is not None)
+        return [p for p in known if p.submitted <= self.created]
 
 
 def read(path: Path) -> Metadata:

@@ -15,13 +15,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from .. import console, paths
+from .. import console, paths, replay
 from ..assignment import Edition
 from ..errors import GradingError, SubmissionError
 from ..outcomes import ExitCode, Outcome, exit_code
 from ..results import Results, write_atomically
 from ..runner import CourseTestRunner, Options
 from . import document, metadata, ranking
+from .feedback import shortened
 from .metadata import Metadata, Previous
 
 SECRET = "grading_secret"  # in solutions/data: with it and a submission's id, its seed
@@ -63,6 +64,7 @@ class Session:
         self._kept = limited(self._about, self._edition)
         self._notes = [metadata.arrival(self._about), earlier(self._about, self._edition)]
         self._leaderboard: list[dict[str, Any]] = []
+        self._in_full = self._kept is None  # whether this one's hidden tests run
         self._results: Results
 
     def run(self) -> ExitCode:
@@ -79,11 +81,14 @@ class Session:
             private=(self._root / METADATA, self._root / RESULTS, *paths.ANSWERS.glob(SECRET)),
         )
         seed = seed_of(self._about)
+        self._results = self._runner.blank(self._edition, seed)
+        self._write()  # there from the first moment, and so for the canary to try
         try:
             self._runner.run(options, seed, self._hear)
         except SubmissionError as error:
-            self._refuse(seed, str(error))
+            self._refuse(str(error))
         console.show_summary(self._results, staff=True)
+        print(replay.line(self._results))
         return exit_code(self._results.outcomes)
 
     def _protect(self) -> None:
@@ -111,13 +116,14 @@ class Session:
 
     def _note(self, words: str, names: list[str]) -> None:
         if names:
-            more = f", and {len(names) - 10} more" if len(names) > 10 else ""
-            self._notes.append(words + ", ".join(names[:10]) + more + ".")
+            shown = [shortened(name, 60) for name in names[:8]]
+            more = f", and {len(names) - 8} more" if len(names) > 8 else ""
+            self._notes.append(words + ", ".join(shown) + more + ".")
 
-    def _refuse(self, seed: int, problem: str) -> None:
+    def _refuse(self, problem: str) -> None:
         """The upload is none: every test stands there with zero points, and the reason above."""
         print(f"nothing to grade: {problem}")
-        self._results = self._runner.blank(self._edition, seed)
+        self._in_full = False
         for test in self._results.tests:
             test.outcome, test.message = Outcome.MISSING_FILE, "not run: nothing to grade was found"
         where = str(self._root / UPLOAD)
@@ -132,7 +138,7 @@ class Session:
             "layers": facts.get("layers", []),
             "missing": facts.get("missing", []),
             "authoritative": facts.get("authoritative", False),
-            "hidden_feedback": self._kept is None,
+            "hidden_feedback": self._in_full,
         }
         execution_s = time.monotonic() - self._started
         content = document.document(self._results, self._notes, extra, execution_s)
@@ -165,17 +171,19 @@ def limited(about: Metadata, edition: Edition) -> Previous | None:
     used = [p for p in about.within_a_day() if p.extra("hidden_feedback") is True]
     if not limit or len(used) < limit:
         return None
-    return next((p for p in reversed(about.previous) if _is_valid(p, edition)), None)
+    return next((p for p in reversed(about.before()) if _is_valid(p, edition)), None)
 
 
 def _is_valid(previous: Previous, edition: Edition) -> bool:
-    """Whether earlier results are ours, and of the tests that this edition has now."""
+    """Whether earlier results are ours, in full, and of the tests that this edition has now."""
     try:
         document.serialize(previous.results)
     except GradingError:
         return False
     ids = [test["extra_data"]["test_id"] for test in previous.tests]
-    return previous.extra("edition") == edition.name and ids == [t.test_id for t in edition.tests]
+    in_full = previous.extra("hidden_feedback") is True
+    same = previous.extra("edition") == edition.name and ids == [t.test_id for t in edition.tests]
+    return in_full and same
 
 
 def earlier(about: Metadata, edition: Edition) -> str:
@@ -202,5 +210,6 @@ def seed_of(about: Metadata) -> int:
         raise GradingError(f"the release lacks solutions/data/{SECRET}: {error}") from None
     if about.submission_id is None:
         return secrets.randbits(63)  # recorded in extra_data, like any other
-    digest = hmac.new(secret, about.submission_id.encode(), hashlib.sha256).digest()
+    name = about.submission_id.encode("utf-8", errors="surrogatepass")
+    digest = hmac.new(secret, name, hashlib.sha256).digest()
     return int.from_bytes(digest[:8], "big") >> 1
