@@ -53,7 +53,7 @@ ELSEWHERE = {
     "make autograder": "gradescope/test_autograder.py::test_both_editions_are_built",
     "make autograder EDITION=xcs224n": RELEASE,
     "make emulate SUBMISSION=upload.zip METADATA=late": (
-        "gradescope/test_autograder.py::test_the_reference_through_the_command_reads_well"
+        "gradescope/test_autograder.py::test_the_command_shows_what_each_of_them_sees"
     ),
     "make grade": STARTER,
     "make world SEED=7": "test_end_to_end.py::test_the_demo_reaches_every_point",

@@ -17,7 +17,7 @@ import sys
 from decimal import Decimal
 from pathlib import Path
 
-from . import archive, emulate, leaks, reference, starter
+from . import archive, container, emulate, leaks, reference, starter
 from .datafiles import REPO
 
 DIST = REPO / "dist"
@@ -84,11 +84,18 @@ def hand_in(folder: Path, required: tuple[str, ...]) -> dict[str, bytes]:
     return files | {path.name: path.read_bytes() for path in outputs if path.is_file()}
 
 
-def build(repo: Path, edition: str, trained: Path, dist: Path = DIST) -> list[str]:
+def build(
+    repo: Path,
+    edition: str,
+    trained: Path,
+    dist: Path = DIST,
+    limits: container.Limits = container.GRADESCOPE,
+) -> list[str]:
     """Build one edition's zip and the two test submissions; return lines that say what came out.
 
     Args:
         trained: a folder like build/reference.
+        limits: of the container in which the zip is proved.
 
     Raises:
         BuildFailed: the reference doesn't earn full marks through the zip, or the starter more
@@ -100,7 +107,7 @@ def build(repo: Path, edition: str, trained: Path, dist: Path = DIST) -> list[st
     draft = dist / f".{target.name}"
     archive.write(draft, files, SCRIPTS)
     try:
-        lines = [_prove(draft, repo, edition, kind, trained, dist) for kind in EXPECTED]
+        lines = [_prove(draft, repo, edition, kind, trained, dist, limits) for kind in EXPECTED]
         os.replace(draft, target)
     finally:
         draft.unlink(missing_ok=True)
@@ -113,7 +120,15 @@ def build(repo: Path, edition: str, trained: Path, dist: Path = DIST) -> list[st
 EXPECTED = ("reference", "starter")
 
 
-def _prove(draft: Path, repo: Path, edition: str, kind: str, trained: Path, dist: Path) -> str:
+def _prove(
+    draft: Path,
+    repo: Path,
+    edition: str,
+    kind: str,
+    trained: Path,
+    dist: Path,
+    limits: container.Limits,
+) -> str:
     """Grade the reference's hand-in or the starter through the zip; keep it as a submission."""
     described = emulate.edition_of(repo, edition)
     if kind == "reference":
@@ -126,7 +141,7 @@ def _prove(draft: Path, repo: Path, edition: str, kind: str, trained: Path, dist
     path = dist / f".test-{edition}-{kind}.zip"
     archive.write(path, submission)
     try:
-        seen = emulate.grade(draft, path)
+        seen = emulate.grade(draft, path, limits=limits)
         score = emulate.score_of(seen.results)
         if score != expected:
             raise BuildFailed(

@@ -90,7 +90,7 @@ def grade(
     submission: Path,
     metadata: Any = "first",
     setup: bool = False,
-    limits: container.Limits = container.Limits(),  # noqa: B008  (frozen)
+    limits: container.Limits = container.GRADESCOPE,
     say=lambda line: None,
 ) -> Seen:
     """Grade a submission through an autograder's zip.
@@ -232,7 +232,7 @@ def student_lines(results: dict[str, Any]) -> list[str]:
     """A student's page before grades are published: tests by visibility, Markdown as text."""
     tests = results.get("tests", [])
     waiting = [t for t in tests if t["visibility"].startswith("after_")]
-    lines = [] if waiting else [f"Autograder score: {score_of(results):g}"]
+    lines = [] if waiting else [f"Autograder score: {score_of(results).normalize():f}"]
     lines += ["", *readable(results.get("output", "")).splitlines()]
     for test in tests:
         if test["visibility"] == "visible":

@@ -192,7 +192,16 @@ def read_one(text: str, document: str, documents: list[str]) -> Example:
     original = example.prefix + example.masked + example.suffix
     if document.startswith(original):
         return example
-    raise Malformed(_misplaced(original, document, documents), text, f"from {document!r}")
+    right = _drawn_rightly(document, len(original), len(example.prefix), len(example.masked))
+    raise Malformed(_misplaced(original, document, documents), text, right)
+
+
+def _drawn_rightly(document: str, length: int, start: int, span: int) -> str:
+    """What an item with these lengths would be, and the span that it hides, for a message."""
+    kept = document[:length]
+    prefix, masked, suffix = kept[:start], kept[start : start + span], kept[start + span :]
+    item = MASK_CHAR.join((prefix, suffix, masked, ""))
+    return f"such as {item} for the span in {prefix}[{masked}]{suffix}"
 
 
 def _misplaced(original: str, document: str, documents: list[str]) -> str:

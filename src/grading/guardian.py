@@ -49,6 +49,7 @@ def watch(pid: int, limits: Limits, lifeline: int) -> Ending:
     """Wait for the worker; kill it when it goes over a limit or `lifeline` closes."""
     started = time.monotonic()
     reason, peak = "", 0
+    libraries = _resident_bytes()  # the worker was forked with them, as this process was
     pidfd = os.pidfd_open(pid)
     poller = select.poll()
     poller.register(pidfd, select.POLLIN)
@@ -58,7 +59,7 @@ def watch(pid: int, limits: Limits, lifeline: int) -> Ending:
             ready = {fd for fd, _ in poller.poll(TICK_S * 1000)}
             if pidfd in ready:
                 break
-            use = _usage()
+            use = _usage(libraries)
             peak = max(peak, use.memory_bytes)
             elapsed = time.monotonic() - started
             reason = _over(use, elapsed, limits, lifeline in ready)
@@ -113,8 +114,15 @@ def _over(use: _Usage, elapsed_s: float, limits: Limits, abandoned: bool) -> str
     return ""
 
 
-def _usage() -> _Usage:
+def _resident_bytes() -> int:
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _usage(libraries: int) -> _Usage:
     """What everything below this process uses now; processes that just ended count for 0.
+
+    Memory is counted without the bytes of the libraries, once.
 
     Below the guardian, not the worker: a daemon's parent is the guardian. And bytes: a process may
     give itself a name that is no text.
@@ -130,7 +138,8 @@ def _usage() -> _Usage:
         except (OSError, ValueError, IndexError):
             continue
     tick = os.sysconf("SC_CLK_TCK")
-    return _Usage(cpu_ticks / tick, pages * os.sysconf("SC_PAGE_SIZE"), processes)
+    held = pages * os.sysconf("SC_PAGE_SIZE") - libraries
+    return _Usage(cpu_ticks / tick, max(held, 0), processes)
 
 
 def _descendants(root: int) -> list[int]:

@@ -6,15 +6,20 @@ import math
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 
 MEMORY_BYTES = 2 << 30
-# What the grader itself holds while a test runs, measured by benchmarks/grading.py with some room:
-# two zygotes with torch, guardian and grader. In a container the rest is a test's.
-GRADER_BYTES = 400 << 20
-LEAST_BYTES = 256 << 20  # no right solution gets by with less
-CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+SPARE_BYTES = 64 << 20  # of a container, for the grader itself while a test runs
+LEAST_BYTES = 128 << 20  # no right solution needs so much besides its libraries
+CGROUPS = (  # version 2, version 1: limit, use, and how much of the use is files read long ago
+    ("memory.max", "memory.current", "memory.stat", "inactive_file "),
+    (
+        "memory/memory.limit_in_bytes",
+        "memory/memory.usage_in_bytes",
+        "memory/memory.stat",
+        "total_inactive_file ",
+    ),
+)
 WALL_FACTOR = 6  # a default Gradescope container has half a CPU, and may be busy
 
 
@@ -28,7 +33,7 @@ class Limits:
 
     cpu_s: float
     wall_s: float
-    memory_bytes: int  # resident, of all the test's processes together
+    memory_bytes: int  # resident, of all the test's processes together, besides its libraries
     address_space_bytes: int = 8 << 30  # torch reserves far more than it touches
     file_bytes: int = 256 << 20
     open_files: int = 256
@@ -45,18 +50,19 @@ class Limits:
         return asdict(self)
 
 
-@cache
-def memory_of_a_test() -> int:
-    """The most that a test may hold: less in a small container, which would be killed as a whole.
+def memory_of_a_test(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
+    """What a test may hold besides its libraries: less where a small container would be full.
 
-    Gradescope's smallest has 768 MB.
+    Gradescope's smallest has 768 MB, and would be killed as a whole.
     """
-    for name in CONTAINER_LIMITS:
+    for files in CGROUPS:
         try:
-            limit = int(Path(name).read_text(encoding="ascii"))
-        except (OSError, ValueError):  # another version of cgroups, or "max"
+            limit, used, stat = ((cgroup / n).read_text(encoding="ascii") for n in files[:3])
+            reclaimable = int(stat.partition("\n" + files[3])[2].split("\n")[0])
+            free = int(limit) - int(used) + reclaimable
+        except (OSError, ValueError):  # another version of cgroups, or no limit: "max"
             continue
-        return min(MEMORY_BYTES, max(limit - GRADER_BYTES, LEAST_BYTES))
+        return min(MEMORY_BYTES, max(free - SPARE_BYTES, LEAST_BYTES))
     return MEMORY_BYTES
 
 

@@ -9,11 +9,13 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
 import textwrap
 import zipfile
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -90,7 +92,7 @@ def test_the_same_inputs_give_the_same_bytes(tree, release, tmp_path):
 
 def test_both_editions_are_built(tree, release, tmp_path):
     # `make autograder`: the other edition, here without a second proof of the first.
-    lines = autograder.build(tree, "cs224n", tree / "build" / "reference", tmp_path)
+    lines = autograder.build(tree, "cs224n", tree / "build" / "reference", tmp_path, LIMITS)
     assert (tmp_path / "autograder-cs224n.zip").exists() and "earned 33" in lines[1]
 
 
@@ -100,7 +102,7 @@ def test_a_reference_that_earns_less_leaves_no_zip(tree, release, tmp_path):
     (poor / "vanilla.finetune.params").unlink()
     dist = tmp_path / "dist"
     with pytest.raises(autograder.BuildFailed, match="the reference earns .* expected 53"):
-        autograder.build(tree, EDITION, poor, dist)
+        autograder.build(tree, EDITION, poor, dist, LIMITS)
     assert not list(dist.iterdir())
 
 
@@ -112,19 +114,25 @@ def test_without_a_data_set_nothing_is_built(tree, tmp_path):
 # ---------------------------------------------------------------- submissions
 
 
-def test_the_reference_through_the_command_reads_well(tree, release):
-    submission = tree / "dist" / f"test-{EDITION}-reference-expect-53.zip"
+def test_the_command_shows_what_each_of_them_sees(tree, release):
+    submission = tree / "dist" / f"test-{EDITION}-starter-expect-0.zip"
     ran = make(tree, "emulate", f"SUBMISSION={submission}", "METADATA=tenth", timeout=300)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     student = ran.stdout.partition("what the student sees")[2].partition("the run ====")[0]
-    assert "Autograder score: 53" in student
+    assert "Autograder score: 0\n" in student
     assert "You submitted 9 times before; best so far: 8 points." in student
-    assert "in time." in student
+    assert "in time." in student and "Not among the files: vanilla.model.params" in student
+    assert "not written yet" in student
     assert "for staff" not in student and "seed" not in student
 
 
 def test_the_result_holds_what_a_regrade_needs(tree, release, upload):
     first = emulate.grade(release, upload, limits=LIMITS)
+    extra = first.results["extra_data"]
+    assert extra["authoritative"] is first.isolated
+    if first.isolated:
+        assert any("uid" in layer for layer in extra["layers"])
+        assert 100e6 < first.ran.peak_bytes <= 700e6
     again = emulate.grade(release, upload, limits=LIMITS)
     assert emulate.score_of(first.results) == 53
     assert first.results["extra_data"]["seed"] == again.results["extra_data"]["seed"]
@@ -142,30 +150,23 @@ def test_the_result_holds_what_a_regrade_needs(tree, release, upload):
     assert "Replay: every test ended as it did then" in again.stdout, again.stderr
 
 
-def test_authority_holds_in_the_container(release, upload):
-    seen = emulate.grade(release, upload, limits=LIMITS)
-    extra = seen.results["extra_data"]
-    assert extra["authoritative"] is seen.isolated
-    if seen.isolated:
-        assert "own uid" in extra["layers"] or any("uid" in layer for layer in extra["layers"])
-        assert 100e6 < seen.ran.peak_bytes <= 700e6
-
-
+# By module: what stands at its top, and how tests that import it end.
 BROKEN = {
-    "a syntax error": ("dataset.py", "def broken(:\n", "1e-2-basic", "syntax error"),
-    "an import that is missing": ("attention.py", "import numpyy\n", "1g-1-basic", "import error"),
-    "an endless loop": ("helper.py", "while True: pass\n", "1c-0-basic", "timed out"),
+    "dataset.py": ("def broken(:\n", {"1e-2-basic": "syntax error"}),
+    "attention.py": ("import numpyy\n", {"1g-1-basic": "import error"}),
+    "attention_exploration.py": ("while True: pass\n", {"3a-0-basic": "timed out"}),
 }
 HOSTILE = {
-    "memory": ("dataset.py", "x = bytearray(3 << 30)\n", "1e-2-basic", "out of memory"),
-    "forks": (
-        "dataset.py",
-        "import os\nwhile True:\n    os.fork()\n",
-        "1e-2-basic",
-        ("killed", "error", "timed out"),
+    "dataset.py": ("x = bytearray(3 << 30)\n", {"1e-2-basic": "out of memory"}),
+    "attention.py": (
+        """
+        import os
+        while True:
+            os.fork()
+        """,
+        {"1g-1-basic": ("killed", "error", "timed out", "out of memory")},
     ),
-    "a hunt for the answers": (
-        "dataset.py",
+    "attention_exploration.py": (
         """
         for name in ("source/solutions/hidden.py", "source/solutions/data/birth_test.tsv",
                      "source/solutions/data/grading_secret", "results/results.json",
@@ -177,23 +178,27 @@ HOSTILE = {
                     continue
                 raise SystemExit("opened " + name)
         """,
-        "1e-2-basic",
-        "passed",
+        {"3a-0-basic": "passed", "3b-1-hidden": "passed"},
     ),
 }
 
 
-@pytest.mark.parametrize("name", list(BROKEN | HOSTILE))
-def test_what_is_broken_or_hostile_costs_its_own_tests_only(release, upload, name):
-    module, code, test_id, ending = (BROKEN | HOSTILE)[name]
-    path = upload / "submission" / module
-    path.write_text(textwrap.dedent(code) + path.read_text(encoding="utf-8"), encoding="utf-8")
-    seen = emulate.grade(release, upload, limits=LIMITS)
+@pytest.mark.parametrize("changes", [BROKEN, HOSTILE], ids=["broken", "hostile"])
+def test_what_is_broken_or_hostile_costs_its_own_tests_only(release, upload, changes):
+    for module, (code, _) in changes.items():
+        path = upload / "submission" / module
+        path.write_text(textwrap.dedent(code) + path.read_text(encoding="utf-8"), encoding="utf-8")
+    seen = emulate.grade(release, upload, "missing", limits=LIMITS)  # metadata cost nothing
     found = outcomes(seen)
-    assert found[test_id] in ((ending,) if isinstance(ending, str) else ending), seen.stdout
-    assert found["3a-0-basic"] == "passed"
+    for _, expected in changes.values():
+        for test_id, ending in expected.items():
+            assert found[test_id] in ((ending,) if isinstance(ending, str) else ending), test_id
+    # What needs none of these modules, and what others' code answers, is untouched.
+    for test_id in ("1d-0-basic", "1d-5-hidden", "1f-4-hidden", "1g-13-hidden"):
+        assert found[test_id] == "passed", test_id
     assert "grader error" not in found.values()
     assert "Traceback" not in "".join(t["output"] for t in seen.results["tests"])
+    assert "metadata: submission_metadata.json can't be read" in seen.stdout
 
 
 def test_an_earlier_years_layout_and_a_wrapping_folder_with_litter(release, upload):
@@ -209,8 +214,9 @@ def test_an_earlier_years_layout_and_a_wrapping_folder_with_litter(release, uplo
         writer.writestr("my work/submission/__pycache__/dataset.cpython-311.pyc", b"\0")
     zipped = upload.parent / "assignment5.zip"
     zipped.write_bytes(packed.getvalue())
-    seen = emulate.grade(release, zipped, limits=LIMITS)
+    seen = emulate.grade(release, zipped, "malformed", limits=LIMITS)
     assert emulate.score_of(seen.results) == 53, seen.stdout
+    assert "metadata: submission_metadata.json can't be read" in seen.stdout
 
 
 def test_an_upload_without_code_gets_zero_and_the_reason(release, tmp_path):
@@ -218,16 +224,56 @@ def test_an_upload_without_code_gets_zero_and_the_reason(release, tmp_path):
     (tmp_path / "upload" / "essay.pdf").write_bytes(b"%PDF")
     seen = emulate.grade(release, tmp_path / "upload", limits=LIMITS)
     assert seen.ran.code == 0 and emulate.score_of(seen.results) == 0
+    assert seen.results["extra_data"]["hidden_feedback"] is False  # it uses up no day's limit
     shown = emulate.readable(seen.results["output"])
     assert "Nothing was graded: your upload: no folder `submission` with Python files" in shown
     assert "/autograder" not in shown
 
 
-@pytest.mark.parametrize("kind", ["malformed", "missing"])
-def test_metadata_never_cost_points(release, upload, kind):
-    seen = emulate.grade(release, upload, kind, limits=LIMITS)
-    assert emulate.score_of(seen.results) == 53
-    assert "metadata: submission_metadata.json can't be read" in seen.stdout
+def test_over_the_daily_limit_the_last_valid_score_stands(tree, release, upload, tmp_path):
+    limited = damaged(release, tmp_path / "limited.zip", {"assignment.toml": with_limit(tree)})
+    first = emulate.grade(limited, upload, limits=LIMITS)
+    assert emulate.score_of(first.results) == 53
+    about = emulate.about("first")
+    earlier = emulate.CREATED - timedelta(hours=2)
+    previous = {"submission_time": earlier.isoformat(), "score": 53.0, "results": first.results}
+    about["previous_submissions"] = [previous]
+    (upload / "submission" / "dataset.py").write_text("def broken(:\n", encoding="utf-8")
+    second = emulate.grade(limited, upload, about, limits=LIMITS)
+    assert emulate.score_of(second.results) == 53
+    shown = emulate.readable(second.results["output"])
+    assert "Hidden tests run for 1 submissions in 24 hours, and yours have." in shown
+    assert re.search(r"1e-2-basic +syntax error", shown) and "-hidden" not in shown
+    assert second.results["extra_data"]["hidden_feedback"] is False
+
+
+def with_limit(tree: Path) -> bytes:
+    """assignment.toml with a daily limit of one, and with a leaderboard."""
+    text = (tree / "assignment.toml").read_text(encoding="utf-8")
+    before = text[: text.index("[editions.cs224n]")]
+    changed = before.replace("hidden_feedback_a_day = 0", "hidden_feedback_a_day = 1")
+    assert changed != before
+    return (changed + text[len(before) :]).encode()
+
+
+def test_the_leaderboard_ranks_accuracies_and_sizes(tree, release, upload, tmp_path):
+    text = (tree / "assignment.toml").read_text(encoding="utf-8")
+    ranked = text.replace("leaderboard = false", "leaderboard = true").encode()
+    board = damaged(release, tmp_path / "board.zip", {"assignment.toml": ranked})
+    (upload / "synthesizer.pretrain.dev.predictions").unlink()
+    for path in (upload / "submission").glob("*.py"):
+        if path.name != "__init__.py":
+            path.unlink()  # a leaderboard needs no code, and this is quick
+    seen = emulate.grade(board, upload, limits=LIMITS)
+    rows = {row["name"]: row for row in seen.results["leaderboard"]}
+    assert set(rows) == {
+        "vanilla: right on dev (%)",
+        "vanilla: parameters",
+        "synthesizer: parameters",
+    }
+    assert 10 <= rows["vanilla: right on dev (%)"]["value"] <= 100
+    assert rows["vanilla: parameters"]["value"] > 50_000
+    assert rows["vanilla: parameters"]["order"] == "asc"
 
 
 # ---------------------------------------------------------------- failures of ours

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from grading import sandbox
+from grading import limits, sandbox
 from grading.outcomes import Outcome
 
 ID = "3a-0-basic"
@@ -231,3 +231,42 @@ def test_a_seed_repeats_what_is_drawn(write_query, grade):
         for seed in (3, 3, 4)
     ]
     assert details[0] == details[1] != details[2]
+
+
+# ---------------------------------------------------------------- memory in a container
+
+V2 = ("memory.max", "memory.current", "memory.stat", "inactive_file")
+V1 = (
+    "memory/memory.limit_in_bytes",
+    "memory/memory.usage_in_bytes",
+    "memory/memory.stat",
+    "total_inactive_file",
+)
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize("names", [V2, V1], ids=["v2", "v1"])
+@pytest.mark.parametrize(
+    ("limit", "used", "cached", "expected"),
+    [
+        (732 * MIB, 400 * MIB, 0, 268 * MIB),  # what is free, less what the grader may need
+        (732 * MIB, 700 * MIB, 300 * MIB, 268 * MIB),  # files that were read make way
+        (732 * MIB, 700 * MIB, 0, 128 * MIB),
+        (64 << 30, 1 << 30, 0, 2 << 30),
+        (9_223_372_036_854_771_712, 1 << 30, 0, 2 << 30),  # version 1 without a limit
+        ("max", 1 << 30, 0, 2 << 30),  # version 2
+    ],
+)
+def test_a_small_container_leaves_a_test_what_is_free(
+    tmp_path, names, limit, used, cached, expected
+):
+    *files, word = names
+    texts = (f"{limit}\n", f"{used}\n", f"anon 5\n{word} {cached}\nactive_file 9\n")
+    for name, text in zip(files, texts, strict=True):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="ascii")
+    assert limits.memory_of_a_test(tmp_path) == expected
+
+
+def test_without_cgroups_a_test_has_two_gibibytes(tmp_path):
+    assert limits.memory_of_a_test(tmp_path) == 2 << 30

@@ -97,8 +97,8 @@ def _by_question(results: Results) -> list[str]:
         if tests:
             score = sum((t.score for t in tests), Decimal(0))
             worth = sum((t.spec.max_score for t in tests), Decimal(0))
-            shown = f"{points(score):>6} of {points(worth):<6}"
-            rows.append(f"{question.number:<4}{shown}{question.title}")
+            shown = f"{points(score)} of {points(worth)}" if worth else "no points"
+            rows.append(f"{question.number:<4}{shown:>14}  {question.title}")
     return rows
 
 
