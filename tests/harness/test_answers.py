@@ -116,3 +116,25 @@ def test_a_file_that_cannot_be_read_says_why():
     read = {"problem": "torch.load says no", "names": [], "arrays": []}
     with pytest.raises(Verdict, match="torch.load says no"):
         answers.parameters(read, "x.params")
+
+
+def test_parameters_without_dimensions_are_no_crash_of_ours():
+    weights = {"blocks.0.attn.b2": np.float32(1.0)[...], "x.w2": np.zeros(0, np.float32)}
+    assert answers.widen_columns(weights, {"blocks.0.attn.b2": [16]}).keys() == weights.keys()
+
+
+@pytest.mark.parametrize(
+    ("shapes", "small"),
+    [
+        ([], True),
+        ([[3, 4], [5]], True),
+        ([[]], True),  # a single number
+        ([[-1]], False),
+        ([[0, 4]], False),
+        ([[200_000, 200_000]], False),
+        ([[1_000_001]], False),
+        ([[1000, 500], [1000, 501]], False),
+    ],
+)
+def test_numbers_are_drawn_for_shapes_that_a_test_can_have(shapes, small):
+    assert answers.are_small(shapes) is small

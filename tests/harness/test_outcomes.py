@@ -212,6 +212,14 @@ def test_a_fault_of_the_judge_is_a_grader_error(write_query, grade, monkeypatch)
     assert "ZeroDivisionError" in result.detail
 
 
+@pytest.mark.parametrize("deadline_s", [0.3, 1.0, 2.0])
+def test_a_deadline_in_the_middle_of_a_test_is_nobodys_fault(submission, grade, deadline_s):
+    # Whichever worker is cut short, the reference's too, no fault of the grader's comes of it.
+    results = grade(submission, "1g-5-hidden", "1g-8-hidden", "1e-9-hidden", deadline_s=deadline_s)
+    ended = {t.outcome for t in results.values() if t.asked}
+    assert ended <= {Outcome.PASSED, Outcome.NOT_RUN}
+
+
 def test_the_deadline_leaves_the_rest_not_run(write_query, grade):
     results = grade(write_query(RIGHT), "3a", deadline_s=-1.0)
     assert {results[i].outcome for i in (ID, HIDDEN)} == {Outcome.NOT_RUN}
