@@ -73,6 +73,9 @@ def watch(pid: int, limits: Limits, lifeline: int) -> Ending:
     died_of = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     if not reason and died_of in (signal.SIGXCPU, signal.SIGKILL) and cpu_s >= limits.cpu_s:
         reason = "cpu"  # the kernel's limit was faster than the watch
+    held = rusage.ru_maxrss * 1024 - libraries
+    if not reason and died_of == signal.SIGKILL and held > limits.memory_bytes // 2:
+        reason = "memory"  # the kernel was: a container was full
     code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 0
     peak = max(peak, rusage.ru_maxrss * 1024)
     return Ending(code, died_of, reason, cpu_s, time.monotonic() - started, peak)
