@@ -26,7 +26,6 @@ from . import container
 from .datafiles import REPO
 
 VENV = Path(sys.prefix)
-# created_at, due date, own due dates of members, number of earlier submissions
 CREATED = datetime.fromisoformat("2027-01-30T18:00:00.000000-08:00")
 KINDS = ("first", "tenth", "late", "extension", "group", "malformed", "missing")
 TIMED_OUT = {"score": 0, "output": "The autograder failed to execute correctly: it timed out."}

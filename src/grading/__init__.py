@@ -11,6 +11,8 @@ ones in staff's solutions/hidden.py.
     staging.py   which files are graded          asking/      what grader.py's classes share
     processes.py, zygote.py, guardian.py, worker.py, limits.py: how workers start, live and end
     outcomes.py, reading.py, results.py, console.py: how a test ended, and who reads what of it
+    report.py, replay.py, release.py: a result as HTML, a run had again, what it was judged by
+    gradescope/  results.json and metadata, as Gradescope documents them
 
 What is promised, and by what:
 - Answers and scores are never in a student's process: a probe returns observations, the parent

@@ -31,8 +31,8 @@ svg { width: 100%; max-width: 15rem; height: auto; display: block }
 details { border: 1px solid var(--line); border-radius: .3rem; margin: .4rem 0;
   padding: .4rem .6rem }
 summary { cursor: pointer }
-pre { background: var(--soft); padding: .6rem; overflow-x: auto; font-size: .85rem;
-  line-height: 1.4 }
+pre { background: var(--soft); padding: .6rem; white-space: pre-wrap; font-size: .85rem;
+  line-height: 1.4; overflow-wrap: anywhere }
 code { overflow-wrap: anywhere }
 .staff { border-left: .3rem solid var(--line); padding-left: .6rem }
 @media print { details { break-inside: avoid } }

@@ -276,6 +276,20 @@ def test_the_leaderboard_ranks_accuracies_and_sizes(tree, release, upload, tmp_p
     assert rows["vanilla: parameters"]["order"] == "asc"
 
 
+def test_where_no_container_can_be_made_a_folder_serves(tree, release, monkeypatch, capsys):
+    # As for an ordinary user, or on a Mac: no limits, no authority, and it says so.
+    monkeypatch.setattr(container, "is_possible", lambda: False)
+    starter = tree / "dist" / f"test-{EDITION}-starter-expect-0.zip"
+    seen = emulate.grade(release, starter)
+    assert emulate.score_of(seen.results) == 0 and seen.ran.code == 0
+    assert seen.results["extra_data"]["authoritative"] is False
+    assert not seen.isolated and not seen.ran.limited
+    assert "of 0.5 CPUs, reckoned from CPU time" in seen.costs()
+    assert seen.ran.peak_bytes > 50e6 or not Path("/proc/self/smaps_rollup").exists()
+    emulate.show(seen)
+    assert "No container here" in capsys.readouterr().out
+
+
 # ---------------------------------------------------------------- failures of ours
 
 
