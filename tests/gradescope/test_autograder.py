@@ -10,7 +10,6 @@ import io
 import json
 import os
 import re
-import shutil
 import stat
 import subprocess
 import textwrap
@@ -21,10 +20,11 @@ from pathlib import Path
 import pytest
 from project import make, python
 
-from tools import archive, autograder, container, emulate
+from tools import archive, autograder, container, emulate, leaks
 
 LIMITS = container.Limits(cpus=2.0)
 EDITION = "xcs224n"
+SECRET_LINE = next(s.text for s in leaks.secrets_of() if len(s.text) > 40)
 
 
 @pytest.fixture(scope="session")
@@ -49,6 +49,13 @@ def upload(tree, demo, tmp_path) -> Path:
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         (target / name).write_bytes(content)
     return target
+
+
+@pytest.fixture(scope="session")
+def graded(tree, release) -> emulate.Seen:
+    """The reference's hand-in, graded once."""
+    path = tree / "dist" / f"test-{EDITION}-reference-expect-53.zip"
+    return emulate.grade(release, path, limits=LIMITS)
 
 
 def outcomes(seen: emulate.Seen) -> dict[str, str]:
@@ -96,14 +103,24 @@ def test_both_editions_are_built(tree, release, tmp_path):
     assert (tmp_path / "autograder-cs224n.zip").exists() and "earned 33" in lines[1]
 
 
-def test_a_reference_that_earns_less_leaves_no_zip(tree, release, tmp_path):
-    poor = tmp_path / "poor"
-    shutil.copytree(tree / "build" / "reference", poor)
-    (poor / "vanilla.finetune.params").unlink()
-    dist = tmp_path / "dist"
-    with pytest.raises(autograder.BuildFailed, match="the reference earns .* expected 53"):
-        autograder.build(tree, EDITION, poor, dist, LIMITS)
-    assert not list(dist.iterdir())
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"score": 0.5}, "the reference earns .* through the zip, expected 53"),
+        ({"output": "wiki and\n" + SECRET_LINE}, "what students get of the reference's result"),
+    ],
+    ids=["earns less", "leaks"],
+)
+def test_what_does_not_prove_itself_leaves_no_zip(
+    tree, graded, tmp_path, monkeypatch, change, words
+):
+    results = json.loads(json.dumps(graded.results))
+    results["tests"][3] |= change
+    poor = dataclasses.replace(graded, results=results)
+    monkeypatch.setattr(emulate, "grade", lambda *_, **__: poor)
+    with pytest.raises(autograder.BuildFailed, match=words):
+        autograder.build(tree, EDITION, tree / "build" / "reference", tmp_path / "dist")
+    assert not list((tmp_path / "dist").iterdir())
 
 
 def test_without_a_data_set_nothing_is_built(tree, tmp_path):
@@ -126,17 +143,14 @@ def test_the_command_shows_what_each_of_them_sees(tree, release):
     assert "for staff" not in student and "seed" not in student
 
 
-def test_the_result_holds_what_a_regrade_needs(tree, release, upload):
-    first = emulate.grade(release, upload, limits=LIMITS)
+def test_the_result_holds_what_a_regrade_needs(tree, graded, upload):
+    first = graded
     extra = first.results["extra_data"]
     assert extra["authoritative"] is first.isolated
     if first.isolated:
         assert any("uid" in layer for layer in extra["layers"])
         assert 100e6 < first.ran.peak_bytes <= 700e6
-    again = emulate.grade(release, upload, limits=LIMITS)
     assert emulate.score_of(first.results) == 53
-    assert first.results["extra_data"]["seed"] == again.results["extra_data"]["seed"]
-    assert outcomes(first) == outcomes(again)
     recorded = upload.parent / "results.json"
     recorded.write_text(json.dumps(first.results), encoding="utf-8")
     ran = python(tree, "src/grader.py", "--replay", str(recorded), "--submission", str(upload))
@@ -154,7 +168,7 @@ def test_the_result_holds_what_a_regrade_needs(tree, release, upload):
 BROKEN = {
     "dataset.py": ("def broken(:\n", {"1e-2-basic": "syntax error"}),
     "attention.py": ("import numpyy\n", {"1g-1-basic": "import error"}),
-    "attention_exploration.py": ("while True: pass\n", {"3a-0-basic": "timed out"}),
+    "attention_exploration.py": ("import os\nos._exit(0)\n", {"3a-0-basic": "exited"}),
 }
 HOSTILE = {
     "dataset.py": ("x = bytearray(3 << 30)\n", {"1e-2-basic": "out of memory"}),
@@ -230,13 +244,11 @@ def test_an_upload_without_code_gets_zero_and_the_reason(release, tmp_path):
     assert "/autograder" not in shown
 
 
-def test_over_the_daily_limit_the_last_valid_score_stands(tree, release, upload, tmp_path):
+def test_over_the_daily_limit_the_last_valid_score_stands(tree, release, graded, upload, tmp_path):
     limited = damaged(release, tmp_path / "limited.zip", {"assignment.toml": with_limit(tree)})
-    first = emulate.grade(limited, upload, limits=LIMITS)
-    assert emulate.score_of(first.results) == 53
     about = emulate.about("first")
     earlier = emulate.CREATED - timedelta(hours=2)
-    previous = {"submission_time": earlier.isoformat(), "score": 53.0, "results": first.results}
+    previous = {"submission_time": earlier.isoformat(), "score": 53.0, "results": graded.results}
     about["previous_submissions"] = [previous]
     (upload / "submission" / "dataset.py").write_text("def broken(:\n", encoding="utf-8")
     second = emulate.grade(limited, upload, about, limits=LIMITS)
