@@ -213,6 +213,18 @@ def test_only_a_valid_result_of_this_edition_is_kept(tmp_path):
     assert session.limited(read(tmp_path, content), edition).tests[0]["score"] == 7.0
 
 
+def test_what_gradescope_adds_to_a_result_does_not_keep_it_from_being_kept(tmp_path):
+    edition = limited_edition(1)
+    content = emulate.about("first")
+    previous = graded(edition, 1, 9.0)
+    previous["results"] |= {"score": 9.0, "submission_id": 3}
+    previous["results"]["tests"][0]["id"] = 4
+    content["previous_submissions"] = [previous]
+    kept = session.limited(read(tmp_path, content), edition)
+    assert kept.tests[0]["score"] == 9.0 and "id" not in kept.tests[0]
+    document.serialize(kept.results)
+
+
 def test_the_best_score_so_far_counts_what_students_see(tmp_path):
     told = {}
     for name in ("xcs224n", "cs224n"):

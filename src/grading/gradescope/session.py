@@ -22,6 +22,7 @@ from ..outcomes import ExitCode, Outcome, exit_code
 from ..results import Results, write_atomically
 from ..runner import CourseTestRunner, Options
 from . import document, metadata, ranking
+from .document import without_others_fields as ours
 from .feedback import shortened
 from .metadata import Metadata, Previous
 
@@ -171,7 +172,9 @@ def limited(about: Metadata, edition: Edition) -> Previous | None:
     used = [p for p in about.within_a_day() if p.extra("hidden_feedback") is True]
     if not limit or len(used) < limit:
         return None
-    return next((p for p in reversed(about.before()) if _is_valid(p, edition)), None)
+    latest_first = reversed(about.before())
+    kept = (Previous(p.submitted, ours(p.results)) for p in latest_first)
+    return next((p for p in kept if _is_valid(p, edition)), None)
 
 
 def _is_valid(previous: Previous, edition: Edition) -> bool:
