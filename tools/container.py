@@ -26,9 +26,6 @@ CAPABILITIES = (
     "chown dac_override fowner fsetid kill setgid setuid setpcap net_bind_service net_raw "
     "sys_chroot mknod audit_write setfcap"
 )
-# Files of a cgroup, by version: the limit on memory, and its peak.
-CGROUP_V1 = ("memory.limit_in_bytes", "memory.max_usage_in_bytes")
-CGROUP_V2 = ("memory.max", "memory.peak")
 PERIOD_US = 20_000  # short: a quota is imitated in slices of this
 
 
@@ -51,7 +48,7 @@ class Ran:
     code: int  # 124 when it was ended for its time
     wall_s: float
     cpu_s: float
-    peak_bytes: int
+    peak_bytes: int  # of all processes, without the cache of files
     limited: bool  # whether limits held; else time on such a CPU can only be reckoned
 
 
@@ -169,7 +166,7 @@ def _wait(process: subprocess.Popen, limits: Limits, group: "_Group") -> tuple:
     peak, timed_out = 0, False
     while process.poll() is None:
         time.sleep(0.05)
-        peak = max(peak, 0 if group.limited else _resident(process.pid))
+        peak = max(peak, _resident(process.pid))
         if time.monotonic() > deadline:
             timed_out = True
             with suppress(ProcessLookupError):
@@ -179,7 +176,7 @@ def _wait(process: subprocess.Popen, limits: Limits, group: "_Group") -> tuple:
     cpu_s = sum(after[2:4]) - sum(before[2:4])
     # Without a quota, CPU seconds count as what the quota would have made of them.
     timed_out = timed_out or (not group.limited and cpu_s / limits.cpus > limits.timeout_s)
-    return 124 if timed_out else process.returncode, cpu_s, peak or group.peak()
+    return 124 if timed_out else process.returncode, cpu_s, peak
 
 
 def _resident(pid: int) -> int:
@@ -203,19 +200,13 @@ def _children(pid: int) -> Iterator[int]:
 class _Group:
     """A cgroup, or none."""
 
-    def __init__(self, folders: list[Path], peak: Path | None, visible: tuple | None) -> None:
-        self._folders, self._peak, self.visible = folders, peak, visible
+    def __init__(self, folders: list[Path], visible: tuple | None) -> None:
+        self._folders, self.visible = folders, visible
         self.limited = bool(folders)
 
     def enter(self) -> None:
         for folder in self._folders:
             (folder / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
-
-    def peak(self) -> int:
-        try:
-            return int(self._peak.read_text(encoding="ascii")) if self._peak else 0
-        except OSError:
-            return 0
 
 
 @contextmanager
@@ -224,12 +215,11 @@ def _cgroup(limits: Limits | None) -> Iterator[_Group]:
     folders = _make_folders(limits) if limits else []
     try:
         if not folders:
-            yield _Group([], None, None)
+            yield _Group([], None)
         elif len(folders) == 1:
-            yield _Group(folders, folders[0] / CGROUP_V2[1], (folders[0], "/sys/fs/cgroup"))
+            yield _Group(folders, (folders[0], "/sys/fs/cgroup"))
         else:
-            shown = (folders[0], "/sys/fs/cgroup/memory")
-            yield _Group(folders, folders[0] / CGROUP_V1[1], shown)
+            yield _Group(folders, (folders[0], "/sys/fs/cgroup/memory"))
     finally:
         for folder in folders:
             for _ in range(100):  # its last processes may still be ending
@@ -244,10 +234,10 @@ def _make_folders(limits: Limits) -> list[Path]:
     name = f"emulator-{os.getpid()}-{time.monotonic_ns()}"
     quota = str(int(limits.cpus * PERIOD_US))
     v1 = {
-        base / "memory" / name: {CGROUP_V1[0]: str(limits.memory_bytes)},
+        base / "memory" / name: {"memory.limit_in_bytes": str(limits.memory_bytes)},
         base / "cpu" / name: {"cpu.cfs_period_us": str(PERIOD_US), "cpu.cfs_quota_us": quota},
     }
-    v2 = {base / name: {CGROUP_V2[0]: str(limits.memory_bytes), "cpu.max": f"{quota} {PERIOD_US}"}}
+    v2 = {base / name: {"memory.max": str(limits.memory_bytes), "cpu.max": f"{quota} {PERIOD_US}"}}
     wanted = v1 if (base / "memory").is_dir() else v2
     made = []
     try:

@@ -9,16 +9,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 MEMORY_BYTES = 2 << 30
-SPARE_BYTES = 64 << 20  # of a container, for the grader itself while a test runs
+SPARE_BYTES = 96 << 20  # of a container: libraries' pages in use, and what the grader may need
 LEAST_BYTES = 128 << 20  # no right solution needs so much besides its libraries
-CGROUPS = (  # version 2, version 1: limit, use, and how much of the use is files read long ago
-    ("memory.max", "memory.current", "memory.stat", "inactive_file "),
-    (
-        "memory/memory.limit_in_bytes",
-        "memory/memory.usage_in_bytes",
-        "memory/memory.stat",
-        "total_inactive_file ",
-    ),
+CGROUPS = (  # version 2, version 1: the limit, and what of the use is no cache of files
+    ("memory.max", "memory.stat", ("anon", "shmem")),
+    ("memory/memory.limit_in_bytes", "memory/memory.stat", ("total_rss", "total_shmem")),
 )
 WALL_FACTOR = 6  # a default Gradescope container has half a CPU, and may be busy
 
@@ -55,11 +50,13 @@ def memory_of_a_test(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
 
     Gradescope's smallest has 768 MB, and would be killed as a whole.
     """
-    for files in CGROUPS:
+    for limit, stat, held in CGROUPS:
         try:
-            limit, used, stat = ((cgroup / n).read_text(encoding="ascii") for n in files[:3])
-            reclaimable = int(stat.partition("\n" + files[3])[2].split("\n")[0])
-            free = int(limit) - int(used) + reclaimable
+            lines = (cgroup / stat).read_text(encoding="ascii").splitlines()
+            use = dict(line.split() for line in lines)
+            # Not the cache: a container that has just started has read all libraries into it.
+            used = sum(int(use.get(word, 0)) for word in held)
+            free = int((cgroup / limit).read_text(encoding="ascii")) - used
         except (OSError, ValueError):  # another version of cgroups, or no limit: "max"
             continue
         return min(MEMORY_BYTES, max(free - SPARE_BYTES, LEAST_BYTES))
