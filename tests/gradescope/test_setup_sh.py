@@ -65,14 +65,15 @@ def set_up(source: Path, **environment: str) -> subprocess.CompletedProcess:
     )
 
 
-def has_a_python_for_everybody() -> bool:
-    folders = ("/usr/local/bin", "/usr/bin")
+def python_for_everybody() -> Path | None:
+    """An interpreter that setup.sh takes where it finds it."""
     names = ("python3.13", "python3.12", "python3.11")
-    return any(Path(folder, name).exists() for folder in folders for name in names)
+    found = [Path(folder, name) for name in names for folder in ("/usr/local/bin", "/usr/bin")]
+    return next((path for path in found if path.exists()), None)
 
 
 needs_python = pytest.mark.skipif(
-    not has_a_python_for_everybody(), reason="no Python 3.11 to 3.13 in /usr: uv would fetch one"
+    python_for_everybody() is None, reason="no Python 3.11 to 3.13 in /usr: uv would fetch one"
 )
 
 
@@ -96,13 +97,43 @@ def test_what_can_not_be_fetched_is_said(source):
     assert "setup.sh: the packages can't be installed" in done.stderr
 
 
-def test_without_a_python_it_asks_uv_and_says_when_that_fails(source, place):
+def stand_in_for_pip(place: Path, body: str) -> str:
+    """A PATH whose pip3 is this shell script; returns the PATH."""
     (place / "bin").mkdir()
     pip = place / "bin" / "pip3"
-    pip.write_text("#!/bin/sh\nexit 1\n", encoding="ascii")
+    pip.write_text(f"#!/bin/sh\n{body}\n", encoding="ascii")
     pip.chmod(0o755)
-    path = f"{pip.parent}:{os.environ['PATH']}"
-    done = set_up(source, PYTHON_FOLDERS="/nowhere", PATH=path)
+    return f"{pip.parent}:{os.environ['PATH']}"
+
+
+def test_without_a_python_it_asks_uv_and_says_when_that_fails(source, place):
+    done = set_up(source, PYTHON_FOLDERS="/nowhere", PATH=stand_in_for_pip(place, "exit 1"))
     assert done.returncode == 1
     assert "fetching Python 3.12 with uv" in done.stdout
     assert "setup.sh: uv can't be installed" in done.stderr
+
+
+# As uv lays an interpreter: DIR/cpython-.../bin/python3.12, and a link to that folder.
+UV = """
+import os, sys
+words = ["python", "install", "--no-bin", "--install-dir"]
+assert sys.argv[1:5] == words and sys.argv[6:] == ["3.12"], sys.argv
+folder = os.path.join(sys.argv[5], "cpython-3.12.9-linux-x86_64-gnu", "bin")
+os.makedirs(folder)
+os.symlink("INTERPRETER", os.path.join(folder, "python3.12"))
+"""
+
+
+@needs_python
+def test_what_uv_fetched_is_taken(source, place):
+    # uv itself is made up: the real one's download needs a host that tests don't reach.
+    body = UV.replace("INTERPRETER", str(python_for_everybody()))
+    (place / "uv.py").write_text(body, encoding="utf-8")
+    pip = f"""while [ "$1" != --target ]; do shift; done
+        mkdir -p "$2/uv" && cp "{place}/uv.py" "$2/uv/__main__.py" """
+    path = stand_in_for_pip(place, pip)
+    found = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels(place / "wheels"))}
+    done = set_up(source, PYTHON_FOLDERS="/nowhere", PATH=path, **found)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "cpython-3.12.9-linux-x86_64-gnu/bin/python3.12" in done.stdout
+    assert done.stdout.endswith("setup.sh: done\n")

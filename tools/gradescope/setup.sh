@@ -42,7 +42,7 @@ if [ -z "$python" ]; then
         apt-get update && apt-get install -y --no-install-recommends python3-pip
     fi
     pip3 install --quiet --target "$home/uv" uv || fail "uv can't be installed"
-    PYTHONPATH=$home/uv python3 -m uv python install --install-dir "$home/python" 3.12 ||
+    PYTHONPATH=$home/uv python3 -m uv python install --no-bin --install-dir "$home/python" 3.12 ||
         fail "uv can't fetch Python 3.12"
     python=$(find "$home/python" -path '*/bin/python3.12' | head -n 1)
     usable "$python" || fail "uv's Python does not run: ${python:-none was installed}"
