@@ -14,7 +14,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from project import copy_of_the_project, make
 
 ROOT = Path(__file__).resolve().parent.parent
 # The suite's own flags, for the interpreters that it starts.
@@ -78,6 +77,8 @@ def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def tree(tmp_path_factory) -> Path:
     """A copy of the project with a smoke world in it."""
+    from project import copy_of_the_project, make  # not where this file stands alone
+
     tree = copy_of_the_project(tmp_path_factory.mktemp("project"))
     made = make(tree, "world", "DATASET=smoke", "SEED=1")
     assert made.returncode == 0, made.stderr
@@ -87,4 +88,6 @@ def tree(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def demo(tree) -> subprocess.CompletedProcess:
     """The demo, run once."""
+    from project import make
+
     return make(tree, "demo", "RECIPE=smoke", timeout=900)

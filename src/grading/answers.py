@@ -114,10 +114,17 @@ def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:
     return weights
 
 
-def are_small(shapes: list[list[int]], most: int = 1_000_000) -> bool:
-    """Whether shapes that a submission named are ones to draw numbers for: a test's are tiny."""
+def refuse_large(names: list[str], shapes: list[list[int]], most: int = 1_000_000) -> None:
+    """Refuse shapes, named by a submission, that no numbers are to be drawn for.
+
+    A test's model has a few thousand parameters.
+
+    Raises:
+        Verdict: there are more than `most`, or a size is not positive.
+    """
     sizes = [math.prod(shape) for shape in shapes if all(n > 0 for n in shape)]
-    return len(sizes) == len(shapes) and sum(sizes) <= most
+    if not len(names) == len(sizes) == len(shapes) or sum(sizes) > most:
+        raise Verdict(Outcome.FAILED, "the model has other parameters than the given GPT")
 
 
 def misfit(weights: dict[str, np.ndarray], shapes: dict[str, list[int]]) -> str:

@@ -123,18 +123,16 @@ def test_parameters_without_dimensions_are_no_crash_of_ours():
     assert answers.widen_columns(weights, {"blocks.0.attn.b2": [16]}).keys() == weights.keys()
 
 
+@pytest.mark.parametrize("shapes", [[], [[3, 4], [5]], [[]], [[1000, 1000]]])
+def test_numbers_are_drawn_for_shapes_that_a_test_can_have(shapes):
+    answers.refuse_large(["name"] * len(shapes), shapes)
+
+
 @pytest.mark.parametrize(
-    ("shapes", "small"),
-    [
-        ([], True),
-        ([[3, 4], [5]], True),
-        ([[]], True),  # a single number
-        ([[-1]], False),
-        ([[0, 4]], False),
-        ([[200_000, 200_000]], False),
-        ([[1_000_001]], False),
-        ([[1000, 500], [1000, 501]], False),
-    ],
+    "shapes", [[[-1]], [[0, 4]], [[200_000, 200_000]], [[1_000_001]], [[1000, 500], [1000, 501]]]
 )
-def test_numbers_are_drawn_for_shapes_that_a_test_can_have(shapes, small):
-    assert answers.are_small(shapes) is small
+def test_other_shapes_are_refused(shapes):
+    with pytest.raises(Verdict, match="other parameters"):
+        answers.refuse_large(["name"] * len(shapes), shapes)
+    with pytest.raises(Verdict, match="other parameters"):
+        answers.refuse_large(["name"], [])

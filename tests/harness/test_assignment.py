@@ -29,6 +29,8 @@ two = { kind = "hidden", weight = 3 }
 title = "E"
 required_files = []
 questions = [{ number = "1a", topic = "t", coding = 10 }]
+[editions.e.gradescope]
+hidden_tests = "visible"
 """
 
 
@@ -110,6 +112,16 @@ def test_a_minimal_description_loads(tmp_path):
         ("coding = 10", "coding = -1", ["1a", "-1"]),
         ("coding = 10", "codin = 10", ["1a", "codin"]),
         ('default_edition = "e"', 'default_edition = "f"', ["default_edition"]),
+        (
+            'hidden_tests = "visible"',
+            'hidden_tests = "hidden"',
+            ["[gradescope]", "should be one of visible, after_due_date, after_published"],
+        ),
+        (
+            'hidden_tests = "visible"',
+            'hidden_tests = "visible"\nhidden_feedback_a_day = -1',
+            ["[gradescope]", "hidden_feedback_a_day = -1 should not be negative"],
+        ),
         ("vanilla = 0.5", "vanilla = 50.0", ["[d]", "thresholds"]),
         ("[topics.t]", "[topics.t", ["TOML", "line"]),
         ('title = "A"', "", ["title", "missing"]),
