@@ -10,7 +10,7 @@ from pathlib import Path
 
 MEMORY_BYTES = 2 << 30
 SPARE_BYTES = 96 << 20  # of a container: libraries' pages in use, and what the grader may need
-LEAST_BYTES = 128 << 20  # no right solution needs so much besides its libraries
+LEAST_BYTES = 256 << 20  # no right solution needs so much; caches of files make way for it
 CGROUPS = (  # version 2, version 1: the limit, and what of the use is no cache of files
     ("memory.max", "memory.stat", ("anon", "shmem")),
     ("memory/memory.limit_in_bytes", "memory/memory.stat", ("total_rss", "total_shmem")),

@@ -254,7 +254,7 @@ MIB = 1 << 20
     [
         (732 * MIB, 300 * MIB, 0, 336 * MIB),  # what is free, less what the grader may need
         (732 * MIB, 200 * MIB, 100 * MIB, 336 * MIB),
-        (732 * MIB, 700 * MIB, 0, 128 * MIB),
+        (732 * MIB, 700 * MIB, 0, 256 * MIB),
         (64 << 30, 1 << 30, 0, 2 << 30),
         (9_223_372_036_854_771_712, 1 << 30, 0, 2 << 30),  # version 1 without a limit
         ("max", 1 << 30, 0, 2 << 30),  # version 2
