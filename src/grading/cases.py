@@ -21,6 +21,7 @@ optional: `assignment.toml` is the truth, and an argument that disagrees with it
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -77,6 +78,7 @@ class GradedTestCase:
         self.lab = laboratory
         self.seed = derive_seed(seed, f"{spec.topic}.{spec.name}")
         self.rng = np.random.default_rng(self.seed)
+        self._runs: Counter[tuple[str, str]] = Counter()
 
     def probe(self, name: str, answer: Any, /, **args: Any) -> Any:
         """Run a probe on the submission and return its answer, checked against a schema.
@@ -128,7 +130,11 @@ class GradedTestCase:
 
     def _observe(self, role: str, name: str, answer: Any, args: dict[str, Any]) -> Any:
         # A seed of the worker's own: student code must not be able to foresee what is drawn here.
-        value = self.lab.observe(name, role, args, derive_seed(self.seed, "worker"))
+        # And of each run: with the same one, a second run of draws would repeat the first's.
+        run = self._runs[role, name]
+        self._runs[role, name] += 1
+        seed = derive_seed(self.seed, f"worker {run}" if run else "worker")
+        value = self.lab.observe(name, role, args, seed)
         try:
             schema.check(value, answer)
         except WireError as error:

@@ -45,8 +45,9 @@ def encode(value: Any) -> bytes:
     tree = _pack(value, arrays)
     header = {"tree": tree, "arrays": [[a.dtype.str, list(a.shape)] for a in arrays]}
     head = json.dumps(header, ensure_ascii=True).encode("ascii")
-    body = b"".join(a.tobytes() for a in arrays)
-    return PREFIX.pack(MAGIC, len(head), len(body)) + head + body
+    bodies = [a.reshape(-1).view(np.uint8).data for a in arrays]  # no copy: they can be large
+    prefix = PREFIX.pack(MAGIC, len(head), sum(len(body) for body in bodies))
+    return b"".join([prefix, head, *bodies])
 
 
 def decode(frame: bytes) -> Any:

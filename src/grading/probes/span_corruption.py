@@ -30,7 +30,7 @@ def draw(
     """
     dataset = _dataset(documents, block_size)
     forms: dict[Any, str] = {}
-    xs, ys = [], []
+    x, y = _Entries(), _Entries()
     for _ in range(repeat):
         for index in indices:
             item = dataset[index]
@@ -38,15 +38,16 @@ def draw(
             if key not in forms:
                 forms[key] = _form(item)
             if _is_pair(item):
-                xs.append(item[0][:MAX_ENTRIES])
-                ys.append(item[1][:MAX_ENTRIES])
-    whole = len(xs) == repeat * len(indices)
+                x.add(item[0])
+                y.add(item[1])
+    if len(x.sizes) != repeat * len(indices):
+        x, y = _Entries(), _Entries()
     return {
         "forms": list(dict.fromkeys(forms.values()))[:10],
-        "x": _joined(xs if whole else []),
-        "y": _joined(ys if whole else []),
-        "x_sizes": _sizes(xs if whole else []),
-        "y_sizes": _sizes(ys if whole else []),
+        "x": np.frombuffer(x.bytes, dtype=np.int64),
+        "y": np.frombuffer(y.bytes, dtype=np.int64),
+        "x_sizes": np.array(x.sizes, dtype=np.int64),
+        "y_sizes": np.array(y.sizes, dtype=np.int64),
     }
 
 
@@ -101,10 +102,14 @@ def _is_pair(item: Any) -> bool:
     )
 
 
-def _joined(tensors: list[torch.Tensor]) -> np.ndarray:
-    whole = [torch.zeros(0, dtype=torch.int64), *(t.detach().cpu().long() for t in tensors)]
-    return torch.cat(whole).numpy()
+class _Entries:
+    """Vectors one after another, as bytes: 24,000 tensors would take a small container's memory."""
 
+    def __init__(self) -> None:
+        self.bytes = bytearray()
+        self.sizes: list[int] = []
 
-def _sizes(tensors: list[torch.Tensor]) -> np.ndarray:
-    return np.array([len(t) for t in tensors], dtype=np.int64)
+    def add(self, vector: torch.Tensor) -> None:
+        entries = vector[:MAX_ENTRIES].detach().cpu().long().numpy()
+        self.bytes += entries.tobytes()
+        self.sizes.append(len(entries))
