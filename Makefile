@@ -8,7 +8,8 @@ DATA := src/data/dataset.json
 STRICT := -X warn_default_encoding -W error::EncodingWarning
 
 .DEFAULT_GOAL := help
-.PHONY: help setup world data starter check reference grade demo autograder emulate test seeds redteam lint clean force
+.PHONY: help setup setup-tex world data starter check reference grade demo handout student autograder \
+  release new-term emulate test seeds redteam lint clean force
 .DELETE_ON_ERROR:
 
 help: ## print this list
@@ -24,6 +25,9 @@ endif
 endif
 $(STAMP): $(wildcard requirements*.txt) constraints.txt tools/setup.sh
 	@PYTHON="$(PYTHON)" TORCH_INDEX="$(TORCH_INDEX)" sh tools/setup.sh
+
+setup-tex: $(STAMP) ## install LaTeX and what else apt.txt names (Debian, Ubuntu; as root)
+	@$(PYTHON_VENV) -m tools.apt --loud
 
 world: $(STAMP) ## generate the data set of fictional people [SEED=N PEOPLE=N DATASET=NAME]
 	@$(PYTHON_VENV) -m tools.world $(if $(SEED),--seed "$(SEED)") \
@@ -60,6 +64,23 @@ demo: $(STAMP) $(RECIPES) $(DATA) ## the whole way: data set, training, grading 
 lint: $(STAMP) ## check style and formatting
 	@$(PYTHON_VENV) -m ruff check .
 	@$(PYTHON_VENV) -m ruff format --check .
+
+handout: $(STAMP) ## the sheet as PDF and HTML, solutions, outline [EDITION=NAME PAPER=a4|letter]
+	@$(PYTHON_VENV) -m tools.handout $(if $(EDITION),--edition "$(EDITION)") \
+	  $(if $(PAPER),--paper "$(PAPER)")
+
+student: $(STAMP) $(RECIPES) $(DATA) ## what students download [EDITION=NAME PAPER=a4|letter]
+	@$(PYTHON_VENV) -m tools.student $(if $(EDITION),--edition "$(EDITION)") \
+	  $(if $(PAPER),--paper "$(PAPER)")
+
+release: $(STAMP) $(RECIPES) $(DATA) ## handout, student release, autograder, proved together
+	@$(PYTHON_VENV) -m tools.release $(if $(EDITION),--edition "$(EDITION)") \
+	  $(if $(RECIPE),--recipe "$(RECIPE)") $(if $(PAPER),--paper "$(PAPER)")
+
+new-term: $(STAMP) $(RECIPES) ## another world, term and dates: SEED=N TERM="Spring 2027" [DUE=DATE]
+	@$(PYTHON_VENV) -m tools.new_term $(if $(SEED),--seed "$(SEED)") \
+	  $(if $(TERM),--term "$(TERM)") $(if $(DUE),--due "$(DUE)") \
+	  $(if $(DATASET),--dataset "$(DATASET)")
 
 autograder: $(STAMP) $(RECIPES) $(DATA) ## build and prove what goes to Gradescope [EDITION=NAME RECIPE=NAME]
 	@$(PYTHON_VENV) -m tools.autograder $(if $(EDITION),--edition "$(EDITION)") \

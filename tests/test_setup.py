@@ -319,7 +319,7 @@ def test_only_missing_packages_are_to_be_installed():
 def test_nothing_is_printed_when_nothing_is_missing(monkeypatch, capsys):
     monkeypatch.setattr(apt, "missing", lambda packages: [])
     monkeypatch.setattr(apt, "install", lambda packages: pytest.fail("installed something"))
-    assert apt.main() == 0 and capsys.readouterr().out == ""
+    assert apt.main([]) == 0 and capsys.readouterr().out == ""
 
 
 @AS_ROOT
@@ -328,7 +328,7 @@ def test_nothing_is_printed_when_nothing_is_missing(monkeypatch, capsys):
 def test_an_installation_is_one_line(monkeypatch, capsys, works, words):
     monkeypatch.setattr(apt, "missing", lambda packages: ["latexmk", "chromium"])
     monkeypatch.setattr(apt, "install", lambda packages: works)
-    assert apt.main() == 0
+    assert apt.main([]) == 0
     (line,) = capsys.readouterr().out.splitlines()
     assert words in line and line.endswith("latexmk, chromium")
 

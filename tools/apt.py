@@ -1,9 +1,10 @@
 """Install the Debian packages of apt.txt that are missing, where this user may do so.
 
-    python -m tools.apt
+    python -m tools.apt             quiet when nothing is missing, or nothing can be done
+    python -m tools.apt --loud      say so, and end with 1 when something stays missing
 
-Quiet when nothing is missing. What can't be installed is no error here: the tests that need it
-say so (tests/conftest.py).
+What can't be installed is no error of the first: the tests that need it say so
+(tests/conftest.py).
 """
 
 import os
@@ -50,16 +51,27 @@ def install(packages: list[str]) -> bool:
     return True
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
     """Install what is missing as root with apt; elsewhere do nothing."""
+    loud = arguments == ["--loud"]
+    packages = listed((ROOT / "apt.txt").read_text(encoding="utf-8"))
     if os.name != "posix" or os.geteuid() != 0 or not shutil.which("apt-get"):
-        return 0
-    packages = missing(listed((ROOT / "apt.txt").read_text(encoding="utf-8")))
-    if packages:
-        outcome = "installed" if install(packages) else "apt-get could not install"
-        print(f"apt: {outcome} {', '.join(packages)}")
-    return 0
+        words = "only root can, with apt-get: install what apt.txt names by other means: "
+        return _end(loud, f"apt: nothing was installed; {words}{' '.join(packages)}", 1)
+    packages = missing(packages)
+    if not packages:
+        return _end(loud, "apt: nothing is missing", 0)
+    installed = install(packages)
+    outcome = "installed" if installed else "apt-get could not install"
+    print(f"apt: {outcome} {', '.join(packages)}")
+    return 1 if loud and not installed else 0
+
+
+def _end(loud: bool, words: str, code: int) -> int:
+    if loud:
+        print(words)
+    return code if loud else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

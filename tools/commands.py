@@ -24,6 +24,24 @@ class Command:
     def __str__(self) -> str:
         return " ".join(("python", *self.arguments))
 
+    @property
+    def lines(self) -> list[str]:
+        """The command as the sheet prints it: an option a line, a backslash at their ends."""
+        words = ("python", *self.arguments)
+        first = next(i for i, word in enumerate(words) if word.startswith("--"))
+        rows = [" ".join(words[:first])]
+        rows += [f"    {words[i]} {words[i + 1]}" for i in range(first, len(words), 2)]
+        return [row + " \\" for row in rows[:-1]] + rows[-1:]
+
+    @property
+    def purpose(self) -> str:
+        """What it is for, in a few words."""
+        function = self.arguments[1]
+        if function == "evaluate":
+            split = {file: name for name, file in EVALUATED.items()}.get(self.arguments[7])
+            return f"Evaluate on the {split} set" if split else "Predict"
+        return {"pretrain": "Pretrain the model", "finetune": "Finetune the model"}[function]
+
 
 def pretrain(variant: str) -> Command:
     """Pretrain on the corpus."""
@@ -48,6 +66,17 @@ def evaluate(variant: str, pretrained: bool, split: str) -> Command:
     options = {
         "reading_params_path": reads,
         "eval_corpus_path": EVALUATED[split],
+        "outputs_path": path,
+    }
+    return Command(_run("evaluate", variant, **options), path, reads)
+
+
+def predict_unseen(variant: str) -> Command:
+    """Predict places of people who occur nowhere."""
+    reads, path = finetune(variant, pretrained=True).writes, f"{variant}.unseen.predictions"
+    options = {
+        "reading_params_path": reads,
+        "eval_corpus_path": "birth_unseen_inputs.tsv",
         "outputs_path": path,
     }
     return Command(_run("evaluate", variant, **options), path, reads)

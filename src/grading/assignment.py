@@ -42,13 +42,15 @@ class TestSpec:
 
 @dataclass(frozen=True)
 class Question:
-    """A topic with its number and points in an edition."""
+    """A topic with its number and points in an edition; `written_parts` sum to `written`."""
 
     number: str
     topic: str
     title: str
+    part: str
     coding: Decimal
     written: Decimal
+    written_parts: tuple[Decimal, ...]
     is_extra_credit: bool
     tests: tuple[TestSpec, ...]
 
@@ -100,6 +102,7 @@ class Assignment:
     title: str
     default_edition: str
     default_dataset: str
+    parts: dict[str, str]  # titles of the sheet's sections
     editions: dict[str, Edition]
     datasets: dict[str, DataSet]
     recipes: dict[str, dict[str, Any]]
@@ -129,15 +132,20 @@ def load_assignment(path: Path) -> Assignment:
     head = table.table("assignment")
     topics = table.table("topics")
     editions = table.table("editions")
+    parts = table.table("parts")
     assignment = Assignment(
         title=head.get("title", str),
         default_edition=head.get("default_edition", str),
         default_dataset=head.get("default_dataset", str),
+        parts={name: parts.get(name, str) for name in parts.raw},
         editions={name: _edition(name, editions.table(name), topics) for name in editions.raw},
         datasets=_datasets(table.table("datasets")),
         recipes=table.table("recipes").raw,
     )
     head.refuse_unknown()
+    for name in topics.raw:
+        if (part := topics.table(name).get("part", str)) not in assignment.parts:
+            raise UsageError(f"{topics.name} {name}: part = {part!r} is no key of [parts]")
     if assignment.default_edition not in assignment.editions:
         raise UsageError(f"{path.name}: default_edition is no [editions.*] table")
     return assignment
@@ -219,20 +227,27 @@ def _gradescope(table: _Table) -> Gradescope:
 def _question(entry: _Table, topics: _Table) -> Question:
     number, topic_name = entry.get("number", str), entry.get("topic", str)
     topic = topics.table(topic_name)
-    coding = _points(entry, "coding")
-    written = _points(entry, "written")
+    coding = _points(entry, "coding", entry.get("coding", (int, float), 0))
+    written = entry.get("written", (int, float, list), 0)
+    parts = tuple(_points(entry, "written", value) for value in _listed(written))
     extra = entry.get("extra_credit", bool, False)
     entry.refuse_unknown()
     tests = _tests(number, topic_name, topic, coding, extra)
     if coding and not tests:
         raise UsageError(f"{entry.name}: {coding} coding points, but the topic has no tests")
-    return Question(number, topic_name, topic.get("title", str), coding, written, extra, tests)
+    title, part = topic.get("title", str), topic.get("part", str)
+    total = sum(parts, Decimal(0))
+    return Question(number, topic_name, title, part, coding, total, parts, extra, tests)
 
 
-def _points(entry: _Table, key: str) -> Decimal:
-    value = Decimal(str(entry.get(key, (int, float), 0)))
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _points(entry: _Table, key: str, raw: Any) -> Decimal:
+    value = Decimal(str(raw)) if type(raw) in (int, float) else Decimal(-1)
     if value < 0 or value != value.quantize(Decimal("0.01")):
-        raise UsageError(f"{entry.name}: {key} = {value} should be >= 0 with at most two decimals")
+        raise UsageError(f"{entry.name}: {key} = {raw} should be >= 0 with at most two decimals")
     return value
 
 

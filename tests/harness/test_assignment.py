@@ -20,8 +20,11 @@ title = "D"
 thresholds = { vanilla = 0.5 }
 recipe = "r"
 [recipes.r]
+[parts]
+p = "P"
 [topics.t]
 title = "T"
+part = "p"
 [topics.t.tests]
 one = { kind = "basic", weight = 1 }
 two = { kind = "hidden", weight = 3 }
@@ -46,6 +49,14 @@ def test_points_are_those_of_the_sheets(assignment, edition, coding, written):
     questions = assignment.editions[edition].questions
     assert sum(q.coding for q in questions) == coding
     assert sum(q.written for q in questions) == written
+
+
+def test_sub_parts_sum_to_their_question(assignment):
+    questions = assignment.editions["cs224n"].questions
+    assert [q.written_parts for q in questions if q.topic == "attention_single_head"] == [(2, 3)]
+    for edition in assignment.editions.values():
+        for question in edition.questions:
+            assert sum(question.written_parts) == question.written
 
 
 def test_shares_sum_exactly_in_every_edition(assignment):
@@ -124,6 +135,8 @@ def test_a_minimal_description_loads(tmp_path):
         ),
         ("vanilla = 0.5", "vanilla = 50.0", ["[d]", "thresholds"]),
         ("[topics.t]", "[topics.t", ["TOML", "line"]),
+        ('part = "p"', 'part = "q"', ["[topics] t", "'q'", "[parts]"]),
+        ("coding = 10", "coding = 10, written = [1, -1]", ["1a", "written = -1"]),
         ('title = "A"', "", ["title", "missing"]),
     ],
 )

@@ -1,0 +1,51 @@
+"""Copies of what the handout is made from, to change."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tools.handout import description, sheet
+from tools.handout.build import editions
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+EDITIONS = editions(ROOT)
+# What the sheet is rendered from.
+SOURCES = ("assignment.toml", "course.toml", "handout", "solutions/written")
+
+
+@pytest.fixture
+def repo(tmp_path) -> Path:
+    """A copy of the sheet's sources."""
+    repo = tmp_path / "repo"
+    (repo / "solutions").mkdir(parents=True)
+    for name in SOURCES:
+        source = ROOT / name
+        copy = shutil.copytree if source.is_dir() else shutil.copy2
+        copy(source, repo / name)
+    return repo
+
+
+@pytest.fixture
+def change(repo):
+    """change(file, before, after) edits a file of the copy; `before` must be there."""
+
+    def change(name: str, before: str, after: str) -> None:
+        path = repo / name
+        text = path.read_text(encoding="utf-8")
+        assert before in text, f"{name} lacks {before!r}"
+        path.write_text(text.replace(before, after), encoding="utf-8")
+
+    return change
+
+
+@pytest.fixture
+def rendered(repo):
+    """rendered(edition, target, dataset): the LaTeX text, and the sheet that made it."""
+
+    def rendered(edition="xcs224n", target="print", dataset="world", numbers=None):
+        described = description.describe(repo, edition, dataset)
+        made = sheet.Sheet(repo, described, "letter", numbers)
+        return made.render(target), made
+
+    return rendered

@@ -1,0 +1,254 @@
+"""The sheet says what the tables say, in each edition; every mistake in them has one line."""
+
+import re
+import shlex
+
+import pytest
+
+from tools.commands import PIPELINES
+from tools.handout import templates
+from tools.handout.templates import HandoutError
+
+# By the public sheets, in their order: number, title, what stands in brackets.
+OUTLINES = {
+    "xcs224n": [
+        ("1a", "Check out the demo", "0 points (Coding)"),
+        ("1b", "Read through NameDataset", "0 points (Coding)"),
+        ("1c", "Implement finetuning (without pretraining)", "0 points (Coding)"),
+        ("1d", "Make predictions (without pretraining)", "10 points (Coding)"),
+        ("1e", "Define a span corruption function", "16 points (Coding)"),
+        ("1f", "Pretrain, finetune, and make predictions", "16 points (Coding)"),
+        ("1g", "Write and try out the synthesizer variant", "11 points (Coding)"),
+        ("2a", "Why pretraining helps", "0.5 points (Written, Extra Credit)"),
+        ("2b", "Retrieved or made up", "0.5 points (Written, Extra Credit)"),
+        ("2c", "People nobody has seen", "1 point (Written, Extra Credit)"),
+        ("3a", "Copying in attention", "1 point (Written, Extra Credit)"),
+        ("3b", "An average of two", "2 points (Written, Extra Credit)"),
+        ("3c", "Drawbacks of single-headed attention", "2 points (Written, Extra Credit)"),
+        ("3d", "Benefits of multi-headed attention", "1 point (Written, Extra Credit)"),
+        ("3e", "Key-query-value self-attention", "2 points (Written, Extra Credit)"),
+    ],
+    "cs224n": [
+        ("1a", "Copying in attention", "2 points (Written)"),
+        ("1b", "An average of two", "4 points (Written)"),
+        ("1c", "Drawbacks of single-headed attention", "5 points (Written)"),
+        ("1d", "Benefits of multi-headed attention", "3 points (Written)"),
+        ("1e", "Key-query-value self-attention", "7 points (Written)"),
+        ("2a", "Check out the demo", "0 points (Coding)"),
+        ("2b", "Read through NameDataset", "0 points (Coding)"),
+        ("2c", "Implement finetuning (without pretraining)", "0 points (Coding)"),
+        ("2d", "Make predictions (without pretraining)", "5 points (Coding)"),
+        ("2e", "Define a span corruption function", "10 points (Coding)"),
+        ("2f", "Pretrain, finetune, and make predictions", "10 points (Coding)"),
+        (
+            "2g",
+            "Write and try out the synthesizer variant",
+            "8 points (Coding), 2 points (Written)",
+        ),
+        ("3a", "Why pretraining helps", "1 point (Written)"),
+        ("3b", "Retrieved or made up", "2 points (Written)"),
+        ("3c", "People nobody has seen", "2 points (Written)"),
+    ],
+}
+SLOTS = {
+    "xcs224n": "1d 1f 1g 2a 2b 2c 3a 3b 3c-i 3c-ii 3d-i 3d-ii 3e-i 3e-ii",
+    "cs224n": "1a 1b 1c-i 1c-ii 1d-i 1d-ii 1e-i 1e-ii 2d 2f 2g 2g-ii 3a 3b 3c",
+}
+SUB_POINTS = {
+    "xcs224n": {"3c-i": 1, "3c-ii": 1, "3d-i": 0.5, "3d-ii": 0.5, "3e-i": 1, "3e-ii": 1},
+    "cs224n": {"1c-i": 2, "1c-ii": 3, "1d-i": 1, "1d-ii": 2, "1e-i": 3, "1e-ii": 4, "2g-ii": 2},
+}
+
+
+def headings(text):
+    found = re.findall(r"^\\question\{(\w+)\}\{(\w+)\}\{(.*)\}\{(.*)\}\{q:\w+\}$", text, re.M)
+    return [(part + letter, title, worth) for part, letter, title, worth in found]
+
+
+def words(text):
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("edition", OUTLINES)
+def test_every_question_stands_in_its_place_with_its_points(rendered, edition):
+    text, sheet = rendered(edition)
+    assert headings(text) == OUTLINES[edition]
+    assert [slot.id for slot in sheet.slots] == SLOTS[edition].split()
+    assert re.findall(r"\\answerspace\{([\w-]+)\}", text) == SLOTS[edition].split()
+    worth = {slot.id: slot.points for slot in sheet.slots if slot.id in SUB_POINTS[edition]}
+    assert worth == SUB_POINTS[edition]
+
+
+@pytest.mark.parametrize("edition", OUTLINES)
+def test_every_command_file_and_dimension_of_the_public_sheets_is_there(rendered, edition):
+    text, _ = rendered(edition)
+    blocks = re.findall(r"\\begin\{shell\}\n(.*?)\n\\end\{shell\}", text, re.DOTALL)
+    lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
+    printed = {tuple(shlex.split(line)) for line in lines if not line.startswith("#")}
+    wanted = {("python", *c.arguments) for todo in PIPELINES.values() for c in todo}
+    assert len(wanted) == 11 and wanted <= printed
+    example = "3a-0-basic" if edition == "xcs224n" else "1a-0-basic"
+    for command in (
+        "python src/dataset.py namedata",
+        "python src/dataset.py charcorruption",
+        "python src/london_baseline.py",
+        "python src/collect_submission.py",
+        "python grader.py",
+        f"python grader.py {example}",
+    ):
+        assert tuple(command.split()) in printed
+    for phrase in (
+        r"\mathbb{R}^{\ell \times d}",
+        r"\mathbb{R}^{d \times d/h}",
+        r"\mathbb{R}^{d/h \times \ell}",
+        r"A \in \mathbb{R}^{d \times d}",
+        r"\operatorname{causal}",
+        "birth\\_places\\_train.tsv",
+        "birth\\_dev.tsv",
+        "play\\_char.ipynb",
+        "### START CODE HERE ###",
+        "assignment5.zip",
+        r"\Sigma_a = \alpha I + \frac12 (\mu_a \mu_a^\top)",
+        "x_1 = u_d + u_b",
+        "c_1 \\approx u_b - u_c",
+    ):
+        assert phrase in text, phrase
+    assert "wiki_places" not in text and "wiki\\_places" not in text
+    for name in ("vanilla.model.params", "synthesizer.pretrain.test.predictions"):
+        assert templates.tex(name) in text
+
+
+def test_links_come_from_the_edition(rendered):
+    xcs, _ = rendered("xcs224n")
+    cs, _ = rendered("cs224n")
+    assert r"In question \hyperref[q:3b]{3(b)} a single head" in xcs
+    assert r"In question \hyperref[q:1b]{1(b)} a single head" in cs
+    assert r"subject of question \hyperref[q:2a]{2(a)}" in words(xcs)
+    assert r"subject of question \hyperref[q:3a]{3(a)}" in words(cs)
+    for text in (xcs, cs):
+        links = set(re.findall(r"\\hyperref\[([^]]+)\]", text))
+        labels = set(re.findall(r"\\label\{([^}]+)\}", text))
+        labels |= set(re.findall(r"\{(q:[\w-]+)\}", text))
+        assert links and links <= labels
+        assert not re.search(r"[Qq]uestions? \d", text), "a number that was typed"
+
+
+def test_the_data_set_decides_what_is_said_of_people_sizes_times_and_thresholds(rendered):
+    world, real = (words(rendered(dataset=name)[0]) for name in ("world", "real"))
+    fictional = ("fictional", "world that we made up", r"30\,\%", "(400 lines)", "5 minutes")
+    actual = ("Wikipedia article", "notable person", r"10\,\%", "(2{,}000 lines)", "20 hours")
+    for phrase in fictional:
+        assert phrase in world and phrase not in real, phrase
+    for phrase in actual:
+        assert phrase in real and phrase not in world, phrase
+    assert r"15\,\%" in world and r" 5\,\%" in real
+    assert r"recipe \code{laptop}" in world and r"recipe \code{original}" in real
+
+
+def test_a_data_set_without_measured_times_claims_none(rendered):
+    text, _ = rendered(dataset="smoke")
+    assert "minutes of computing" not in text and "says how long it takes" in text
+
+
+def test_questions_can_be_dropped_and_moved(rendered, change):
+    change("assignment.toml", '  { number = "1a", topic = "demo" },\n', "")
+    change(
+        "assignment.toml",
+        '  { number = "1e", topic = "span_corruption", coding = 16 },\n',
+        "",
+    )
+    moved = '  { number = "2a", topic = "consider_accuracy", written = 0.5, extra_credit = true },\n'
+    change("assignment.toml", moved, "")
+    change(
+        "assignment.toml",
+        '  { number = "3a", topic = "attention_copying"',
+        '  { number = "2d", topic = "consider_accuracy", written = 0.5, extra_credit = true },\n'
+        '  { number = "3a", topic = "attention_copying"',
+    )
+    text, sheet = rendered("xcs224n")
+    numbers = [number for number, _, _ in headings(text)]
+    assert numbers == "1b 1c 1d 1f 1g 2b 2c 2d 3a 3b 3c 3d 3e".split()
+    assert r"subject of question \hyperref[q:2d]{2(d)}" in words(text)
+    assert "part e" not in text.replace(r"\code{\# [part e]}", "")
+    assert [s.id for s in sheet.slots][3:6] == ["2b", "2c", "2d"]
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "parts"),
+    [
+        (
+            "handout/topics/demo.tex.j2",
+            "laptop. Note",
+            "laptop << colour >>. Note",
+            ["handout/topics/demo.tex.j2:3: ", "'colour'"],
+        ),
+        (
+            "handout/topics/demo.tex.j2",
+            "There is nothing",
+            "<% if %>",
+            ["handout/topics/demo.tex.j2:7: "],
+        ),
+        (
+            "handout/topics/demo.tex.j2",
+            "There is nothing",
+            '<< ref("demos") >>',
+            ["handout/topics/demo.tex.j2:7: ", "'demos'", 'has("demos")'],
+        ),
+        (
+            "handout/topics/demo.tex.j2",
+            "There is nothing",
+            "<< data.splits.tests >>",
+            ["handout/topics/demo.tex.j2:7: ", "tests"],
+        ),
+        (
+            "handout/topics/demo.tex.j2",
+            "There is nothing",
+            '<< cite("t6") >>',
+            ["handout/topics/demo.tex.j2:7: ", "'t6'", "references.toml"],
+        ),
+        (
+            "assignment.toml",
+            'topic = "attention_two_heads", written = [0.5, 0.5]',
+            'topic = "attention_two_heads", written = 1',
+            ["attention_two_heads.tex.j2:", "3d", "list with a number for each sub-part"],
+        ),
+        ("assignment.toml", "[parts]", "[parts", ["assignment.toml", "line"]),
+        ("course.toml", "[dates]", "[dates", ["course.toml", "line"]),
+        ("course.toml", "contact =", "contacts =", ["course.toml", "contact"]),
+        ("course.toml", "late =", "lates =", ["course.toml: [policies]", "late"]),
+        ("course.toml", "2027-01-18", '"soon"', ["course.toml: [dates]", "published", "soon"]),
+        ("handout/references.toml", "[t5]", "[t5", ["references.toml", "line"]),
+    ],
+)
+def test_a_mistake_is_one_line_with_file_line_and_word(
+    rendered, change, name, before, after, parts
+):
+    change(name, before, after)
+    with pytest.raises(HandoutError) as caught:
+        rendered()
+    message = str(caught.value)
+    assert "\n" not in message
+    for part in parts:
+        assert part in message, message
+
+
+def test_a_missing_template_is_named(rendered, repo):
+    (repo / "handout/topics/demo.tex.j2").unlink()
+    with pytest.raises(HandoutError, match=r"topics/demo\.tex\.j2 is missing"):
+        rendered()
+
+
+def test_plain_text_becomes_latex():
+    assert templates.tex(r"50% of a_b & {c} #1 $2 ~ ^ \x") == (
+        r"50\% of a\_b \& \{c\} \#1 \$2 \textasciitilde{} \textasciicircum{} \textbackslash{}x"
+    )
+
+
+def test_submission_has_a_place_for_each_answer_between_markers(rendered):
+    _, sheet = rendered("cs224n")
+    text = sheet.submission()
+    assert re.findall(r"\\begin\{answer\}\{([\w-]+)\}", text) == SLOTS["cs224n"].split()
+    count = len(SLOTS["cs224n"].split()) + 2
+    assert text.count("% ### START CODE HERE ###\n") == count
+    assert text.count("% ### END CODE HERE ###\n") == count
+    assert "\\collaborators{" in text and "\\aitools{" in text

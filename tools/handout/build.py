@@ -1,0 +1,138 @@
+"""All that an edition's sheet becomes: in build/handout/EDITION, and in dist/ what is read."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import archive
+from . import typeset, web
+from .description import Description, describe, read_toml
+from .outline import outline
+from .sheet import Sheet, Slot
+from .templates import HandoutError
+
+WITH_SOLUTIONS = "\\def\\withanswers{}\n\\input{sheet.tex}\n"
+SCRIPT = "solutions/written/numbers.py"
+TRAINED = "build/reference"
+
+
+@dataclass(frozen=True)
+class Made:
+    """What was made of an edition."""
+
+    edition: str
+    files: dict[str, Path]  # by what it is: handout.pdf, handout.html, solutions.pdf, outline.csv
+    written: Path  # the folder that students typeset in
+    slots: list[Slot]
+
+    def lines(self) -> list[str]:
+        """A line for each file."""
+        total = sum(slot.points for slot in self.slots)
+        first = (
+            f"{self.edition}: {len(self.slots)} places for answers, {total.normalize():f} points"
+        )
+        return [first, *(f"  {path.parent.name}/{path.name}" for path in self.files.values())]
+
+
+def editions(repo: Path) -> list[str]:
+    """The names of all editions."""
+    return list(read_toml(repo / "assignment.toml").get("editions", {}))
+
+
+def build(
+    repo: Path,
+    edition: str,
+    dataset: str | None = None,
+    paper: str = "letter",
+    dist: Path | None = None,
+) -> Made:
+    """Make an edition's sheet, solutions and outline.
+
+    Raises:
+        HandoutError: a template or a table has a mistake, or a tool is missing.
+    """
+    described = describe(repo, edition, dataset)
+    folder = repo / "build" / "handout" / edition
+    shutil.rmtree(folder, ignore_errors=True)
+    sheet = Sheet(repo, described, paper)
+    written = folder / "written"
+    _lay(repo, written, {"sheet.tex": sheet.render()})
+    (written / "submission.tex").write_text(sheet.submission(), encoding="utf-8", newline="\n")
+    (written / "with_solutions.tex").write_text(WITH_SOLUTIONS, encoding="utf-8", newline="\n")
+    shutil.copyfile(repo / "handout/student/written.mk", written / "Makefile")
+    slots = list(sheet.slots)
+    contents = {
+        "handout.pdf": _pdf(written, folder / "print").read_bytes(),
+        "handout.html": _page(repo, described, sheet, folder / "web").encode(),
+        "solutions.pdf": _solutions(repo, described, paper, folder / "solutions").read_bytes(),
+        "outline.csv": outline(slots).encode(),
+    }
+    dist = dist or repo / "dist"
+    files = {name: dist / f"{edition}-{name}" for name in contents}
+    for name, path in files.items():
+        _write(path, contents[name])
+    overleaf = {
+        p.relative_to(written).as_posix(): p.read_bytes()
+        for p in sorted(written.rglob("*"))
+        if p.is_file() and p.name != "Makefile"
+    }
+    archive.write(folder / "overleaf.zip", overleaf)
+    return Made(edition, files, written, slots)
+
+
+def _lay(repo: Path, folder: Path, texts: dict[str, str]) -> None:
+    """A folder to typeset in: the style, the figures, and texts."""
+    (folder / "figures").mkdir(parents=True)
+    shutil.copyfile(repo / "handout/handout.sty", folder / "handout.sty")
+    for path in sorted((repo / "handout/figures").glob("*.tex")):
+        shutil.copyfile(path, folder / "figures" / path.name)
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+
+
+def _pdf(written: Path, folder: Path) -> Path:
+    shutil.copytree(written, folder)
+    return typeset.typeset(folder)
+
+
+def _page(repo: Path, described: Description, sheet: Sheet, folder: Path) -> str:
+    _lay(repo, folder, {})
+    source = sheet.render("web")
+    title = f"{described.edition.title}: {described.assignment.title}"
+    raw = read_toml(repo / "course.toml")
+    intro = f"{raw['name']}, {raw['term']}. Due {described.due_plain}."
+    return web.page(source, title, intro, described.figures, folder)
+
+
+def _solutions(repo: Path, described: Description, paper: str, folder: Path) -> Path:
+    _lay(repo, folder, {})
+    numbers = compute_numbers(repo, folder / "figures")
+    sheet = Sheet(repo, described, paper, numbers)
+    text = sheet.render("solutions")
+    text = text.replace("\\end{document}", sheet.page("slips.tex.j2") + "\\end{document}")
+    (folder / "sheet.tex").write_text(text, encoding="utf-8", newline="\n")
+    return typeset.typeset(folder)
+
+
+def compute_numbers(repo: Path, folder: Path) -> dict:
+    """What solutions quote; with a trained reference also what its model says."""
+    trained = repo / TRAINED
+    command = [sys.executable, "-X", "utf8", str(repo / SCRIPT), str(folder)]
+    if (trained / "vanilla.finetune.params").is_file():
+        command += ["--trained", str(trained)]
+    done = subprocess.run(command, cwd=repo, capture_output=True, encoding="utf-8")
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
+        raise HandoutError(f"{SCRIPT} failed with exit code {done.returncode}: {last}")
+    return json.loads((folder / "numbers.json").read_text(encoding="utf-8"))
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.new")
+    temporary.write_bytes(content)
+    os.replace(temporary, path)

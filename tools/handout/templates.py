@@ -1,0 +1,114 @@
+"""Templates of LaTeX: jinja2 with delimiters that TeX has no use for.
+
+`<< value >>`, `<% statement %>` and `<# comment #>`. What is undefined is an error. Every error
+names the template, its line, and the word.
+"""
+
+import re
+import traceback
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{character: "\\" + character for character in "&%$#_{}"},
+}
+
+
+class HandoutError(Exception):
+    """A mistake in a template or a table; `str()` is the line to print."""
+
+
+def tex(text: object) -> str:
+    """Plain text as LaTeX."""
+    return "".join(SPECIAL.get(character, character) for character in str(text))
+
+
+def percent(share: float) -> str:
+    """0.3 as `30\\,\\%`."""
+    return rf"{100 * share:.3g}\,\%"
+
+
+def grouped(number: int) -> str:
+    """2000 as `2{,}000`, which is right in text and in mathematics."""
+    return f"{number:,}".replace(",", "{,}")
+
+
+def fixed(number: float, digits: int) -> str:
+    """A number with so many digits behind the point."""
+    return f"{number:.{digits}f}"
+
+
+def plain(number: Decimal) -> str:
+    """Points without needless zeros."""
+    return f"{number.normalize():f}"
+
+
+FILTERS = {"tex": tex, "percent": percent, "grouped": grouped, "fixed": fixed}
+
+
+class Templates:
+    """The templates below some folders."""
+
+    def __init__(self, repo: Path, folders: tuple[str, ...]) -> None:
+        self._repo = repo
+        self._environment = jinja2.Environment(
+            loader=jinja2.FileSystemLoader([repo / folder for folder in folders]),
+            variable_start_string="<<",
+            variable_end_string=">>",
+            block_start_string="<%",
+            block_end_string="%>",
+            comment_start_string="<#",
+            comment_end_string="#>",
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+            undefined=jinja2.StrictUndefined,
+            autoescape=False,
+        )
+        self._environment.filters |= FILTERS
+
+    def render(self, name: str, values: Mapping[str, Any]) -> str:
+        """A template with its values.
+
+        Raises:
+            HandoutError: the template is missing, malformed, or says what can't be.
+        """
+        return self._explained(lambda: self._environment.get_template(name).render(values))
+
+    def _explained(self, work: Callable[[], str]) -> str:
+        try:
+            return work()
+        except jinja2.TemplateNotFound as error:
+            place = self._place(error)
+            raise HandoutError(f"{place}the template {error.name} is missing") from None
+        except jinja2.TemplateSyntaxError as error:
+            raise HandoutError(
+                f"{self._named(error.filename or error.name)}:{error.lineno}: {error.message}"
+            ) from None
+        except HandoutError as error:
+            raise HandoutError(f"{self._place(error)}{error}") from None
+        except jinja2.UndefinedError as error:
+            raise HandoutError(f"{self._place(error)}{error.message}") from None
+        except (TypeError, ValueError, AttributeError, KeyError, IndexError) as error:
+            raise HandoutError(f"{self._place(error)}{type(error).__name__}: {error}") from None
+
+    def _place(self, error: BaseException) -> str:
+        """`handout/topics/x.tex.j2:7: `, the innermost line of a template, once."""
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame for frame in frames if str(frame.filename).endswith(".j2")]
+        if not lines or re.match(r"\S+\.j2:\d+: ", str(error)):
+            return ""
+        return f"{self._named(lines[-1].filename)}:{lines[-1].lineno}: "
+
+    def _named(self, path: str | None) -> str:
+        found = Path(path or "?")
+        if found.is_relative_to(self._repo):
+            return found.relative_to(self._repo).as_posix()
+        return found.name

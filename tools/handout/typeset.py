@@ -1,0 +1,61 @@
+"""LaTeX to PDF, by latexmk, the same bytes from the same inputs; what looks poor is an error."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from .templates import HandoutError
+
+OVERFULL_PT = 2.0
+DATE = "315532800"  # 1980-01-01: what a PDF says of its time must not depend on today
+MISSING = (
+    "{} is missing: apt.txt names Debian's packages (make setup-tex installs them as root); on "
+    "other systems, install TeX Live or MacTeX"
+)
+
+
+def typeset(folder: Path, name: str = "sheet.tex") -> Path:
+    """Typeset a file in its folder.
+
+    Returns:
+        the PDF.
+
+    Raises:
+        HandoutError: latexmk is missing, TeX stops, a reference is undefined, or a line is wider
+            than the page; the message names the file and line.
+    """
+    if shutil.which("latexmk") is None:
+        raise HandoutError(MISSING.format("latexmk"))
+    command = ["latexmk", "-pdf", "-norc", "-interaction=nonstopmode", "-halt-on-error"]
+    done = subprocess.run(
+        [*command, "-file-line-error", "-quiet", name],
+        cwd=folder,
+        env=os.environ
+        | {"SOURCE_DATE_EPOCH": DATE, "FORCE_SOURCE_DATE": "1", "max_print_line": "1000"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+    )
+    stem = name.removesuffix(".tex")
+    path = folder / f"{stem}.log"
+    log = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    faults = problems(log)
+    if done.returncode or faults:
+        first = faults[0] if faults else done.stderr.decode("utf-8", "replace").strip()[-300:]
+        raise HandoutError(f"{folder.name}/{name}: {first} (all of it: {path})")
+    return folder / f"{stem}.pdf"
+
+
+def problems(log: str) -> list[str]:
+    """What a log tells of errors, undefined references, lines too wide and missing characters."""
+    found = [line for line in log.splitlines() if re.match(r"\S+:\d+: ", line)]
+    found += [f"TeX stops: {m}" for m in re.findall(r"^! (.*)", log, re.MULTILINE)]
+    found += re.findall(r"^LaTeX Warning: ((?:Reference|Citation|Label) .*)", log, re.MULTILINE)
+    found += re.findall(r"^(Missing character: .*)", log, re.MULTILINE)
+    found += [
+        words
+        for words, width in re.findall(r"^(Overfull \\[hv]box \(([\d.]+)pt.*)", log, re.MULTILINE)
+        if float(width) > OVERFULL_PT
+    ]
+    return found

@@ -1,0 +1,108 @@
+"""Begin a new term: another world, the term's name and dates, and a reference that still passes.
+
+    python -m tools.new_term --seed N --term "Spring 2027" [--due 2027-05-02T23:59:00-07:00]
+
+Writes the data set and its answers, the term into course.toml, and, with --due, the dates: the time
+between publishing and due stays. Then trains the reference on the new world and compares its
+accuracies on dev with the thresholds.
+Exit codes: 0 all right, 1 the reference fails or is below a threshold, 2 bad input; then nothing
+was changed.
+"""
+
+import argparse
+import datetime
+import os
+import re
+import sys
+from pathlib import Path
+
+from . import datafiles, reference, world
+from .datafiles import REPO
+from .demo import accuracy
+from .handout.description import describe, read_course
+from .handout.templates import HandoutError
+
+COURSE = "course.toml"
+
+
+def renewed(text: str, term: str, due: datetime.datetime | None) -> str:
+    """course.toml with another term and, if given, other dates; comments stay.
+
+    Raises:
+        DataError: a line that should change isn't there.
+    """
+    text = _set(text, "term", '"' + term.replace("\\", "\\\\").replace('"', '\\"') + '"')
+    if due is None:
+        return text
+    dates = read_course(REPO / COURSE)["dates"]
+    lead = dates["due"].date() - dates["published"]
+    text = _set(text, "published", (due.date() - lead).isoformat())
+    return _set(text, "due", due.isoformat())
+
+
+def _set(text: str, key: str, value: str) -> str:
+    line = re.compile(rf"^{key} = [^#\n]*?(\s*#.*)?$", re.MULTILINE)
+    if not line.search(text):
+        raise datafiles.DataError(f"{COURSE}: the line {key} = ... is missing")
+    return line.sub(lambda found: f"{key} = {value}{found[1] or ''}", text, count=1)
+
+
+def report(trained: Path, thresholds: dict[str, float]) -> list[tuple[str, float, float]]:
+    """(variant, accuracy on dev, threshold) of the reference."""
+    return [
+        (variant, accuracy(trained / f"{variant}.pretrain.dev.predictions"), least)
+        for variant, least in thresholds.items()
+    ]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command."""
+    parser = datafiles.OneLineParser(prog="python -m tools.new_term", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--seed", type=datafiles.whole_number, required=True)
+    parser.add_argument("--term", required=True)
+    parser.add_argument("--due", type=_moment, help="date and time with its zone")
+    parser.add_argument("--dataset", default="world", help=argparse.SUPPRESS)  # tests: smoke
+    asked = parser.parse_args(arguments)
+    try:
+        text = renewed((REPO / COURSE).read_text(encoding="utf-8"), asked.term, asked.due)
+        if code := world.main(["--seed", str(asked.seed), "--dataset", asked.dataset]):
+            return code
+        _replace(REPO / COURSE, text)
+        dates = read_course(REPO / COURSE)["dates"]
+        words = f"{COURSE}: {asked.term}, published {dates['published']}, due {dates['due']}"
+        print(words + ("" if asked.due else " (dates as before: give DUE=... to move them)"))
+        trained = reference.train()
+        rows = report(trained, describe(REPO, None).data["thresholds"])
+    except (datafiles.DataError, HandoutError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except reference.TrainingFailed as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    for variant, reached, least in rows:
+        verdict = "ok" if reached >= least else "BELOW THE THRESHOLD: try another seed"
+        print(f"{variant:<12} {reached:6.1%} on dev, asked for {least:.0%}: {verdict}")
+    return 0 if all(reached >= least for _, reached, least in rows) else 1
+
+
+def _moment(text: str) -> datetime.datetime:
+    try:
+        moment = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise argparse.ArgumentTypeError(
+            f"got {text!r}, expected a date, a time and its zone, as 2027-05-02T23:59:00-07:00"
+        )
+    return moment
+
+
+def _replace(path: Path, text: str) -> None:
+    temporary = path.with_name(f".{path.name}.new")
+    temporary.write_text(text, encoding="utf-8", newline="\n")
+    os.replace(temporary, path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

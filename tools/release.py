@@ -1,0 +1,138 @@
+"""Build everything that a term needs, prove it, and say what came out.
+
+    python -m tools.release [--edition NAME] [--recipe NAME] [--paper a4|letter]
+
+For each edition: the handout, the student release and the autograder; then the reference's code is
+put into an unpacked student release, its trained files beside it, collected by the students' own
+command, and graded through the autograder: full marks, or nothing is released. dist/manifest.json
+holds a hash of each file. Exit codes: 0 released, 1 not, with the reason.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from decimal import Decimal
+from pathlib import Path
+
+from . import autograder, emulate, reference, student
+from .datafiles import REPO
+from .handout.templates import HandoutError
+
+MANIFEST = "manifest.json"
+
+
+def prove(repo: Path, edition: str, trained: Path, dist: Path) -> str:
+    """Go a perfect student's way: unpack, write, train (the files are there), collect, upload.
+
+    Raises:
+        ReleaseFailed: the students' command finds fault, or the score is not the full one.
+    """
+    described = emulate.edition_of(repo, edition)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "assignment"
+        with zipfile.ZipFile(dist / f"{edition}-student.zip") as opened:
+            opened.extractall(folder)
+        for path in sorted((trained / "src/submission").glob("*.py")):
+            shutil.copyfile(path, folder / "src/submission" / path.name)
+        for name in described.required_files:
+            shutil.copyfile(trained / name, folder / name)
+        collected = subprocess.run(
+            [sys.executable, "-X", "utf8", "src/collect_submission.py"],
+            cwd=folder,
+            capture_output=True,
+            encoding="utf-8",
+            stdin=subprocess.DEVNULL,
+        )
+        if collected.returncode:
+            raise student.ReleaseFailed(
+                f"{edition}: collect_submission.py ends with {collected.returncode} for the "
+                f"reference:\n{collected.stdout}{collected.stderr}".rstrip()
+            )
+        upload = folder / "assignment5.zip"
+        seen = emulate.grade(dist / f"autograder-{edition}.zip", upload)
+    score = emulate.score_of(seen.results)
+    if score != described.points:
+        raise student.ReleaseFailed(
+            f"{edition}: through the release the reference earns {score} of {described.points}"
+        )
+    return f"  reference through the release: {score} of {described.points} points; {seen.costs()}"
+
+
+def manifest(dist: Path) -> dict[str, dict]:
+    """Size and hash of each file of dist/."""
+    return {
+        path.name: {
+            "bytes": path.stat().st_size,
+            "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        }
+        for path in sorted(dist.iterdir())
+        if path.is_file() and path.name != MANIFEST and not path.name.startswith(".")
+    }
+
+
+def summary(repo: Path, edition: str) -> str:
+    """An edition's points."""
+    described = emulate.edition_of(repo, edition)
+    written = sum((q.written for q in described.questions), Decimal(0))
+    return (
+        f"{edition}: {len(described.questions)} questions, {described.points} coding points, "
+        f"{written} written points"
+    )
+
+
+def release(repo: Path, editions: list[str], recipe: str | None, paper: str) -> None:
+    """Build and prove; prints as it goes.
+
+    Raises:
+        ReleaseFailed, HandoutError, autograder.BuildFailed, emulate.EmulatorFailed,
+        reference.TrainingFailed: with the reason.
+    """
+    dist = repo / "dist"
+    shutil.rmtree(dist, ignore_errors=True)  # nothing of another release may stay among these
+    autograder.keep_secret(repo)
+    trained = reference.train(repo, recipe=recipe)
+    for edition in editions:
+        print(summary(repo, edition), flush=True)
+        print(f"  {student.release(repo, edition, paper, dist)[1]}", flush=True)
+        for line in autograder.build(repo, edition, trained, dist):
+            print(f"  {line}", flush=True)
+        print(prove(repo, edition, trained, dist), flush=True)
+    listed = manifest(dist)
+    temporary = dist / f".{MANIFEST}"
+    temporary.write_text(json.dumps(listed, indent=1) + "\n", encoding="utf-8", newline="\n")
+    os.replace(temporary, dist / MANIFEST)
+    total = sum(entry["bytes"] for entry in listed.values())
+    print(f"{len(listed)} files in dist/, {total / 2**20:.1f} MiB; {MANIFEST} holds their hashes")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m tools.release", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--edition", help="default: every edition of assignment.toml")
+    parser.add_argument("--recipe", help="of the reference; default: the installed data set's")
+    parser.add_argument("--paper", choices=["a4", "letter"], default="letter")
+    asked = parser.parse_args(arguments)
+    editions = [asked.edition] if asked.edition else emulate.editions(REPO)
+    try:
+        release(REPO, editions, asked.recipe, asked.paper)
+    except (
+        student.ReleaseFailed,
+        HandoutError,
+        autograder.BuildFailed,
+        emulate.EmulatorFailed,
+        reference.TrainingFailed,
+    ) as failure:
+        print(f"error: {failure}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

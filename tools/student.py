@@ -1,0 +1,166 @@
+"""What students download, by allow-list: dist/EDITION-student.zip.
+
+    python -m tools.student [--edition NAME] [--paper a4|letter]
+
+The starter, the grader without the solutions, the data, the demo with its outputs, the sheet as PDF
+and HTML, and what answers are typeset with. Same inputs, same bytes. The zip is kept only when the
+leak check finds nothing in it.
+Exit codes: 0 built, 1 something is missing, malformed or leaks.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+from . import archive, leaks, notebooks, starter
+from .commands import PIPELINES, predict_unseen
+from .datafiles import DATASET, REPO
+from .handout import build
+from .handout.description import describe
+from .handout.sheet import Sheet
+from .handout.templates import HandoutError
+
+sys.path.insert(0, str(REPO / "src"))
+from collect_submission import LINES, fingerprints  # noqa: E402
+
+# What goes in as it is, and nothing else: each a file, or a pattern that must match something.
+TAKEN = (
+    "CHANGELOG.md",
+    "LICENSE",
+    "NOTICE",
+    "constraints.txt",
+    "environment.yml",
+    "requirements.txt",
+    "src/*.py",
+    "src/grading/**/*.py",
+    "src/grading/**/*.json",
+    "src/data/*",
+)
+DEMO = Path("mingpt-demo/play_char.ipynb")
+STUDENT = Path("handout/student")
+EXECUTABLE = ("collect_submission.sh",)
+
+
+class ReleaseFailed(Exception):
+    """The release can't be built, or holds what it mustn't; `str()` is what to print."""
+
+
+def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str, bytes]:
+    """Every file of the zip by its name there.
+
+    Raises:
+        ReleaseFailed: something that belongs in it is missing.
+        HandoutError: a template has a mistake.
+    """
+    files = {}
+    for pattern in TAKEN:
+        found = [p for p in sorted(repo.glob(pattern)) if p.is_file()]
+        if not found:
+            raise ReleaseFailed(f"{pattern} is missing: is there a data set? (make world)")
+        files |= {p.relative_to(repo).as_posix(): p.read_bytes() for p in found}
+    made_starter = starter.starter_files(repo)
+    files |= {f"src/submission/{name}": content for name, content in made_starter.items()}
+    code = {n: c.decode("utf-8") for n, c in made_starter.items() if n.endswith(".py")}
+    lines = fingerprints({f"submission/{name}": text for name, text in code.items()})
+    files[f"src/{LINES}"] = (json.dumps(lines, indent=1) + "\n").encode()
+    files["assignment.toml"] = _for_edition(repo, edition)
+    files |= {f"mingpt-demo/{name}": content for name, content in demo(repo).items()}
+    for name in ("handout.pdf", "handout.html"):
+        files[name] = made.files[name].read_bytes()
+    for path in sorted(made.written.rglob("*")):
+        if path.is_file():
+            files[f"written/{path.relative_to(made.written).as_posix()}"] = path.read_bytes()
+    files["overleaf.zip"] = (made.written.parent / "overleaf.zip").read_bytes()
+    for name in ("collect_submission.sh", "colab.ipynb", "Makefile"):
+        files[name] = (repo / STUDENT / name).read_bytes()
+    files["README.md"] = readme(repo, edition, paper).encode()
+    return files
+
+
+def readme(repo: Path, edition: str, paper: str) -> str:
+    """The students' README.md: each command on one line."""
+    described = describe(repo, edition)
+    sheet = Sheet(repo, described, paper)
+    pipelines = {name: [str(c) for c in todo] for name, todo in PIPELINES.items()}
+    return sheet.page(
+        "student/README.md.j2",
+        title=described.edition.title + ": " + described.assignment.title,
+        due_plain=described.due_plain,
+        pipelines=pipelines,
+        unseen=str(predict_unseen("vanilla")),
+    )
+
+
+def demo(repo: Path) -> dict[str, bytes]:
+    """The demo's files, the notebook with its outputs; it is run again only when it changed."""
+    folder = repo / DEMO.parent
+    others = [p for p in sorted(folder.iterdir()) if p.is_file() and p.name != DEMO.name]
+    files = {p.name: p.read_bytes() for p in others if p.suffix != ".md"}
+    parts = [*(starter.starter_files(repo).values()), (repo / DEMO).read_bytes(), *files.values()]
+    key = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+    kept = repo / "build" / "demo" / f"{key}.ipynb"
+    if not kept.is_file():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        temporary = kept.with_suffix(".new")
+        temporary.write_bytes(notebooks.execute(repo / DEMO, repo / DEMO.parent))
+        os.replace(temporary, kept)
+    return files | {DEMO.name: kept.read_bytes()}
+
+
+def _for_edition(repo: Path, edition: str) -> bytes:
+    """assignment.toml with the students' edition as the default one."""
+    text = (repo / "assignment.toml").read_text(encoding="utf-8")
+    line = re.compile(r'^default_edition = ".*"$', re.MULTILINE)
+    if not line.search(text):
+        raise ReleaseFailed("assignment.toml: the line default_edition = ... is missing")
+    return line.sub(f'default_edition = "{edition}"', text, count=1).encode()
+
+
+def release(repo: Path, edition: str, paper: str, dist: Path | None = None) -> tuple[Path, str]:
+    """Build an edition's handout and zip; returns the zip, and a line about it.
+
+    Raises:
+        ReleaseFailed, HandoutError: see `contents`; or something leaks, and then no zip is left.
+    """
+    if not (repo / DATASET).is_file():
+        raise ReleaseFailed("there is no data set in src/data: make world SEED=...")
+    dist = dist or repo / "dist"
+    target = dist / f"{edition}-student.zip"
+    target.unlink(missing_ok=True)
+    made = build.build(repo, edition, None, paper, dist)
+    files = contents(repo, edition, made, paper)
+    draft = dist / f".{target.name}"
+    archive.write(draft, files, EXECUTABLE)
+    try:
+        if found := leaks.find(target.name, draft.read_bytes(), leaks.secrets_of(repo)):
+            raise ReleaseFailed("\n".join(["students would get parts of the solutions:", *found]))
+        os.replace(draft, target)
+    finally:
+        draft.unlink(missing_ok=True)
+    size, digest = target.stat().st_size, hashlib.sha256(target.read_bytes()).hexdigest()
+    words = f"{len(files)} files, {size / 2**20:.1f} MiB, no leak, sha256 {digest[:16]}"
+    return target, f"{dist.name}/{target.name}: {words}"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m tools.student", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--edition", help="default: every edition of assignment.toml")
+    parser.add_argument("--paper", choices=["a4", "letter"], default="letter")
+    asked = parser.parse_args(arguments)
+    try:
+        for edition in [asked.edition] if asked.edition else build.editions(REPO):
+            print(release(REPO, edition, asked.paper)[1], flush=True)
+    except (ReleaseFailed, HandoutError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
