@@ -101,7 +101,7 @@ def test_every_command_file_and_dimension_of_the_public_sheets_is_there(rendered
         r"\mathbb{R}^{\ell \times d}",
         r"\mathbb{R}^{d \times d/h}",
         r"\mathbb{R}^{d/h \times \ell}",
-        r"A \in \mathbb{R}^{d \times d}",
+        r"P \in \mathbb{R}^{d \times d}",
         r"\operatorname{causal}",
         "birth\\_places\\_train.tsv",
         "birth\\_dev.tsv",
@@ -157,14 +157,10 @@ def test_questions_can_be_dropped_and_moved(rendered, change):
         '  { number = "1e", topic = "span_corruption", coding = 16 },\n',
         "",
     )
-    moved = '  { number = "2a", topic = "consider_accuracy", written = 0.5, extra_credit = true },\n'
-    change("assignment.toml", moved, "")
-    change(
-        "assignment.toml",
-        '  { number = "3a", topic = "attention_copying"',
-        '  { number = "2d", topic = "consider_accuracy", written = 0.5, extra_credit = true },\n'
-        '  { number = "3a", topic = "attention_copying"',
-    )
+    rest = 'topic = "consider_accuracy", written = 0.5, extra_credit = true },\n'
+    change("assignment.toml", f'  {{ number = "2a", {rest}', "")
+    third = '  { number = "3a", topic = "attention_copying"'
+    change("assignment.toml", third, f'  {{ number = "2d", {rest}{third}')
     text, sheet = rendered("xcs224n")
     numbers = [number for number, _, _ in headings(text)]
     assert numbers == "1b 1c 1d 1f 1g 2b 2c 2d 3a 3b 3c 3d 3e".split()

@@ -16,7 +16,7 @@ from .sheet import Sheet, Slot
 from .templates import HandoutError
 
 WITH_SOLUTIONS = "\\def\\withanswers{}\n\\input{sheet.tex}\n"
-SCRIPT = "solutions/written/numbers.py"
+SCRIPT = "solutions/written/quoted_numbers.py"
 TRAINED = "build/reference"
 
 

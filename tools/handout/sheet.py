@@ -54,11 +54,12 @@ class Sheet:
         """
         Args:
             paper: "a4" or "letter".
-            numbers: what solutions quote (solutions/written/numbers.py); None without solutions.
+            numbers: what solutions quote (solutions/written/quoted_numbers.py); None without solutions.
         """
         self._repo, self._described, self._paper = repo, described, paper
         self._numbers = numbers
         self._templates = Templates(repo, FOLDERS)
+        self._target = "print"
         self.slots: list[Slot] = []
         self._cited: list[str] = []
         self._question: description.Question | None = None
@@ -103,6 +104,7 @@ class Sheet:
             "assignment": {"title": tex(d.assignment.title)},
             "course": d.course,
             "due": tex(d.due_plain),
+            "kind": "Solutions, for staff only: " if self._target == "solutions" else "",
             "edition": {
                 "name": d.edition.name,
                 "title": tex(d.edition.title),
@@ -189,7 +191,8 @@ class Sheet:
         self.slots.append(slot)
         if self._target == "solutions":
             values = self._own_values() | {"slot": slot, "points": self._share_of(slot)}
-            return self._templates.render(f"{slot.topic}{suffix}.tex.j2", values)
+            text = self._templates.render(f"{slot.topic}{suffix}.tex.j2", values)
+            return f"\\renewcommand{{\\solutionof}}{{{slot.shown}}}\n{text}"
         height = HEIGHTS.get(str(part), HEIGHT)
         return f"\\setlength{{\\answerheight}}{{{height}}}\n\\answerspace{{{slot.id}}}"
 

@@ -49,6 +49,8 @@ h1 { font-size: 1.7rem; } h2 { font-size: 1.35rem; } h3 { font-size: 1.1rem; }
 h4 { font-size: 1rem; }
 a { color: var(--link); } a:focus, pre:focus { outline: 3px solid var(--link); }
 code, pre { font: .92em/1.5 ui-monospace, Consolas, monospace; }
+code { overflow-wrap: anywhere; }
+pre code { overflow-wrap: normal; }
 pre { background: var(--shade); border-left: 4px solid var(--line); overflow-x: auto;
   padding: .7rem 1rem; }
 table { border-collapse: collapse; } td { padding: .15rem .8rem .15rem 0; vertical-align: top; }

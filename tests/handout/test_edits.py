@@ -1,0 +1,127 @@
+"""An instructor's edit changes every artefact that mentions it, and no other."""
+
+import hashlib
+
+import pytest
+from project import ROOT, copy_of_the_project
+
+from tools import autograder, starter, student, world
+from tools.handout import build, description
+from tools.handout.outline import outline
+from tools.handout.sheet import Sheet
+
+XCS = {"xcs224n/sheet.tex", "xcs224n/web.tex", "xcs224n/solutions.tex"}
+CS = {"cs224n/sheet.tex", "cs224n/web.tex", "cs224n/solutions.tex"}
+DESCRIPTIONS = {f"{e}/{name}" for e in build.editions(ROOT) for name in ("toml", "autograder")}
+READMES = {"xcs224n/README.md", "cs224n/README.md"}
+AUTOGRADERS = {"xcs224n/autograder", "cs224n/autograder"}
+SUBMISSIONS = {"xcs224n/submission.tex", "cs224n/submission.tex"}
+OUTLINES = {"xcs224n/outline.csv", "cs224n/outline.csv"}
+
+EDITS = {
+    # what: (file, before, after, artefacts that change)
+    "coding points": (
+        "assignment.toml",
+        'topic = "span_corruption", coding = 16',
+        'topic = "span_corruption", coding = 17',
+        XCS | DESCRIPTIONS,
+    ),
+    "written points": (
+        "assignment.toml",
+        'topic = "attention_two_heads", written = [1, 2]',
+        'topic = "attention_two_heads", written = [1, 3]',
+        CS | DESCRIPTIONS | {"cs224n/outline.csv"},
+    ),
+    "a threshold": (
+        "assignment.toml",
+        "thresholds = { vanilla = 0.10, synthesizer = 0.10 }",
+        "thresholds = { vanilla = 0.20, synthesizer = 0.10 }",
+        XCS | CS | DESCRIPTIONS,
+    ),
+    "a title": (
+        "assignment.toml",
+        'title = "An average of two"',
+        'title = "The mean of two"',
+        XCS | CS | DESCRIPTIONS | SUBMISSIONS | OUTLINES,
+    ),
+    "a date": ("course.toml", "due = 2027-01-31", "due = 2027-02-07", XCS | CS | READMES),
+    "a question's text": (
+        "handout/topics/demo.tex.j2",
+        "on the characters of a text",
+        "on characters",
+        XCS | CS,
+    ),
+    "an answer": (
+        "solutions/written/attention_copying.tex.j2",
+        "\\begin{solution}\n",
+        "\\begin{solution}\nFirst of all,\n",
+        {"xcs224n/solutions.tex", "cs224n/solutions.tex"},
+    ),
+    "the reference": (
+        "solutions/submission/dataset.py",
+        "        document = self.data[idx]\n",
+        "        document = str(self.data[idx])\n",
+        AUTOGRADERS,
+    ),
+    "what is given around it": (
+        "solutions/submission/dataset.py",
+        "Worked example.",
+        "An example.",
+        AUTOGRADERS | {"starter"},
+    ),
+    "a hidden test": ("solutions/hidden.py", "import", "import ", AUTOGRADERS),
+    "the style": ("handout/handout.sty", "margin=1in", "margin=1.1in", {"handout.sty"}),
+}
+
+
+def artefacts(repo, numbers):
+    """Contents, by name, of all that is made of the sources (LaTeX in place of its PDF)."""
+    found = {"handout.sty": (repo / "handout/handout.sty").read_text(encoding="utf-8")}
+    made = starter.starter_files(repo)
+    found["starter"] = {n: hashlib.sha256(c).hexdigest() for n, c in made.items()}
+    for edition in build.editions(repo):
+        described = description.describe(repo, edition)
+        sheet = Sheet(repo, described, "letter", numbers)
+        found[f"{edition}/sheet.tex"] = sheet.render()
+        found[f"{edition}/submission.tex"] = sheet.submission()
+        found[f"{edition}/outline.csv"] = outline(sheet.slots)
+        found[f"{edition}/web.tex"] = sheet.render("web")
+        found[f"{edition}/solutions.tex"] = sheet.render("solutions")
+        found[f"{edition}/README.md"] = student.readme(repo, edition, "letter")
+        found[f"{edition}/toml"] = student._for_edition(repo, edition)
+        found[f"{edition}/autograder"] = autograder.contents(repo, edition)
+    return found
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    repo = copy_of_the_project(tmp_path_factory.mktemp("project"))
+    assert world.main(["--dataset", "smoke", "--seed", "1", "--out", str(repo)]) == 0
+    assert starter.main(["--recipes"], repo) == 0
+    autograder.keep_secret(repo)
+    return repo
+
+
+@pytest.fixture(scope="module")
+def numbers(tmp_path_factory):
+    return build.compute_numbers(ROOT, tmp_path_factory.mktemp("figures"))
+
+
+@pytest.fixture(scope="module")
+def before(project, numbers):
+    return artefacts(project, numbers)
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_changes_what_mentions_it_and_nothing_else(project, numbers, before, edit):
+    name, old, new, expected = EDITS[edit]
+    path = project / name
+    text = path.read_text(encoding="utf-8")
+    assert old in text, f"{name} lacks {old!r}"
+    try:
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+        after = artefacts(project, numbers)
+    finally:
+        path.write_text(text, encoding="utf-8")
+    assert after.keys() == before.keys()
+    assert {key for key in before if before[key] != after[key]} == expected

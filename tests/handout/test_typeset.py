@@ -1,0 +1,238 @@
+"""The PDF and the web page: what looks poor or can't be read is an error, and commands can be
+copied."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+from project import ROOT
+
+from tools.commands import PIPELINES
+from tools.handout import build, description, sheet, typeset, web
+from tools.handout.templates import HandoutError
+
+needs_tex = pytest.mark.requires_tool("latexmk")
+needs_poppler = pytest.mark.requires_tool("pdftotext")
+EDITIONS = build.editions(ROOT)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Both editions as students' folders, with the sheet typeset."""
+    folders = {}
+    for edition in EDITIONS:
+        described = description.describe(ROOT, edition, "world")
+        one = sheet.Sheet(ROOT, described, "letter")
+        folder = tmp_path_factory.mktemp(edition) / "written"
+        build._lay(ROOT, folder, {"sheet.tex": one.render()})
+        for name, text in {
+            "submission.tex": one.submission(),
+            "with_solutions.tex": build.WITH_SOLUTIONS,
+        }.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        typeset.typeset(folder)
+        folders[edition] = folder
+    return folders
+
+
+def text_of(pdf, *options):
+    done = subprocess.run(["pdftotext", *options, str(pdf), "-"], capture_output=True, check=True)
+    return done.stdout.decode("utf-8")
+
+
+def titles_of(outline):
+    for item in outline:
+        yield from titles_of(item) if isinstance(item, list) else [item.title]
+
+
+def answered(made, tmp_path, answers):
+    """A student's folder with some answers."""
+    folder = tmp_path / "answered"
+    shutil.copytree(made["xcs224n"], folder)
+    path = folder / "submission.tex"
+    text = path.read_text(encoding="utf-8")
+    for start, answer in answers.items():
+        text = text.replace(f"{start}\n", f"{start}\n{answer}\n")
+    path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def folder_of(tmp_path, body):
+    folder = tmp_path / "tex"
+    build._lay(ROOT, folder, {})
+    text = "\\documentclass{article}\\usepackage{handout}\\begin{document}\n" + body
+    (folder / "sheet.tex").write_text(text + "\n\\end{document}\n", encoding="utf-8")
+    return folder
+
+
+@needs_tex
+@needs_poppler
+def test_fonts_are_vectors_and_embedded(made):
+    for folder in made.values():
+        done = subprocess.run(
+            ["pdffonts", str(folder / "sheet.pdf")], capture_output=True, check=True
+        )
+        rows = done.stdout.decode("utf-8").splitlines()[2:]
+        assert len(rows) > 5
+        for row in rows:
+            assert "Type 3" not in row, f"a bitmap font: {row}"
+            emb = row[row.index("Type 1") :].split()
+            assert "yes" in emb, f"not embedded: {row}"
+
+
+@needs_tex
+@needs_poppler
+def test_the_pdf_has_title_links_and_bookmarks(made):
+    pypdf = pytest.importorskip("pypdf")
+    for edition, folder in made.items():
+        reader = pypdf.PdfReader(folder / "sheet.pdf")
+        assert "Self-Attention, Transformers and Pretraining" in reader.metadata.title
+        titles = list(titles_of(reader.outline))
+        assert any("Attention exploration" in title for title in titles)
+        number = "3(a)" if edition == "xcs224n" else "1(a)"
+        assert any(number in title for title in titles)
+        links = [
+            annotation
+            for page in reader.pages
+            for annotation in page.get("/Annots", [])
+            if annotation.get_object().get("/Subtype") == "/Link"
+        ]
+        assert len(links) > 15
+
+
+@needs_tex
+@needs_poppler
+def test_commands_copied_from_the_pdf_are_the_commands(made):
+    """As a person copies them: what the PDF says, line by line; backslashes join lines."""
+    for folder in made.values():
+        text = text_of(folder / "sheet.pdf", "-layout").replace("\f", "\n")
+        joined = re.sub(r"\\\n\s*", "", text)
+        copied = {" ".join(line.split()) for line in joined.splitlines()}
+        for todo in PIPELINES.values():
+            for command in todo:
+                assert str(command) in copied, command
+        assert "### START CODE HERE ###" in copied
+        assert "conda env create -f environment.yml" in copied
+
+
+@needs_tex
+def test_answers_stand_in_their_places_and_may_hold_verbatim(made, tmp_path):
+    answers = {
+        "\\begin{answer}{3c-ii}": "It \\verb|_jumps_| here.",
+        "\\begin{answer}{3a}": "Large \\(q\\): alpha-marker.",
+        "\\collaborators{": "Ada Byron",
+    }
+    folder = answered(made, tmp_path, answers)
+    pdf = typeset.typeset(folder, "with_solutions.tex")
+    words = " ".join(text_of(pdf).split())
+    assert "It _jumps_ here." in words and words.count("alpha-marker") == 1
+    assert "Collaborators: Ada Byron" in words
+    assert words.index("alpha-marker") < words.index("_jumps_")
+    assert words.index("Answer 3a") < words.index("alpha-marker") < words.index("Answer 3b")
+
+
+@needs_tex
+def test_a_mistake_in_an_answer_is_named_by_file_and_line(made, tmp_path):
+    start = "\\begin{answer}{3b}"
+    folder = answered(made, tmp_path, {start: "\\undefinedcommand"})
+    lines = (folder / "submission.tex").read_text(encoding="utf-8").split("\n")
+    at = lines.index(start) + 1
+    with pytest.raises(HandoutError, match=rf"submission\.tex:{at + 1}: Undefined control"):
+        typeset.typeset(folder, "with_solutions.tex")
+
+
+@needs_tex
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("\\nosuchcommand", r"sheet\.tex:2: Undefined control sequence"),
+        ("See \\ref{nowhere}.", "Reference `nowhere' .* undefined"),
+        ("\\texttt{" + "x" * 120 + "}", "Overfull"),
+    ],
+)
+def test_what_looks_poor_is_an_error(tmp_path, body, words):
+    with pytest.raises(HandoutError, match=words):
+        typeset.typeset(folder_of(tmp_path, body))
+
+
+@needs_tex
+def test_the_same_sources_give_the_same_pdf(tmp_path):
+    first = typeset.typeset(folder_of(tmp_path / "a", "Some text."))
+    second = typeset.typeset(folder_of(tmp_path / "b", "Some text."))
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_a_missing_program_is_named(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(HandoutError, match="latexmk is missing: apt.txt"):
+        typeset.typeset(tmp_path)
+
+
+# ---------------------------------------------------------------- the web page
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    texts = {}
+    for edition in EDITIONS:
+        described = description.describe(ROOT, edition, "world")
+        one = sheet.Sheet(ROOT, described, "letter")
+        folder = tmp_path_factory.mktemp("web") / edition
+        texts[edition] = build._page(ROOT, described, one, folder)
+    return texts
+
+
+@needs_tex
+@pytest.mark.requires_tool("pdftocairo")
+def test_the_page_stands_alone_and_says_what_the_sheet_says(pages):
+    for edition, text in pages.items():
+        assert not re.search(r'(src|href)="(https?:|//|(?!#|data:)[^"])', text)
+        assert text.count("<math") > 60 and text.count("<h3") == 15
+        (alt,) = re.findall(r'<img [^>]*alt="([^"]*)"', text)
+        assert alt.startswith("A coordinate system with one arrow")
+        number = "3(b)" if edition == "xcs224n" else "1(b)"
+        assert f">{number}</a> a single head" in text
+        anchors = set(re.findall(r'id="([^"]+)"', text))
+        assert set(re.findall(r'href="#([^"]+)"', text)) <= anchors
+        assert "python src/run.py pretrain vanilla wiki.txt" in text
+        assert "⁇" in text and "figure\xa01" in text and "equations (" in text
+
+
+@needs_tex
+@pytest.mark.requires_tool("chromium")
+@pytest.mark.requires_tool("pdftocairo")
+def test_axe_finds_no_fault_with_the_page(pages, tmp_path):
+    """Headings, alternatives, contrast (4.5:1 at least), in light and dark, wide and narrow."""
+    from axe_playwright_python.sync_playwright import Axe
+    from playwright.sync_api import sync_playwright
+
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
+        for edition, text in pages.items():
+            path = tmp_path / f"{edition}.html"
+            path.write_text(text, encoding="utf-8")
+            for scheme, width in (("light", 1000), ("dark", 380)):
+                page = browser.new_page(
+                    color_scheme=scheme, viewport={"width": width, "height": 900}
+                )
+                page.goto(path.as_uri())
+                found = Axe().run(page)
+                assert found.violations_count == 0, found.generate_report()
+                assert len(found.response["passes"]) > 15
+                wide = "document.documentElement.scrollWidth"
+                assert page.evaluate(wide) <= width, "the page scrolls sideways"
+        bad = browser.new_page()
+        bad.set_content("<html><body><p style='color:#bbb'>pale</p></body></html>")
+        assert Axe().run(bad).violations_count > 0  # so that finding nothing means something
+        browser.close()
+
+
+def test_equations_and_figures_get_the_numbers_of_the_print():
+    source = (
+        r"\begin{equation}\label{eq:one} a \end{equation} \begin{equation}\label{eq:two} b "
+        r"\end{equation} see \eqref{eq:two} and \eqref{eq:one}"
+    )
+    text = web.prepare(source)
+    assert r"see (2) and (1)" in text and text.count(r"\qquad (1)") == 1
