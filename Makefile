@@ -8,8 +8,8 @@ DATA := src/data/dataset.json
 STRICT := -X warn_default_encoding -W error::EncodingWarning
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tex world data starter check reference grade demo handout student autograder \
-  release new-term emulate test seeds redteam lint clean force
+.PHONY: help setup setup-tex world data starter check reference grade demo lint
+.PHONY: handout student autograder release new-term emulate test seeds redteam clean force
 .DELETE_ON_ERROR:
 
 help: ## print this list

@@ -91,3 +91,15 @@ def demo(tree) -> subprocess.CompletedProcess:
     from project import make
 
     return make(tree, "demo", "RECIPE=smoke", timeout=900)
+
+
+@pytest.fixture(scope="session")
+def released(tree, demo) -> str:
+    """What `make release` printed for the default edition, run once, after the demo."""
+    from project import make, quick_demo_notebook
+
+    quick_demo_notebook(tree)
+    words = ("release", "EDITION=xcs224n", "RECIPE=smoke")
+    made = make(tree, *words, timeout=900)
+    assert made.returncode == 0, made.stdout + made.stderr
+    return made.stdout

@@ -50,3 +50,12 @@ def make(tree: Path, *words: str, **keywords) -> subprocess.CompletedProcess:
         check=False,
         **keywords,
     )
+
+
+def quick_demo_notebook(tree: Path) -> None:
+    """Let the copy's demo notebook train for one epoch: a release runs it."""
+    path = tree / "mingpt-demo" / "play_char.ipynb"
+    text = path.read_text(encoding="utf-8")
+    quick = text.replace("MAX_EPOCHS = 12", "MAX_EPOCHS = 1")
+    assert quick != text or "MAX_EPOCHS = 1" in text
+    path.write_text(quick, encoding="utf-8")

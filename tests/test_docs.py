@@ -55,6 +55,15 @@ ELSEWHERE = {
     "make emulate SUBMISSION=upload.zip METADATA=late": (
         "gradescope/test_autograder.py::test_the_command_shows_what_each_of_them_sees"
     ),
+    "make handout": "handout/test_release.py::test_the_handout_needs_no_data_set",
+    "make student": "handout/test_release.py::test_what_leaks_is_not_released",
+    "make release": "handout/test_release.py::test_the_manifest_has_a_hash_of_each_file",
+    "make release PAPER=letter": (
+        "handout/test_release.py::test_the_manifest_has_a_hash_of_each_file"
+    ),
+    'make new-term SEED=7 TERM="Spring 2027" DUE=2027-05-02T23:59:00-07:00': (
+        "handout/test_release.py::test_a_new_term_trains_and_compares_with_the_thresholds"
+    ),
     "make grade": STARTER,
     "make world SEED=7": "test_end_to_end.py::test_the_demo_reaches_every_point",
     "make data SOURCE=DIR": (

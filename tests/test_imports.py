@@ -17,9 +17,11 @@ RULES = [
     (r"(src|solutions)/submission/", {"submission"}),
     (r"src/(run|dataset|london_baseline|attention_exploration)\.py", {"submission", "run"}),
     (r"src/grader\.py", {"grading", "hidden"}),
+    (r"src/(collect_submission|check_written)\.py", {"grading"}),
     (r"src/grading/(probes/|worker\.py)", {"grading", "submission"}),
     (r"src/grading/", {"grading", "hidden"}),
     (r"solutions/hidden\.py", {"grading"}),
+    (r"solutions/written/", {"submission"}),
     (r"tools/", {"tools", "grading"}),
 ]
 PACKAGES = [(r"(src|solutions)/submission/", "submission"), (r"src/grading/", "grading")]
@@ -94,6 +96,8 @@ def test_every_import_keeps_the_rules(root):
         ("src/run.py", "from grading import wire"),
         ("src/run.py", "from tools import world"),
         ("src/grader.py", "import submission"),
+        ("src/collect_submission.py", "from submission import dataset"),
+        ("src/check_written.py", "from tools import regions"),
         ("src/grading/runner.py", "def f():\n    from submission import helper"),
         ("src/grading/runner.py", "importlib.import_module('submission.helper')"),
         ("src/grading/runner.py", "importlib.import_module(f'submission.{name}')"),
@@ -116,6 +120,7 @@ def test_forbidden_import_is_found(path, statement):
         ("src/submission/model.py", "import math, torch\nfrom .attention import x"),
         ("src/run.py", "from submission import helper"),
         ("src/grader.py", "from grading import wire\nimport pytest, hidden"),
+        ("src/collect_submission.py", "from grading import staging"),
         ("src/grading/probes/training.py", "from submission import helper"),
         ("src/grading/probes/__init__.py", "importlib.import_module(f'{__name__}.{name}')"),
         ("tools/demo.py", "from tools import world\nimport rattler"),

@@ -22,7 +22,8 @@ from pathlib import Path
 
 from . import autograder, emulate, reference, student
 from .datafiles import REPO
-from .handout.templates import HandoutError
+from .handout.description import describe
+from .handout.templates import HandoutError, plain
 
 MANIFEST = "manifest.json"
 
@@ -61,7 +62,8 @@ def prove(repo: Path, edition: str, trained: Path, dist: Path) -> str:
         raise student.ReleaseFailed(
             f"{edition}: through the release the reference earns {score} of {described.points}"
         )
-    return f"  reference through the release: {score} of {described.points} points; {seen.costs()}"
+    earned = f"{plain(score)} of {plain(described.points)} points"
+    return f"  reference through the release: {earned}; {seen.costs()}"
 
 
 def manifest(dist: Path) -> dict[str, dict]:
@@ -78,11 +80,12 @@ def manifest(dist: Path) -> dict[str, dict]:
 
 def summary(repo: Path, edition: str) -> str:
     """An edition's points."""
-    described = emulate.edition_of(repo, edition)
-    written = sum((q.written for q in described.questions), Decimal(0))
+    questions = describe(repo, edition).edition.questions
+    coding = sum((q.coding for q in questions), Decimal(0))
+    written = sum((q.written for q in questions), Decimal(0))
     return (
-        f"{edition}: {len(described.questions)} questions, {described.points} coding points, "
-        f"{written} written points"
+        f"{edition}: {len(questions)} questions, {plain(coding)} coding points, "
+        f"{plain(written)} written points"
     )
 
 

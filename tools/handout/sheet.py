@@ -54,7 +54,7 @@ class Sheet:
         """
         Args:
             paper: "a4" or "letter".
-            numbers: what solutions quote (solutions/written/quoted_numbers.py); None without solutions.
+            numbers: what solutions quote (see build.compute_numbers); None without solutions.
         """
         self._repo, self._described, self._paper = repo, described, paper
         self._numbers = numbers

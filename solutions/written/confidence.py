@@ -1,0 +1,257 @@
+"""What a trained model is sure of: the probabilities of its right, wrong and made-up answers.
+
+    python solutions/written/confidence.py build/reference
+
+Prints one JSON object. Reads the trained folder's pretrained and finetuned vanilla model, what it
+predicted for dev, and the tables of dev and of unseen people; never the test split. An answer's
+probability is the product of its characters' probabilities, the MASK that ends it included.
+quoted_numbers.py runs this in an interpreter of its own, since `submission` is here that of the
+trained folder.
+
+Exit codes: 0 done, 2 usage or bad input.
+"""
+
+import argparse
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+PARAMETERS = "vanilla.finetune.params"
+PREDICTIONS = {
+    "no_pretraining": "vanilla.nopretrain.dev.predictions",
+    "pretraining": "vanilla.pretrain.dev.predictions",
+    "synthesizer": "synthesizer.pretrain.dev.predictions",
+}
+BINS = 10
+EXAMPLES = 3  # of each kind
+
+
+class BadInput(Exception):
+    """The trained folder can't be used; the message is one line."""
+
+
+def there(path: Path) -> Path:
+    """The path of a file that has to be there.
+
+    Raises:
+        BadInput: it isn't.
+    """
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file, expected a trained folder (run `make reference`)")
+    return path
+
+
+def read(path: Path) -> str:
+    """The text of a file that has to be there."""
+    return there(path).read_text(encoding="utf-8")
+
+
+def pairs(text: str) -> list[tuple[str, str]]:
+    """The questions and places of a table."""
+    return [tuple(line.split("\t")) for line in text.removesuffix("\n").split("\n")]
+
+
+def share(count: float, total: int) -> float:
+    return round(count / total, 3)
+
+
+def accuracies(folder: Path, dev: list[tuple[str, str]]) -> dict[str, float] | None:
+    """Shares of right answers on dev: of each model, and of always saying London.
+
+    None when the predictions of some model aren't there yet.
+    """
+    if not all((folder / file).is_file() for file in PREDICTIONS.values()):
+        return None
+    places = [place for _, place in dev]
+    found = {"london": share(places.count("London"), len(places))}
+    for name, file in PREDICTIONS.items():
+        predicted = read(folder / file).removesuffix("\n").split("\n")
+        if len(predicted) != len(places):
+            raise BadInput(
+                f"{folder / file}: got {len(predicted)} lines, expected {len(places)}, one for "
+                "each of birth_dev.tsv"
+            )
+        right = sum(p == place for p, place in zip(predicted, places, strict=True))
+        found[name] = share(right, len(places))
+    return found
+
+
+def answer(folder: Path, recipe: str | None, questions: list[str]) -> list[tuple[str, float]]:
+    """What the finetuned model answers, and the probability that it gives to that.
+
+    Raises:
+        BadInput: its parameters don't fit the recipe, or the questions don't fit the corpus.
+    """
+    sys.path.insert(0, str(folder / "src"))
+    import torch
+
+    from submission import helper, recipes, utils
+    from submission.dataset import CharCorruptionDataset
+    from submission.errors import InputError
+    from submission.model import GPTConfig
+
+    # The same bytes each time: in single precision the last digits differ from run to run, with
+    # where arrays lie in memory, and with the number of threads.
+    torch.set_default_dtype(torch.float64)
+    torch.set_num_threads(1)
+    try:
+        model_fields = recipes.load_recipe(recipe).model
+        corpus = read(folder / "src" / "data" / "wiki.txt").removesuffix("\n")
+        dataset = CharCorruptionDataset(corpus, model_fields["block_size"])
+        model = helper.initialize_vanilla_model(GPTConfig(dataset.vocab_size, **model_fields))
+        model.load_state_dict(utils.load_parameters(folder / PARAMETERS, model))
+        predictions = utils.predict_places(model, dataset, questions)
+    except (InputError, OSError) as error:
+        raise BadInput(str(error)) from None
+    return [(p.place, round(p.probability, 4)) for p in predictions]
+
+
+def summary(probabilities: list[float]) -> dict | None:
+    """Quartiles, and the shares of great probabilities; None of nothing."""
+    if not probabilities:
+        return None
+    first, median, third = np.quantile(probabilities, [0.25, 0.5, 0.75])
+    return {
+        "count": len(probabilities),
+        "median": round(float(median), 4),
+        "quartiles": [round(float(first), 4), round(float(third), 4)],
+        "above_half": share(sum(p > 0.5 for p in probabilities), len(probabilities)),
+    }
+
+
+def histogram(*groups: list[float]) -> list[list[float]]:
+    """Left edges of bins, and each group's shares in them; the last row again at 1."""
+    edges = np.linspace(0, 1, BINS + 1)
+    columns = [np.histogram(group, edges)[0] / max(len(group), 1) for group in groups]
+    rows = [[float(edge), *map(float, row)] for edge, *row in zip(edges, *columns, strict=False)]
+    return [*rows, [1.0, *rows[-1][1:]]]
+
+
+def overlap(right: list[float], wrong: list[float]) -> float | None:
+    """How often a right answer has a greater probability than a wrong one, ties counting half."""
+    if not right or not wrong:
+        return None
+    difference = np.subtract.outer(right, wrong)
+    return share(float((difference > 0).sum() + (difference == 0).sum() / 2), difference.size)
+
+
+def is_plain(text: str) -> bool:
+    """Whether LaTeX sets a text: letters of European languages, and a few signs."""
+    return all(c.isalpha() and ord(c) < 0x180 or c in " .,'-?" for c in text)
+
+
+def commonest(places: list[str]) -> dict:
+    """The most frequent place, the first in the alphabet where there are several."""
+    place, count = min(Counter(places).items(), key=lambda item: (-item[1], item[0]))
+    return {"place": place, "share": share(count, len(places))}
+
+
+def made_up(
+    asked: list[str],
+    answers: list[tuple],
+    train: list[tuple[str, str]],
+    dev: list[tuple[str, str]],
+) -> dict:
+    """What the model answers about unseen people: which places, and whose."""
+    predicted = [place for place, _ in answers]
+    places = [place for _, place in train]
+    favourite = commonest(predicted)
+    favourite["of_training"] = share(places.count(favourite["place"]), len(places))
+    return {
+        "favourite": favourite,
+        "distinct": len(set(predicted)),
+        "of_training": share(sum(place in places for place in predicted), len(predicted)),
+        "look_alikes": look_alikes(asked, answers, train + dev),
+    }
+
+
+def look_alikes(asked: list[str], answers: list[tuple], known: list[tuple[str, str]]) -> dict:
+    """How often a prediction is the place of someone who shares a word of the name.
+
+    "by_chance": how often it would be, were the predictions dealt to the people at random.
+
+    Args:
+        asked: questions.
+        answers: the places predicted for them, with their probabilities.
+        known: questions and places that the model may have learnt.
+    """
+    alike = [
+        {place: q for q, place in known if set(name_of(q)) & set(name_of(question))}
+        for question in asked
+    ]
+    hits = sum(place in namesakes for (place, _), namesakes in zip(answers, alike, strict=True))
+    dealt = sum(place in namesakes for place, _ in answers for namesakes in alike)
+    rows = [
+        (question, " ".join(name_of(namesakes[place])), place, probability)
+        for question, (place, probability), namesakes in zip(asked, answers, alike, strict=True)
+        if place in namesakes
+    ]
+    return {
+        "share": share(hits, len(asked)),
+        "by_chance": share(dealt, len(asked) ** 2),
+        "examples": examples(rows, "namesake"),
+    }
+
+
+def name_of(question: str) -> list[str]:
+    """The words of the name in `Where was NAME born?`."""
+    return question.removeprefix("Where was ").removesuffix(" born?").split()
+
+
+def examples(rows: list[tuple[str, str, str, float]], second: str = "place") -> list[dict]:
+    """The first few rows that LaTeX can set: question, `second`, prediction, probability."""
+    names = ("question", second, "prediction", "probability")
+    fine = [row for row in rows if all(is_plain(text) for text in row[:3])]
+    return [dict(zip(names, row, strict=True)) for row in fine[:EXAMPLES]]
+
+
+def examine(folder: Path, recipe: str | None) -> dict:
+    """All there is to tell: "accuracy", "confidence" and "histogram".
+
+    Raises:
+        BadInput: something is missing in the folder, or doesn't fit.
+    """
+    folder = folder.resolve()
+    there(folder / PARAMETERS)  # before torch is imported, which takes seconds
+    data = folder / "src" / "data"
+    dev, train = (pairs(read(data / n)) for n in ("birth_dev.tsv", "birth_places_train.tsv"))
+    unseen = read(data / "birth_unseen_inputs.tsv").removesuffix("\n").split("\n")
+    accuracy = accuracies(folder, dev)
+    answers = answer(folder, recipe, [question for question, _ in dev] + unseen)
+    rows = [(*row, *given) for row, given in zip(dev, answers[: len(dev)], strict=True)]
+    right = [row for row in rows if row[1] == row[2]]
+    wrong = sorted((row for row in rows if row[1] != row[2]), key=lambda row: -row[3])
+    groups = [[row[3] for row in group] for group in (right, wrong)]
+    groups.append([probability for _, probability in answers[len(dev) :]])
+    return {
+        "accuracy": accuracy,
+        "confidence": {
+            **dict(zip(("right", "wrong", "unseen"), map(summary, groups), strict=True)),
+            "right_above_wrong": overlap(*groups[:2]),
+            "examples": {"right": examples(right), "wrong": examples(wrong)},
+            "made_up": made_up(unseen, answers[len(dev) :], train, dev),
+            "training": commonest([place for _, place in train]),
+        },
+        "histogram": histogram(*groups),
+    }
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, help="build/reference, after `make reference`")
+    parser.add_argument("--recipe", help="it was trained by (default: its data set's)")
+    asked = parser.parse_args(arguments)
+    try:
+        print(json.dumps(examine(asked.folder, asked.recipe), allow_nan=False))
+    except (BadInput, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

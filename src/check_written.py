@@ -1,0 +1,387 @@
+"""Check that every written answer is there, before you hand in the PDF.
+
+    python src/check_written.py                     looks at written/submission.tex
+    python src/check_written.py other.tex
+
+Compares the answers in submission.tex with the questions in sheet.tex, which lies beside it. What
+you wrote isn't judged. In a PDF answers can't be looked for: of it you hear pages and size.
+
+Exit codes: 0 all answered; 1 something is missing or looks wrong, or it is a PDF; 2 usage or bad
+input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+import sys
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WRITTEN = ROOT / "written"
+START = "% ### START CODE HERE ###"
+END = "% ### END CODE HERE ###"
+# A comment line that is a marker, perhaps with a slip of the keyboard.
+MARKER = re.compile(r"%[\s%#]*(START|END)[\s_]+CODE[\s_]+HERE[\s#]*$", re.IGNORECASE)
+COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")  # \% is a percent sign, \\% a line's end and more
+SLOT = re.compile(r"\\answerspace\s*(?:\[[^\]]*\]\s*)?\{\s*([^{}#\\]+?)\s*\}")
+BORDER = re.compile(r"\\(begin|end)\s*\{\s*answer\s*\}(?:\s*\{([^{}]*)\})?")
+DECLARATIONS = ("collaborators", "aitools")
+# What may stand outside the answers: it prints nothing, or check_source() has seen it already.
+SILENT = re.compile(
+    r"\\((re)?newcommand|def|let|DeclareMathOperator|usepackage|input|documentclass)\b"
+    r"|\\(begin|end)\s*\{\s*(document|answer)\s*\}"
+)
+PAGES = rb"/Type\s*/Pages\b[^>]*?/Count\s+(\d+)|/Count\s+(\d+)[^>]*?/Type\s*/Pages\b"
+MAX_UPLOAD_BYTES = 100 * 10**6  # what Gradescope takes
+MAX_STREAM_BYTES = 32 << 20  # of a PDF's stream, unpacked: text is never longer
+
+
+class InputError(Exception):
+    """The file can't be checked; `str()` is the one line to print."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A place to type in: an answer environment, or a declaration's braces.
+
+    Attributes:
+        title: how to call it ("answer 3a").
+        first, last: its lines, from 1, those of its borders included.
+        text: what stands in it, without comments.
+    """
+
+    title: str
+    first: int
+    last: int
+    text: str
+
+
+@dataclass
+class Source:
+    """A LaTeX file: its lines, and its text without comments, which has the same lines.
+
+    `findings` collects (line number, sentence).
+    """
+
+    path: Path
+    lines: list[str]
+    code: str
+    findings: list[tuple[int, str]] = field(default_factory=list)
+
+    def find(self, number: int, sentence: str) -> None:
+        """Note that something is wrong in a line, counted from 1."""
+        self.findings.append((number, sentence))
+
+    def line_of(self, place: int) -> int:
+        """The number, from 1, of the line that holds a place in `code`."""
+        return self.code.count("\n", 0, place) + 1
+
+
+def read(path: Path) -> Source:
+    """Read a LaTeX file; a byte-order mark and Windows line ends cost nothing.
+
+    Raises:
+        InputError: it is missing, or is no UTF-8 text.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"{show(path)}: {error.strerror}; the course's zip has it in its folder written"
+        ) from None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        number = data.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{show(path)}:{number}: no UTF-8 text; save it as UTF-8 in your editor"
+        ) from None
+    lines = text.split("\n")  # a carriage return is white space
+    return Source(path, lines, "\n".join(COMMENT.sub(r"\1", line) for line in lines))
+
+
+def show(path: Path) -> str:
+    """A path as people read it: from the assignment's root, where it is in there."""
+    path = path.resolve()
+    return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)
+
+
+# -- LaTeX ----------------------------------------------------------------------------------------
+
+
+def check_source(path: Path) -> int:
+    """Compare the answers in a LaTeX file with the sheet's questions; return the exit code.
+
+    Raises:
+        InputError: the file or the sheet can't be read.
+    """
+    source = read(path)
+    beside = path.resolve().parent / "sheet.tex"
+    sheet = read(beside if beside.is_file() else WRITTEN / "sheet.tex")
+    slots = find_slots(sheet)
+    if not slots:
+        raise InputError(f"{show(sheet.path)}: no \\answerspace{{...}}, expected one a question")
+    answers = find_answers(source)
+    check_ids(source, sheet, slots, [(name, block.first) for name, block in answers])
+    blocks = [block for _, block in answers] + find_declarations(source)
+    markers = find_markers(source)
+    for block in blocks:
+        check_block(source, block, markers)
+    check_strays(source, blocks, markers)
+    answered = {name for name, block in answers if name in slots and block.text.strip()}
+    for checked in (source, sheet):
+        for number, sentence in sorted(checked.findings):
+            print(f"{show(checked.path)}:{number}: {sentence}")
+    print(f"{len(answered)} of {len(slots)} are answered in {show(path)}.")
+    return 1 if source.findings or sheet.findings else 0
+
+
+def find_slots(sheet: Source) -> dict[str, int]:
+    """The ids that the sheet asks for, in its order, and their lines."""
+    slots: dict[str, int] = {}
+    for match in SLOT.finditer(sheet.code):
+        slots.setdefault(match[1], sheet.line_of(match.start()))
+    return slots
+
+
+def find_answers(source: Source) -> list[tuple[str, Block]]:
+    """The answers with their ids, in order; finds those without a beginning, an end or an id."""
+    answers = []
+    opened: re.Match | None = None
+
+    def close(place: int, last: int) -> None:
+        name = (opened[2] or "").strip()
+        first = source.line_of(opened.start())
+        text = source.code[opened.end() : place]
+        answers.append((name, Block(f"answer {name}".rstrip(), first, last, text)))
+
+    def close_without_end(place: int) -> None:
+        number = source.line_of(opened.start())
+        source.find(number, f"{opened[0]} has lost its \\end{{answer}}; put it back")
+        close(place, source.line_of(place))
+
+    for match in BORDER.finditer(source.code):
+        number = source.line_of(match.start())
+        if match[1] == "begin":
+            if opened:
+                close_without_end(match.start())
+            opened = match
+            if not (match[2] or "").strip():
+                source.find(number, "\\begin{answer} has no id, expected \\begin{answer}{...}")
+        elif opened is None:
+            source.find(number, "\\end{answer} has no \\begin{answer}{...} above it")
+        else:
+            close(match.start(), number)
+            opened = None
+    if opened:
+        close_without_end(len(source.code))
+    return answers
+
+
+def check_ids(
+    source: Source, sheet: Source, slots: dict[str, int], answers: list[tuple[str, int]]
+) -> None:
+    """Find answers that are missing, unknown or there twice.
+
+    Args:
+        slots: the sheet's ids, with their lines.
+        answers: the ids that are there, with their lines.
+    """
+    seen: dict[str, int] = {"": 0}  # one without an id was found already
+    for name, number in answers:
+        if seen.get(name):
+            source.find(number, f"answer {name} is there twice, first in line {seen[name]}")
+        elif name and name not in slots:
+            close = difflib.get_close_matches(name, slots, n=1)
+            hint = f" (is {close[0]} meant?)" if close else ""
+            source.find(number, f"answer {name} is unknown: no such question in the sheet{hint}")
+        seen.setdefault(name, number)
+    for name, number in slots.items():
+        if name not in seen:
+            wanted = f"\\begin{{answer}}{{{name}}}"
+            sheet.find(number, f"answer {name} is missing: {source.path.name} has no {wanted}")
+
+
+def find_declarations(source: Source) -> list[Block]:
+    """\\collaborators{...} and \\aitools{...}; finds those that are gone or not closed."""
+    blocks = []
+    for name in DECLARATIONS:
+        match = re.search(rf"\\{name}\s*\{{", source.code)
+        if match is None:
+            source.find(1, f"\\{name}{{...}} is gone; put it back (none is an answer)")
+            continue
+        first = source.line_of(match.start())
+        end = _closing_brace(source.code, match.end())
+        if end is None:
+            source.find(first, f"\\{name}{{ has lost its }}, or holds a brace without a partner")
+            following = re.compile(r"\n\s*\\(collaborators|aitools|begin)\b")
+            stop = following.search(source.code, match.end())
+            end = stop.start() if stop else len(source.code)
+        text = source.code[match.end() : end]
+        blocks.append(Block(f"\\{name}", first, source.line_of(end), text))
+    return blocks
+
+
+def _closing_brace(code: str, start: int) -> int | None:
+    """Where the brace that was opened before `start` is closed."""
+    depth = 1
+    for match in re.compile(r"\\.|[{}]", re.DOTALL).finditer(code, start):
+        depth += {"{": 1, "}": -1}.get(match[0], 0)
+        if depth == 0:
+            return match.start()
+    return None
+
+
+def find_markers(source: Source) -> dict[int, str]:
+    """The lines that are markers, as START or END; finds those that were altered."""
+    markers = {}
+    for number, line in enumerate(source.lines, start=1):
+        match = MARKER.match(line.strip())
+        if match:
+            markers[number] = START if match[1].upper() == "START" else END
+            if line.strip() != markers[number]:
+                said = f"got the marker `{line.strip()}`, expected `{markers[number]}`"
+                source.find(number, said)
+    return markers
+
+
+def check_block(source: Source, block: Block, markers: dict[int, str]) -> None:
+    """Find an empty block, markers that are gone, and what was typed outside of them.
+
+    Takes the block's markers out of `markers`.
+    """
+    numbers = [n for n in range(block.first, block.last + 1) if n in markers]
+    kinds = [markers.pop(number) for number in numbers]
+    if not block.text.strip():
+        none = "; none is an answer" if block.title.startswith("\\") else ""
+        source.find(block.first, f"{block.title} is empty{none}")
+    gone = [f"`{marker}`" for marker in (START, END) if marker not in kinds]
+    if gone:
+        source.find(block.first, f"{block.title} has lost {' and '.join(gone)}; put back")
+    elif kinds != [START, END]:
+        source.find(numbers[0], f"{block.title} has {len(kinds)} markers, expected START, END")
+    else:
+        code = source.code.split("\n")
+        outside = [*range(block.first + 1, numbers[0]), *range(numbers[1] + 1, block.last)]
+        typed = [number for number in outside if code[number - 1].strip()]
+        if typed:
+            source.find(typed[0], f"{block.title}: this stands outside its markers; move it")
+
+
+def check_strays(source: Source, blocks: list[Block], markers: dict[int, str]) -> None:
+    """Find text that would be lost, and markers, outside of all blocks."""
+    inside = {number for block in blocks for number in range(block.first, block.last + 1)}
+    for number, marker in markers.items():
+        source.find(number, f"`{marker}` stands in no answer; put back what was around it")
+    lost = False
+    for number, line in enumerate(source.code.split("\n"), start=1):
+        was_lost, lost = lost, bool(line.strip()) and number not in inside
+        if lost and not was_lost and not SILENT.match(line.strip()):
+            source.find(number, "this stands in no answer; move it between an answer's markers")
+
+
+# -- PDF ------------------------------------------------------------------------------------------
+
+
+def check_pdf(path: Path) -> int:
+    """Say what can be said of a PDF; return the exit code, 1: answers were not looked for.
+
+    Raises:
+        InputError: it is missing, or is no PDF.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{show(path)}: {error.strerror}") from None
+    if b"%PDF-" not in data[:1024]:
+        raise InputError(f"{show(path)}: no PDF, though its name says so")
+    streams = pdf_streams(data)
+    pages = count_pages([data, *streams])
+    counted = f"{pages} page{'s' * (pages != 1)}" if pages else "pages could not be counted"
+    print(f"{show(path)}: {counted}, {len(data) / 10**6:.1f} MB.")
+    if len(data) > MAX_UPLOAD_BYTES:
+        most = MAX_UPLOAD_BYTES // 10**6
+        print(f"Too large: Gradescope takes {most} MB; scan again with fewer dots an inch.")
+    if any(shows_text(stream) for stream in streams):
+        print(
+            "Answers are not looked for in a PDF; of a typeset one check the source: "
+            "python src/check_written.py written/submission.tex"
+        )
+    else:
+        print("No text in it: probably scanned, which can't be read by machine.")
+    print("Nothing was checked. Tag the pages of every question when you upload it.")
+    return 1
+
+
+def pdf_streams(data: bytes) -> list[bytes]:
+    """The streams of a PDF that may hold text or page trees, unpacked; no images or fonts."""
+    streams = []
+    for match in re.finditer(rb"(?<!end)stream\r?\n", data):
+        dictionary = data[max(data.rfind(b"obj", 0, match.start()), 0) : match.start()]
+        if re.search(rb"/Subtype\s*/(Image|Type1C|CIDFontType0C)\b|/Length1\b", dictionary):
+            continue
+        end = data.find(b"endstream", match.end())
+        raw = data[match.end() : end if end >= 0 else len(data)]
+        if b"FlateDecode" in dictionary:
+            try:
+                raw = zlib.decompressobj().decompress(raw, MAX_STREAM_BYTES)
+            except zlib.error:  # encrypted, or packed in yet another way
+                continue
+        streams.append(raw)
+    return streams
+
+
+def shows_text(stream: bytes) -> bool:
+    """Whether a page's stream shows text: between BT and ET, Tj or TJ behind a string."""
+    begun = re.search(rb"(?:^|\s)BT\s", stream)
+    return bool(begun and re.search(rb"[)>\]]\s*T[jJ]\b", stream[begun.end() :]))
+
+
+def count_pages(parts: list[bytes]) -> int:
+    """How many pages the root of the page tree counts; 0 where none is found."""
+    counts = [
+        int(number)
+        for part in parts
+        for pair in re.findall(PAGES, part)
+        for number in filter(None, pair)
+    ]
+    return max(counts, default=0)
+
+
+# -- the command ----------------------------------------------------------------------------------
+
+
+def check(path: Path) -> int:
+    """Check a file; return the exit code, 0 or 1.
+
+    Raises:
+        InputError: it can't be checked.
+    """
+    if path.suffix.lower() == ".pdf":
+        return check_pdf(path)
+    if path.suffix.lower() != ".tex":
+        raise InputError(f"{show(path)}: expected submission.tex, or a PDF")
+    return check_source(path)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; returns the exit code."""
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        stream.reconfigure(encoding="utf-8", errors="replace")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("file", type=Path, nargs="?", default=WRITTEN / "submission.tex")
+    try:
+        return check(parser.parse_args(arguments).file)
+    except InputError as error:
+        print(f"check_written.py: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,489 @@
+"""Check what you hand in, and pack it for Gradescope.
+
+    python src/collect_submission.py                    writes assignment5.zip
+    python src/collect_submission.py --out other.zip
+
+Packs src/submission/*.py and the parameters and predictions that are asked for, from the
+assignment's root, src/ or src/submission/. Unfinished work is packed, too: each warning names
+what is missing or looks wrong, and the zip is written all the same.
+
+Exit codes: 0 complete; 1 written, but see the warnings; 2 nothing written; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import hashlib
+import json
+import os
+import re
+import sys
+import tempfile
+import warnings
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+try:
+    from grading import paths, staging
+    from grading.assignment import Assignment, Edition, load_assignment
+    from grading.coursedata import QUESTION_FILES, CourseData
+    from grading.errors import UsageError, Verdict
+except ImportError as error:  # tomllib came with Python 3.11
+    version = ".".join(map(str, sys.version_info[:3]))
+    print(
+        f"collect_submission.py: {error}; expected Python 3.11 or newer (this is {version}) and "
+        "src/grading: activate the assignment's environment",
+        file=sys.stderr,
+    )
+    raise SystemExit(2) from None
+
+NAME = "assignment5.zip"
+LINES = "submission_lines.json"  # in src/ of a student's copy: see fingerprints()
+START = "### START CODE HERE ###"
+END = "### END CODE HERE ###"
+# A comment line that is a marker, perhaps with a slip of the keyboard.
+MARKER = re.compile(r"#+\s*(START|END)[\s_]+CODE[\s_]+HERE[\s#]*$", re.IGNORECASE)
+UNWRITTEN = re.compile(r'^[ \t]*raise NotImplementedError\b(?:\(\s*"([^"\n]*))?', re.MULTILINE)
+MAX_UPLOAD_BYTES = 100 * 10**6  # what Gradescope takes
+DATE = (1980, 1, 1, 0, 0, 0)  # of every file in the zip: the same work gives the same bytes
+# Files whose regions belong to these topics alone, and cost nothing where they have no points.
+TOPICS_OF_FILE = {"submission/attention_exploration.py": "attention_"}
+
+
+@dataclass
+class Work:
+    """What goes into the zip, and what is to be said about it.
+
+    Attributes:
+        files: the staged copies, by name in the zip.
+        sizes: bytes of each.
+        origins: where each was found.
+        warnings: a line for each thing that is missing or looks wrong.
+        notes: lines about what is as it may be.
+    """
+
+    files: dict[str, Path]
+    sizes: dict[str, int]
+    origins: dict[str, Path]
+    warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def gather(scratch: Path) -> Work:
+    """Find and check the work, as the grader would take it.
+
+    Args:
+        scratch: an empty folder for copies.
+
+    Raises:
+        UsageError: there is no code, two files of one name differ, or assignment.toml is broken.
+    """
+    assignment = load_assignment(paths.ASSIGNMENT)
+    edition = assignment.edition(None)
+    if not any((paths.SRC / "submission").glob("*.py")):
+        raise UsageError(
+            "src/submission holds no *.py, expected the assignment's code; "
+            "unpack the course's zip again"
+        )
+    staged = staging.stage(paths.SRC, scratch / "staged")
+    wanted = [name for name in staged.taken if _is_code(name) or name in edition.required_files]
+    work = Work(
+        files={name: staged.root / name for name in wanted},
+        sizes={name: (staged.root / name).stat().st_size for name in wanted},
+        origins={name: Path(staged.taken[name]) for name in wanted},
+    )
+    check_code(work, edition)
+    for name in edition.required_files:
+        work.warnings += check_output(name, staged, assignment)
+    check_left(work, staged, edition)
+    return work
+
+
+def _is_code(name: str) -> bool:
+    return name.startswith("submission/")
+
+
+# -- code -----------------------------------------------------------------------------------------
+
+
+def check_code(work: Work, edition: Edition) -> None:
+    """Add a warning for each thing in the modules that looks wrong or isn't written yet."""
+    given = _given_lines(work)
+    for name in sorted(given.keys() - work.files.keys()):
+        if not os.path.lexists(paths.SRC / name):  # check_left() knows of what is there
+            work.warnings.append(f"src/{name} is missing; take it from the course's zip")
+    for name in sorted(filter(_is_code, work.files)):
+        where, data = f"src/{name}", work.files[name].read_bytes()
+        if not data.strip():
+            work.warnings.append(f"{where} is empty")
+            continue
+        text = data.decode("utf-8-sig", errors="replace")
+        work.warnings += check_syntax(where, data)
+        unwritten = unwritten_parts(where, text)
+        if unwritten and not _counts(name, edition):
+            count = len(unwritten)
+            work.notes.append(f"{where}: not written, which costs no points: {count} parts")
+        else:
+            work.warnings += unwritten
+        faults = find_regions(text)[1]
+        work.warnings += [f"{where}:{number}: {fault}" for number, fault in faults]
+        if not faults and name in given:
+            work.warnings += changed_outside(where, text, given[name])
+
+
+def _given_lines(work: Work) -> dict[str, list[str]]:
+    """What fingerprints() said of the starter; nothing in staff's checkout."""
+    try:
+        return json.loads((paths.SRC / LINES).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except ValueError:
+        work.warnings.append(f"src/{LINES} is damaged: lines outside the markers are not checked")
+        return {}
+
+
+def check_syntax(where: str, data: bytes) -> list[str]:
+    """A line if this is no Python."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(data, where, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        number = getattr(error, "lineno", None) or 1
+        said = getattr(error, "msg", None) or error
+        return [f"{where}:{number}: this is no Python, so that nothing in it runs: {said}"]
+    return []
+
+
+def unwritten_parts(where: str, text: str) -> list[str]:
+    """A line for each part that still raises NotImplementedError, or has nothing in it."""
+    found = []
+    for match in UNWRITTEN.finditer(text):
+        subject = (match[1] or "").partition(" in submission/")[0]
+        found.append((text.count("\n", 0, match.start()) + 1, f"not written yet: {subject}"))
+    lines = text.split("\n")
+    for start, end in find_regions(text)[0]:
+        code = [line.strip() for line in lines[start : end - 1]]
+        if all(not line or line.startswith("#") or line == "pass" for line in code):
+            found.append((start, "nothing is written between the markers"))
+    return [f"{where}:{number}: {said}".removesuffix(": ") for number, said in sorted(found)]
+
+
+def _counts(name: str, edition: Edition) -> bool:
+    """Whether coding points are given for what students write in this file."""
+    topics = TOPICS_OF_FILE.get(name, "")
+    return any(q.coding for q in edition.questions if q.topic.startswith(topics))
+
+
+# -- regions --------------------------------------------------------------------------------------
+
+
+def find_regions(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, str]]]:
+    """The regions between markers, and what is wrong with markers.
+
+    Returns:
+        the numbers of each region's two marker lines, from 1; and (line number, fault) of each
+        marker that was altered or lacks its partner.
+    """
+    regions, faults = [], []
+    opened = None
+    for number, line in enumerate(text.split("\n"), start=1):
+        kind = _marker(line)
+        if kind is None:
+            continue
+        if line.strip() != kind:
+            faults.append((number, f"got the marker `{line.strip()}`, expected `{kind}`"))
+        if kind == START:
+            if opened:
+                faults.append((opened, f"`{START}` has lost its `{END}`; put it back"))
+            opened = number
+        elif opened is None:
+            faults.append((number, f"`{END}` has lost its `{START}`; put it back"))
+        else:
+            regions.append((opened, number))
+            opened = None
+    if opened:
+        faults.append((opened, f"`{START}` has lost its `{END}`; put it back"))
+    return regions, sorted(faults)
+
+
+def _marker(line: str) -> str | None:
+    """START or END for a line that is, or was meant to be, that marker."""
+    match = MARKER.match(line.strip())
+    return {"START": START, "END": END}[match[1].upper()] if match else None
+
+
+def outside_regions(text: str) -> str:
+    """The lines outside the regions, which students leave as they are.
+
+    Markers stay, without their indentation; blank lines and white space at the end of lines, which
+    editors change by themselves, do not.
+    """
+    return "".join(f"{line}\n" for _, line in _outside(text))
+
+
+def _outside(text: str) -> list[tuple[int, str]]:
+    """(line number, line) of what outside_regions() keeps."""
+    regions = find_regions(text)[0]
+    inside = {number for start, end in regions for number in range(start + 1, end)}
+    lines = enumerate(text.split("\n"), start=1)
+    kept = [(number, _marker(line) or line.rstrip()) for number, line in lines]
+    return [(number, line) for number, line in kept if line and number not in inside]
+
+
+def fingerprints(files: dict[str, str]) -> dict[str, list[str]]:
+    """What src/submission_lines.json holds: by it changes outside the regions are found.
+
+    Args:
+        files: texts of the starter, by name in the zip ("submission/dataset.py").
+
+    Returns:
+        for each, short hashes of the lines that outside_regions() keeps.
+    """
+    return {
+        name: [_short_hash(line) for line in outside_regions(text).splitlines()]
+        for name, text in sorted(files.items())
+    }
+
+
+def _short_hash(line: str) -> str:
+    return hashlib.sha256(line.encode("utf-8", errors="replace")).hexdigest()[:8]
+
+
+def changed_outside(where: str, text: str, given: list[str]) -> list[str]:
+    """A line naming the first place where a file differs from the given one, if there is one."""
+    outside = _outside(text)
+    got = [_short_hash(line) for _, line in outside]
+    matcher = difflib.SequenceMatcher(None, given, got, autojunk=False)
+    changes = [change for change in matcher.get_opcodes() if change[0] != "equal"]
+    if not changes:
+        return []
+    first = changes[0][3]
+    number = outside[min(first, len(outside) - 1)][0] if outside else 1
+    pairs, expected = got.count(_short_hash(START)), given.count(_short_hash(START))
+    if pairs < expected:
+        return [
+            f"{where}:{number}: markers are missing: got {pairs} pairs, expected {expected}; put "
+            f"`{START}` and `{END}` back around your code"
+        ]
+    added = sum(end - start for _, _, _, start, end in changes)
+    removed = sum(end - start for _, start, end, _, _ in changes)
+    return [
+        f"{where}:{number}: changed outside the markers (in this file {added} lines of yours, "
+        f"{removed} of ours gone); only what stands between markers is yours to change"
+    ]
+
+
+# -- parameters and predictions -------------------------------------------------------------------
+
+
+def check_output(name: str, staged: staging.Staged, assignment: Assignment) -> list[str]:
+    """A line if a required file is missing, empty or not what it should be."""
+    path = staged.path(name)
+    if path is None:
+        if any(_left_name(entry) == name for entry in staged.left):
+            return []  # check_left() says why it wasn't taken
+        return [f"{name} is missing{_how_to_make(name, assignment.edition(None))}"]
+    if path.stat().st_size == 0:
+        return [f"{name} is empty{_how_to_make(name, assignment.edition(None))}"]
+    if path.suffix == ".params":
+        return check_parameters(name, path)
+    split = next((split for split in QUESTION_FILES if f".{split}." in name), None)
+    return check_predictions(name, split, staged, assignment) if split else []
+
+
+def _how_to_make(name: str, edition: Edition) -> str:
+    """Which question's command writes a file, as the end of a sentence."""
+    option = {".params": "writing_params_path", ".predictions": "outputs_path"}
+    if Path(name).suffix not in option:
+        return ""
+    topic = "synthesizer" if name.startswith("synthesizer.") else "pretraining"
+    if ".model." in name or ".nopretrain." in name:
+        topic = "no_pretraining"
+    number = next((f" of question {q.number}" for q in edition.questions if q.topic == topic), "")
+    return f": the command{number} with `--{option[Path(name).suffix]} {name}` writes it"
+
+
+def check_parameters(name: str, path: Path) -> list[str]:
+    """A line if this can't be what torch.save writes: a zip. Nothing in it is unpickled."""
+    expected = "expected the zip that run.py writes"
+    with open(path, "rb") as file:
+        if file.read(4) != b"PK\x03\x04":
+            return [f"{name} holds no parameters, {expected} (another file of that name?)"]
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError):
+        return [f"{name} is damaged, {expected} (cut off while it was written or copied?)"]
+    if not any(member.endswith("/data.pkl") for member in names):
+        return [f"{name} is a zip without parameters, {expected}"]
+    return []
+
+
+def check_predictions(
+    name: str, split: str, staged: staging.Staged, assignment: Assignment
+) -> list[str]:
+    """A line if a file hasn't one prediction for each question of the split."""
+    try:
+        from grading import answers  # imports numpy: without it, work can be packed all the same
+    except ImportError as error:
+        return [f"{name}: its lines are not counted: {error} (activate the environment)"]
+    data = CourseData(assignment, paths.DATA, None)
+    try:
+        answers.read_predictions(staged, name, len(data.questions(split)))
+    except Verdict as verdict:
+        return [f"{verdict} (src/data/{QUESTION_FILES[split]})"]
+    except (UsageError, UnicodeDecodeError, OSError) as error:
+        return [f"{name}: its lines are not counted: {error}"]
+    return []
+
+
+# -- what stays behind ----------------------------------------------------------------------------
+
+
+def check_left(work: Work, staged: staging.Staged, edition: Edition) -> None:
+    """Say what isn't packed: a warning where the grader would miss it."""
+    package = paths.SRC / "submission"
+    for entry in staged.left:
+        name = _left_name(entry)
+        path = package / Path(name).name
+        folder = _is_code(name) and path.is_dir() and any(path.rglob("*.py"))
+        if name in edition.required_files or name.endswith(".py") or folder:
+            work.warnings.append(f"{name} is not packed{entry.removeprefix(name)}")
+        else:
+            work.notes.append(f"Not packed: {entry}")
+    others = sorted(staged.taken.keys() - work.files.keys())
+    if others:
+        work.notes.append(f"Not packed, since nobody asks for it: {', '.join(others)}")
+    if any((paths.ROOT / "submission").glob("*.py")):
+        work.notes.append(
+            "There is a folder submission beside src (an unpacked zip?): it isn't packed, but "
+            "grader.py would grade it in place of src/submission; delete it"
+        )
+
+
+def _left_name(entry: str) -> str:
+    """The name in an entry of Staged.left, which is `NAME (REASON)`."""
+    return entry.rpartition(" (")[0]
+
+
+# -- the zip --------------------------------------------------------------------------------------
+
+
+def write_zip(out: Path, files: dict[str, Path], scratch: Path) -> int:
+    """Write a zip that the grader takes whole, or nothing; return its size in bytes.
+
+    Raises:
+        UsageError: it can't be written there, or is larger than Gradescope or the grader takes.
+    """
+    try:
+        return _write_zip(out, files, scratch)
+    except OSError as error:
+        raise UsageError(f"{out} can't be written: {error.strerror or error}") from None
+
+
+def _write_zip(out: Path, files: dict[str, Path], scratch: Path) -> int:
+    handle, temporary = tempfile.mkstemp(prefix=out.name + ".", dir=out.parent)
+    try:
+        with os.fdopen(handle, "wb") as writer, zipfile.ZipFile(writer, "w") as archive:
+            for name in sorted(files):
+                info = zipfile.ZipInfo(name, DATE)
+                info.create_system = 3  # Unix, on whatever system this runs
+                info.external_attr = 0o100644 << 16
+                archive.writestr(info, files[name].read_bytes(), zipfile.ZIP_DEFLATED)
+        size = os.path.getsize(temporary)
+        if size > MAX_UPLOAD_BYTES:
+            raise UsageError(_too_large(size, files))
+        taken = staging.stage(Path(temporary), scratch / "again")
+        if taken.left or taken.taken.keys() != files.keys():
+            raise UsageError(f"the grader would not take all of it: {'; '.join(taken.left)}")
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, out)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return size
+
+
+def _too_large(size: int, files: dict[str, Path]) -> str:
+    sizes = {name: path.stat().st_size for name, path in files.items()}
+    largest = sorted(sizes, key=sizes.get, reverse=True)[:3]
+    return (
+        f"the zip would have {show_size(size)}, Gradescope takes {show_size(MAX_UPLOAD_BYTES)}; "
+        "the largest: " + ", ".join(f"{name} ({show_size(sizes[name])})" for name in largest)
+    )
+
+
+def show_size(size: int) -> str:
+    """The same in words: 5.4 kB."""
+    for unit, factor in (("MB", 10**6), ("kB", 10**3)):
+        if size >= factor:
+            return f"{size / factor:.1f} {unit}"
+    return f"{size} bytes"
+
+
+# -- the command ----------------------------------------------------------------------------------
+
+
+def collect(out: Path) -> tuple[Work, int]:
+    """Check and pack; return what was packed, and the size of the zip in bytes.
+
+    Raises:
+        UsageError, OSError: nothing was written, and why.
+    """
+    if out.suffix.lower() != ".zip":  # a slip here must not overwrite work
+        raise UsageError(f"--out {out}: expected a name that ends in .zip")
+    if out.is_dir() or not out.resolve().parent.is_dir():
+        raise UsageError(f"--out {out}: expected a file in a folder that exists")
+    with tempfile.TemporaryDirectory() as folder:
+        work = gather(Path(folder))
+        size = write_zip(out, work.files, Path(folder))
+    return work, size
+
+
+def tell(work: Work, out: Path, size: int) -> None:
+    """Print what went in, what stayed out, and what looks wrong."""
+    for name in sorted(work.files):
+        usual = paths.SRC / "submission" if _is_code(name) else paths.ROOT
+        folder = work.origins[name].parent
+        found = "" if folder == usual else f"  (in {folder.relative_to(paths.ROOT).as_posix()})"
+        print(f"  {name:<44}{show_size(work.sizes[name]):>12}{found}")
+    print(f"{len(work.files)} files in {out}, {show_size(size)}.")
+    for note in work.notes:
+        print(note)
+    for warning in work.warnings:
+        print(f"Warning: {warning}")
+    if work.warnings:
+        count = len(work.warnings)
+        print(
+            f"Written all the same, with {count} warning{'s' * (count > 1)}: you can hand it in as "
+            "it is, or mend that and run this again."
+        )
+    print(f"Upload {out.name} to the coding assignment on Gradescope.")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; returns the exit code."""
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        stream.reconfigure(encoding="utf-8", errors="replace")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, help=f"the zip (default: {NAME} beside src)")
+    out = parser.parse_args(arguments).out or paths.ROOT / NAME
+    try:
+        work, size = collect(out)
+    except (UsageError, OSError) as error:
+        print(f"collect_submission.py: {error}; nothing was written", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\ncollect_submission.py: interrupted, nothing was written", file=sys.stderr)
+        return 130
+    tell(work, out, size)
+    return 1 if work.warnings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

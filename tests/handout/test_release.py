@@ -1,0 +1,295 @@
+"""The release: complete, without a secret, reproducible, and enough for a student's whole way."""
+
+import hashlib
+import io
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import pytest
+from project import ROOT, copy_of_the_project, make, python
+
+from tools import emulate, leaks, new_term, release, student
+from tools.commands import PIPELINES
+
+pytestmark = [
+    pytest.mark.requires_tool("latexmk"),
+    pytest.mark.requires_tool("pdftocairo"),
+    pytest.mark.requires_tool("make"),
+]
+EDITION = "xcs224n"
+
+
+@pytest.fixture(scope="module")
+def zipped(tree, released):
+    return tree / "dist" / f"{EDITION}-student.zip"
+
+
+@pytest.fixture(scope="module")
+def files(zipped):
+    with zipfile.ZipFile(zipped) as opened:
+        return {name: opened.read(name) for name in opened.namelist()}
+
+
+def run(folder, *words, **keywords):
+    """A command of the sheet, as it stands, with this Python."""
+    words = [sys.executable if word == "python" else word for word in words]
+    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "MAKEFLAGS")}
+    return subprocess.run(
+        words,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+        stdin=subprocess.DEVNULL,
+        timeout=300,
+        **keywords,
+    )
+
+
+# ---------------------------------------------------------------- what was built
+
+
+def test_the_summary_says_points_files_sizes_leaks_and_the_references_score(released):
+    assert "xcs224n: 15 questions, 53 coding points, 10" in released
+    assert re.search(r"xcs224n-student\.zip: \d+ files, [\d.]+ MiB, no leak", released)
+    assert re.search(r"reference through the release: 53(\.0+)? of 53 points", released)
+
+
+def test_the_manifest_has_a_hash_of_each_file(tree, released):
+    listed = json.loads((tree / "dist" / "manifest.json").read_text(encoding="utf-8"))
+    assert listed == release.manifest(tree / "dist")
+    assert {f"{EDITION}-{name}" for name in ("handout.pdf", "handout.html", "solutions.pdf")} <= (
+        listed.keys()
+    )
+    for name, entry in listed.items():
+        content = (tree / "dist" / name).read_bytes()
+        assert entry == {
+            "bytes": len(content),
+            "sha256": hashlib.sha256(content).hexdigest(),
+        }
+
+
+def test_students_get_what_they_need_and_nothing_else(files):
+    assert {
+        "README.md",
+        "Makefile",
+        "environment.yml",
+        "requirements.txt",
+        "constraints.txt",
+        "LICENSE",
+        "NOTICE",
+        "assignment.toml",
+        "handout.pdf",
+        "handout.html",
+        "collect_submission.sh",
+        "colab.ipynb",
+        "overleaf.zip",
+        "mingpt-demo/play_char.ipynb",
+        "src/run.py",
+        "src/grader.py",
+        "src/collect_submission.py",
+        "src/check_written.py",
+        "src/submission/helper.py",
+        "src/submission/recipes.json",
+        "src/submission_lines.json",
+        "src/data/wiki.txt",
+        "src/data/birth_unseen_inputs.tsv",
+        "written/sheet.tex",
+        "written/submission.tex",
+        "written/with_solutions.tex",
+        "written/handout.sty",
+        "written/figures/key_range.tex",
+        "written/Makefile",
+    } <= files.keys()
+    for name in files:
+        assert not name.startswith(("solutions/", "tools/", "tests/", "build/", "dist/")), name
+        assert not name.endswith((".pyc", ".pdf.new")) and "birth_test.tsv" not in name, name
+    assert b"Solution of" not in files["written/sheet.tex"]
+
+
+def test_the_release_is_of_its_edition(tree, files):
+    assert b'default_edition = "xcs224n"' in files["assignment.toml"]
+    assert 'default_edition = "cs224n"' in student._for_edition(tree, "cs224n").decode()
+    assert "\\question{1}{e}" in files["written/sheet.tex"].decode()
+
+
+def test_overleaf_gets_the_same_files(files):
+    with zipfile.ZipFile(io.BytesIO(files["overleaf.zip"])) as opened:
+        inside = {name: opened.read(name) for name in opened.namelist()}
+    written = {n.removeprefix("written/"): c for n, c in files.items() if n.startswith("written/")}
+    written.pop("Makefile")
+    assert inside == written
+
+
+def test_the_demo_comes_with_its_outputs(files):
+    notebook = json.loads(files["mingpt-demo/play_char.ipynb"])
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert sum(bool(cell["outputs"]) for cell in code) > len(code) / 2
+
+
+def test_every_command_of_the_students_readme_stands_on_one_line_and_is_the_sheets(files):
+    text = files["README.md"].decode()
+    blocks = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines() if line.strip()]
+    assert not any(line.endswith("\\") or "'" in line or "$" in line for line in lines)
+    for todo in PIPELINES.values():
+        for command in todo:
+            assert str(command) in lines
+    known = re.compile(r"(python src/\w+\.py|conda |pip install -r requirements\.txt -c|make )")
+    assert all(known.match(line) for line in lines), lines
+
+
+def test_what_leaks_is_not_released(tree, monkeypatch, tmp_path):
+    """A solution's line in a template reaches the PDF, the HTML page and the LaTeX: no zip."""
+    line = next(s.text for s in leaks.secrets_of(tree) if "dataset.py" in s.source)
+    described = tree / "handout" / "topics" / "demo.tex.j2"
+    text = described.read_text(encoding="utf-8")
+    secret = "truncated = document[: random.randint(MIN_DOCUMENT_LENGTH, longest)]"
+    assert leaks.squeezed(secret) in {s.text for s in leaks.secrets_of(tree)}, line
+    described.write_text(
+        text + f"\n\\begin{{listing}}\n{secret}\n\\end{{listing}}\n", encoding="utf-8"
+    )
+    try:
+        with pytest.raises(student.ReleaseFailed) as caught:
+            student.release(tree, EDITION, "letter", tmp_path)
+    finally:
+        described.write_text(text, encoding="utf-8")
+    message = str(caught.value)
+    for name in ("handout.pdf", "handout.html", "written/sheet.tex", "overleaf.zip/sheet.tex"):
+        assert f"{EDITION}-student.zip/{name}" in message, message
+    assert not list(tmp_path.glob("*.zip"))
+
+
+def test_the_handout_needs_no_data_set(tmp_path):
+    """`make handout` in a fresh clone; the sheet then speaks of the default data set."""
+    tree = copy_of_the_project(tmp_path)
+    made = make(tree, "handout", "EDITION=cs224n", "PAPER=a4", timeout=300)
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert "cs224n: 15 places for answers, 28 points" in made.stdout
+    size = run(tree / "dist", "pdfinfo", "cs224n-handout.pdf").stdout
+    assert "A4" in size
+    outline = (tree / "dist" / "cs224n-outline.csv").read_text(encoding="utf-8")
+    assert "1(c)-ii,\"Drawbacks of single-headed attention, sub-part ii\",3\n" in outline
+    answers = run(tree / "dist", "pdftotext", "cs224n-solutions.pdf", "-").stdout
+    assert "for staff only" in answers and answers.count("Rubric") == 15
+    assert answers.count("Solution of") == 15
+
+
+# ---------------------------------------------------------------- as a student
+
+
+@pytest.fixture(scope="module")
+def unpacked(zipped, tmp_path_factory):
+    """The zip, unpacked elsewhere, in a folder as people name them."""
+    folder = tmp_path_factory.mktemp("Ünterlagen der Übung") / "assignment 5"
+    with zipfile.ZipFile(zipped) as opened:
+        opened.extractall(folder)
+    return folder
+
+
+def test_the_starter_is_graded_without_the_solutions(unpacked):
+    ran = run(unpacked / "src", "python", "grader.py")
+    assert ran.returncode == 1 and "Traceback" not in ran.stdout + ran.stderr
+    assert "it is graded when you submit" in ran.stdout
+    assert run(unpacked, "python", "src/grader.py", "--list").stdout.count("-hidden") > 20
+
+
+def test_commands_copied_from_the_pdf_lead_to_full_marks(unpacked, tree, tmp_path):
+    """Print, write (the reference's code), train, collect, answer; then upload."""
+    copied = commands_of_the_pdf(unpacked / "handout.pdf")
+    assert len(copied) >= 20
+    for path in sorted((tree / "solutions" / "submission").glob("*.py")):
+        shutil.copyfile(path, unpacked / "src" / "submission" / path.name)
+    for command in copied:
+        words = shlex.split(command)
+        if words[0] != "python":
+            continue  # conda and pip: the environment is there
+        place = unpacked / "src" if words[1] == "grader.py" else unpacked
+        ran = run(place, *words)
+        # Hidden tests are not graded here, and answers are empty: 1; all else must succeed.
+        may_fail = words[1] in ("grader.py", "src/check_written.py", "src/collect_submission.py")
+        assert ran.returncode == 0 or (may_fail and ran.returncode == 1), (command, ran.stderr)
+        assert "Traceback" not in ran.stdout + ran.stderr, command
+    collected = run(unpacked, "python", "src/collect_submission.py")
+    assert collected.returncode == 0, collected.stdout + collected.stderr
+    seen = emulate.grade(tree / "dist" / f"autograder-{EDITION}.zip", unpacked / "assignment5.zip")
+    assert emulate.score_of(seen.results) == 53, seen.stdout[-3000:]
+
+
+def commands_of_the_pdf(path):
+    """As a person copies them; a backslash at a line's end joins it with the next."""
+    done = subprocess.run(["pdftotext", "-layout", str(path), "-"], capture_output=True, check=True)
+    text = re.sub(r"\\\n\s*", "", done.stdout.decode("utf-8").replace("\f", "\n"))
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    return [line for line in lines if re.match(r"(python|conda|pip) [a-z]\S", line)]
+
+
+def test_answers_are_typeset_and_checked(unpacked):
+    written = unpacked / "written"
+    path = written / "submission.tex"
+    assert run(unpacked, "python", "src/check_written.py").returncode == 1
+    text = path.read_text(encoding="utf-8")
+    start = "% ### START CODE HERE ###\n"
+    path.write_text(text.replace(start, f"{start}Some answer.\n"), encoding="utf-8")
+    checked = run(unpacked, "python", "src/check_written.py")
+    assert checked.returncode == 0, checked.stdout
+    made = run(written, "make", "with_solutions")
+    assert made.returncode == 0, made.stdout[-2000:]
+    said = run(written, "pdftotext", "with_solutions.pdf", "-").stdout
+    assert said.count("Some answer.") == text.count(start)
+    assert run(written, "make", "clean").returncode == 0
+    assert not list(written.glob("*.pdf")) and not list(written.glob("*.aux"))
+
+
+# ---------------------------------------------------------------- a new term
+
+
+def test_a_new_term_has_another_name_other_dates_and_keeps_the_comments():
+    text = (ROOT / "course.toml").read_text(encoding="utf-8")
+    due = new_term._moment("2027-05-02T23:59:00-07:00")
+    changed = new_term.renewed(text, 'Spring "27"', due)
+    lines = zip(text.splitlines(), changed.splitlines(), strict=True)
+    assert [new for old, new in lines if old != new] == [
+        'term = "Spring \\"27\\""',
+        "published = 2027-04-19",
+        "due = 2027-05-02T23:59:00-07:00",
+    ]
+
+
+def test_a_new_term_trains_and_compares_with_the_thresholds(tree, released, tmp_path):
+    copy = shutil.copytree(
+        tree, tmp_path / "term", symlinks=True, ignore=shutil.ignore_patterns("build", "dist")
+    )
+    words = ("-m", "tools.new_term", "--seed", "5", "--term", "Spring 2028", "--dataset", "smoke")
+    ran = python(copy, *words)
+    assert ran.returncode in (0, 1), ran.stderr  # a tiny world may miss its threshold
+    assert "due 2027-01-31 23:59:00-08:00 (dates as before" in ran.stdout
+    rows = re.findall(r"^(vanilla|synthesizer) +([\d.]+)% on dev, asked for 10%", ran.stdout, re.M)
+    assert [name for name, _ in rows] == ["vanilla", "synthesizer"]
+    assert (ran.returncode == 0) == all(float(reached) >= 10 for _, reached in rows)
+    assert 'term = "Spring 2028"' in (copy / "course.toml").read_text(encoding="utf-8")
+    seed = (copy / "solutions" / "data" / "seed.txt").read_text(encoding="utf-8")
+    assert seed.strip() == "5"
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--term", "Spring"], "--seed"),
+        (["--seed", "3"], "--term"),
+        (["--seed", "x", "--term", "S"], "'x'"),
+        (["--seed", "3", "--term", "S", "--due", "tomorrow"], "'tomorrow'"),
+        (["--seed", "3", "--term", "S", "--due", "2027-05-02T23:59:00"], "its zone"),
+    ],
+)
+def test_a_new_term_asked_for_wrongly_changes_nothing(tmp_path, words, complaint):
+    before = (ROOT / "course.toml").read_bytes()
+    ran = python(ROOT, "-m", "tools.new_term", *words)
+    assert ran.returncode == 2 and complaint in ran.stderr and ran.stderr.count("\n") == 1
+    assert (ROOT / "course.toml").read_bytes() == before

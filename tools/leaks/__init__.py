@@ -1,0 +1,32 @@
+"""Does anything that students get hold a part of the solutions?
+
+    python -m tools.leaks FILE-OR-FOLDER...
+
+Opens texts, zips in zips, PDFs, web pages, notebooks and pictures, and looks for:
+
+- a line of a solution region or of hidden.py of 25 or more characters, or two shorter ones in a
+  row, compared without white space; a hundred characters in a row of the scripts beside the
+  written answers;
+- a sentence of a written answer of 40 or more letters, compared letter by letter; a line of 25 or
+  more characters of its formulas;
+- a line of the test split's answers; the seeds of the world and of gradings;
+- a path under solutions/;
+- what can't be opened: it might hold anything.
+
+The modules:
+
+- `kept`     what is kept from students: the secrets
+- `allowed`  what they may read all the same, by reason
+- `latex`    the sentences and formulas of a LaTeX source
+- `opened`   the texts in a file; `pdf` those of a PDF
+- `forms`    the forms in which texts are compared
+- `search`   which secrets a file holds
+
+Exit codes: 0 nothing found, 1 something was, 2 a path that isn't there or can't be read.
+"""
+
+from .forms import letters, squeezed
+from .kept import GRADING_SECRET, Secret, secrets_of
+from .search import check, find
+
+__all__ = ["GRADING_SECRET", "Secret", "check", "find", "letters", "secrets_of", "squeezed"]

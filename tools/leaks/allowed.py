@@ -1,0 +1,47 @@
+"""What students may read although it stands in the solutions, by the reason.
+
+A line of the solutions is given as it stands there. A sentence of a written answer is one line
+here; within the quotes a backslash at a line's end joins it to the next. A test
+shows that each is needed.
+"""
+
+ALLOWED = {
+    "given with CausalSelfAttention, whose layout the synthesizer's is": """
+        nh, hs = self.n_head, C // self.n_head
+        v = self.value(x).view(B, T, nh, hs).transpose(1, 2)  # (B, nh, T, hs)
+        scores = scores.masked_fill(self.mask[:, :, :T, :T] == 0, float("-inf"))
+        weights = self.attn_drop(F.softmax(scores, dim=-1))  # (B, nh, T, T)
+        y = y.transpose(1, 2).contiguous().view(B, T, C)  # heads side by side
+        return self.resid_drop(self.proj(y))
+        """,
+    "given with NameDataset": """
+        text = text.ljust(self.block_size + 1, self.PAD_CHAR)
+        ids = torch.tensor([self.stoi[ch] for ch in text], dtype=torch.long)
+        """,
+    "an import": "from __future__ import annotations",
+    "arguments of functions of the same names": "len(pretrain_dataset),block_size,",
+    "what basic tests assert, too": """
+        except corruption.Malformed as wrong:
+        correct = answers.count_correct(predicted, places)
+        correct >= threshold * len(places),
+        expected=f"at least {threshold:.0%}",
+        weights_are_right(alpha, places),
+        means, a, b = answer.arguments
+        weights_are_right(average, [a, b]),
+        """,
+}
+
+# Files that may name a path under solutions/, which students don't have: each with the path.
+PATHS = {
+    "says where hidden tests are judged, so that nobody looks for it": {
+        "assignment.toml": "solutions/hidden.py",
+        "src/grader.py": "solutions/hidden.py",
+        "src/grading/__init__.py": "solutions/hidden.py",
+        "src/grading/cases.py": "solutions/hidden.py",
+        "src/grading/runner.py": "solutions/hidden.py",
+    },
+    "says where staff's answers and secret are, which are no part of a release": {
+        "src/grading/coursedata.py": "solutions/data",
+        "src/grading/gradescope/session.py": "solutions/data",
+    },
+}

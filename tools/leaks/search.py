@@ -1,0 +1,111 @@
+"""Which secrets a file holds: each text is gone through once, however many secrets there are."""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from .allowed import PATHS
+from .forms import prose, readings, squeezed
+from .kept import Secret
+from .opened import Part, parts
+
+# Backslashes are TeX's, too: behind one only what is in the folder. A `with_solutions/` is another.
+_PATH = re.compile(
+    r"(?<![_-])solutions"
+    r"(?:/\s?[\w-][\w.-]*(?:/[\w-][\w.-]*)*|\\{1,2}(?:submission|hidden|written|data)\b)"
+)
+
+
+def find(name: str, content: bytes, secrets: list[Secret]) -> list[str]:
+    """A line for each leak in a file, by where it was found and where it comes from."""
+    return _leaks(parts(name, content), secrets)
+
+
+def check(paths: list[Path], secrets: list[Secret]) -> list[str]:
+    """Leaks in files, and in everything below folders, names included.
+
+    Raises:
+        OSError: a file can't be read.
+    """
+    found = []
+    for path in paths:
+        below = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else []
+        names = [Part(str(p), "name", p.relative_to(path).as_posix()) for p in below]
+        found += _leaks(names, secrets)
+        for file in below or [path] * path.is_file():
+            found += find(str(file), file.read_bytes(), secrets)
+    return found
+
+
+def _leaks(parts: Iterable[Part], secrets: list[Secret]) -> list[str]:
+    """A line for each; what was found in a part is not repeated for the whole that it is in."""
+    lines: list[str] = []
+    places: dict[tuple[str, str], list[str]] = {}
+    for part in parts:
+        found = [part.problem] if part.problem else _held(part, secrets)
+        for words in found:
+            before = places.setdefault((part.file, words), [])
+            if not any(where.startswith(part.where) for where in before):
+                before.append(part.where)
+                lines.append(f"{part.file}{f' ({part.where})' if part.where else ''}: {words}")
+    return lines
+
+
+def _held(part: Part, secrets: list[Secret]) -> Iterator[str]:
+    """What is wrong with a part's text, in words."""
+    plain, letters_only = _indexes(tuple(secrets))
+    texts = readings(part.text)
+    found = {secret for text in {squeezed(t) for t in texts} for secret in plain.found(text)}
+    found |= {secret for text in prose(part.text) for secret in letters_only.found(text)}
+    yield from (f"holds {secret.source}" for secret in secrets if secret in found)
+    paths = {"".join(path.split()).rstrip(".") for t in texts for path in _PATH.findall(t)}
+    yield from (f"names {path}" for path in sorted(paths - _paths_allowed(part.file)))
+
+
+def _paths_allowed(file: str) -> set[str]:
+    """The paths under solutions/ that a file may name."""
+    return {
+        path
+        for files in PATHS.values()
+        for name, path in files.items()
+        if f"/{file}".endswith(f"/{name}")
+    }
+
+
+@lru_cache(maxsize=4)
+def _indexes(secrets: tuple[Secret, ...]) -> tuple["Index", "Index"]:
+    """Of the secrets without white space, and of those of letters only."""
+    return Index(s for s in secrets if not s.prose), Index(s for s in secrets if s.prose)
+
+
+class Index:
+    """Finds any of many texts in a long one.
+
+    The long text is cut into windows of WINDOW characters. A secret of at least twice that holds
+    one of them whole, wherever the cuts fall: one that starts at an offset below WINDOW. So it is
+    known by its first WINDOW windows, and only every WINDOWth place of the text is looked at.
+    """
+
+    WINDOW = 8
+
+    def __init__(self, secrets: Iterable[Secret]) -> None:
+        self.short: list[Secret] = []
+        self.known: dict[str, list[tuple[int, Secret]]] = {}
+        for secret in secrets:
+            if len(secret.text) < 2 * self.WINDOW:
+                self.short.append(secret)
+                continue
+            for offset in range(self.WINDOW):
+                window = secret.text[offset : offset + self.WINDOW]
+                self.known.setdefault(window, []).append((offset, secret))
+
+    def found(self, text: str) -> set[Secret]:
+        """The secrets that a text holds."""
+        held = {secret for secret in self.short if secret.text in text}
+        for start in range(0, len(text), self.WINDOW):
+            for offset, secret in self.known.get(text[start : start + self.WINDOW], ()):
+                # A place before the text counts from its end, where too little is left.
+                if text.startswith(secret.text, start - offset):
+                    held.add(secret)
+        return held
