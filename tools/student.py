@@ -25,7 +25,8 @@ from .handout.sheet import Sheet
 from .handout.templates import HandoutError
 
 sys.path.insert(0, str(REPO / "src"))
-from collect_submission import LINES, fingerprints  # noqa: E402
+from collect_submission import LINES  # noqa: E402
+from grading.markers import fingerprints  # noqa: E402
 
 # What goes in as it is, and nothing else: each a file, or a pattern that must match something.
 TAKEN = (

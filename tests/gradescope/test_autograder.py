@@ -1,7 +1,7 @@
 """The release, graded through an emulated Gradescope: the zip, uploads of all kinds, metadata.
 
-One build (`make release`) serves all tests. Limits are Gradescope's but for the CPU, to save time; by hand and in
-`make autograder` it is half of one.
+One build (`make release`) serves all. Limits are Gradescope's but for the CPU, to save time; by
+hand and in `make autograder` it is half of one.
 """
 
 import dataclasses
@@ -11,7 +11,6 @@ import json
 import os
 import re
 import stat
-import subprocess
 import textwrap
 import zipfile
 from datetime import timedelta

@@ -14,7 +14,7 @@ import zipfile
 import pytest
 from project import ROOT, copy_of_the_project, make, python
 
-from tools import emulate, leaks, new_term, release, student
+from tools import autograder, container, emulate, leaks, new_term, release, student
 from tools.commands import PIPELINES
 
 pytestmark = [
@@ -175,7 +175,7 @@ def test_the_handout_needs_no_data_set(tmp_path):
     size = run(tree / "dist", "pdfinfo", "cs224n-handout.pdf").stdout
     assert "A4" in size
     outline = (tree / "dist" / "cs224n-outline.csv").read_text(encoding="utf-8")
-    assert "1(c)-ii,\"Drawbacks of single-headed attention, sub-part ii\",3\n" in outline
+    assert '1(c)-ii,"Drawbacks of single-headed attention, sub-part ii",3\n' in outline
     answers = run(tree / "dist", "pdftotext", "cs224n-solutions.pdf", "-").stdout
     assert "for staff only" in answers and answers.count("Rubric") == 15
     assert answers.count("Solution of") == 15
@@ -245,6 +245,68 @@ def test_answers_are_typeset_and_checked(unpacked):
     assert said.count("Some answer.") == text.count(start)
     assert run(written, "make", "clean").returncode == 0
     assert not list(written.glob("*.pdf")) and not list(written.glob("*.aux"))
+
+
+# ---------------------------------------------------------------- an instructor's own edition
+
+# Without the demo and span corruption; a written question among the coding ones.
+OWN = """
+[editions.own]
+title = "Reading Course"
+questions = [
+  { number = "1a", topic = "name_dataset" },
+  { number = "1b", topic = "finetuning" },
+  { number = "1c", topic = "no_pretraining", coding = 4 },
+  { number = "1d", topic = "consider_accuracy", written = 3 },
+  { number = "1e", topic = "pretraining", coding = 6 },
+  { number = "1f", topic = "synthesizer", coding = 5, written = 2 },
+  { number = "2a", topic = "attention_copying", written = 1 },
+  { number = "2b", topic = "attention_averaging", written = 1, extra_credit = true },
+  { number = "2c", topic = "attention_single_head", written = [1, 1] },
+  { number = "2d", topic = "attention_two_heads", written = [1, 1] },
+  { number = "2e", topic = "attention_key_query_value", written = [1, 1] },
+  { number = "3a", topic = "consider_indeterminacy", written = 1 },
+  { number = "3b", topic = "consider_unseen", written = 1 },
+]
+required_files = ["vanilla.model.params", "vanilla.nopretrain.dev.predictions",
+  "vanilla.nopretrain.test.predictions", "vanilla.finetune.params",
+  "vanilla.pretrain.dev.predictions", "vanilla.pretrain.test.predictions",
+  "synthesizer.finetune.params", "synthesizer.pretrain.dev.predictions",
+  "synthesizer.pretrain.test.predictions"]
+[editions.own.gradescope]
+hidden_tests = "visible"
+"""
+
+
+@pytest.fixture(scope="module")
+def own(tree, released, tmp_path_factory):
+    """A copy of the project with such an edition, its release built and proved."""
+    copy = shutil.copytree(
+        tree, tmp_path_factory.mktemp("own") / "tree", symlinks=True, ignore_dangling_symlinks=True
+    )
+    path = copy / "assignment.toml"
+    path.write_text(path.read_text(encoding="utf-8") + OWN, encoding="utf-8")
+    dist = copy / "dist"
+    student.release(copy, "own", "a4", dist)
+    quick = container.Limits(cpus=2.0)
+    autograder.build(copy, "own", copy / "build" / "reference", dist, quick)
+    return copy
+
+
+def test_an_edition_of_ones_own_goes_through_handout_grader_and_zip(own, tmp_path):
+    text = run(own / "dist", "pdftotext", "own-handout.pdf", "-").stdout
+    words = " ".join(text.split())
+    assert "Why pretraining helps [3 points (Written)]" in words
+    assert "[5 points (Coding), 2 points (Written)]" in words
+    assert "span corruption function" not in words and "play_char" not in words
+    assert "subject of question 1(d)" in words and "In question 2(b) a single head" in words
+    with zipfile.ZipFile(own / "dist" / "own-student.zip") as opened:
+        opened.extractall(tmp_path / "own")
+    listed = run(tmp_path / "own", "python", "src/grader.py", "--list")
+    assert "1c-0-basic" in listed.stdout and "1e-4-hidden" in listed.stdout
+    assert "span" not in listed.stdout
+    assert (own / "dist" / "autograder-own.zip").exists()
+    assert (own / "dist" / "test-own-reference-expect-15.zip").exists()
 
 
 # ---------------------------------------------------------------- a new term

@@ -103,6 +103,15 @@ def test_the_pdf_has_title_links_and_bookmarks(made):
 
 @needs_tex
 @needs_poppler
+def test_what_we_print_is_tagged_and_says_its_language(made, tmp_path):
+    pypdf = pytest.importorskip("pypdf")
+    root = pypdf.PdfReader(build._pdf(made["xcs224n"], tmp_path / "print")).trailer["/Root"]
+    assert root["/MarkInfo"]["/Marked"] and root["/Lang"] == "en-US"
+    assert "/StructTreeRoot" in root
+
+
+@needs_tex
+@needs_poppler
 def test_commands_copied_from_the_pdf_are_the_commands(made):
     """As a person copies them: what the PDF says, line by line; backslashes join lines."""
     for folder in made.values():

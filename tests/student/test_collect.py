@@ -19,8 +19,8 @@ import pytest
 from project import ROOT, python
 
 import collect_submission
-from collect_submission import END, START, find_regions, fingerprints, outside_regions
 from grading import paths, staging
+from grading.markers import END, START, find_regions, fingerprints, outside_regions
 from tools import regions
 
 SCRIPT = ROOT / "handout" / "student" / "collect_submission.sh"

@@ -15,6 +15,12 @@ from .outline import outline
 from .sheet import Sheet, Slot
 from .templates import HandoutError
 
+# Structure for screen readers, where LaTeX knows how; students' own may be of any age.
+PRINT = (
+    "\\ifdefined\\DocumentMetadata\n"
+    "  \\DocumentMetadata{lang=en-US, pdfversion=1.7, testphase=phase-II}\n"
+    "\\fi\n\\input{sheet.tex}\n"
+)
 WITH_SOLUTIONS = "\\def\\withanswers{}\n\\input{sheet.tex}\n"
 SCRIPT = "solutions/written/quoted_numbers.py"
 TRAINED = "build/reference"
@@ -96,7 +102,8 @@ def _lay(repo: Path, folder: Path, texts: dict[str, str]) -> None:
 
 def _pdf(written: Path, folder: Path) -> Path:
     shutil.copytree(written, folder)
-    return typeset.typeset(folder)
+    (folder / "print.tex").write_text(PRINT, encoding="utf-8", newline="\n")
+    return typeset.typeset(folder, "print.tex")
 
 
 def _page(repo: Path, described: Description, sheet: Sheet, folder: Path) -> str:

@@ -1,0 +1,112 @@
+"""Where students write: the regions between marker lines, and what stands outside of them.
+
+A tolerant reader, for files that students have edited; tools/regions.py strips the reference, where
+every slip is an error.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+
+START = "### START CODE HERE ###"
+END = "### END CODE HERE ###"
+# A comment line that is a marker, perhaps with a slip of the keyboard.
+MARKER = re.compile(r"#+\s*(START|END)[\s_]+CODE[\s_]+HERE[\s#]*$", re.IGNORECASE)
+
+
+def find_regions(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, str]]]:
+    """The regions between markers, and what is wrong with markers.
+
+    Returns:
+        the numbers of each region's two marker lines, from 1; and (line number, fault) of each
+        marker that was altered or lacks its partner.
+    """
+    regions, faults = [], []
+    opened = None
+    for number, line in enumerate(text.split("\n"), start=1):
+        kind = marker_of(line)
+        if kind is None:
+            continue
+        if line.strip() != kind:
+            faults.append((number, f"got the marker `{line.strip()}`, expected `{kind}`"))
+        if kind == START:
+            if opened:
+                faults.append((opened, f"`{START}` has lost its `{END}`; put it back"))
+            opened = number
+        elif opened is None:
+            faults.append((number, f"`{END}` has lost its `{START}`; put it back"))
+        else:
+            regions.append((opened, number))
+            opened = None
+    if opened:
+        faults.append((opened, f"`{START}` has lost its `{END}`; put it back"))
+    return regions, sorted(faults)
+
+
+def marker_of(line: str) -> str | None:
+    """START or END for a line that is, or was meant to be, that marker."""
+    match = MARKER.match(line.strip())
+    return {"START": START, "END": END}[match[1].upper()] if match else None
+
+
+def outside_regions(text: str) -> str:
+    """The lines outside the regions, which students leave as they are.
+
+    Markers stay, without their indentation; blank lines and white space at the end of lines, which
+    editors change by themselves, do not.
+    """
+    return "".join(f"{line}\n" for _, line in _outside(text))
+
+
+def _outside(text: str) -> list[tuple[int, str]]:
+    """(line number, line) of what outside_regions() keeps."""
+    regions = find_regions(text)[0]
+    inside = {number for start, end in regions for number in range(start + 1, end)}
+    lines = enumerate(text.split("\n"), start=1)
+    kept = [(number, marker_of(line) or line.rstrip()) for number, line in lines]
+    return [(number, line) for number, line in kept if line and number not in inside]
+
+
+def fingerprints(files: dict[str, str]) -> dict[str, list[str]]:
+    """What src/submission_lines.json holds: by it changes outside the regions are found.
+
+    Args:
+        files: texts of the starter, by name in the zip ("submission/dataset.py").
+
+    Returns:
+        for each, short hashes of the lines that outside_regions() keeps.
+    """
+    return {
+        name: [_short_hash(line) for line in outside_regions(text).splitlines()]
+        for name, text in sorted(files.items())
+    }
+
+
+def _short_hash(line: str) -> str:
+    return hashlib.sha256(line.encode("utf-8", errors="replace")).hexdigest()[:8]
+
+
+def changed_outside(where: str, text: str, given: list[str]) -> list[str]:
+    """A line naming the first place where a file differs from the given one, if there is one."""
+    outside = _outside(text)
+    got = [_short_hash(line) for _, line in outside]
+    matcher = difflib.SequenceMatcher(None, given, got, autojunk=False)
+    changes = [change for change in matcher.get_opcodes() if change[0] != "equal"]
+    if not changes:
+        return []
+    first = changes[0][3]
+    number = outside[min(first, len(outside) - 1)][0] if outside else 1
+    pairs, expected = got.count(_short_hash(START)), given.count(_short_hash(START))
+    if pairs < expected:
+        return [
+            f"{where}:{number}: markers are missing: got {pairs} pairs, expected {expected}; put "
+            f"`{START}` and `{END}` back around your code"
+        ]
+    added = sum(end - start for _, _, _, start, end in changes)
+    removed = sum(end - start for _, start, end, _, _ in changes)
+    return [
+        f"{where}:{number}: changed outside the markers (in this file {added} lines of yours, "
+        f"{removed} of ours gone); only what stands between markers is yours to change"
+    ]
