@@ -196,7 +196,7 @@ def unpacked(zipped, tmp_path_factory):
 def test_the_starter_is_graded_without_the_solutions(unpacked):
     ran = run(unpacked / "src", "python", "grader.py")
     assert ran.returncode == 1 and "Traceback" not in ran.stdout + ran.stderr
-    assert "it is graded when you submit" in ran.stdout
+    assert "this part is not written yet" in ran.stdout and "0 / 53" in ran.stdout
     assert run(unpacked, "python", "src/grader.py", "--list").stdout.count("-hidden") > 20
 
 

@@ -105,7 +105,7 @@ def test_the_pdf_has_title_links_and_bookmarks(made):
 @needs_poppler
 def test_what_we_print_is_tagged_and_says_its_language(made, tmp_path):
     pypdf = pytest.importorskip("pypdf")
-    root = pypdf.PdfReader(build._pdf(made["xcs224n"], tmp_path / "print")).trailer["/Root"]
+    root = pypdf.PdfReader(build._pdf(ROOT, made["xcs224n"], tmp_path / "print")).trailer["/Root"]
     assert root["/MarkInfo"]["/Marked"] and root["/Lang"] == "en-US"
     assert "/StructTreeRoot" in root
 
@@ -163,6 +163,14 @@ def test_a_mistake_in_an_answer_is_named_by_file_and_line(made, tmp_path):
 def test_what_looks_poor_is_an_error(tmp_path, body, words):
     with pytest.raises(HandoutError, match=words):
         typeset.typeset(folder_of(tmp_path, body))
+
+
+@needs_tex
+def test_a_mistake_in_a_template_is_named_there_with_the_word(repo, change):
+    change("handout/topics/demo.tex.j2", "\\emph{dataset}", "\\emf{dataset}")
+    place = r"^handout/topics/demo\.tex\.j2:3: .*Undefined control sequence\. \(.*\\emf\)"
+    with pytest.raises(HandoutError, match=place):
+        build.build(repo, "xcs224n", "world", dist=repo / "dist")
 
 
 @needs_tex

@@ -72,7 +72,7 @@ def build(
     shutil.copyfile(repo / "handout/student/written.mk", written / "Makefile")
     slots = list(sheet.slots)
     contents = {
-        "handout.pdf": _pdf(written, folder / "print").read_bytes(),
+        "handout.pdf": _pdf(repo, written, folder / "print").read_bytes(),
         "handout.html": _page(repo, described, sheet, folder / "web").encode(),
         "solutions.pdf": _solutions(repo, described, paper, folder / "solutions").read_bytes(),
         "outline.csv": outline(slots).encode(),
@@ -100,10 +100,10 @@ def _lay(repo: Path, folder: Path, texts: dict[str, str]) -> None:
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
 
 
-def _pdf(written: Path, folder: Path) -> Path:
+def _pdf(repo: Path, written: Path, folder: Path) -> Path:
     shutil.copytree(written, folder)
     (folder / "print.tex").write_text(PRINT, encoding="utf-8", newline="\n")
-    return typeset.typeset(folder, "print.tex")
+    return _typeset(repo, folder, "print.tex")
 
 
 def _page(repo: Path, described: Description, sheet: Sheet, folder: Path) -> str:
@@ -122,7 +122,15 @@ def _solutions(repo: Path, described: Description, paper: str, folder: Path) -> 
     text = sheet.render("solutions")
     text = text.replace("\\end{document}", sheet.page("slips.tex.j2") + "\\end{document}")
     (folder / "sheet.tex").write_text(text, encoding="utf-8", newline="\n")
-    return typeset.typeset(folder)
+    return _typeset(repo, folder, "sheet.tex")
+
+
+def _typeset(repo: Path, folder: Path, name: str) -> Path:
+    """Typeset; a mistake is named by its place in the template, where it has one."""
+    try:
+        return typeset.typeset(folder, name)
+    except HandoutError as error:
+        raise HandoutError(f"{typeset.origin(repo, folder, str(error))}{error}") from None
 
 
 def compute_numbers(repo: Path, folder: Path) -> dict:

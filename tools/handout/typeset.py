@@ -49,7 +49,12 @@ def typeset(folder: Path, name: str = "sheet.tex") -> Path:
 
 def problems(log: str) -> list[str]:
     """What a log tells of errors, undefined references, lines too wide and missing characters."""
-    found = [line for line in log.splitlines() if re.match(r"\S+:\d+: ", line)]
+    lines = log.splitlines()
+    found = [
+        f"{line} {_word(lines[i:])}".strip()
+        for i, line in enumerate(lines)
+        if re.match(r"\S+:\d+: ", line)
+    ]
     found += [f"TeX stops: {m}" for m in re.findall(r"^! (.*)", log, re.MULTILINE)]
     found += re.findall(r"^LaTeX Warning: ((?:Reference|Citation|Label) .*)", log, re.MULTILINE)
     found += re.findall(r"^(Missing character: .*)", log, re.MULTILINE)
@@ -59,3 +64,23 @@ def problems(log: str) -> list[str]:
         if float(width) > OVERFULL_PT
     ]
     return found
+
+
+def _word(lines: list[str]) -> str:
+    """What TeX had read of the line when it stopped: the last word is the culprit."""
+    read = next((line for line in lines[:8] if re.match(r"l\.\d+ ", line)), "")
+    return f"({read.split()[-1]})" if len(read.split()) > 1 else ""
+
+
+def origin(repo: Path, folder: Path, message: str) -> str:
+    """`handout/topics/x.tex.j2:7: ` for a message about a line of sheet.tex that stands there."""
+    found = re.search(r"sheet\.tex:(\d+): ", message)
+    if not found:
+        return ""
+    lines = (folder / "sheet.tex").read_text(encoding="utf-8").splitlines()
+    line = lines[min(int(found[1]), len(lines)) - 1].strip()
+    for path in sorted([*repo.glob("handout/**/*.j2"), *repo.glob("solutions/written/*.j2")]):
+        for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if text.strip() == line:
+                return f"{path.relative_to(repo).as_posix()}:{number}: "
+    return ""
