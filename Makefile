@@ -64,6 +64,7 @@ demo: $(STAMP) $(RECIPES) $(DATA) ## the whole way: data set, training, grading 
 lint: $(STAMP) ## check style and formatting
 	@$(PYTHON_VENV) -m ruff check .
 	@$(PYTHON_VENV) -m ruff format --check .
+	@$(PYTHON_VENV) -m tools.notebooks --check
 
 handout: $(STAMP) ## the sheet as PDF and HTML, solutions, outline [EDITION=NAME PAPER=a4|letter]
 	@$(PYTHON_VENV) -m tools.handout $(if $(EDITION),--edition "$(EDITION)") \

@@ -36,9 +36,9 @@ def prove(repo: Path, edition: str, trained: Path, dist: Path) -> str:
     """
     described = emulate.edition_of(repo, edition)
     with tempfile.TemporaryDirectory() as place:
-        folder = Path(place) / "assignment"
+        folder = Path(place) / student.FOLDER
         with zipfile.ZipFile(dist / f"{edition}-student.zip") as opened:
-            opened.extractall(folder)
+            opened.extractall(place)
         for path in sorted((trained / "src/submission").glob("*.py")):
             shutil.copyfile(path, folder / "src/submission" / path.name)
         for name in described.required_files:

@@ -43,7 +43,8 @@ TAKEN = (
 )
 DEMO = Path("mingpt-demo/play_char.ipynb")
 STUDENT = Path("handout/student")
-EXECUTABLE = ("collect_submission.sh",)
+FOLDER = "assignment5"  # all of the zip is in it
+EXECUTABLE = (f"{FOLDER}/collect_submission.sh",)
 
 
 class ReleaseFailed(Exception):
@@ -135,7 +136,7 @@ def release(repo: Path, edition: str, paper: str, dist: Path | None = None) -> t
     made = build.build(repo, edition, None, paper, dist)
     files = contents(repo, edition, made, paper)
     draft = dist / f".{target.name}"
-    archive.write(draft, files, EXECUTABLE)
+    archive.write(draft, {f"{FOLDER}/{n}": c for n, c in files.items()}, EXECUTABLE)
     try:
         if found := leaks.find(target.name, draft.read_bytes(), leaks.secrets_of(repo)):
             raise ReleaseFailed("\n".join(["students would get parts of the solutions:", *found]))

@@ -14,7 +14,7 @@ import zipfile
 import pytest
 from project import ROOT, copy_of_the_project, make, python
 
-from tools import autograder, container, emulate, leaks, new_term, release, student
+from tools import autograder, container, leaks, new_term, release, student
 from tools.commands import PIPELINES
 
 pytestmark = [
@@ -33,7 +33,9 @@ def zipped(tree, released):
 @pytest.fixture(scope="module")
 def files(zipped):
     with zipfile.ZipFile(zipped) as opened:
-        return {name: opened.read(name) for name in opened.namelist()}
+        names = {name: name.removeprefix(f"{student.FOLDER}/") for name in opened.namelist()}
+        assert all(short != name for name, short in names.items()), "outside of the folder"
+        return {short: opened.read(name) for name, short in names.items()}
 
 
 def run(folder, *words, **keywords):
@@ -162,7 +164,7 @@ def test_what_leaks_is_not_released(tree, monkeypatch, tmp_path):
         described.write_text(text, encoding="utf-8")
     message = str(caught.value)
     for name in ("handout.pdf", "handout.html", "written/sheet.tex", "overleaf.zip/sheet.tex"):
-        assert f"{EDITION}-student.zip/{name}" in message, message
+        assert f"{EDITION}-student.zip/{student.FOLDER}/{name}" in message, message
     assert not list(tmp_path.glob("*.zip"))
 
 
@@ -187,10 +189,10 @@ def test_the_handout_needs_no_data_set(tmp_path):
 @pytest.fixture(scope="module")
 def unpacked(zipped, tmp_path_factory):
     """The zip, unpacked elsewhere, in a folder as people name them."""
-    folder = tmp_path_factory.mktemp("Ünterlagen der Übung") / "assignment 5"
+    folder = tmp_path_factory.mktemp("Unterlagen der Übung")
     with zipfile.ZipFile(zipped) as opened:
         opened.extractall(folder)
-    return folder
+    return folder / student.FOLDER
 
 
 def test_the_starter_is_graded_without_the_solutions(unpacked):
@@ -200,26 +202,33 @@ def test_the_starter_is_graded_without_the_solutions(unpacked):
     assert run(unpacked, "python", "src/grader.py", "--list").stdout.count("-hidden") > 20
 
 
-def test_commands_copied_from_the_pdf_lead_to_full_marks(unpacked, tree, tmp_path):
-    """Print, write (the reference's code), train, collect, answer; then upload."""
+def test_commands_copied_from_the_pdf_run(unpacked, tree):
+    """Print, write (the reference's code), train, collect. The release itself proves full marks."""
     copied = commands_of_the_pdf(unpacked / "handout.pdf")
     assert len(copied) >= 20
     for path in sorted((tree / "solutions" / "submission").glob("*.py")):
         shutil.copyfile(path, unpacked / "src" / "submission" / path.name)
+    shorten(unpacked / "src" / "submission" / "recipes.json")
     for command in copied:
         words = shlex.split(command)
         if words[0] != "python":
             continue  # conda and pip: the environment is there
         place = unpacked / "src" if words[1] == "grader.py" else unpacked
         ran = run(place, *words)
-        # Hidden tests are not graded here, and answers are empty: 1; all else must succeed.
+        # Files that other commands make are missing yet, and answers are empty: 1 says so.
         may_fail = words[1] in ("grader.py", "src/check_written.py", "src/collect_submission.py")
         assert ran.returncode == 0 or (may_fail and ran.returncode == 1), (command, ran.stderr)
         assert "Traceback" not in ran.stdout + ran.stderr, command
     collected = run(unpacked, "python", "src/collect_submission.py")
     assert collected.returncode == 0, collected.stdout + collected.stderr
-    seen = emulate.grade(tree / "dist" / f"autograder-{EDITION}.zip", unpacked / "assignment5.zip")
-    assert emulate.score_of(seen.results) == 53, seen.stdout[-3000:]
+
+
+def shorten(path):
+    """Leave so few epochs that each command takes seconds."""
+    tables = json.loads(path.read_text(encoding="utf-8"))
+    for stage in ("pretrain", "finetune_scratch", "finetune_pretrained"):
+        tables["recipes"]["smoke"][stage]["max_epochs"] = 3
+    path.write_text(json.dumps(tables), encoding="utf-8")
 
 
 def commands_of_the_pdf(path):
@@ -227,7 +236,8 @@ def commands_of_the_pdf(path):
     done = subprocess.run(["pdftotext", "-layout", str(path), "-"], capture_output=True, check=True)
     text = re.sub(r"\\\n\s*", "", done.stdout.decode("utf-8").replace("\f", "\n"))
     lines = [" ".join(line.split()) for line in text.splitlines()]
-    return [line for line in lines if re.match(r"(python|conda|pip) [a-z]\S", line)]
+    # What ends with a full stop is a sentence.
+    return [n for n in lines if re.match(r"(python|conda|pip) [a-z]\S", n) and n[-1] != "."]
 
 
 def test_answers_are_typeset_and_checked(unpacked):
@@ -301,8 +311,8 @@ def test_an_edition_of_ones_own_goes_through_handout_grader_and_zip(own, tmp_pat
     assert "span corruption function" not in words and "play_char" not in words
     assert "subject of question 1(d)" in words and "In question 2(b) a single head" in words
     with zipfile.ZipFile(own / "dist" / "own-student.zip") as opened:
-        opened.extractall(tmp_path / "own")
-    listed = run(tmp_path / "own", "python", "src/grader.py", "--list")
+        opened.extractall(tmp_path)
+    listed = run(tmp_path / student.FOLDER, "python", "src/grader.py", "--list")
     assert "1c-0-basic" in listed.stdout and "1e-4-hidden" in listed.stdout
     assert "span" not in listed.stdout
     assert (own / "dist" / "autograder-own.zip").exists()
@@ -325,19 +335,22 @@ def test_a_new_term_has_another_name_other_dates_and_keeps_the_comments():
 
 
 def test_a_new_term_trains_and_compares_with_the_thresholds(tree, released, tmp_path):
-    copy = shutil.copytree(
-        tree, tmp_path / "term", symlinks=True, ignore=shutil.ignore_patterns("build", "dist")
-    )
-    words = ("-m", "tools.new_term", "--seed", "5", "--term", "Spring 2028", "--dataset", "smoke")
-    ran = python(copy, *words)
-    assert ran.returncode in (0, 1), ran.stderr  # a tiny world may miss its threshold
+    # With the seed that the world has: what is trained is up to date, which saves a minute.
+    copy = shutil.copytree(tree, tmp_path / "term", symlinks=True)
+    words = ("--seed", "1", "--term", "Spring 2028", "--dataset", "smoke")
+    ran = python(copy, "-m", "tools.new_term", *words)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "due 2027-01-31 23:59:00-08:00 (dates as before" in ran.stdout
-    rows = re.findall(r"^(vanilla|synthesizer) +([\d.]+)% on dev, asked for 10%", ran.stdout, re.M)
+    rows = re.findall(r"^(vanilla|synthesizer) +([\d.]+)% on dev, .*: ok$", ran.stdout, re.M)
     assert [name for name, _ in rows] == ["vanilla", "synthesizer"]
-    assert (ran.returncode == 0) == all(float(reached) >= 10 for _, reached in rows)
+    assert all(float(reached) >= 10 for _, reached in rows)
     assert 'term = "Spring 2028"' in (copy / "course.toml").read_text(encoding="utf-8")
-    seed = (copy / "solutions" / "data" / "seed.txt").read_text(encoding="utf-8")
-    assert seed.strip() == "5"
+    assert (copy / "solutions/data/seed.txt").read_text(encoding="utf-8").strip() == "1"
+    path = copy / "assignment.toml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("vanilla = 0.10, s", "vanilla = 0.99, s"), encoding="utf-8")
+    ran = python(copy, "-m", "tools.new_term", *words)
+    assert ran.returncode == 1 and "BELOW THE THRESHOLD" in ran.stdout
 
 
 @pytest.mark.parametrize(

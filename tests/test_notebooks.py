@@ -1,0 +1,341 @@
+"""The notebooks that students get: they run, show what they say, and are committed bare."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import nbformat
+import pytest
+from project import ROOT, python
+
+from tools import leaks, notebooks
+from tools.commands import PIPELINES
+
+PLAY, COLAB = (ROOT / name for name in notebooks.NOTEBOOKS)
+COMMANDS = [command for commands in PIPELINES.values() for command in commands]
+HANDED_IN = [c.writes for c in COMMANDS if ".pretrain.params" not in c.writes]
+ARCHIVE = "assignment5.zip"
+OUTCOMES = ("passed", "failed")
+
+
+def code(*sources, **metadata):
+    """A notebook with these cells of code."""
+    cells = [{"cell_type": "code", "metadata": metadata, "source": source} for source in sources]
+    return notebooks.strip({"cells": cells, "nbformat": 4})
+
+
+def printed(notebook):
+    """All that the cells of a notebook have printed."""
+    outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
+    return "".join(line for output in outputs for line in output.get("text", []))
+
+
+def with_setting(notebook, name, value):
+    """A notebook with another value for a setting, which one cell gives."""
+    text = json.dumps(notebook)
+    text, count = re.subn(rf'"{name} = [^"\\]+', f'"{name} = {value}', text)
+    assert count == 1, f"{name} is set in {count} places"
+    return json.loads(text)
+
+
+def first_cells(notebook, count, *more):
+    """The first cells of code of a notebook, and more of them."""
+    sources = [notebooks.source_of(c) for c in notebook["cells"] if c["cell_type"] == "code"]
+    return code(*sources[:count], *more)
+
+
+# ---------------------------------------------------------------- as committed
+
+
+def test_every_notebook_of_the_project_is_checked(root):
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.ipynb"],
+        cwd=root,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    assert sorted(listed.stdout.split()) == sorted(notebooks.NOTEBOOKS)
+
+
+def test_committed_notebooks_are_stripped_and_valid():
+    assert notebooks.check(ROOT) == []
+    for path in (PLAY, COLAB):
+        nbformat.validate(nbformat.reads(path.read_text(encoding="utf-8"), as_version=4))
+
+
+def test_notebooks_hold_no_part_of_the_solutions():
+    assert leaks.check([PLAY, COLAB], leaks.secrets_of(ROOT)) == []
+
+
+@pytest.fixture
+def repo(tmp_path):
+    """A folder with the committed notebooks."""
+    for name in notebooks.NOTEBOOKS:
+        (tmp_path / name).parent.mkdir(parents=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def spoil(repo, change):
+    """Change the content of the first notebook; returns its path and its former bytes."""
+    path = repo / notebooks.NOTEBOOKS[0]
+    before = path.read_bytes()
+    notebook = json.loads(before)
+    change(next(cell for cell in notebook["cells"] if cell["cell_type"] == "code"), notebook)
+    path.write_bytes(notebooks.to_bytes(notebook))
+    return path, before
+
+
+SPOILT = {
+    "outputs": (
+        lambda cell, _: cell["outputs"].append(
+            {"output_type": "stream", "name": "stdout", "text": ["3\n"]}
+        ),
+        "cell 2: holds outputs",
+    ),
+    "execution": (lambda cell, _: cell.update(execution_count=3), "number of an execution"),
+    "time": (
+        lambda cell, _: cell["metadata"].update(execution={"shell.execute_reply": "2026"}),
+        "metadata or a layout",
+    ),
+    "kernel": (
+        lambda _, notebook: notebook["metadata"]["kernelspec"].update(display_name="mine"),
+        "metadata or a layout",
+    ),
+    "id": (lambda cell, _: cell.update(id="4f2a"), "metadata or a layout"),
+}
+
+
+@pytest.mark.parametrize("kind", SPOILT)
+def test_what_is_not_to_be_committed_is_refused_and_can_be_stripped(repo, capsys, kind):
+    change, words = SPOILT[kind]
+    path, before = spoil(repo, change)
+    assert notebooks.main(["--check"], repo) == 1
+    shown = capsys.readouterr().out
+    assert words in shown and notebooks.NOTEBOOKS[0] in shown and "--strip" in shown
+    assert notebooks.main(["--strip"], repo) == 0
+    assert path.read_bytes() == before
+    assert notebooks.main(["--check"], repo) == 0
+
+
+def test_tags_stay_and_sources_stay():
+    cell = {"cell_type": "code", "metadata": {"tags": ["a"], "scrolled": True}, "source": "1\n2"}
+    stripped = notebooks.strip({"cells": [cell], "nbformat": 4})
+    assert stripped["cells"][0]["metadata"] == {"tags": ["a"]}
+    assert stripped["cells"][0]["source"] == ["1\n", "2"]
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"cells": [{}], "nbformat": 4}', '{"cells": []}'])
+def test_what_is_no_notebook_is_one_line(repo, capsys, content):
+    (repo / notebooks.NOTEBOOKS[1]).write_text(content, encoding="utf-8")
+    assert notebooks.main(["--check"], repo) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "colab.ipynb" in line and "no notebook" in line
+
+
+def test_the_command():
+    assert python(ROOT, "-m", "tools.notebooks", "--check").returncode == 0
+    assert python(ROOT, "-m", "tools.notebooks").returncode == 2
+
+
+# ---------------------------------------------------------------- running
+
+
+def test_same_outputs_give_the_same_bytes(tmp_path):
+    program = (
+        "import sys\nfrom IPython.display import display\n"
+        "for i in range(300):\n    print(i)\n    print('bar', file=sys.stderr, flush=True)\n"
+        "print('9 steps of 3 examples in float32, 1 thread: about 7 minutes on this machine')\n"
+        "display({'image/svg+xml': '<svg/>', 'text/plain': 'a picture'}, raw=True)\n1 + 1"
+    )
+    path = tmp_path / "a.ipynb"
+    path.write_bytes(notebooks.to_bytes(code(program)))
+    first = notebooks.execute(path, tmp_path)
+    assert first == notebooks.execute(path, tmp_path)
+    executed = json.loads(first)
+    nbformat.validate(nbformat.reads(first.decode(), as_version=4))
+    stream, picture, result = executed["cells"][0]["outputs"]
+    assert "".join(stream["text"]) == "".join(f"{i}\n" for i in range(300))
+    assert "".join(picture["data"]["image/svg+xml"]) == "<svg/>"
+    assert result["data"]["text/plain"] == "2"
+    assert notebooks.to_bytes(notebooks.strip(executed)) == path.read_bytes()
+
+
+def test_a_cell_that_fails_is_named_in_one_line(tmp_path):
+    with pytest.raises(notebooks.NotebookError) as caught:
+        notebooks.run(code("1", "2", "int('x')", "4"), "a.ipynb", tmp_path)
+    assert "a.ipynb, cell 3: ValueError" in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_cell_that_takes_too_long_is_ended(tmp_path):
+    with pytest.raises(notebooks.NotebookError, match="cell 1: .*(timed out|timeout)"):
+        notebooks.run(code("import time; time.sleep(60)"), "a.ipynb", tmp_path, timeout_s=1)
+
+
+def test_a_leak_in_an_output_is_found(tmp_path):
+    secrets = leaks.secrets_of(ROOT)
+    # The line is put together as it runs: nothing in the cell itself shows it.
+    line = next(s.text for s in secrets if "dataset.py, line" in s.source and "'" not in s.text)
+    cell = f"print('{line[:9]}' + '{line[9:]}')"
+    notebook = code(cell)
+    assert leaks.find("a.ipynb", notebooks.to_bytes(notebook), secrets) == []
+    executed = notebooks.run(notebook, "a.ipynb", tmp_path)
+    found = leaks.find("a.ipynb", notebooks.to_bytes(executed), secrets)
+    assert any("outputs" in line and "solutions/submission/dataset.py" in line for line in found)
+
+
+# ---------------------------------------------------------------- the demo
+
+
+@pytest.fixture
+def starter(tmp_path):
+    """The part of a student's folder that the demo needs, before anything is written."""
+    folder = tmp_path / "student"
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "src" / "submission", folder / "src" / "submission", ignore=ignored)
+    (folder / "mingpt-demo").mkdir()
+    shutil.copy(PLAY, folder / "mingpt-demo")
+    return folder
+
+
+def test_the_demo_learns_and_writes_with_the_starter(starter):
+    short = with_setting(notebooks.read(PLAY), "MAX_EPOCHS", 2)
+    text = printed(notebooks.run(short, PLAY.name, starter / "mingpt-demo"))
+    first, last = map(float, re.search(r"loss (\S+) at first, (\S+) at last", text).groups())
+    assert 2.5 < first < 4 and last < 0.6 * first
+    tests = [float(loss) for loss in re.findall(r"test loss (\S+)", text)]
+    assert len(tests) == 2 and tests[1] < tests[0]
+    assert "more than" in text.split("temperature 0.5")[1]  # it can spell by now
+    # Causality: nothing before the change, something from it on.
+    assert "greatest difference before the change: 0.000000" in text
+    changed = re.search(r"differ by (\S+)  <- changed", text)
+    assert float(changed[1]) > 0.01
+
+
+def test_the_demo_finds_the_code_from_elsewhere(starter, tmp_path):
+    import_it = "import submission.model; print(submission.model.__file__)"
+    notebook = first_cells(notebooks.read(PLAY), 2, import_it)
+    assert str(starter) in printed(notebooks.run(notebook, PLAY.name, starter))
+    content = tmp_path / "content"  # as Colab's folder is after an upload
+    content.mkdir()
+    shutil.make_archive(str(content / "xcs224n-student"), "zip", tmp_path, "student")
+    assert str(content) in printed(notebooks.run(notebook, PLAY.name, content))
+    (tmp_path / "empty").mkdir()
+    shutil.rmtree(starter)
+    shutil.rmtree(content)
+    with pytest.raises(notebooks.NotebookError, match="cell 1: .*no src/submission"):
+        notebooks.run(notebook, PLAY.name, tmp_path / "empty")
+
+
+# ---------------------------------------------------------------- Colab
+
+
+def commands_of(notebook):
+    """The commands of a notebook's cells, in order."""
+    sources = [notebooks.source_of(c) for c in notebook["cells"] if c["cell_type"] == "code"]
+    return [line[1:] for source in sources for line in source.splitlines() if line[:1] == "!"]
+
+
+def test_colabs_commands_are_the_sheets():
+    found = commands_of(notebooks.read(COLAB))
+    trained = [command for command in found if "src/run.py" in command]
+    assert trained == [str(command) for command in COMMANDS]
+    for command in set(found) - set(trained):
+        assert (ROOT / command.split()[1]).is_file(), f"`{command}` runs no file of the project"
+    assert found.index("python src/grader.py") > found.index(trained[-1])
+    assert found[-1] == "python src/collect_submission.py"
+
+
+def test_colabs_text_is_of_no_edition():
+    text = COLAB.read_text(encoding="utf-8")
+    assert not re.search(r"\b[1-3]\(?[a-g]\b|xcs|cs ?224n", text, re.IGNORECASE)
+
+
+FILES = """
+import os, shutil
+def upload():
+    for path in os.listdir(os.environ["UPLOADS"]):
+        shutil.copy(os.path.join(os.environ["UPLOADS"], path), path)
+def download(path):
+    shutil.copy(path, os.environ["DOWNLOADS"])
+"""
+
+
+@pytest.fixture
+def in_colab(tmp_path):
+    """The environment of a kernel in which google.colab uploads and downloads between folders."""
+    (tmp_path / "fake" / "google" / "colab").mkdir(parents=True)
+    (tmp_path / "fake" / "google" / "colab" / "files.py").write_text(FILES, encoding="utf-8")
+    folders = {"UPLOADS": tmp_path / "uploads", "DOWNLOADS": tmp_path / "downloads"}
+    for folder in (*folders.values(), tmp_path / "content"):
+        folder.mkdir()
+    paths = {k: str(v) for k, v in folders.items()}
+    python_here = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    return {"PYTHONPATH": str(tmp_path / "fake"), "PATH": python_here, **paths}
+
+
+# Whether training reaches anything is test_end_to_end.py's: here it is over sooner.
+SHORTER = {
+    "assignment.toml": [("max_epochs = 100", "max_epochs = 8")],
+    "src/submission/recipes.json": [('"max_epochs": 100', '"max_epochs": 8')],
+}
+
+
+def pack_student_zip(tree: Path, archive: Path) -> None:
+    """What students get, as far as the notebook needs it, from a project with a smoke world."""
+    names = ["assignment.toml", "course.toml", "requirements.txt", "constraints.txt"]
+    names += [p.relative_to(tree).as_posix() for p in sorted((tree / "src").rglob("*"))]
+    with zipfile.ZipFile(archive, "w") as writer:
+        for name in names:
+            if (tree / name).is_file() and not name.endswith(".pyc"):
+                content = (tree / name).read_bytes().decode("utf-8")
+                for long, short in SHORTER.get(name, []):
+                    assert content.count(long) == 1, f"{name}: {long}"
+                    content = content.replace(long, short)
+                writer.writestr(f"pretraining/{name}", content)
+
+
+def test_colab_goes_from_the_zip_to_what_is_handed_in(tree, tmp_path, in_colab):
+    uploads, downloads = tmp_path / "uploads", tmp_path / "downloads"
+    pack_student_zip(tree, uploads / "xcs224n-student (1).zip")
+    with zipfile.ZipFile(uploads / "my-work.zip", "w") as writer:  # of an earlier day
+        for path in sorted((ROOT / "solutions" / "submission").glob("*.py")):
+            writer.write(path, f"src/submission/{path.name}")
+    notebook = notebooks.read(COLAB)
+    text = printed(notebooks.run(notebook, COLAB.name, tmp_path / "content", **in_colab))
+    assert "Traceback" not in text and "error:" not in text, text
+    root = tmp_path / "content" / "pretraining"
+    assert [command.writes for command in COMMANDS if not (root / command.writes).is_file()] == []
+    kept = zipfile.ZipFile(downloads / "my-work.zip").namelist()
+    assert "src/submission/helper.py" in kept
+    passed, failed = (set(re.findall(rf"^(\S+-basic) +{word}", text, re.M)) for word in OUTCOMES)
+    assert len(passed) > 20 and failed <= {"1f-2-basic", "1g-4-basic"}, text  # of accuracy
+    handed = zipfile.ZipFile(downloads / ARCHIVE).namelist()
+    assert [name for name in HANDED_IN if not any(n.endswith(name) for n in handed)] == []
+    assert any(name.endswith("submission/helper.py") for name in handed)
+
+
+def test_elsewhere_colabs_notebook_uses_the_files_that_are_there(tree, tmp_path):
+    pack_student_zip(tree, tmp_path / "xcs224n-student.zip")
+    more = "!python src/grader.py --list", f"hand_over('{ARCHIVE}'); hand_over('requirements.txt')"
+    notebook = first_cells(notebooks.read(COLAB), 2, *more)
+    text = printed(notebooks.run(notebook, COLAB.name, tmp_path))
+    assert "torch>=2.13,<3: 2." in text and "missing" not in text
+    assert "1e-0-basic" in text
+    assert f"{ARCHIVE} is not there" in text and "requirements.txt\n" in text
+    # From inside of the folder, too, and nothing that is there is unpacked over.
+    written = tmp_path / "pretraining" / "src" / "submission" / "helper.py"
+    written.write_text("mine = 1\n", encoding="utf-8")
+    notebooks.run(first_cells(notebooks.read(COLAB), 1), COLAB.name, tmp_path)
+    assert written.read_text(encoding="utf-8") == "mine = 1\n"
+
+
+def test_colabs_notebook_says_when_there_is_no_zip(tmp_path):
+    with pytest.raises(notebooks.NotebookError, match="cell 1: .*no src/grader.py"):
+        notebooks.run(first_cells(notebooks.read(COLAB), 1), COLAB.name, tmp_path)

@@ -1,0 +1,237 @@
+"""The notebooks that students get: without outputs in git, run and filled in for the release.
+
+    python -m tools.notebooks --check     is every notebook as it should be committed?
+    python -m tools.notebooks --strip     make it so
+
+A committed notebook holds no outputs, no numbers of executions and no metadata but ours, and its
+bytes depend on its cells alone. Exit codes: 0 done, 1 a notebook is not as it should be, 2 usage or
+a file that is no notebook.
+"""
+
+import argparse
+import json
+import os
+import re
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+from .datafiles import REPO
+
+NOTEBOOKS = ("mingpt-demo/play_char.ipynb", "handout/student/colab.ipynb")
+FORMAT = {"nbformat": 4, "nbformat_minor": 5}  # 4.5 is the first whose cells have ids
+# Any Python 3 will do; the version of whoever saved the file last says nothing.
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+# What the trainer prints about the machine it runs on differs from run to run.
+VARYING = re.compile(r"^.* on this machine\n", re.MULTILINE)
+SHOWN = 400  # characters of a cell's error
+
+
+class NotebookError(Exception):
+    """A file is no notebook, or one of its cells fails; the message is one line."""
+
+
+def read(path: Path) -> dict:
+    """The content of a notebook.
+
+    Raises:
+        NotebookError: it is no notebook of format 4.
+    """
+    try:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        cells = notebook["cells"]
+        complete = all({"cell_type", "source"} <= cell.keys() for cell in cells)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        complete, reason = False, type(error).__name__
+    else:
+        reason = "a cell lacks its type or source"
+    if not complete or notebook.get("nbformat") != FORMAT["nbformat"]:
+        raise NotebookError(f"{path}: got no notebook of format 4 ({reason})")
+    return notebook
+
+
+def strip(notebook: dict) -> dict:
+    """A notebook as it is committed: cells and their tags, without outputs or other metadata.
+
+    Args:
+        notebook: its content; it stays as it is.
+    """
+    cells = [_strip_cell(cell, number) for number, cell in enumerate(notebook["cells"], 1)]
+    return {"cells": cells, "metadata": METADATA, **FORMAT}
+
+
+def _strip_cell(cell: dict, number: int) -> dict:
+    tags = cell.get("metadata", {}).get("tags", [])
+    stripped = {
+        "cell_type": cell["cell_type"],
+        "id": f"cell-{number:02}",
+        "metadata": {"tags": tags} if tags else {},
+        "source": source_of(cell).splitlines(keepends=True),
+    }
+    if cell["cell_type"] == "code":
+        stripped |= {"execution_count": None, "outputs": []}
+    return stripped
+
+
+def source_of(cell: dict) -> str:
+    """A cell's text: files hold a list of lines, or a string."""
+    source = cell["source"]
+    return source if isinstance(source, str) else "".join(source)
+
+
+def to_bytes(notebook: dict) -> bytes:
+    """A notebook's file, laid out as Jupyter does it, so that saving there changes little."""
+    text = json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False)
+    return (text + "\n").encode("utf-8")
+
+
+def execute(path: Path, cwd: Path, timeout_s: int = 600) -> bytes:
+    """Run all cells of a notebook; return its file with their outputs.
+
+    The same cells with the same outputs give the same bytes: no times, no ids of this run. What
+    goes to standard error (bars that show progress) is left out, and so are lines of the trainer
+    about the machine it runs on.
+
+    Args:
+        path: a notebook; it stays as it is.
+        cwd: the folder to run in.
+        timeout_s: what one cell may take.
+
+    Raises:
+        NotebookError: it is no notebook, or a cell fails or takes too long.
+    """
+    return to_bytes(run(strip(read(path)), path.name, cwd, timeout_s))
+
+
+def run(notebook: dict, name: str, cwd: Path, timeout_s: int = 600, **variables: str) -> dict:
+    """What execute() does, with a notebook's content.
+
+    Args:
+        notebook: as strip() gives it; it stays as it is.
+        name: what messages call it.
+        cwd, timeout_s: see execute().
+        variables: the environment of its kernel, besides this process's.
+
+    Raises:
+        NotebookError: a cell fails or takes too long.
+    """
+    # Packages for staff and tests: --check and --strip do without.
+    import nbformat
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+    from traitlets.config import Config
+
+    started = []
+    client = NotebookClient(
+        nbformat.reads(json.dumps(notebook), as_version=FORMAT["nbformat"]),
+        timeout=timeout_s,
+        kernel_name="python3",
+        record_timing=False,
+        config=Config({"KernelManager": {"transport_encryption": "auto"}}),
+        resources={"metadata": {"path": str(cwd)}},
+        on_cell_start=lambda cell_index, **_: started.append(cell_index + 1),
+    )
+    with tempfile.TemporaryDirectory() as settings, warnings.catch_warnings():
+        # It opens a file of its own without naming an encoding; ours are checked for that.
+        warnings.filterwarnings("ignore", category=EncodingWarning, module="jupyter_client")
+        # Without the settings and the history of whoever runs this.
+        own = {"IPYTHONDIR": settings, "PYTHONHASHSEED": "0", "PYTHONUTF8": "1", "NO_COLOR": "1"}
+        try:
+            client.execute(env=os.environ | own | variables)
+        except CellExecutionError as error:
+            words = f"{error.ename}: {error.evalue}"
+        except (CellTimeoutError, DeadKernelError) as error:
+            words = str(error)
+        else:
+            return _filled(notebook, client.nb)
+    raise NotebookError(f"{name}, cell {started[-1]}: {' '.join(words.split())[:SHOWN]}")
+
+
+def _filled(stripped: dict, executed: dict) -> dict:
+    """The stripped notebook with the outputs and counts of the executed one."""
+    cells = []
+    for cell, ran in zip(stripped["cells"], executed["cells"], strict=True):
+        if cell["cell_type"] == "code":
+            outputs = _settled(ran["outputs"])
+            cell = cell | {"execution_count": ran["execution_count"], "outputs": outputs}
+        cells.append(cell)
+    return stripped | {"cells": cells}
+
+
+def _settled(outputs: list) -> list:
+    """A cell's outputs without what differs from run to run; streams arrive in pieces."""
+    settled = []
+    for output in json.loads(json.dumps(outputs)):
+        output.pop("transient", None)
+        if output["output_type"] != "stream":
+            settled.append(output)
+        elif output["name"] == "stdout":
+            if settled and settled[-1]["output_type"] == "stream":
+                output["text"] = settled.pop()["text"] + output["text"]
+            settled.append(output)
+    for output in settled:
+        if output["output_type"] == "stream":
+            output["text"] = VARYING.sub("", output["text"]).splitlines(keepends=True)
+    return [output for output in settled if output.get("text") != []]
+
+
+def faults(path: Path, name: str) -> list[str]:
+    """A line for each way in which a notebook is not as it should be committed.
+
+    Raises:
+        NotebookError: it is no notebook.
+    """
+    notebook = read(path)
+    found = []
+    for number, cell in enumerate(notebook["cells"], 1):
+        if cell.get("outputs"):
+            found.append(f"{name}, cell {number}: holds outputs")
+        if cell.get("execution_count") is not None:
+            found.append(f"{name}, cell {number}: holds the number of an execution")
+    if not found and path.read_bytes() != to_bytes(strip(notebook)):
+        found = [f"{name}: holds metadata or a layout other than `--strip` writes"]
+    return found
+
+
+def check(root: Path) -> list[str]:
+    """faults() of all notebooks, and what to do about them."""
+    found = [fault for name in NOTEBOOKS for fault in faults(root / name, name)]
+    return [*found, "Run: python -m tools.notebooks --strip"] if found else []
+
+
+def strip_all(root: Path) -> list[str]:
+    """Strip the notebooks that need it; a line for each of them."""
+    changed = []
+    for name in NOTEBOOKS:
+        path = root / name
+        content = to_bytes(strip(read(path)))
+        if path.read_bytes() != content:
+            temporary = path.with_name(f".{path.name}.tmp")
+            temporary.write_bytes(content)
+            os.replace(temporary, path)
+            changed.append(f"{name}: stripped")
+    return changed
+
+
+def main(arguments: list[str] | None = None, root: Path = REPO) -> int:
+    """The command; returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    wanted = parser.add_mutually_exclusive_group(required=True)
+    wanted.add_argument("--check", action="store_true", help="fail unless all are stripped")
+    wanted.add_argument("--strip", action="store_true", help="remove outputs and metadata")
+    asked = parser.parse_args(arguments)
+    try:
+        lines = check(root) if asked.check else strip_all(root)
+    except NotebookError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print("\n".join(lines) or "Every notebook is as it should be committed.")
+    return 1 if asked.check and lines else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
