@@ -51,12 +51,14 @@ def table(title: str, runs: list[dict], name: Callable[[dict], str]) -> str:
         latest = {run["seed"]: run for run in group}  # a run again replaces the one before it
         group = [latest[seed] for seed in sorted(latest)]
         dev = [run["dev"] for run in group]
-        minutes = statistics.median(run["total_s"] for run in group) / 60
+        # Where other work ran beside it, a run tells accuracies, but no time.
+        idle = [run["total_s"] / 60 for run in group if not run.get("busy")]
+        minutes = f"{statistics.median(idle):.1f}" if idle else "not timed"
         paces = ", ".join(sorted({run["pace"] for run in group}))
         each = ", ".join(f"{share:.0%}" if share >= 0.2 else f"{share:.1%}" for share in dev)
         middle = statistics.median(dev)
         lines.append(
-            f"| {key} | {paces} | {each} | {middle:.1%} | {minutes:.1f} | "
+            f"| {key} | {paces} | {each} | {middle:.1%} | {minutes} | "
             f"{max(run['peak_mib'] for run in group)} |"
         )
     return "\n".join(lines) + "\n"

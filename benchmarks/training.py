@@ -7,6 +7,7 @@
 
 Each run is a line of benchmarks/training.jsonl; `python -m benchmarks.tables` makes the tables of
 benchmarks/README.md from them. Run it on an idle machine: times are meant to be those of one.
+Where other work runs beside it, say --busy: then accuracies count, and times don't.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ def main() -> int:
     parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="of pretraining")
     parser.add_argument("--set-model", nargs="*", default=[], metavar="KEY=VALUE")
     parser.add_argument("--set-finetune", nargs="*", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--busy", action="store_true", help="the machine has other work to do")
     parser.add_argument("--dtype")
     parser.add_argument("--threads")
     asked = parser.parse_args()
@@ -93,6 +95,7 @@ def train(asked: argparse.Namespace, seed: int) -> dict:
         "dataset": json.loads((ROOT / "src/data/dataset.json").read_text("utf-8"))["name"],
         "recipe": asked.recipe,
         "changes": changes,
+        "busy": asked.busy,
         "pace": pace,
         "seconds": stages,
         "total_s": round(sum(stages.values()), 1),

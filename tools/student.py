@@ -30,7 +30,6 @@ from grading.markers import fingerprints  # noqa: E402
 
 # What goes in as it is, and nothing else: each a file, or a pattern that must match something.
 TAKEN = (
-    "CHANGELOG.md",
     "LICENSE",
     "NOTICE",
     "constraints.txt",
