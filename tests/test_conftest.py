@@ -1,8 +1,11 @@
 """A test whose tool is missing is skipped and named; with CI=true it fails."""
 
 import os
+import re
 import shutil
+from pathlib import Path
 
+import in_two
 import pytest
 
 SUITE = """
@@ -43,3 +46,15 @@ def test_missing_tool_fails_in_ci(run_suite):
     assert result.returncode == 1, result.stdout
     assert "1 passed, 1 error" in result.stdout
     assert "missing tool: no-such-tool" in result.stdout
+
+
+def test_what_shares_the_trained_project_runs_in_one_process():
+    """`make test` is two processes: outside of in_two.TRAINED the project would be trained again."""
+    tests = Path(in_two.__file__).parent
+    shared = {(tests / name).resolve() for name in in_two.TRAINED}
+    assert all(path.exists() for path in shared)
+    for path in tests.rglob("test_*.py"):
+        if path.parent.name != "redteam" and not shared & {path, *path.parents}:
+            text = path.read_text(encoding="utf-8")
+            used = re.findall(r"^def \w+\(.*\b(?:tree|demo|released)\b", text, re.MULTILINE)
+            assert not used, f"{path.name}: {used[0]}"

@@ -217,6 +217,7 @@ def test_the_page_stands_alone_and_says_what_the_sheet_says(pages):
 
 
 @needs_tex
+@pytest.mark.filterwarnings("ignore::EncodingWarning")  # axe's package reads its own file
 @pytest.mark.requires_tool("chromium")
 @pytest.mark.requires_tool("pdftocairo")
 def test_axe_finds_no_fault_with_the_page(pages, tmp_path):

@@ -103,7 +103,14 @@ def _lay(repo: Path, folder: Path, texts: dict[str, str]) -> None:
 def _pdf(repo: Path, written: Path, folder: Path) -> Path:
     shutil.copytree(written, folder)
     (folder / "print.tex").write_text(PRINT, encoding="utf-8", newline="\n")
-    return _typeset(repo, folder, "print.tex")
+    try:
+        return _typeset(repo, folder, "print.tex")
+    except HandoutError as error:
+        if "tagpdf" not in str(error):
+            raise
+    # Tagging is young: some pages are beyond it, which costs their structure and nothing else.
+    print("note: this LaTeX can't tag the PDF, which is made without structure", file=sys.stderr)
+    return _typeset(repo, folder, "sheet.tex")
 
 
 def _page(repo: Path, described: Description, sheet: Sheet, folder: Path) -> str:
