@@ -49,7 +49,7 @@ def test_missing_tool_fails_in_ci(run_suite):
 
 
 def test_what_shares_the_trained_project_runs_in_one_process():
-    """`make test` is two processes: outside of in_two.TRAINED the project would be trained again."""
+    """`make test` is two processes: others than in_two.TRAINED would train the project again."""
     tests = Path(in_two.__file__).parent
     shared = {(tests / name).resolve() for name in in_two.TRAINED}
     assert all(path.exists() for path in shared)
