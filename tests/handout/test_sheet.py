@@ -169,6 +169,21 @@ def test_questions_can_be_dropped_and_moved(rendered, change):
     assert [s.id for s in sheet.slots][3:6] == ["2b", "2c", "2d"]
 
 
+@pytest.mark.parametrize("target", ["print", "web"])
+@pytest.mark.parametrize("number", [number for number, _, _ in OUTLINES["xcs224n"]])
+def test_any_question_can_be_dropped(rendered, repo, number, target):
+    path = repo / "assignment.toml"
+    text = path.read_text(encoding="utf-8")
+    start = text.index(f'  {{ number = "{number}"')
+    path.write_text(text[:start] + text[text.index("\n", start) + 1 :], encoding="utf-8")
+    text, _ = rendered("xcs224n", target)
+    assert [n for n, _, _ in headings(text)] == [
+        n for n, _, _ in OUTLINES["xcs224n"] if n != number
+    ]
+    links = set(re.findall(r"\\hyperref\[(q:[^]]+)\]", text))
+    assert links <= set(re.findall(r"\{(q:[\w-]+)\}", text))
+
+
 @pytest.mark.parametrize(
     ("name", "before", "after", "parts"),
     [
