@@ -188,3 +188,11 @@ def test_a_described_test_without_a_method_is_an_error(assignment):
     specs = assignment.edition(None).tests
     with pytest.raises(UsageError, match="no graded method"):
         bind(specs, [c for c in grader.CASES if c.topic != "synthesizer"])
+
+
+def test_every_recipe_is_what_submissions_read(assignment):
+    """The grader hands recipes over as they stand: a key that Recipe lacks would fail everybody."""
+    from submission.recipes import Recipe
+
+    for name, table in assignment.recipes.items():
+        assert Recipe(name=name, **table).title

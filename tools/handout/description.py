@@ -77,7 +77,8 @@ def describe(repo: Path, edition: str | None, dataset: str | None = None) -> Des
         known = ", ".join(sorted(raw["datasets"]))
         raise HandoutError(f"no data set {dataset!r} in assignment.toml; there are: {known}")
     data = raw["datasets"][dataset]
-    recipe = {"minutes": None, **raw["recipes"][data["recipe"]], "name": data["recipe"]}
+    name = data["recipe"]
+    recipe = {**raw["recipes"][name], "name": name, "minutes": raw["times"].get(name)}
     course = read_course(repo / "course.toml")
     return Description(
         assignment=assignment,
