@@ -32,7 +32,7 @@ class InProcessPool:
     def abandon(self) -> None:
         """The job runs in the thread that was interrupted."""
 
-    def warm(self, role: str, with_torch: bool) -> None:
+    def warm(self, with_torch: bool) -> None:
         """Nothing to start."""
 
     def close(self) -> None:

@@ -24,7 +24,6 @@ from .paths import SRC
 from .sandbox import Confinement
 from .worker import READY
 
-ROLES = ("submission", "reference")
 MAX_OUTPUT_BYTES = 64 << 10  # what a test may print and we keep
 START_S = 120.0  # importing torch from a cold disk
 MAX_FRAME_BYTES = wire.MAX_ANSWER_HEADER_BYTES + wire.MAX_ANSWER_BODY_BYTES + 1024
@@ -37,7 +36,6 @@ FLAGS = ("-P", "-s", "-B", "-X", "utf8")
 class Job:
     """One probe to run in one worker."""
 
-    role: str  # whose zygote: "submission", or "reference", which alone may read solutions/
     torch: bool
     request: dict[str, Any]
     limits: Limits
@@ -63,7 +61,7 @@ class Pool(Protocol):
 
     def run(self, job: Job) -> Finished: ...
 
-    def warm(self, role: str, with_torch: bool) -> None: ...
+    def warm(self, with_torch: bool) -> None: ...
 
     def abandon(self) -> None:
         """End the jobs that run now, in whatever threads."""
@@ -104,19 +102,24 @@ def command(code: str) -> list[str]:
 
 
 class ZygotePool:
-    """One zygote for each role and need of torch, started when first needed."""
+    """A zygote with torch and one without, each started when first needed.
+
+    Submissions and the reference are forked from the same: it has read no secret, a child that is
+    to read one does so in its own memory, and a second one would double what torch takes (in a
+    container of 768 MB, PyTorch's CUDA build would not fit twice).
+    """
 
     def __init__(self, hash_seed: int) -> None:
         self._hash_seed = hash_seed
-        self._zygotes: dict[tuple[str, bool], Zygote] = {}
+        self._zygotes: dict[bool, Zygote] = {}
         self._lock = threading.Lock()
 
     def run(self, job: Job) -> Finished:
-        return self._zygote(job.role, job.torch).run(job)
+        return self._zygote(job.torch).run(job)
 
-    def warm(self, role: str, with_torch: bool) -> None:
+    def warm(self, with_torch: bool) -> None:
         """Start a zygote ahead of its first job; it imports while others work."""
-        self._zygote(role, with_torch)
+        self._zygote(with_torch)
 
     def abandon(self) -> None:
         for zygote in list(self._zygotes.values()):
@@ -127,14 +130,11 @@ class ZygotePool:
             zygote.close()
         self._zygotes.clear()
 
-    def _zygote(self, role: str, with_torch: bool) -> Zygote:
-        if role not in ROLES:
-            raise GradingError(f"no role {role!r}")
+    def _zygote(self, with_torch: bool) -> Zygote:
         with self._lock:
-            key = (role, with_torch)
-            if key not in self._zygotes:
-                self._zygotes[key] = Zygote(with_torch, clean_environment(self._hash_seed))
-            return self._zygotes[key]
+            if with_torch not in self._zygotes:
+                self._zygotes[with_torch] = Zygote(with_torch, clean_environment(self._hash_seed))
+            return self._zygotes[with_torch]
 
 
 class Zygote:
@@ -267,7 +267,7 @@ class FreshPool:
         for process in list(self._running):
             _kill_session(process)
 
-    def warm(self, role: str, with_torch: bool) -> None:
+    def warm(self, with_torch: bool) -> None:
         """Nothing can be started ahead here."""
 
     def close(self) -> None:

@@ -92,7 +92,8 @@ class CourseTestRunner:
         work = Path(tempfile.mkdtemp(prefix="grading-"))
         work.chmod(0o711)  # a test's own uid passes through to its scratch folder
         try:
-            _warm(pool, wanted, with_reference=hidden is not None)
+            for test in wanted:  # libraries are imported while files are staged
+                pool.warm(test.spec.torch)
             staged = stage(options.submission, work / "staged")
             self._add_recipes(staged)
             on_event("staged", staged)
@@ -262,7 +263,7 @@ class Bench:
         scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=run.work))
         request = {"probe": probe, "args": args, "seed": seed, "submission": str(root)}
         confinement = self._confinement(role, scratch)
-        job = Job(role, self._spec.torch, request, self._limits(role), scratch, confinement)
+        job = Job(self._spec.torch, request, self._limits(role), scratch, confinement)
         try:
             return run.pool.run(job)
         finally:
@@ -302,14 +303,6 @@ def _reference_value(finished: Finished) -> Any:
     if not envelope["ok"]:
         raise GradingError(f"the reference failed:\n{envelope['error']['traceback']}")
     return envelope["value"]
-
-
-def _warm(pool: Pool, wanted: list[BoundTest], with_reference: bool) -> None:
-    """Let the zygotes that will be needed import their libraries while files are staged."""
-    for test in wanted:
-        pool.warm("submission", test.spec.torch)
-        if with_reference and test.spec.is_hidden and test.spec.torch:
-            pool.warm("reference", True)
 
 
 def select(bound: list[BoundTest], wanted: tuple[str, ...]) -> list[BoundTest]:

@@ -135,8 +135,7 @@ class Arena:
         self._hash_seed = zlib.crc32(os.urandom(8))
         self._pool = processes.ZygotePool(self._hash_seed)
         self._results = tree / "out" / "results.json"
-        for role in processes.ROLES:  # what is new after an attack was left by it
-            self._pool.warm(role, False)
+        self._pool.warm(False)  # what is new after an attack was left by it
         faults = self.run("no attack")
         assert not faults, faults
 
