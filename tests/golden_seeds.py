@@ -25,12 +25,12 @@ from .variants import ROOT, Bench, Variant, all_variants, without_files
 
 RESULTS = ROOT / "build" / "golden_seeds.jsonl"
 JUDGES = (
-    "src/grader.py",
+    "src/grading/questions/*.py",
     "src/grading/asking/*.py",
     "src/grading/probes/*.py",
     "src/grading/corruption.py",
     "src/grading/material.py",
-    "solutions/hidden.py",
+    "solutions/hidden/*.py",
     "solutions/submission/*.py",
 )
 # Draw nothing: one seed tells all.

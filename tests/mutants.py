@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
+import re
 import sys
 import tempfile
 import tomllib
@@ -23,7 +24,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType
 
 from .golden_verdicts import SEED, open_executor
 from .variants import GOLDEN, ROOT, Bench, Variant, all_variants
@@ -31,12 +32,13 @@ from .variants import GOLDEN, ROOT, Bench, Variant, all_variants
 from grading import corruption, errors  # isort: skip # where .variants finds it
 
 TABLE = GOLDEN / "killers.toml"
-ASKING = ROOT / "src" / "grading" / "asking"
 JUDGES = (
-    "src/grader.py",
-    "solutions/hidden.py",
     "src/grading/corruption.py",
-    *(f"src/grading/asking/{path.name}" for path in sorted(ASKING.glob("[a-z]*.py"))),
+    *(
+        path.relative_to(ROOT).as_posix()
+        for folder in ("src/grading/questions", "src/grading/asking", "solutions/hidden")
+        for path in sorted((ROOT / folder).glob("[a-z]*.py"))
+    ),
 )
 TRIED = 12  # wrong variants for each assertion, until one passes
 HEADING = """\
@@ -125,9 +127,9 @@ def code_without(site: Site) -> CodeType:
 
 
 @contextmanager
-def disabled(site: Site, hidden: ModuleType) -> Iterator[None]:
+def disabled(site: Site) -> Iterator[None]:
     """Without an assertion, here and until the end of the block."""
-    function = _function(site, hidden)
+    function = _function(site)
     before = function.__code__
     function.__code__ = code_without(site)
     try:
@@ -136,11 +138,9 @@ def disabled(site: Site, hidden: ModuleType) -> Iterator[None]:
         function.__code__ = before
 
 
-def _function(site: Site, hidden: ModuleType) -> FunctionType:
-    module = hidden
-    if site.file.startswith("src/"):
-        module = sys.modules[site.file.removeprefix("src/").removesuffix(".py").replace("/", ".")]
-    owner = module
+def _function(site: Site) -> FunctionType:
+    name = re.sub(r"^(src|solutions)/|\.py$", "", site.file).replace("/", ".")
+    owner = sys.modules[name]
     for name in site.function.split("."):
         owner = inspect.unwrap(vars(owner)[name])  # @contextmanager, for example
     return owner
@@ -202,7 +202,7 @@ def passes_without(key: str, killed: Killed) -> bool:
         bench = Bench(Path(work))
         topic, name = killed.test.split(".")
         test = next(t for t in bench.tests if (t.spec.topic, t.spec.name) == (topic, name))
-        with disabled(site, bench.hidden):
+        with disabled(site):
             (result,) = bench.verdicts(variant, [test], SEED).values()
     return result.outcome.value in ("passed", "grader error")
 

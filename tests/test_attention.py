@@ -154,7 +154,7 @@ def test_seven_point_nine_percent_of_samples_are_dropped(rng):
 
 
 def test_the_bounds_on_both_spreads_hold():
-    """The two means of squared distances that solutions/hidden.py states, by integration."""
+    """The two means of squared distances that the hidden test states, by integration."""
     lengths = np.linspace(0, 8, 800_001)
     step = lengths[1]
     single = 0.5 * np.tanh(50 * (lengths - 1)) ** 2

@@ -16,11 +16,11 @@ OURS = {"submission", "grading", "grader", "run", "hidden", "solutions", "tools"
 RULES = [
     (r"(src|solutions)/submission/", {"submission"}),
     (r"src/(run|dataset|london_baseline|attention_exploration)\.py", {"submission", "run"}),
-    (r"src/grader\.py", {"grading", "hidden"}),
+    (r"src/grader\.py", {"grading"}),
     (r"src/(collect_submission|check_written)\.py", {"grading"}),
     (r"src/grading/(probes/|worker\.py)", {"grading", "submission"}),
     (r"src/grading/", {"grading", "hidden"}),
-    (r"solutions/hidden\.py", {"grading"}),
+    (r"solutions/hidden/", {"grading"}),
     (r"solutions/written/", {"submission"}),
     (r"tools/", {"tools", "grading"}),
 ]
@@ -103,7 +103,7 @@ def test_every_import_keeps_the_rules(root):
         ("src/grading/runner.py", "importlib.import_module(f'submission.{name}')"),
         ("src/grading/probes/training.py", "import hidden"),
         ("src/grading/worker.py", "import hidden"),
-        ("solutions/hidden.py", "import submission"),
+        ("solutions/hidden/attention.py", "import submission"),
         ("tools/world.py", "import hidden"),
         ("tools/demo.py", "from solutions.submission import dataset"),
         ("tools/demo.py", "import submission.dataset"),
@@ -119,7 +119,7 @@ def test_forbidden_import_is_found(path, statement):
     [
         ("src/submission/model.py", "import math, torch\nfrom .attention import x"),
         ("src/run.py", "from submission import helper"),
-        ("src/grader.py", "from grading import wire\nimport pytest, hidden"),
+        ("src/grader.py", "from grading import wire\nimport pytest"),
         ("src/collect_submission.py", "from grading import staging"),
         ("src/grading/probes/training.py", "from submission import helper"),
         ("src/grading/probes/__init__.py", "importlib.import_module(f'{__name__}.{name}')"),

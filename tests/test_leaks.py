@@ -52,7 +52,7 @@ def repo(tmp_path_factory):
         "    b = a * length\n"
         "    return b\n"
         "    ### END CODE HERE ###\n",
-        "hidden.py": "def judge(case, got):\n    case.expect(got.mean() > 0.22, 'too_small')\n"
+        "hidden/part.py": "def judge(case, got):\n    case.expect(got.mean() > 0.22, 'too_small')\n"
         "    return case.arguments('--seed', '--mask', '\u2047')\n",
         "written/averaging.tex.j2": WRITTEN,
         "written/slips.tex.j2": r"\item The sheets of two courses write the mean $\mu$ as $\pi$.",
@@ -298,7 +298,7 @@ Any other values receive a weight \newpage that is exponentially small
     rubric = "holds solutions/written/averaging.tex.j2, line 14"
     assert found == [
         f"sheet.pdf (page 1): {CODE}",
-        "sheet.pdf (page 2): holds solutions/hidden.py, line 2",
+        "sheet.pdf (page 2): holds solutions/hidden/part.py, line 2",
         "sheet.pdf (page 2): holds solutions/data/seed.txt",
         "sheet.pdf (page 3): holds solutions/written/averaging.tex.j2, line 4",
         f"sheet.pdf (page 4): {rubric}",
@@ -470,7 +470,7 @@ The cell on the left of this table's row stands here
     "text, path",
     [
         ("see solutions/submission/dataset.py.", "solutions/submission/dataset.py"),
-        ("../solutions/hidden.py", "solutions/hidden.py"),
+        ("../solutions/hidden/a.py", "solutions/hidden/a.py"),
         ("<b>solutions/</b>data/", "solutions/data"),
         ("solutions/\nwritten", "solutions/written"),
         (r"C:\x\solutions\hidden.py", r"solutions\hidden"),
@@ -506,11 +506,11 @@ def test_the_folder_alone_or_another_of_that_name_is_no_path(secrets):
 
 
 def test_a_path_is_allowed_in_its_file_only(secrets):
-    text = b"judged by solutions/hidden.py"
-    assert leaks.find("/x/src/grader.py", text, secrets) == []
-    assert leaks.find("a.zip/src/grader.py", text, secrets) == []
-    assert leaks.find("other/grader.py", text, secrets)
-    assert leaks.find("src/grader.py", b"solutions/hidden.pyc", secrets)
+    text = b"judged by solutions/hidden/"
+    assert leaks.find("/x/src/grading/cases.py", text, secrets) == []
+    assert leaks.find("a.zip/src/grading/cases.py", text, secrets) == []
+    assert leaks.find("other/cases.py", text, secrets)
+    assert leaks.find("src/grading/cases.py", b"solutions/hidden/a.pyc", secrets)
 
 
 # ---------------------------------------------------------------- the project as it is
@@ -558,8 +558,8 @@ def test_the_command(tmp_path):
     clean = tmp_path / "clean.txt"
     clean.write_text("nothing", encoding="utf-8")
     assert python(ROOT, "-m", "tools.leaks", str(clean)).returncode == 0
-    leaking = python(ROOT, "-m", "tools.leaks", "solutions/hidden.py")
-    assert leaking.returncode == 1 and "holds solutions/hidden.py, line" in leaking.stdout
+    leaking = python(ROOT, "-m", "tools.leaks", "solutions/hidden/training.py")
+    assert leaking.returncode == 1 and "holds solutions/hidden/training.py, line" in leaking.stdout
     for wrong in ([], [str(tmp_path / "none")]):
         refused = python(ROOT, "-m", "tools.leaks", *wrong)
         assert refused.returncode == 2 and refused.stderr.startswith("error: ")

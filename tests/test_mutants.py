@@ -91,29 +91,29 @@ def shown(*outputs: np.ndarray) -> dict:
     return {"outputs": list(outputs), "forms": ["float64"] * len(outputs)}
 
 
-HIDDEN = "solutions/hidden.py"
+HIDDEN = "solutions/hidden"
 ATTENTION = "src/grading/asking/attention.py:AsksAttention"
 FILES = "src/grading/asking/files.py:AsksFiles"
 WRONG_ANSWERS = {
-    f"{HIDDEN}:no_pretraining_remembers_training:0": lambda hidden, _: (
+    f"{HIDDEN}/training.py:no_pretraining_remembers_training:0": lambda hidden, _: (
         hidden.no_pretraining_remembers_training(Case(), PLACES, [*PLACES[:8], "?", "?"])
     ),
-    f"{HIDDEN}:_expect_match:0": lambda hidden, _: hidden.pretraining_matches_checkpoint(
-        Case(), PLACES, [*PLACES[:8], "?", "?"]
+    f"{HIDDEN}/comparing.py:expect_match:0": lambda hidden, _: (
+        hidden.pretraining_matches_checkpoint(Case(), PLACES, [*PLACES[:8], "?", "?"])
     ),
-    f"{HIDDEN}:_expect_accuracy:0": lambda hidden, _: hidden.pretraining_test_accuracy(
+    f"{HIDDEN}/comparing.py:expect_accuracy:0": lambda hidden, _: hidden.pretraining_test_accuracy(
         Case(), predicted=[*PLACES[:4], *"??????"], places=PLACES, threshold=0.5
     ),
     f"{FILES}.expect_accuracy:0": lambda _, tmp_path: Case(
         lab([*PLACES[:4], *"??????"], tmp_path)
     ).expect_accuracy("file", "vanilla"),
-    f"{HIDDEN}:_expect_equation:0": lambda hidden, _: hidden.synthesizer_values(
+    f"{HIDDEN}/synthesizer.py:_expect_equation:0": lambda hidden, _: hidden.synthesizer_values(
         Case(answers={"synthesizer.forward": shown(ZEROS)}), asked={}, got=shown()
     ),
-    f"{HIDDEN}:synthesizer_no_leak:0": lambda hidden, _: hidden.synthesizer_no_leak(
+    f"{HIDDEN}/synthesizer.py:synthesizer_no_leak:0": lambda hidden, _: hidden.synthesizer_no_leak(
         Case(), [shown(ZEROS, ZEROS[:, :1])]
     ),
-    f"{HIDDEN}:synthesizer_dropout:0": lambda hidden, _: hidden.synthesizer_dropout(
+    f"{HIDDEN}/synthesizer.py:synthesizer_dropout:0": lambda hidden, _: hidden.synthesizer_dropout(
         Case(),
         plain=shown(ZEROS),
         evaluation=shown(ZEROS),
@@ -139,7 +139,7 @@ def test_without_the_assertion_a_wrong_answer_passes(key: str, hidden, tmp_path)
     site = next(site for site in mutants.sites() if site.key == key)
     with pytest.raises(Verdict):
         WRONG_ANSWERS[key](hidden, tmp_path)
-    with mutants.disabled(site, hidden):
+    with mutants.disabled(site):
         try:
             WRONG_ANSWERS[key](hidden, tmp_path)
         except Verdict:

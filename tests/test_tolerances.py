@@ -1,4 +1,4 @@
-"""The tolerances of solutions/hidden.py: far above right codes' rounding, far below mistakes.
+"""The tolerances of hidden tests: far above right codes' rounding, far below mistakes.
 
 Measured with float64 as the standard, on the variants in tests/golden/synthesizer; at one and at
 two threads, with the processor's own instructions and with AVX2 alone, which most laptops have.

@@ -34,12 +34,12 @@ ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
 sys.path.insert(0, str(ROOT / "src"))  # where grader.py finds the package `grading`
 
-import grader  # noqa: E402
 from grading import paths, worker  # noqa: E402
 from grading.assignment import TestSpec, load_assignment  # noqa: E402
 from grading.cases import BoundTest, bind  # noqa: E402
 from grading.coursedata import CourseData  # noqa: E402
 from grading.inprocess import InProcessPool  # noqa: E402
+from grading.questions import CASES  # noqa: E402
 from grading.results import TestResult  # noqa: E402
 from grading.runner import Run, load_hidden  # noqa: E402
 from grading.staging import stage  # noqa: E402
@@ -215,7 +215,7 @@ class Bench:
         data.mkdir()
         (data / "dataset.json").write_text('{"name": "world"}\n', encoding="utf-8")
         self._data = CourseData(self._assignment, data, None)
-        self.tests = bind(self._assignment.edition(None).tests, grader.CASES)
+        self.tests = bind(self._assignment.edition(None).tests, CASES)
 
     def verdicts(
         self, variant: Variant | None, tests: list[BoundTest], seed: int

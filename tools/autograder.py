@@ -34,7 +34,7 @@ TAKEN = (
     "src/grading/**/*.py",
     "src/grading/**/*.json",
     "src/data/*",
-    "solutions/hidden.py",
+    "solutions/hidden/*.py",
     "solutions/submission/*.py",
     "solutions/submission/recipes.json",
     "solutions/data/birth_test.tsv",

@@ -1,14 +1,14 @@
 """The harness behind grader.py: observe there, judge here.
 
 Student code never runs in a process that knows an answer or decides a score; only plain data
-crosses. A test of grader.py asks a *probe* (`probes/`) something about a submission; the probe
+crosses. A test (`questions/`) asks a *probe* (`probes/`) something about a submission; the probe
 runs in a *worker* process with the submission's code and answers with one frame (`wire.py`) of
-JSON and arrays; the parent checks it (`schema.py`) and judges: basic tests in grader.py, hidden
-ones in staff's solutions/hidden.py.
+JSON and arrays; the parent checks it (`schema.py`) and judges: basic tests in questions/, hidden
+ones in staff's solutions/hidden/.
 
     cli.py       the command                     runner.py    a run of an edition's tests
     assignment.py  points, tests, thresholds     cases.py     what a test case is
-    staging.py   which files are graded          asking/      what grader.py's classes share
+    staging.py   which files are graded          questions/, asking/: what is asked
     processes.py, zygote.py, guardian.py, worker.py, limits.py: how workers start, live and end
     outcomes.py, reading.py, results.py, console.py: how a test ended, and who reads what of it
     report.py, replay.py, release.py: a result as HTML, a run had again, what it was judged by

@@ -24,8 +24,9 @@ CANARY_CPU_S = 10.0
 
 def secrets(private: Sequence[Path] = ()) -> list[str]:
     """What no student's code may read: solutions, answers, results that are being written, ..."""
-    found = [paths.SOLUTIONS, paths.HIDDEN, paths.ANSWERS, *sorted(paths.ANSWERS.glob("*"))]
-    found += sorted((paths.SOLUTIONS / "submission").glob("*.py"))
+    found = [paths.SOLUTIONS, paths.ANSWERS, *sorted(paths.ANSWERS.glob("*"))]
+    for code in (paths.HIDDEN, paths.SOLUTIONS / "submission"):
+        found += [code, *sorted(code.glob("*.py"))]
     return [str(path) for path in [*found, *private] if path.exists()]
 
 

@@ -12,7 +12,7 @@
         @graded(is_hidden=True)
         def test_share(self):
             "the span is a quarter of the text on average"
-            self.judge(drawn=self.probe(...))     # solutions/hidden.py: span_corruption_share
+            self.judge(drawn=self.probe(...))     # solutions/hidden/: span_corruption_share
 
 The words are graderUtil's: `timeout`, `is_hidden`, `is_extra_credit`, `after_published`. They are
 optional: `assignment.toml` is the truth, and an argument that disagrees with it is an error.
@@ -63,13 +63,13 @@ def graded(
 class Laboratory(Protocol):
     """What a case needs of the run it is part of (see `runner.Bench`)."""
 
-    hidden: Any | None  # the module solutions/hidden.py, or None on a student's computer
+    hidden: Any | None  # the package solutions/hidden, or None on a student's computer
 
     def observe(self, probe: str, role: str, args: dict, seed: int) -> Any: ...
 
 
 class GradedTestCase:
-    """Base of the classes in grader.py: one class a topic, one instance a test."""
+    """Base of the classes in questions/: one class a topic, one instance a test."""
 
     topic = ""
 
@@ -89,7 +89,7 @@ class GradedTestCase:
         return self._observe("submission", name, answer, args)
 
     def reference(self, name: str, answer: Any, /, **args: Any) -> Any:
-        """Run the same probe on the reference; only `solutions/hidden.py` has use for it."""
+        """Run the same probe on the reference; only `solutions/hidden/` has use for it."""
         return self._observe("reference", name, answer, args)
 
     @property
@@ -98,7 +98,7 @@ class GradedTestCase:
         return self.lab.hidden is not None
 
     def judge(self, **observed: Any) -> None:
-        """Let `solutions/hidden.py` judge; without it, say that the test only ran."""
+        """Let `solutions/hidden/` judge; without it, say that the test only ran."""
         if self.lab.hidden is None:
             raise NotGraded(NOT_GRADED)
         getattr(self.lab.hidden, f"{self.spec.topic}_{self.spec.name}")(self, **observed)

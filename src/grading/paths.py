@@ -9,6 +9,6 @@ ROOT = SRC.parent
 ASSIGNMENT = ROOT / "assignment.toml"
 DATA = SRC / "data"
 SOLUTIONS = ROOT / "solutions"
-HIDDEN = SOLUTIONS / "hidden.py"
+HIDDEN = SOLUTIONS / "hidden"
 REFERENCE = SOLUTIONS  # holds the package `submission`, the complete one
 ANSWERS = SOLUTIONS / "data"

@@ -31,7 +31,8 @@ def _files() -> Iterator[Path]:
     yield from (p for p in (paths.SRC / "grading").rglob("*") if p.suffix in (".py", ".json"))
     yield from (p for p in paths.DATA.glob("*") if p.is_file())
     yield from (paths.SOLUTIONS / "submission").glob("*.py")
-    yield from (p for p in (paths.HIDDEN, paths.ANSWERS / "birth_test.tsv") if p.is_file())
+    yield from paths.HIDDEN.glob("*.py")
+    yield from paths.ANSWERS.glob("birth_test.tsv")
 
 
 def versions() -> dict[str, str]:

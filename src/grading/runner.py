@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import sys
 import tempfile
 import time
 import traceback
@@ -52,7 +53,7 @@ class Options:
     private: tuple[Path, ...] = ()  # files that no student's code may read: results, ...
     deadline_s: float = DEADLINE_S
     data: Path = paths.DATA
-    answers: Path = paths.ANSWERS  # staff only; used where solutions/hidden.py is
+    answers: Path = paths.ANSWERS  # staff only; used where solutions/hidden/ is
     layers: sandbox.Layers = field(default_factory=sandbox.detect)
 
 
@@ -335,11 +336,15 @@ def _is_part(word: str, number: str) -> bool:
     return word.isdigit() and number.rstrip("abcdefghijklmnopqrstuvwxyz-") == word
 
 
-def load_hidden(path: Path) -> ModuleType | None:
-    """The module that judges hidden tests, or None on a student's computer."""
+def load_hidden(folder: Path) -> ModuleType | None:
+    """The package that judges hidden tests, or None on a student's computer."""
+    path = folder / "__init__.py"
     if not path.exists():
         return None
-    spec = importlib.util.spec_from_file_location("hidden", path)
+    spec = importlib.util.spec_from_file_location(
+        "hidden", path, submodule_search_locations=[str(folder)]
+    )
     module = importlib.util.module_from_spec(spec)
+    sys.modules["hidden"] = module  # where its modules' relative imports look
     spec.loader.exec_module(module)
     return module

@@ -75,7 +75,7 @@ def test_the_zip_holds_what_gradescope_wants_and_hashes_of_everything(release):
     assert f"--edition {EDITION}".encode() in files["run_autograder"]
     manifest = json.loads(files.pop("manifest.json"))
     assert manifest == {name: hashlib.sha256(text).hexdigest() for name, text in files.items()}
-    assert {"solutions/hidden.py", "solutions/data/birth_test.tsv"} <= files.keys()
+    assert {"solutions/hidden/training.py", "solutions/data/birth_test.tsv"} <= files.keys()
     for script in ("setup.sh", "run_autograder"):
         assert b"@" + b"EDITION@" not in files[script] and b"\r" not in files[script]
 
@@ -174,7 +174,7 @@ HOSTILE = {
     ),
     "attention_exploration.py": (
         """
-        for name in ("source/solutions/hidden.py", "source/solutions/data/birth_test.tsv",
+        for name in ("source/solutions/hidden/training.py", "source/solutions/data/birth_test.tsv",
                      "source/solutions/data/grading_secret", "results/results.json",
                      "submission_metadata.json", "submission/vanilla.finetune.params"):
             for mode in ("rb", "ab"):
@@ -309,7 +309,7 @@ def damaged(release: Path, target: Path, changes: dict[str, bytes | None]) -> Pa
 @pytest.mark.parametrize(
     "changes",
     [
-        {"solutions/hidden.py": b"raise RuntimeError('ours')\n"},
+        {"solutions/hidden/training.py": b"raise RuntimeError('ours')\n"},
         {"solutions/data/grading_secret": None},
         {"assignment.toml": b"[assignment]\n"},
         {"src/grading/gradescope/results.schema.json": b'{"required": ["more"]}'},

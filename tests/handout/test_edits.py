@@ -69,7 +69,7 @@ EDITS = {
         "An example.",
         AUTOGRADERS | {"starter"},
     ),
-    "a hidden test": ("solutions/hidden.py", "import", "import ", AUTOGRADERS),
+    "a hidden test": ("solutions/hidden/training.py", "import", "import ", AUTOGRADERS),
     "the style": ("handout/handout.sty", "margin=1in", "margin=1.1in", {"handout.sty"}),
 }
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-import grader
 from grading import paths
 from grading.assignment import load_assignment
 from grading.processes import FreshPool, ZygotePool
+from grading.questions import CASES
 from grading.results import TestResult
 from grading.runner import CourseTestRunner, Options
 
@@ -20,7 +20,7 @@ HEAD = "import numpy as np\n\ndef copying_query(keys, j):\n"
 
 @pytest.fixture(scope="session")
 def runner() -> CourseTestRunner:
-    return CourseTestRunner(load_assignment(paths.ASSIGNMENT), grader.CASES)
+    return CourseTestRunner(load_assignment(paths.ASSIGNMENT), CASES)
 
 
 @pytest.fixture(scope="session")

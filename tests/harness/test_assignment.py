@@ -4,11 +4,12 @@ from decimal import Decimal
 
 import pytest
 
-import grader
 from grading import paths
 from grading.assignment import load_assignment, share_points
 from grading.cases import GradedTestCase, bind, graded
 from grading.errors import UsageError
+from grading.questions import CASES
+from grading.questions.attention import AttentionCopying
 
 MINIMAL = """
 [assignment]
@@ -174,7 +175,7 @@ def test_a_decorator_that_disagrees_is_an_error_at_load(assignment):
 
 
 def test_a_method_that_no_table_describes_is_an_error(assignment):
-    class Extra(grader.AttentionCopying):
+    class Extra(AttentionCopying):
         @graded()
         def test_more(self):
             """nobody knows this one"""
@@ -187,7 +188,7 @@ def test_a_method_that_no_table_describes_is_an_error(assignment):
 def test_a_described_test_without_a_method_is_an_error(assignment):
     specs = assignment.edition(None).tests
     with pytest.raises(UsageError, match="no graded method"):
-        bind(specs, [c for c in grader.CASES if c.topic != "synthesizer"])
+        bind(specs, [c for c in CASES if c.topic != "synthesizer"])
 
 
 def test_every_recipe_is_what_submissions_read(assignment):

@@ -196,7 +196,7 @@ def test_hidden_tests_show_no_message_of_the_students_code(write_query, grade):
 def test_without_solutions_hidden_tests_say_ran_not_graded(
     write_query, grade, monkeypatch, tmp_path
 ):
-    monkeypatch.setattr("grading.paths.HIDDEN", tmp_path / "hidden.py")
+    monkeypatch.setattr("grading.paths.HIDDEN", tmp_path / "hidden")
     results = grade(write_query("return keys[j]\n"), HIDDEN, ID)
     assert results[HIDDEN].outcome is Outcome.RAN_NOT_GRADED
     assert results[HIDDEN].score == 0

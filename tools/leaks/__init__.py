@@ -4,7 +4,7 @@
 
 Opens texts, zips in zips, PDFs, web pages, notebooks and pictures, and looks for:
 
-- a line of a solution region or of hidden.py of 25 or more characters, or two shorter ones in a
+- a line of a solution region or of hidden/ of 25 or more characters, or two shorter ones in a
   row, compared without white space; a hundred characters in a row of the scripts beside the
   written answers;
 - a sentence of a written answer of 40 or more letters, compared letter by letter; a line of 25 or

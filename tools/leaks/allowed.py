@@ -34,11 +34,11 @@ ALLOWED = {
 # Files that may name a path under solutions/, which students don't have: each with the path.
 PATHS = {
     "says where hidden tests are judged, so that nobody looks for it": {
-        "assignment.toml": "solutions/hidden.py",
-        "src/grader.py": "solutions/hidden.py",
-        "src/grading/__init__.py": "solutions/hidden.py",
-        "src/grading/cases.py": "solutions/hidden.py",
-        "src/grading/runner.py": "solutions/hidden.py",
+        "assignment.toml": "solutions/hidden",
+        "src/grading/__init__.py": "solutions/hidden",
+        "src/grading/cases.py": "solutions/hidden",
+        "src/grading/questions/__init__.py": "solutions/hidden",
+        "src/grading/runner.py": "solutions/hidden",
     },
     "says where staff's answers and secret are, which are no part of a release": {
         "src/grading/coursedata.py": "solutions/data",

@@ -1,4 +1,4 @@
-"""What the classes of grader.py share: how a submission is asked about each part.
+"""What the classes of questions/ share: how a submission is asked about each part.
 
 Mixins beside GradedTestCase, one for each of the student's modules. Methods named `expect_...`
 assert for basic tests; the others return what was observed, for staff's judge.

@@ -11,7 +11,7 @@ def attack(keys, j):
             loot.append(vars(importlib.import_module(name)))
         except (ImportError, OSError):
             continue
-    spec = importlib.util.spec_from_file_location("hidden", paths.HIDDEN)
+    spec = importlib.util.spec_from_file_location("hidden", paths.HIDDEN / "training.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     tell(loot, vars(module))

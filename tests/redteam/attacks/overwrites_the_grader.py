@@ -5,7 +5,7 @@ def attack(keys, j):
         "src/grading/cases.py",
         "src/grading/worker.py",
         "assignment.toml",
-        "solutions/hidden.py",
+        "solutions/hidden/training.py",
         "src/data/birth_dev.tsv",
         "src/PWNED.py",
     ):
@@ -13,4 +13,4 @@ def attack(keys, j):
             open(TREE / path, "a", encoding="utf-8").write("PWNED\n")
         except OSError:
             continue
-    os.unlink(TREE / "solutions" / "hidden.py")
+    os.unlink(TREE / "solutions" / "hidden" / "training.py")

@@ -2,7 +2,7 @@
 def attack(keys, j):
     import subprocess
 
-    hidden = str(TREE / "solutions" / "hidden.py")
+    hidden = str(TREE / "solutions" / "hidden" / "training.py")
     loot = []
     for command in (
         ["cat", hidden],

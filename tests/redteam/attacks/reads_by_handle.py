@@ -1,6 +1,6 @@
 # tries: file handles, which go round the permissions of folders
 def attack(keys, j):
-    hidden = str(TREE / "solutions" / "hidden.py").encode()
+    hidden = str(TREE / "solutions" / "hidden" / "training.py").encode()
     buffer = ctypes.create_string_buffer(struct.pack("Ii", 128, 0) + bytes(128))
     mount = ctypes.c_int()
     if libc.name_to_handle_at(-100, hidden, buffer, ctypes.byref(mount), 0) == 0:

@@ -1,6 +1,6 @@
 # tries: to reach the solutions through links of its own in the scratch folder
 def attack(keys, j):
-    hidden = TREE / "solutions" / "hidden.py"
+    hidden = TREE / "solutions" / "hidden" / "training.py"
     loot = []
     for name, link in (("soft", os.symlink), ("hard", os.link)):
         try:

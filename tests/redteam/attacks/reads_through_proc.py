@@ -1,6 +1,6 @@
 # tries: the magic links below /proc that lead round a path
 def attack(keys, j):
-    hidden = str(TREE / "solutions" / "hidden.py")
+    hidden = str(TREE / "solutions" / "hidden" / "training.py")
     loot = []
     for root in ("self/root", "1/root", "thread-self/root", f"{os.getppid()}/root"):
         try:

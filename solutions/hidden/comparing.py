@@ -1,0 +1,81 @@
+"""What judges share: comparing with the reference, with files and with thresholds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from grading import answers
+
+# float64 results of correct code differ by 1e-14, or by 4e-6 where it takes its softmax in
+# single precision; a mistake moves them by 0.05 or more (measured: tests/test_tolerances.py).
+FLOAT64 = 1e-4
+# float32 has 6e-8 of relative rounding; a sum of 32 terms of order 1, passed through scores of
+# order 5, stays below 1e-5 (largest measured: see tests/test_tolerances.py).
+FLOAT32 = 1e-4
+
+
+def expect_close(case: Any, got: Any, wanted: np.ndarray, tolerance: float, sentence: str) -> None:
+    case.expect(
+        isinstance(got, np.ndarray) and got.shape == wanted.shape,
+        "a result has another shape than it should have",
+        got=getattr(got, "shape", type(got)),
+        expected=wanted.shape,
+    )
+    difference = np.abs(got - wanted)  # NaN fails the comparison below
+    worst = np.unravel_index(np.argmax(np.nan_to_num(difference, nan=np.inf)), difference.shape)
+    case.expect(
+        bool((difference <= tolerance).all()),
+        sentence,
+        first_at=[int(i) for i in worst],
+        got=float(got[worst]),
+        expected=float(wanted[worst]),
+        tolerance=tolerance,
+    )
+
+
+def same_logits(case: Any, asked: dict, got: Any) -> None:
+    """The model's logits equal those of the reference model with the same parameters."""
+    reference = case.reference("synthesizer.model_variant", answers.VARIANT, **_variant(asked))
+    shapes = dict(zip(reference["names"], reference["shapes"], strict=True))
+    problem = answers.misfit(answers.widen_columns(asked["weights"], shapes), shapes)
+    case.expect(not problem, "the model has other parameters than the given GPT", problem=problem)
+    wide = asked | {"weights": answers.widen_columns(asked["weights"], shapes)}
+    wanted = case.reference("synthesizer.model_logits", answers.LOGITS, **wide)["logits"]
+    logits = got.get("logits") if isinstance(got, dict) else None
+    expect_close(case, logits, wanted, FLOAT64, "the model's logits are not those of the given GPT")
+
+
+def _variant(asked: dict) -> dict:
+    return {"variant": asked["variant"], "config": asked["config"]}
+
+
+def expect_match(case: Any, given: list[str], predicted: list[str]) -> None:
+    """At most one line in ten may differ.
+
+    Decoding is greedy: only rounding can flip a character, where the two likeliest are within
+    1e-5. Even if that befell one answer in 1,000, 5 of 40 would differ with probability
+    C(40, 5) 0.001^5 < 7e-10.
+    """
+    differing = [(g, p) for g, p in zip(given, predicted, strict=True) if g != p]
+    case.expect(
+        len(differing) * 10 <= len(given),
+        "the predictions are not what the parameters answer: were both files written by the same "
+        "training?",
+        got=f"{len(differing)} of {len(given)} differ, e.g. {differing[:3]}",
+    )
+
+
+def expect_accuracy(case: Any, predicted: list, places: list | None, threshold: float) -> None:
+    """Counted over the answers' lines. Without answers (real data that holds them back) nobody
+    can judge."""
+    if places is None:
+        case.not_graded("the answers of the test split are not here: nobody can judge")
+    correct = answers.count_correct(predicted, places)
+    case.expect(
+        correct >= threshold * len(places),
+        "too few right answers on the test set",
+        got=f"{correct} of {len(places)}",
+        expected=f"at least {threshold:.0%}",
+    )

@@ -1,0 +1,109 @@
+"""The synthesizer: its equation, gradients, dropouts, trained files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from grading import answers
+
+from .comparing import (
+    FLOAT32,
+    FLOAT64,
+    expect_accuracy,
+    expect_close,
+    expect_match,
+    same_logits,
+)
+
+
+def synthesizer_values(case: Any, **observed: Any) -> None:
+    _expect_equation(case, FLOAT64, **observed)
+
+
+def synthesizer_full_length(case: Any, **observed: Any) -> None:
+    _expect_equation(case, FLOAT64, **observed)
+
+
+def synthesizer_single_precision(case: Any, asked: dict, got: dict) -> None:
+    """The reference computes in float64: what is compared is the student's float32 alone."""
+    forms = [form.startswith("float32[") for form in got["forms"]]
+    case.expect(all(forms), "the output of a float32 input is not float32", got=got["forms"])
+    _expect_equation(case, FLOAT32, asked, got)
+
+
+def _expect_equation(case: Any, tolerance: float, asked: dict, got: dict) -> None:
+    wanted = case.reference("synthesizer.forward", answers.ATTENTION, **asked)["outputs"]
+    case.expect(len(got["outputs"]) == len(wanted), "outputs are missing")
+    for out, right in zip(got["outputs"], wanted, strict=True):
+        sentence = "the output is not that of the synthesizer's equation"
+        expect_close(case, out, right, tolerance, sentence)
+
+
+def synthesizer_gradients(case: Any, asked: dict, got: dict) -> None:
+    wanted = case.reference("synthesizer.gradients", answers.GRADIENTS, **asked)
+    found = dict(zip(got["names"], got["arrays"], strict=True))
+    for name, right in zip(wanted["names"], wanted["arrays"], strict=True):
+        case.expect(name in found, "a parameter gets no gradient", missing=name)
+        mine = found[name]
+        if isinstance(mine, np.ndarray) and name in ("w2", "b2"):
+            right = right[..., : mine.shape[-1]]  # earlier years have a column less
+        expect_close(case, mine, right, FLOAT64, "a gradient is wrong")
+
+
+def synthesizer_no_leak(case: Any, runs: list[dict]) -> None:
+    for run in runs:
+        plain, *changed = case.outputs(run)
+        for t, out in enumerate(changed, start=1):
+            case.expect(out.shape == plain.shape, "the output has another shape than the input")
+            case.expect(
+                bool((np.abs(out - plain)[:, :t] <= FLOAT64).all()),
+                "the output at a position depends on a later position",
+                changed_from=t,
+                length=plain.shape[1],
+            )
+
+
+def synthesizer_batch_invariance(case: Any, outputs: list) -> None:
+    together, *alone = outputs
+    for row, out in enumerate(alone):
+        fine = isinstance(together, np.ndarray) and together.shape[0] == len(alone)
+        case.expect(fine, "the output of a batch has another shape than the batch")
+        sentence = "a sequence's output depends on the others in its batch"
+        expect_close(case, out, together[row : row + 1], FLOAT64, sentence)
+
+
+def synthesizer_dropout(case: Any, plain: dict, evaluation: dict, **training: dict) -> None:
+    """Rates of 1/2. That no weight of 2 * 4 * 78, or no channel of 2 * 12 * 24, is dropped has
+    probability 2^-576 at most."""
+    right = case.outputs(plain)[0]
+    for out in case.outputs(evaluation):
+        sentence = "dropout acts in evaluation, where it shouldn't"
+        expect_close(case, out, right, FLOAT64, sentence)
+    for kind in ("attention", "residual"):
+        first, second = case.outputs(training[kind])
+        for out in (first, second):
+            case.expect(out.shape == right.shape, "the output has another shape in training")
+        case.expect(
+            bool(np.abs(first - right).max() > FLOAT64 and np.abs(first - second).max() > FLOAT64),
+            f"the {kind} dropout does nothing in training",
+        )
+    dropped = np.mean(case.outputs(training["residual"])[0] == 0.0)
+    case.expect(
+        0.25 < dropped < 0.75,  # 576 channels at rate 1/2: Hoeffding, 2 exp(-2*576/16) < 1e-30
+        "the residual dropout should zero some channels of the output, after the projection",
+        got=float(dropped),
+    )
+
+
+def synthesizer_whole_model(case: Any, asked: dict, got: dict) -> None:
+    same_logits(case, asked, got)
+
+
+def synthesizer_test_accuracy(case: Any, **observed: Any) -> None:
+    expect_accuracy(case, **observed)
+
+
+def synthesizer_matches_checkpoint(case: Any, given: list, predicted: list) -> None:
+    expect_match(case, given, predicted)

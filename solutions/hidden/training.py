@@ -1,0 +1,56 @@
+"""Finetuning and pretraining: set-ups, predictions, parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .comparing import expect_accuracy, expect_match, same_logits
+
+
+def finetuning_model_output(case: Any, asked: dict, got: dict) -> None:
+    same_logits(case, asked, got)
+
+
+def no_pretraining_london_anywhere(case: Any, got: Any, places: list[str]) -> None:
+    case.expect(
+        got == [places.count("London"), len(places)],
+        "london_baseline returns wrong numbers for another file",
+        got=got,
+        expected=[places.count("London"), len(places)],
+    )
+
+
+def no_pretraining_remembers_training(case: Any, given: list[str], places: list[str]) -> None:
+    """At least 90 % of 50 training questions.
+
+    A checkpoint that knows every training answer can't fail; one that knows 99.4 % of them fails
+    with probability C(50, 6) 0.006^6 < 8e-7.
+    """
+    right = sum(g == p for g, p in zip(given, places, strict=True))
+    case.expect(
+        right >= 0.9 * len(places),
+        "vanilla.model.params doesn't remember the questions it was finetuned on: was it trained "
+        "to the end, with the recipe's settings?",
+        got=f"{right} of {len(places)}",
+        expected="at least 90 %",
+    )
+
+
+def no_pretraining_matches_checkpoint(case: Any, given: list, predicted: list) -> None:
+    expect_match(case, given, predicted)
+
+
+def pretraining_loads_pretrained(case: Any, runs: list[tuple], pretrainings: list[tuple]) -> None:
+    for variant, pretrained, got in runs:
+        stage = "finetune_pretrained" if pretrained else "finetune_scratch"
+        case.expect_training(got, stage, synthesizer=variant == "synthesizer")
+    for variant, got in pretrainings:
+        case.expect_training(got, "pretrain", synthesizer=variant == "synthesizer")
+
+
+def pretraining_test_accuracy(case: Any, **observed: Any) -> None:
+    expect_accuracy(case, **observed)
+
+
+def pretraining_matches_checkpoint(case: Any, given: list, predicted: list) -> None:
+    expect_match(case, given, predicted)

@@ -1,0 +1,124 @@
+"""Span corruption: items of CharCorruptionDataset."""
+
+from __future__ import annotations
+
+from .. import corruption, material
+from ..asking import AsksCorruption
+from ..cases import GradedTestCase, graded
+
+CORRUPTION = "CharCorruptionDataset.__getitem__ in submission/dataset.py"
+
+
+class SpanCorruption(AsksCorruption, GradedTestCase):
+    topic = "span_corruption"
+
+    @graded()
+    def test_vocabulary(self):
+        """Ids: 0 is PAD, 1 is MASK, then the sorted characters of the whole text"""
+        documents = material.FRIENDLY_DOCUMENTS
+        got = self.probe(
+            "span_corruption.vocabulary", corruption.VOCABULARY, documents=documents, block_size=64
+        )
+        itos = corruption.expected_vocabulary(documents)
+        self.expect(
+            got["itos"] == itos and got["stoi_agrees"] and got["vocab_size"] == len(itos),
+            "the vocabulary is not PAD, MASK, sorted characters",
+            got="".join(got["itos"]),
+            expected="".join(itos),
+            cause="CharCorruptionDataset.__init__ is given: has it been changed?",
+        )
+
+    @graded()
+    def test_pairs(self):
+        """Items are pairs (x, y) of Long tensors, y one character further than x"""
+        drawn = self.draw(material.FRIENDLY_DOCUMENTS, 64, repeat=5)
+        with self.explaining(CORRUPTION):
+            corruption.check_form(drawn, 64)
+            itos = corruption.expected_vocabulary(material.FRIENDLY_DOCUMENTS)
+            for x, y in corruption.items(drawn):
+                corruption.joined(x, y, itos)
+
+    @graded()
+    def test_arrangement(self):
+        """An item is prefix MASK suffix MASK masked_content MASK, then PADs"""
+        with self.explaining(CORRUPTION):
+            self.examples(material.FRIENDLY_DOCUMENTS, 64, repeat=25)
+
+    @graded()
+    def test_truncation(self):
+        """Documents are cut to a prefix of 4 to int(block_size * 7/8) characters"""
+        documents = [
+            d[:n] for d, n in zip(material.FRIENDLY_DOCUMENTS, (58, 28, 12, 4), strict=True)
+        ]
+        with self.explaining(CORRUPTION):
+            self.examples(documents, 32, repeat=100, bounds=True)
+
+    @graded()
+    def test_randomness(self):
+        """Drawing the same document again gives another truncation and another span"""
+        # At block_size 64 this document has 53 possible lengths, each of probability 1/256 or
+        # more, so that none has more than 1 - 52/256 = 0.797. All 90 draws have one length with
+        # probability at most 0.797^89 < 2e-9.
+        documents = material.FRIENDLY_DOCUMENTS[:1]
+        with self.explaining(CORRUPTION):
+            examples = self.examples(documents, 64, repeat=90)
+        distinct = {(e.truncated, e.span, e.start) for e in examples}
+        self.expect(
+            len(distinct) > 1,
+            "90 draws of one document are all the same",
+            got=corruption.picture(examples[0]) + " each time",
+            expected="another truncation and another span at each draw",
+            look_at=CORRUPTION,
+        )
+
+    @graded(is_hidden=True)
+    def test_block_sizes(self):
+        """The arrangement holds for other block sizes, from 24 on"""
+        documents = material.documents(self.rng, [30, 45, 64, 90, 128, 200])
+        sizes = [24, 25, 31, 40, 57, 100, 128, 161]
+        self.judge(runs=[self.drawing(documents, size, repeat=30) for size in sizes])
+
+    @graded(is_hidden=True)
+    def test_short_documents(self):
+        """The arrangement holds for short documents, too"""
+        documents = material.documents(self.rng, [4, 4, 5, 6, 7, 8, 9, 11, 13, 17, 21])
+        sizes = [24, 32, 128]
+        self.judge(runs=[self.drawing(documents, size, repeat=40) for size in sizes])
+
+    @graded(is_hidden=True)
+    def test_any_alphabet(self):
+        """The arrangement and the vocabulary hold for any characters"""
+        alphabet = material.FRIENDLY + material.FOREIGN
+        documents = material.documents(self.rng, [5, 12, 33, 60, 75, 140], alphabet)
+        vocabulary = self.probe(
+            "span_corruption.vocabulary", corruption.VOCABULARY, documents=documents, block_size=48
+        )
+        self.judge(vocabulary=vocabulary, runs=[self.drawing(documents, 48, repeat=40)])
+
+    @graded(is_hidden=True)
+    def test_every_length(self):
+        """Every length from 4 to the greatest possible one is drawn"""
+        long, short = material.documents(self.rng, [50, 13])
+        # 2,172 draws: see the judge for the derivation.
+        runs = [self.drawing([d], 32, repeat=2172) for d in (long, short)]
+        self.judge(runs=runs)
+
+    @graded(is_hidden=True)
+    def test_span_share(self):
+        """A quarter of the truncated document is masked on average"""
+        # Mostly documents far shorter than 7/8 of the block: there a quarter of a length drawn
+        # first, in place of the real one, is a third.
+        lengths = [int(n) for n in self.rng.integers(60, 67, size=18)]
+        lengths += [int(n) for n in self.rng.integers(140, 161, size=6)]
+        documents = material.documents(self.rng, lengths)
+        self.judge(examples=self.long_examples(documents, 128, wanted=8000, most=60000))
+
+    @graded(is_hidden=True)
+    def test_span_random(self):
+        """The span's length is random, whatever the length of the document"""
+        self.judge(runs=[self.drawing(material.documents(self.rng, [60]), 64, repeat=2000)])
+
+    @graded(is_hidden=True)
+    def test_position(self):
+        """The span's position is random"""
+        self.judge(runs=[self.drawing(material.documents(self.rng, [60]), 64, repeat=4000)])
