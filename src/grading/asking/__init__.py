@@ -5,6 +5,7 @@ assert for basic tests; the others return what was observed, for staff's judge.
 """
 
 from .attention import AsksAttention
+from .blocks import AsksBlocks
 from .corruption import AsksCorruption
 from .files import AsksFiles
 from .heads import AsksHeads
@@ -14,6 +15,7 @@ from .synthesizer import AsksSynthesizer
 
 __all__ = [
     "AsksAttention",
+    "AsksBlocks",
     "AsksCorruption",
     "AsksFiles",
     "AsksHeads",

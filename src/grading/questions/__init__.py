@@ -4,7 +4,7 @@ Hidden tests draw their inputs here and are judged by staff's solutions/hidden/;
 run and say so. Numbers, points and time limits are in assignment.toml.
 """
 
-from . import attention, span_corruption, synthesizer, training
+from . import attention, blocks, span_corruption, synthesizer, training
 
 CASES = [
     training.Finetuning,
@@ -17,4 +17,5 @@ CASES = [
     attention.AttentionSingleHead,
     attention.AttentionTwoHeads,
     attention.AttentionKeyQueryValue,
+    *blocks.CASES,
 ]

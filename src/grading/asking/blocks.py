@@ -1,0 +1,135 @@
+"""Asks the functions of building_blocks.py, and checks the form of what they answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+ANSWERS = {"forms": [str], "answers": [list], "changed": [bool]}
+PARTS = {"span_corruption": 2, "bert_mask": 2}  # all others answer one thing
+# Right codes differ by 1e-12 in float64; where one makes constants in float32, angles of 500 by
+# 3e-5. Mistakes move results by .01 or more.
+CLOSE = 1e-4
+KINDS = {"f": "numbers with a fraction", "i": "whole numbers", "b": "truth values"}
+
+
+@dataclass(frozen=True)
+class BlockAnswer:
+    """What a function answered to its arguments. Nothing about `parts` was checked yet."""
+
+    function: str
+    arguments: list[Any]
+    form: str  # "float64[8]", for messages
+    parts: list[Any]
+
+    @property
+    def look_at(self) -> str:
+        return f"{self.function} in submission/building_blocks.py"
+
+
+class AsksBlocks:
+    """Asks the functions of building_blocks.py, and checks the form of what they answer."""
+
+    def ask(self, function: str, arguments: list[list[Any]]) -> list[BlockAnswer]:
+        """The function's answers, one for each list of arguments, all in one worker."""
+        parts = PARTS.get(function, 1)
+        asked = {"function": function, "arguments": arguments, "parts": parts}
+        got = self.probe("building_blocks.call", ANSWERS, **asked)
+        counts = {len(got[name]) for name in ANSWERS} | {len(arguments)}
+        fine = len(counts) == 1 and all(len(answer) == parts for answer in got["answers"])
+        self.expect(fine, "answers are missing")
+        answers = [
+            BlockAnswer(function, *answer)
+            for answer in zip(arguments, got["forms"], got["answers"], strict=True)
+        ]
+        for answer, changed in zip(answers, got["changed"], strict=True):
+            self.expect(
+                not changed,
+                f"{function} changes its arguments: whoever called it still needs them",
+                cause="an operation in place, such as x += y, masked_fill_ or x[i] = y",
+                look_at=answer.look_at,
+            )
+        return answers
+
+    def right_answers(self, answers: list[BlockAnswer]) -> list[list[Any]]:
+        """What the reference answers to the same arguments; for staff's judge alone."""
+        function = answers[0].function
+        asked = {"function": function, "arguments": [a.arguments for a in answers]}
+        parts = PARTS.get(function, 1)
+        return self.reference("building_blocks.call", ANSWERS, **asked, parts=parts)["answers"]
+
+    def array(
+        self, answer: BlockAnswer, shape: tuple[int, ...], kind: str = "f", part: int = 0
+    ) -> np.ndarray:
+        """A part of an answer: an array of this shape, of finite numbers.
+
+        Args:
+            kind: "f", "i" or "b"; for "f" whole numbers do.
+        """
+        got = answer.parts[part]
+        fits = isinstance(got, np.ndarray) and got.shape == shape
+        fits = fits and got.dtype.kind in ("fi" if kind == "f" else kind)
+        one = f"a tensor of shape {shape}" if shape else "a single number"
+        self.expect(
+            fits,
+            f"{answer.function} returns something of another shape or kind than it should",
+            got=answer.form,
+            expected=f"{one}, of {KINDS[kind]}",
+            look_at=answer.look_at,
+        )
+        self.expect(
+            bool(np.isfinite(got).all()),
+            f"{answer.function} returns nan or infinity",
+            got=answer.form,
+            cause="a division by zero, a softmax of nothing but -inf, or an overflow",
+            look_at=answer.look_at,
+        )
+        return got
+
+    def expect_close(
+        self,
+        answer: BlockAnswer,
+        wanted: Any,
+        sentence: str,
+        cause: str = "",
+        tolerance: float = CLOSE,
+    ) -> None:
+        """An answer is an array of these values: exactly, where they are truth values or whole."""
+        wanted = np.asarray(wanted)
+        got = self.array(answer, wanted.shape, "b" if wanted.dtype.kind == "b" else "f")
+        if wanted.dtype.kind in "bi":
+            wrong = got != wanted
+        else:
+            wrong = np.abs(got - wanted) > tolerance * np.maximum(1, np.abs(wanted))
+        first = tuple(int(i) for i in np.argwhere(wrong)[0]) if wrong.any() else ()
+        detail = {"cause": cause} if cause else {}
+        self.expect(
+            not wrong.any(),
+            sentence,
+            got=f"{_shown(got[first])}{_at(first)}" if wrong.any() else "",
+            expected=_shown(wanted[first]) if wrong.any() else "",
+            **detail,
+            look_at=answer.look_at,
+        )
+
+    def words(self, answer: BlockAnswer, part: int) -> list[str]:
+        """A part of an answer: a list of words."""
+        got = answer.parts[part]
+        fits = isinstance(got, list) and all(type(word) is str for word in got)
+        self.expect(
+            fits,
+            f"{answer.function} should return two lists of words, input and target",
+            got=answer.form,
+            look_at=answer.look_at,
+        )
+        return got
+
+
+def _shown(number: Any) -> str:
+    return str(bool(number)) if isinstance(number, np.bool_) else f"{number:.6g}"
+
+
+def _at(place: tuple[int, ...]) -> str:
+    return f" at {list(place)}" if place else ""

@@ -1,0 +1,167 @@
+"""Inputs for the building blocks, and what their answers are tried on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+IGNORED = -100
+WORDS = "the a of one two three last first party week tea uncle made his for you me him".split()
+
+
+def attention(rng: np.random.Generator) -> list[list[Any]]:
+    """Arguments of scaled_dot_product_attention: without a mask, causal, padding, any."""
+    arguments = []
+    for kind in ("none", "causal", "padding", "any", "wide"):
+        B, T, S = 2, int(rng.integers(2, 7)), int(rng.integers(2, 7))
+        S = T if kind == "causal" else S
+        d, m = int(rng.integers(2, 17)), int(rng.integers(1, 6))
+        heads = (B, 3) if kind == "wide" else (B,)
+        q, k = 2 * rng.normal(size=(*heads, T, d)), 2 * rng.normal(size=(*heads, S, d))
+        mask = {
+            "none": None,
+            "causal": np.tri(T, S, dtype=bool),
+            "padding": np.arange(S) < np.array([[[1]], [[S]]]),
+            "any": rng.random((B, T, S)) < 0.6,
+            "wide": rng.random((B, 1, T, S)) < 0.7,
+        }[kind]
+        if kind == "any":
+            mask[0, 1] = False  # one row sees nothing
+        arguments.append([q, k, rng.normal(size=(*heads, S, m)), mask])
+    return arguments
+
+
+def heads(rng: np.random.Generator) -> tuple[list[list[Any]], list[list[Any]]]:
+    """Arguments of split_heads and of merge_heads, each of other sizes."""
+    sizes = [tuple(int(n) for n in rng.integers(1, 6, size=4)) for _ in range(3)]
+    sizes += [(2, 3, 4, 5), (2, 4, 3, 2)]  # B, heads, T, hs: different enough to be told apart
+    split = [[rng.normal(size=(B, T, n * hs)), n] for B, n, T, hs in sizes]
+    return split, [[rng.normal(size=size)] for size in sizes]
+
+
+def masks(rng: np.random.Generator) -> list[list[Any]]:
+    """Arguments of attention_mask."""
+    arguments: list[list[Any]] = []
+    for kind in ("encoder", "decoder", "encoder-decoder"):
+        for B in (1, 4):
+            S = int(rng.integers(3, 9))
+            T = S + int(rng.integers(1, 4)) if kind == "encoder-decoder" else S
+            arguments.append([kind, T, S, rng.integers(1, S + 1, size=B)])
+    return arguments
+
+
+def memories(rng: np.random.Generator) -> list[list[Any]]:
+    """Arguments of cross_attention: Z, H, Q, K, V."""
+    arguments = []
+    for _ in range(4):
+        d, T_z = (int(n) for n in rng.integers(2, 7, size=2))
+        T_h = T_z + int(rng.integers(1, 4))
+        shapes = [(T_z, d), (T_h, d), (d, d), (d, d), (d, d)]
+        arguments.append([rng.normal(size=shape) for shape in shapes])
+    return arguments
+
+
+def encodings(t: np.ndarray, d: int) -> np.ndarray:
+    """Sinusoidal encodings of any positions, shape (len(t), d)."""
+    columns = np.arange(d)
+    angles = np.outer(t, 10000.0 ** (-(columns - columns % 2) / d))
+    return np.where(columns % 2, np.cos(angles), np.sin(angles))
+
+
+def products(x: np.ndarray) -> np.ndarray:
+    """Dot products of all pairs of rows; of numbers near the greatest there is, infinite."""
+    with np.errstate(all="ignore"):
+        return x @ x.T
+
+
+def embeddings(rng: np.random.Generator) -> tuple[list[list[Any]], list[list[Any]]]:
+    """Arguments of position_scores and of relative_bias."""
+    pairs = [rng.normal(size=(2, *rng.integers(2, 8, size=2))) for _ in range(4)]
+    return [[x, p, how] for x, p in pairs for how in ("add", "concatenate")], [
+        [p] for _, p in pairs
+    ]
+
+
+def relative_biases(rng: np.random.Generator) -> tuple[list[list[Any]], list[list[Any]]]:
+    """Arguments of relative_bias_parameters and of relative_bias_matrix."""
+    counts: list[list[Any]] = []
+    for _ in range(4):
+        T, m = int(rng.integers(3, 600)), int(rng.integers(1, 33))
+        counts += [[T, m], [T, m, int(rng.integers(1, T))]]
+    sizes = [(2, 3, 9), (1, 5, 4), (4, 1, 6), (3, 7, 8)]  # heads, k, T
+    return counts, [[rng.normal(size=(n, 2 * k + 1)), T] for n, k, T in sizes]
+
+
+def rotations(rng: np.random.Generator) -> list[list[Any]]:
+    """Arguments of rotate: positions in any order, several heads."""
+    arguments: list[list[Any]] = []
+    for shape in ((5, 8), (2, 6, 4), (2, 3, 7, 10)):
+        for pairing in ("adjacent", "half"):
+            positions = rng.integers(0, 300, size=shape[-2])
+            arguments.append([rng.normal(size=shape), positions, pairing])
+    return arguments
+
+
+def norms(rng: np.random.Generator) -> list[list[Any]]:
+    """Arguments of layer_norm; eps matters where vectors are short."""
+    arguments: list[list[Any]] = []
+    for shape in ((7,), (3, 5), (2, 3, 4)):
+        x = 0.1 * rng.normal(size=shape) + 1
+        gain, bias = rng.normal(size=(2, shape[-1]))
+        arguments += [[x], [x, gain, bias, 0.01], [x, None, bias], [x, gain, None, 0.1]]
+    return arguments
+
+
+def layers(rng: np.random.Generator) -> list[list[Any]]:
+    """Arguments of block: attention averages positions, the MLP multiplies channels."""
+    arguments: list[list[Any]] = []
+    for norm in ("pre", "post"):
+        for T, C in ((4, 6), (3, 5)):
+            average = np.tri(T) / np.arange(1, T + 1)[:, None]
+            mlp = rng.normal(size=(C, C))
+            arguments.append([rng.normal(size=(2, T, C)), {"mixed_by": average}, {"times": mlp}])
+            arguments[-1].append(norm)
+    return arguments
+
+
+def spans(rng: np.random.Generator) -> list[list[Any]]:
+    """Arguments of span_corruption: no span, spans at both ends, many spans."""
+    arguments: list[list[Any]] = [[WORDS[:4], []]]
+    for count in (1, 2, 3, 10):
+        # Borders of spans are 2 count different places, with a token between two spans.
+        places = np.sort(rng.choice(3 * count, size=2 * count, replace=False))
+        places = [int(p) + i // 2 for i, p in enumerate(places)]
+        text = [str(word) for word in rng.choice(WORDS, size=places[-1] + int(rng.integers(3)))]
+        arguments.append([text, [places[i : i + 2] for i in range(0, 2 * count, 2)]])
+    return arguments
+
+
+def masked(rng: np.random.Generator, sizes: list[tuple[int, int]]) -> list[list[Any]]:
+    """Arguments of bert_mask: 1 is the mask, tokens are 2 .. 999."""
+    return [
+        [rng.integers(2, 1000, size=size), 1, 1000, {"seed": int(rng.integers(2**31))}]
+        for size in sizes
+    ]
+
+
+def texts(rng: np.random.Generator) -> list[list[Any]]:
+    """Arguments of perplexity: short texts, improbable ones, one of a million tokens."""
+    long = np.log(rng.uniform(0.001, 1, size=1_000_000))
+    arguments: list[list[Any]] = [[long, 800_000], [np.array([-2000.0, -0.5]), 4]]
+    for _ in range(4):
+        log_probs = np.log(rng.uniform(0.01, 1, size=int(rng.integers(1, 100))))
+        arguments.append([log_probs, int(rng.integers(1, 1 + len(log_probs)))])
+    return arguments
+
+
+def reached(distances: list[np.ndarray]) -> set[int]:
+    """How far back the positions are that an output depends on.
+
+    Args:
+        distances: for each level, how far back each of its heads looks.
+    """
+    found = {0}
+    for level in distances:
+        found |= {f + int(d) for f in found for d in level}
+    return found
