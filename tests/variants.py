@@ -39,7 +39,7 @@ from grading.assignment import TestSpec, load_assignment  # noqa: E402
 from grading.cases import BoundTest, bind  # noqa: E402
 from grading.coursedata import CourseData  # noqa: E402
 from grading.inprocess import InProcessPool  # noqa: E402
-from grading.questions import CASES  # noqa: E402
+from grading.questions import CASES, blocks  # noqa: E402
 from grading.results import TestResult  # noqa: E402
 from grading.runner import Run, load_hidden  # noqa: E402
 from grading.staging import stage  # noqa: E402
@@ -62,6 +62,7 @@ TOPICS = {
         "attention_two_heads",
         "attention_key_query_value",
     ),
+    "building_blocks": tuple(case.topic for case in blocks.CASES),
 }
 NEEDS_FILES = (
     "dev_predictions",
@@ -121,6 +122,8 @@ class Variant:
         return [test for test in without_files(bound) if self._concerns(test.spec)]
 
     def _concerns(self, spec: TestSpec) -> bool:
+        if self.topic == "building_blocks":  # its functions don't call each other
+            return spec.topic == "blocks_" + self.field("region").split(", part ")[1]
         attention = self.topic == "helper" and spec.topic == "synthesizer"
         return spec.topic in TOPICS[self.topic] and (not attention or spec.name in OF_THE_HELPER)
 

@@ -76,13 +76,13 @@ def blocks_sentinels_random(case: Any, answers: list) -> None:
 
 
 def blocks_bert_mask_shares(case: Any, drawn: list) -> None:
-    """Shares of 80,000 tokens, with room (tests/test_building_blocks.py computes what is said here).
+    """Shares of 80,000 tokens, with room; tests/test_building_blocks.py computes what is said here.
 
     A share of n draws is off from p to a or beyond with probability at most exp(-n KL(a || p))
-    (Chernoff). Chosen: .15 to .14 or .16, below 1e-13 each. Given 11,200 chosen or more, masked: .80
-    to .77 or .83, below 1e-13 each; left: .1001 (one token in 1,000 is drawn again) to .08 or .12,
-    below 1e-10 each. Of the others there are then 560 or more, spread evenly over 998 tokens: more
-    than 2 % of one token have probability below 1e-9.
+    (Chernoff). Chosen: .15 to .14 or .16, below 1e-13 each. Given 11,200 chosen or more, masked:
+    .80 to .77 or .83, below 1e-13 each; left: .1001 (one token in 1,000 is drawn again) to .08 or
+    .12, below 1e-10 each. Of the others there are then 560 or more, spread evenly over 998 tokens:
+    more than 2 % of one token have probability below 2e-7.
     """
     inputs, targets, tokens = (np.concatenate([d[i].ravel() for d in drawn]) for i in range(3))
     chosen = targets != IGNORED

@@ -360,7 +360,7 @@ def bert_mask(
     Returns:
         inputs and targets, shape (B, T), long. The target is IGNORED where no token was chosen.
     """
-    # [part bert]
+    # [part bert_mask]
     ### START CODE HERE ###
     chosen = torch.rand(tokens.shape, generator=generator) < 0.15
     kind = torch.rand(tokens.shape, generator=generator)

@@ -351,10 +351,10 @@ def bert_mask(
     Returns:
         inputs and targets, shape (B, T), long. The target is IGNORED where no token was chosen.
     """
-    # [part bert]
+    # [part bert_mask]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part bert] bert_mask in submission/building_blocks.py is yours to write"
+        "[part bert_mask] bert_mask in submission/building_blocks.py is yours to write"
     )
     ### END CODE HERE ###
 

@@ -1,0 +1,3 @@
+# A tensor of no axes.
+# region: building_blocks.py, perplexity, part perplexity
+return torch.exp(-log_probs.mean() * len(log_probs) / n_words)

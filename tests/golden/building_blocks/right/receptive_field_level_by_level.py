@@ -1,0 +1,6 @@
+# Level by level.
+# region: building_blocks.py, receptive_field, part receptive_field
+reached = 1
+for _ in range(levels):
+    reached += reached * heads
+return reached

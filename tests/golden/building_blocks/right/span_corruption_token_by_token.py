@@ -1,0 +1,13 @@
+# Token by token.
+# region: building_blocks.py, span_corruption, part sentinels
+starts, ends = [s for s, _ in spans], [e for _, e in spans]
+source, target, inside = [], [], False
+for place, token in enumerate(tokens):
+    if inside and place in ends:
+        inside = False
+    if place in starts:
+        inside = True
+        source.append(SENTINELS[starts.index(place)])
+        target.append(source[-1])
+    (target if inside else source).append(token)
+return source, target + [SENTINELS[len(spans)]]

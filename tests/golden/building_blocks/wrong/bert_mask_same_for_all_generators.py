@@ -1,0 +1,10 @@
+# Always the same draws.
+# caught by: blocks_bert_mask.randomness
+# region: building_blocks.py, bert_mask, part bert_mask
+generator = torch.Generator().manual_seed(0)
+chosen = torch.rand(tokens.shape, generator=generator) < 0.15
+kind = torch.rand(tokens.shape, generator=generator)
+drawn = torch.randint(vocab_size, tokens.shape, generator=generator)
+inputs = torch.where(chosen & (kind < 0.8), mask_id, tokens)
+inputs = torch.where(chosen & (kind >= 0.9), drawn, inputs)
+return inputs, torch.where(chosen, tokens, IGNORED)
