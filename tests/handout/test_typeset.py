@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 
+import pypdf
 import pytest
 from project import ROOT
 
@@ -84,7 +85,6 @@ def test_fonts_are_vectors_and_embedded(made):
 @needs_tex
 @needs_poppler
 def test_the_pdf_has_title_links_and_bookmarks(made):
-    pypdf = pytest.importorskip("pypdf")
     for edition, folder in made.items():
         reader = pypdf.PdfReader(folder / "sheet.pdf")
         assert "Self-Attention, Transformers and Pretraining" in reader.metadata.title
@@ -104,7 +104,6 @@ def test_the_pdf_has_title_links_and_bookmarks(made):
 @needs_tex
 @needs_poppler
 def test_what_we_print_is_tagged_and_says_its_language(made, tmp_path):
-    pypdf = pytest.importorskip("pypdf")
     root = pypdf.PdfReader(build._pdf(ROOT, made["xcs224n"], tmp_path / "print")).trailer["/Root"]
     assert root["/MarkInfo"]["/Marked"] and root["/Lang"] == "en-US"
     assert "/StructTreeRoot" in root
