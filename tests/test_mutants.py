@@ -7,6 +7,7 @@ import pytest
 
 from grading import paths
 from grading.asking.attention import AsksAttention
+from grading.asking.blocks import AsksBlocks
 from grading.asking.files import AsksFiles
 from grading.asking.synthesizer import AsksSynthesizer
 from grading.cases import GradedTestCase
@@ -55,6 +56,10 @@ class Case(AsksAttention, AsksSynthesizer, AsksFiles, GradedTestCase):
         return self._answers[name]
 
     reference = probe
+
+
+class BlocksCase(AsksBlocks, Case):
+    """The same, of the building blocks."""
 
 
 def lab(predicted: list[str] | None, tmp_path) -> SimpleNamespace:
@@ -123,6 +128,9 @@ WRONG_ANSWERS = {
     f"{ATTENTION}.ask:0": lambda *_: Case(
         answers={"attention.call": {"forms": ["f"], "answers": [[np.zeros(2)]]}}
     ).ask("copying_query", [[0, 0], [1, 1]]),
+    "src/grading/asking/blocks.py:AsksBlocks.ask:0": lambda *_: BlocksCase(
+        answers={"building_blocks.call": {"forms": ["f"], "answers": [[1]], "changed": [False]}}
+    ).ask("receptive_field", [[1, 1], [1, 2]]),
     f"{FILES}._fitting:0": lambda _, tmp_path: fits(tmp_path, file=False, shape=2),
     f"{FILES}._fitting:1": lambda _, tmp_path: fits(tmp_path, file=True, shape=3),
 }

@@ -146,9 +146,9 @@ def masked(rng: np.random.Generator, sizes: list[tuple[int, int]]) -> list[list[
 
 
 def texts(rng: np.random.Generator) -> list[list[Any]]:
-    """Arguments of perplexity: short texts, improbable ones, one of a million tokens."""
-    long = np.log(rng.uniform(0.001, 1, size=1_000_000))
-    arguments: list[list[Any]] = [[long, 800_000], [np.array([-2000.0, -0.5]), 4]]
+    """Arguments of perplexity: short texts, improbable ones, one of 100,000 tokens."""
+    long = np.log(rng.uniform(0.001, 1, size=100_000))
+    arguments: list[list[Any]] = [[long, 80_000], [np.array([-2000.0, -0.5]), 4]]
     for _ in range(4):
         log_probs = np.log(rng.uniform(0.01, 1, size=int(rng.integers(1, 100))))
         arguments.append([log_probs, int(rng.integers(1, 1 + len(log_probs)))])

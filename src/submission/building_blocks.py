@@ -364,7 +364,7 @@ def perplexity(log_probs: torch.Tensor, n_words: int) -> float:
 
     Args:
         log_probs: natural logarithm of the probability of each token given those before, shape
-            (number of tokens,). There may be a million of them: P itself is 0 in any dtype.
+            (number of tokens,). There may be 100,000 of them: P itself is 0 in any dtype.
         n_words: N. Words may consist of several tokens.
     """
     # [part perplexity]

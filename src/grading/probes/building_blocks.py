@@ -42,8 +42,8 @@ def _argument(value: Any) -> Any:
 
     if isinstance(value, np.ndarray):
         return torch.tensor(value)  # a copy
-    if isinstance(value, list):
-        return list(value)
+    if isinstance(value, list):  # words, or pairs
+        return [tuple(item) if isinstance(item, list) else item for item in value]
     if isinstance(value, dict):
         return _function(value) if "seed" not in value else _generator(value["seed"])
     return value
@@ -66,7 +66,7 @@ def _function(value: dict[str, np.ndarray]) -> Callable[[Any], Any]:
 def _is_changed(value: Any, taken: Any) -> bool:
     if isinstance(value, np.ndarray):
         return not np.array_equal(value, taken.detach().numpy())
-    return isinstance(value, list) and value != taken
+    return isinstance(value, list) and _argument(value) != taken
 
 
 def _form(answer: Any) -> str:

@@ -317,7 +317,6 @@ class BlocksLayers(AsksBlocks, GradedTestCase):
                 wanted,
                 "layer_norm is wrong for the vectors (1, 2, 3, 4) and (0, 0, 10, 10)",
                 cause="the variance is divided by d, not by d - 1; each vector has its own mean",
-                tolerance=1e-3,
             )
 
     @graded()
@@ -334,7 +333,6 @@ class BlocksLayers(AsksBlocks, GradedTestCase):
                 f'block is wrong for norm="{norm}", x = (3, 1), an attention that halves and an '
                 "MLP that exchanges the two channels",
                 cause='"pre": x + part(norm(x)); "post": norm(x + part(x)); attention comes first',
-                tolerance=1e-3,
             )
 
     @graded(is_hidden=True)

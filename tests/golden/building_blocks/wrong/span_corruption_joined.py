@@ -1,0 +1,9 @@
+# Texts in place of lists of words.
+# caught by: blocks_sentinels.example
+# region: building_blocks.py, span_corruption, part sentinels
+source, target, done = [], [], 0
+for sentinel, (start, end) in zip(SENTINELS, spans, strict=False):
+    source += [*tokens[done:start], sentinel]
+    target += [sentinel, *tokens[start:end]]
+    done = end
+return " ".join([*source, *tokens[done:]]), " ".join([*target, SENTINELS[len(spans)]])
