@@ -35,6 +35,7 @@ from .model import PAD_ID
 
 CPU_ROWS = 32  # in a microbatch: with fewer, matrices are too small to be multiplied at full speed
 ROUND = 128  # targets; see places_of_targets
+COLUMNS = 8  # see trim
 FORMATS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
@@ -162,10 +163,15 @@ class Engine:
 
 
 def trim(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Cut off the columns at the end in which no example has anything, (B, T) to (B, longest)."""
+    """Cut off columns at the end in which no example has anything, (B, T) to (B, length).
+
+    Lengths are multiples of COLUMNS (or T): for each size of a product that wasn't met before, code
+    is made and memory kept, which would come to half of all that a training takes.
+    """
     used = ((x != 0) | (y != 0)).any(dim=0).nonzero()
     longest = int(used[-1]) + 1 if len(used) else 1
-    return x[:, :longest], y[:, :longest]
+    length = -(-longest // COLUMNS) * COLUMNS
+    return x[:, :length], y[:, :length]
 
 
 def places_of_targets(y: torch.Tensor) -> torch.Tensor:

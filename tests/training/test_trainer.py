@@ -32,11 +32,12 @@ def examples(count=8):
     return pairs
 
 
-def test_trimming_cuts_columns_with_neither_input_nor_target(s):
-    x, y = torch.zeros(2, 8, dtype=torch.long), torch.zeros(2, 8, dtype=torch.long)
-    x[0, 2], y[1, 4] = 5, 5
-    tx, ty = s.fast.trim(x, y)
-    assert torch.equal(tx, x[:, :5]) and torch.equal(ty, y[:, :5])
+@pytest.mark.parametrize("last, length", [(0, 8), (7, 8), (8, 16), (16, 20), (19, 20)])
+def test_trimming_cuts_columns_with_neither_input_nor_target(s, last, length):
+    x, y = torch.zeros(2, 20, dtype=torch.long), torch.zeros(2, 20, dtype=torch.long)
+    x[0, last // 2], y[1, last] = 5, 5
+    tx, ty = s.fast.trim(x, y)  # to multiples of 8, of 20 columns
+    assert torch.equal(tx, x[:, :length]) and torch.equal(ty, y[:, :length])
 
 
 def test_tokens_count_padding_too(s):
