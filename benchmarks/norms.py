@@ -68,13 +68,17 @@ def gradients(norm: str, depth: int, seed: int) -> list[float]:
 
 
 def measure(depths: tuple[int, ...] = DEPTHS) -> Rows:
-    """For each norm, and the first and the last block: means over seeds, one for each depth."""
+    """For each norm, and the first and the last block: means over seeds, one for each depth.
+
+    They have three significant digits: more may differ between machines.
+    """
     rows: Rows = {(norm, end): [] for norm in NORMS for end in ENDS}
     for norm in NORMS:
         for depth in depths:
             drawn = [gradients(norm, depth, seed) for seed in SEEDS]
             for end, place in zip(ENDS, (0, -1), strict=True):
-                rows[norm, end].append(sum(one[place] for one in drawn) / len(drawn))
+                mean = sum(one[place] for one in drawn) / len(drawn)
+                rows[norm, end].append(float(f"{mean:.3g}"))
     return rows
 
 
@@ -83,7 +87,7 @@ def picture(rows: Rows) -> str:
     lines = [
         "% Made by benchmarks/norms.py. Lines differ by marks and dashes, not by colour alone.",
         f"% blocks: {' '.join(map(str, DEPTHS))}",
-        *(f"% {n} {e}: {' '.join(f'{g:.3g}' for g in row)}" for (n, e), row in rows.items()),
+        *(f"% {n} {e}: {' '.join(map(str, row))}" for (n, e), row in rows.items()),
         r"\begin{tikzpicture}",
         r"  \draw[thin] (-0.3, -0.2) rectangle (10.1, 5.8);",
         r"  \node at (4.9, -1.1) {number of blocks};",
