@@ -94,6 +94,11 @@ def test_zeroing_weights_after_the_softmax_is_no_mask(b):
     assert not torch.allclose(zeroed @ v, b.scaled_dot_product_attention(q, k, v, causal))
 
 
+def test_made_up_scores_of_the_slides_have_other_weights():
+    scores = torch.tensor([14.2, 18.1, 10.3, 7.9])
+    assert [round(x, 2) for x in scores.softmax(0).tolist()] == [0.02, 0.98, 0, 0]
+
+
 # Positions ----------------------------------------------------------------------------------
 
 
