@@ -3,8 +3,8 @@
     python benchmarks/norms.py        seconds on one thread; writes the sheet's figure
 
 Blocks are those of solutions/submission/building_blocks.py, with weights as Xavier's rule draws
-them (section 3 of Xiong et al. 2020, whose figure 3 this is a small copy of): the loss is the
-cross-entropy of random classes, its gradient that by the second matrix of the feed-forward part.
+them (the setting of section 3 of Xiong et al. 2020, made small): the loss is the cross-entropy of
+random classes, its gradient that by the second matrix of the feed-forward part.
 handout/figures/gradient_over_depth.tex gets the picture, and the numbers as comments.
 """
 
