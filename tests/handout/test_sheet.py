@@ -4,12 +4,30 @@ import re
 import shlex
 
 import pytest
+from project import ROOT
 
 from tools.commands import PIPELINES
 from tools.handout import templates
 from tools.handout.templates import HandoutError
 
-# By the public sheets, in their order: number, title, what stands in brackets.
+PRACTICE = [
+    ("4a", "Scaled dot-product attention", "Practice"),
+    ("4b", "Splitting and merging heads", "Practice"),
+    ("4c", "Masks and cross-attention", "Practice"),
+    ("4d", "Sinusoidal positions", "Practice"),
+    ("4e", "Moving by an offset", "Practice"),
+    ("4f", "Add or concatenate", "Practice"),
+    ("4g", "Relative biases", "Practice"),
+    ("4h", "Rotary positions", "Practice"),
+    ("4i", "Layer norm and the block", "Practice"),
+    ("4j", "Span corruption with sentinels", "Practice"),
+    ("4k", "Masked language modelling", "Practice"),
+    ("4l", "Perplexity", "Practice"),
+    ("4m", "Receptive fields", "Practice"),
+    ("4n", "The cost of attention", "Practice"),
+    ("4o", "In words", "Practice"),
+]
+# By the public sheets, in their order: number, title, what stands in brackets; then our practice.
 OUTLINES = {
     "xcs224n": [
         ("1a", "Check out the demo", "0 points (Coding)"),
@@ -27,6 +45,7 @@ OUTLINES = {
         ("3c", "Drawbacks of single-headed attention", "2 points (Written, Extra Credit)"),
         ("3d", "Benefits of multi-headed attention", "1 point (Written, Extra Credit)"),
         ("3e", "Key-query-value self-attention", "2 points (Written, Extra Credit)"),
+        *PRACTICE,
     ],
     "cs224n": [
         ("1a", "Copying in attention", "2 points (Written)"),
@@ -48,6 +67,7 @@ OUTLINES = {
         ("3a", "Why pretraining helps", "1 point (Written)"),
         ("3b", "Retrieved or made up", "2 points (Written)"),
         ("3c", "People nobody has seen", "2 points (Written)"),
+        *PRACTICE,
     ],
 }
 SLOTS = {
@@ -135,13 +155,25 @@ def test_links_come_from_the_edition(rendered):
 
 def test_the_data_set_decides_what_is_said_of_people_sizes_times_and_thresholds(rendered):
     world, real = (words(rendered(dataset=name)[0]) for name in ("world", "real"))
-    fictional = ("fictional", "world that we made up", r"30\,\%", "(400 lines)", "5 minutes")
-    actual = ("Wikipedia article", "notable person", r"10\,\%", "(2{,}000 lines)", "20 hours")
+    fictional = (
+        "fictional",
+        "world that we made up",
+        r"at least 30\,\%",
+        "(400 lines)",
+        "5 minutes",
+    )
+    actual = (
+        "Wikipedia article",
+        "notable person",
+        r"at least 10\,\%",
+        "(2{,}000 lines)",
+        "20 hours",
+    )
     for phrase in fictional:
         assert phrase in world and phrase not in real, phrase
     for phrase in actual:
         assert phrase in real and phrase not in world, phrase
-    assert r"15\,\%" in world and r" 5\,\%" in real
+    assert r"at least 15\,\%" in world and r"at least 5\,\%" in real
     assert r"recipe \code{laptop}" in world and r"recipe \code{original}" in real
 
 
@@ -162,7 +194,7 @@ def test_questions_can_be_dropped_and_moved(rendered, change):
     third = '  { number = "3a", topic = "attention_copying"'
     change("assignment.toml", third, f'  {{ number = "2d", {rest}{third}')
     text, sheet = rendered("xcs224n")
-    numbers = [number for number, _, _ in headings(text)]
+    numbers = [number for number, _, _ in headings(text) if number[0] != "4"]
     assert numbers == "1b 1c 1d 1f 1g 2b 2c 2d 3a 3b 3c 3d 3e".split()
     assert r"subject of question \hyperref[q:2d]{2(d)}" in words(text)
     assert "part e" not in text.replace(r"\code{\# [part e]}", "")
@@ -182,6 +214,29 @@ def test_any_question_can_be_dropped(rendered, repo, number, target):
     ]
     links = set(re.findall(r"\\hyperref\[(q:[^]]+)\]", text))
     assert links <= set(re.findall(r"\{(q:[\w-]+)\}", text))
+    referred = set(re.findall(r"\\(?:eq)?ref\{((?:eq|fig):[^}]+)\}", text))
+    assert referred <= set(re.findall(r"\\label\{([^}]+)\}", text))
+
+
+def test_practice_has_a_place_to_answer_where_an_edition_gives_it_written_points(rendered, change):
+    plain, _ = rendered("cs224n")
+    assert "\\answerspace{4o}" not in plain and "python grader.py 4n" in plain
+    change(
+        "assignment.toml",
+        '{ number = "4o", topic = "blocks_in_words" }',
+        '{ number = "4o", topic = "blocks_in_words", written = 2, extra_credit = true }',
+    )
+    text, sheet = rendered("cs224n")
+    assert headings(text)[-1] == ("4o", "In words", "2 points (Written, Extra Credit)")
+    assert "\\answerspace{4o}" in text and sheet.slots[-1].id == "4o"
+
+
+def test_every_building_block_is_named_where_it_is_practised(rendered):
+    text, _ = rendered()
+    source = (ROOT / "solutions/submission/building_blocks.py").read_text(encoding="utf-8")
+    said = re.findall(r"\\paragraph\{In code\.\} (.*) of \\file\{building\\_blocks\.py\}", text)
+    named = re.findall(r"\\code\{(.*?)\}", " ".join(said))
+    assert named == [templates.tex(name) for name in re.findall(r"^def (\w+)", source, re.M)]
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from grading.assignment import Assignment, Edition, Question, load_assignment  #
 from grading.errors import UsageError  # noqa: E402
 
 ROMAN = ("i", "ii", "iii", "iv", "v", "vi")
+PRACTICE = "blocks"  # the part whose questions have no points but those that an edition gives
 # What course.toml must say, by table.
 COURSE = {
     "": {"name": str, "term": str, "contact": str},
@@ -160,9 +161,12 @@ def shown_number(number: str) -> str:
     return f"{part_of(number)}({letter_of(number)})"
 
 
-def worth(coding: Decimal, written: Decimal, extra: bool) -> str:
-    """Points in words: `2 points (Written, Extra Credit)`."""
-    suffix = ", Extra Credit" if extra else ""
+def worth(question: Question) -> str:
+    """A question's points in words: `2 points (Written, Extra Credit)`."""
+    coding, written = question.coding, question.written
+    if question.part == PRACTICE and not coding and not written:
+        return "Practice"
+    suffix = ", Extra Credit" if question.is_extra_credit else ""
     kinds = [(coding, "Coding")] if coding or not written else []
     kinds += [(written, "Written")] if written else []
     return ", ".join(f"{points(value)} ({kind}{suffix})" for value, kind in kinds)

@@ -20,6 +20,8 @@ COMMANDS = {
     "synthesizer": commands.PIPELINES["synthesizer"],
     "unseen": [commands.predict_unseen("vanilla")],
 }
+# The file with the functions that are answers in code, by part.
+IN_CODE = {"attention": "attention_exploration.py", "blocks": "building_blocks.py"}
 NUMBERS = "numbers"  # the slot of a coding question for what it asks to report
 HEIGHTS = {NUMBERS: "1.2cm"}  # of the space to write by hand; else:
 HEIGHT = "4cm"
@@ -97,7 +99,7 @@ class Sheet:
             for name in (
                 "answer", "begin_document", "cite", "cited", "collaborators", "figure", "has",
                 "pads", "points", "practice", "render_question", "ref", "refs", "shell", "subpart",
-                "time_in_all", "training_time",
+                "time_in_all", "training_time", "worked_answer",
             )
         }  # fmt: skip
         return functions | {
@@ -149,7 +151,7 @@ class Sheet:
     def render_question(self, question: description.Question) -> str:
         """A question: its heading and its template."""
         self._question = question
-        worth = description.worth(question.coding, question.written, question.is_extra_credit)
+        worth = description.worth(question)
         number = f"{{{description.part_of(question.number)}}}{{{letter_of(question.number)}}}"
         title, label = tex(question.title), _label(question.number)
         heading = rf"\question{number}{{{title}}}{{{worth}}}{{{label}}}"
@@ -192,9 +194,21 @@ class Sheet:
         if self._target == "solutions":
             values = self._own_values() | {"slot": slot, "points": self._share_of(slot)}
             text = self._templates.render(f"{slot.topic}{suffix}.tex.j2", values)
-            return f"\\renewcommand{{\\solutionof}}{{{slot.shown}}}\n{text}"
+            return _solution(slot.shown, text)
         height = HEIGHTS.get(str(part), HEIGHT)
         return f"\\setlength{{\\answerheight}}{{{height}}}\n\\answerspace{{{slot.id}}}"
+
+    def worked_answer(self) -> str:
+        """In the solutions, staff's answer to practice.
+
+        Students get a place for theirs where an edition gives the question written points.
+        """
+        if self._question.written:
+            return self.answer()
+        if self._target != "solutions":
+            return ""
+        text = self._templates.render(f"{self._question.topic}.tex.j2", self._own_values())
+        return _solution(shown_number(self._question.number), text)
 
     def collaborators(self) -> str:
         """The place for names and tools."""
@@ -234,8 +248,9 @@ class Sheet:
         names = [rf"\code{{{tex(name)}}}" for name in functions]
         listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
         them = "it" if len(names) == 1 else "them"
+        file = tex(IN_CODE[self._question.part])
         return (
-            rf"\paragraph{{In code.}} {listed} of \file{{attention\_exploration.py}}: "
+            rf"\paragraph{{In code.}} {listed} of \file{{{file}}}: "
             rf"\code{{python grader.py {self._question.number}}} tries {them}."
         )
 
@@ -298,6 +313,11 @@ class Sheet:
 
 def _label(number: str, part: int = 0) -> str:
     return f"q:{number}" + (f"-{ROMAN[part - 1]}" if part else "")
+
+
+def _solution(shown: str, text: str) -> str:
+    """A solution under the number of its question."""
+    return f"\\renewcommand{{\\solutionof}}{{{shown}}}\n{text}"
 
 
 def _duration(minutes: int) -> str:

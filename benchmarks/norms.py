@@ -1,0 +1,130 @@
+"""How the gradient at initialisation changes with depth, for pre- and post-norm: a figure.
+
+    python benchmarks/norms.py        seconds on one thread; writes the sheet's figure
+
+Blocks are those of solutions/submission/building_blocks.py, with weights as Xavier's rule draws
+them (the setting of section 3 of Xiong et al. 2020, made small): the loss is the cross-entropy of
+random classes, its gradient that by the second matrix of the feed-forward part.
+handout/figures/gradient_over_depth.tex gets the picture, and the numbers as comments.
+"""
+
+import math
+import sys
+from pathlib import Path
+
+import torch
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "solutions"))
+
+from submission import building_blocks as blocks  # noqa: E402
+
+FIGURE = ROOT / "handout/figures/gradient_over_depth.tex"
+DEPTHS = (1, 2, 4, 8, 16, 32)
+SEEDS = range(8)
+BATCH, LENGTH, CHANNELS, HEADS, CLASSES = 16, 16, 64, 4, 100
+NORMS = ("pre", "post")
+ENDS = ("first", "last")
+TICKS = (0.05, 0.1, 0.2, 0.5)
+COLOURS = {"pre": "blue!70!black", "post": "red!75!black"}
+MARKS = {"pre": "+(-2pt, -2pt) rectangle +(2pt, 2pt)", "post": "circle[radius=2pt]"}
+
+Rows = dict[tuple[str, str], list[float]]
+
+
+def matrix(rows: int, columns: int, generator: torch.Generator) -> torch.Tensor:
+    """Xavier's rule: uniform, of variance 2 / (rows + columns)."""
+    limit = math.sqrt(6 / (rows + columns))
+    drawn = torch.rand(rows, columns, generator=generator, dtype=torch.float64)
+    return ((2 * drawn - 1) * limit).requires_grad_()
+
+
+def gradients(norm: str, depth: int, seed: int) -> list[float]:
+    """Norms of the gradient by the second feed-forward matrix, one for each block."""
+    generator = torch.Generator().manual_seed(seed)
+    size = (BATCH, LENGTH, CHANNELS)
+    x = torch.randn(size, generator=generator, dtype=torch.float64)
+    targets = torch.randint(CLASSES, (BATCH * LENGTH,), generator=generator)
+    seconds = []
+    for _ in range(depth):
+        query, key, value, out = (matrix(CHANNELS, CHANNELS, generator) for _ in range(4))
+        first = matrix(CHANNELS, 4 * CHANNELS, generator)
+        second = matrix(4 * CHANNELS, CHANNELS, generator)
+        seconds.append(second)
+
+        def attention(z, query=query, key=key, value=value, out=out):
+            q, k, v = (blocks.split_heads(z @ m, HEADS) for m in (query, key, value))
+            return blocks.merge_heads(blocks.scaled_dot_product_attention(q, k, v)) @ out
+
+        def mlp(z, first=first, second=second):
+            return (z @ first).relu() @ second
+
+        x = blocks.block(x, attention, mlp, norm)
+    if norm == "pre":  # a last norm, as every model of this kind has it
+        x = blocks.layer_norm(x)
+    scores = (x @ matrix(CHANNELS, CLASSES, generator)).flatten(0, 1)
+    torch.nn.functional.cross_entropy(scores, targets).backward()
+    return [weight.grad.norm().item() for weight in seconds]
+
+
+def measure(depths: tuple[int, ...] = DEPTHS) -> Rows:
+    """For each norm, and the first and the last block: means over seeds, one for each depth.
+
+    They have three significant digits: more may differ between machines.
+    """
+    rows: Rows = {(norm, end): [] for norm in NORMS for end in ENDS}
+    for norm in NORMS:
+        for depth in depths:
+            drawn = [gradients(norm, depth, seed) for seed in SEEDS]
+            for end, place in zip(ENDS, (0, -1), strict=True):
+                mean = sum(one[place] for one in drawn) / len(drawn)
+                rows[norm, end].append(float(f"{mean:.3g}"))
+    return rows
+
+
+def picture(rows: Rows) -> str:
+    """The figure: both axes are logarithmic, 1.6 cm for a doubling of depth, 5 for a tenfold."""
+    lines = [
+        "% Made by benchmarks/norms.py. Lines differ by marks and dashes, not by colour alone.",
+        f"% blocks: {' '.join(map(str, DEPTHS))}",
+        *(f"% {n} {e}: {' '.join(map(str, row))}" for (n, e), row in rows.items()),
+        r"\begin{tikzpicture}",
+        r"  \draw[thin] (-0.3, -0.2) rectangle (10.1, 5.8);",
+        r"  \node at (4.9, -1.1) {number of blocks};",
+        r"  \node[rotate=90] at (-1.5, 2.8) {norm of the gradient};",
+    ]
+    for depth in DEPTHS:
+        place = f"({right(depth):.2f}, -0.2)"
+        lines.append(rf"  \draw {place} -- +(0, 0.12) node[below=5pt] {{{depth}}};")
+    for gradient in TICKS:
+        place = f"(-0.3, {up(gradient):.2f})"
+        lines.append(rf"  \draw {place} -- +(0.12, 0) node[left=5pt] {{{gradient}}};")
+    for (norm, end), row in rows.items():
+        places = [f"({right(d):.2f}, {up(g):.2f})" for d, g in zip(DEPTHS, row, strict=True)]
+        style = f"{COLOURS[norm]}{', densely dashed' * (end == 'first')}"
+        # The labels of two lines that end near each other are moved apart.
+        label = rf"node[black, right=4pt, yshift={3 * (end == 'last')}pt] {{{norm}, {end}}}"
+        lines.append(rf"  \draw[thick, {style}] {' -- '.join(places)} {label};")
+        lines += [rf"  \fill[{COLOURS[norm]}] {place} {MARKS[norm]};" for place in places]
+    return "\n".join([*lines, r"\end{tikzpicture}", ""])
+
+
+def right(depth: int) -> float:
+    """Where a depth is drawn, in cm."""
+    return 1.6 * math.log2(depth)
+
+
+def up(gradient: float) -> float:
+    """Where a gradient is drawn, in cm."""
+    return 5 * math.log10(gradient / TICKS[0])
+
+
+def main() -> int:
+    """Measure, and write the figure."""
+    torch.set_num_threads(1)
+    FIGURE.write_text(picture(measure()), encoding="utf-8", newline="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
