@@ -52,8 +52,9 @@ check: $(STAMP) ## fail when src/submission is stale
 $(RECIPES): assignment.toml tools/starter.py | $(STAMP)
 	@$(PYTHON_VENV) -m tools.starter --recipes
 
-reference: $(STAMP) $(RECIPES) $(DATA) ## train the reference solution in build/reference [RECIPE=NAME]
-	@$(PYTHON_VENV) -m tools.reference $(if $(RECIPE),--recipe "$(RECIPE)")
+reference: $(STAMP) $(RECIPES) $(DATA) ## train the reference solution in build/reference [RECIPE=NAME EDITION=NAME]
+	@$(PYTHON_VENV) -m tools.reference $(if $(RECIPE),--recipe "$(RECIPE)") \
+	  $(if $(EDITION),--edition "$(EDITION)")
 
 grade: $(STAMP) $(RECIPES) $(DATA) ## grade src/submission [ARGS="1e-0-basic --seed 1"]
 	@$(PYTHON_VENV) src/grader.py $(ARGS)

@@ -18,6 +18,7 @@ COMMANDS = {
     "no_pretraining": commands.PIPELINES["vanilla without pretraining"],
     "pretraining": commands.PIPELINES["vanilla"],
     "synthesizer": commands.PIPELINES["synthesizer"],
+    "rotary": commands.OPTIONAL["rotary"]["rope"],
     "unseen": [commands.predict_unseen("vanilla")],
 }
 NUMBERS = "numbers"  # the slot of a coding question for what it asks to report
