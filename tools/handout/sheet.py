@@ -263,7 +263,7 @@ class Sheet:
             return (
                 f"Models are trained several times, {recipe}; each training says how long it takes."
             )
-        total = sum(minutes.values())
+        total = sum(value for topic, value in minutes.items() if self.has(topic))
         words = (
             f"Models are trained several times, {recipe}: about {_duration(total)} of computing on "
             "two cores, all in all"
