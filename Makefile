@@ -8,7 +8,7 @@ DATA := src/data/dataset.json
 STRICT := -X warn_default_encoding -W error::EncodingWarning
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tex world data starter check reference grade demo lint
+.PHONY: help setup setup-tex world data starter check reference compare grade demo lint
 .PHONY: handout student autograder release new-term emulate test seeds redteam clean force
 .DELETE_ON_ERROR:
 
@@ -52,8 +52,12 @@ check: $(STAMP) ## fail when src/submission is stale
 $(RECIPES): assignment.toml tools/starter.py | $(STAMP)
 	@$(PYTHON_VENV) -m tools.starter --recipes
 
-reference: $(STAMP) $(RECIPES) $(DATA) ## train the reference solution in build/reference [RECIPE=NAME]
-	@$(PYTHON_VENV) -m tools.reference $(if $(RECIPE),--recipe "$(RECIPE)")
+reference: $(STAMP) $(RECIPES) $(DATA) ## train the reference solution in build/reference [RECIPE=NAME EDITION=NAME]
+	@$(PYTHON_VENV) -m tools.reference $(if $(RECIPE),--recipe "$(RECIPE)") \
+	  $(if $(EDITION),--edition "$(EDITION)")
+
+compare: $(STAMP) $(RECIPES) $(DATA) ## train the variants at equal steps: a table, a figure [RECIPE=NAME ARGS="--marks 8"]
+	@$(PYTHON_VENV) -m tools.compare $(if $(RECIPE),--recipe "$(RECIPE)") $(ARGS)
 
 grade: $(STAMP) $(RECIPES) $(DATA) ## grade src/submission [ARGS="1e-0-basic --seed 1"]
 	@$(PYTHON_VENV) src/grader.py $(ARGS)

@@ -42,8 +42,14 @@ LINES = "submission_lines.json"  # in src/ of a student's copy: see markers.fing
 UNWRITTEN = re.compile(r'^[ \t]*raise NotImplementedError\b(?:\(\s*"([^"\n]*))?', re.MULTILINE)
 MAX_UPLOAD_BYTES = 100 * 10**6  # what Gradescope takes
 DATE = (1980, 1, 1, 0, 0, 0)  # of every file in the zip: the same work gives the same bytes
-# Files whose regions belong to these topics alone, and cost nothing where they have no points.
-TOPICS_OF_FILE = {"submission/attention_exploration.py": "attention_"}
+# Whose regions belong to these topics alone, and cost nothing where they have no points.
+TOPICS_OF_FILE = {
+    "submission/attention_exploration.py": "attention_",
+    "submission/building_blocks.py": "blocks_",
+}
+TOPICS_OF_FUNCTION = dict.fromkeys(
+    ("precompute_rotary_emb", "apply_rotary_emb", "initialize_rope_model"), "rotary"
+)
 
 
 @dataclass
@@ -115,12 +121,14 @@ def check_code(work: Work, edition: Edition) -> None:
             continue
         text = data.decode("utf-8-sig", errors="replace")
         work.warnings += check_syntax(where, data)
-        unwritten = unwritten_parts(where, text)
-        if unwritten and not _counts(name, edition):
-            count = len(unwritten)
-            work.notes.append(f"{where}: not written, which costs no points: {count} parts")
-        else:
-            work.warnings += unwritten
+        free = 0
+        for number, said in unwritten_parts(text):
+            if _counts(name, text, number, edition):
+                work.warnings.append(f"{where}:{number}: {said}".removesuffix(": "))
+            else:
+                free += 1
+        if free:
+            work.notes.append(f"{where}: not written, which costs no points: {free} parts")
         faults = markers.find_regions(text)[1]
         work.warnings += [f"{where}:{number}: {fault}" for number, fault in faults]
         if not faults and name in given:
@@ -151,8 +159,8 @@ def check_syntax(where: str, data: bytes) -> list[str]:
     return []
 
 
-def unwritten_parts(where: str, text: str) -> list[str]:
-    """A line for each part that still raises NotImplementedError, or has nothing in it."""
+def unwritten_parts(text: str) -> list[tuple[int, str]]:
+    """Line and words for each part that still raises NotImplementedError, or has nothing in it."""
     found = []
     for match in UNWRITTEN.finditer(text):
         subject = (match[1] or "").partition(" in submission/")[0]
@@ -162,12 +170,14 @@ def unwritten_parts(where: str, text: str) -> list[str]:
         code = [line.strip() for line in lines[start : end - 1]]
         if all(not line or line.startswith("#") or line == "pass" for line in code):
             found.append((start, "nothing is written between the markers"))
-    return [f"{where}:{number}: {said}".removesuffix(": ") for number, said in sorted(found)]
+    return sorted(found)
 
 
-def _counts(name: str, edition: Edition) -> bool:
-    """Whether coding points are given for what students write in this file."""
-    topics = TOPICS_OF_FILE.get(name, "")
+def _counts(name: str, text: str, number: int, edition: Edition) -> bool:
+    """Whether coding points are given for what students write at this line of a file."""
+    above = "\n".join(text.split("\n")[:number])
+    functions = ["", *re.findall(r"^[ \t]*def (\w+)", above, re.MULTILINE)]
+    topics = TOPICS_OF_FUNCTION.get(functions[-1], TOPICS_OF_FILE.get(name, ""))
     return any(q.coding for q in edition.questions if q.topic.startswith(topics))
 
 
@@ -194,7 +204,7 @@ def _how_to_make(name: str, edition: Edition) -> str:
     option = {".params": "writing_params_path", ".predictions": "outputs_path"}
     if Path(name).suffix not in option:
         return ""
-    topic = "synthesizer" if name.startswith("synthesizer.") else "pretraining"
+    topic = {"synthesizer": "synthesizer", "rope": "rotary"}.get(name.split(".")[0], "pretraining")
     if ".model." in name or ".nopretrain." in name:
         topic = "no_pretraining"
     number = next((f" of question {q.number}" for q in edition.questions if q.topic == topic), "")

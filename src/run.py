@@ -10,8 +10,8 @@
         --eval_corpus_path birth_dev.tsv \\
         --outputs_path vanilla.pretrain.dev.predictions
 
-`synthesizer` in place of `vanilla` is the other variant. Data files are looked for where the
-command runs, then in src/data/. Exit codes: 0 done, 2 usage or bad input, 130 interrupted.
+`synthesizer` or `rope` in place of `vanilla` is another variant. Data files are looked for where
+the command runs, then in src/data/. Exit codes: 0 done, 2 usage or bad input, 130 interrupted.
 """
 
 import argparse
@@ -30,6 +30,7 @@ from submission.errors import InputError
 from submission.fast import FORMATS
 from submission.model import GPTConfig
 
+VARIANTS = ("vanilla", "synthesizer", "rope")
 DATA = Path(__file__).resolve().parent / "data"
 REQUIRED = {
     "pretrain": ["writing_params_path"],
@@ -45,7 +46,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("function", choices=list(REQUIRED))
-    parser.add_argument("variant", choices=["vanilla", "synthesizer"])
+    parser.add_argument("variant", choices=list(VARIANTS))
     parser.add_argument("pretrain_corpus_path", help="text that the vocabulary is taken from")
     parser.add_argument("--reading_params_path", help="parameters to start from, or to evaluate")
     parser.add_argument("--writing_params_path", help="where to write the trained parameters")
@@ -130,8 +131,10 @@ def check_writable(path: str) -> None:
 def build_model(args, recipe: recipes.Recipe, vocab_size: int, device) -> torch.nn.Module:
     """A new model of the variant and shape asked for."""
     config = GPTConfig(vocab_size, **recipe.model)
-    build = getattr(helper, f"initialize_{args.variant}_model")
-    return build(config).to(device)
+    name = f"initialize_{args.variant}_model"
+    if not hasattr(helper, name):
+        raise InputError(f"{helper.__file__} has no {name} (is it an earlier year's?)")
+    return getattr(helper, name)(config).to(device)
 
 
 def extras(args, function, recipe: recipes.Recipe) -> dict:

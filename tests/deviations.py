@@ -2,8 +2,8 @@
 
     python -m tests.deviations --seeds 5 --threads 2
 
-prints JSON: for each variant of the synthesizer and each test that compares, the largest
-difference of two numbers and the tolerance that applies. Used by tests/test_tolerances.py.
+prints JSON: for each variant of the synthesizer and of RoPE and each test that compares, the
+largest difference of two numbers and the tolerance that applies. Used by tests/test_tolerances.py.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ import numpy as np
 from .variants import Bench, Variant, all_variants, use_threads
 
 # Of the tests that compare, those which nothing but the comparison decides.
-TESTS = ("values", "full_length", "single_precision", "gradients", "whole_model")
+TESTS = ("values", "full_length", "single_precision", "gradients", "whole_model", "any_angles")
+TOPICS = ("synthesizer", "rotary")
 
 
 class Recorder:
@@ -48,7 +49,7 @@ def measure(variant: Variant, seeds: list[int]) -> Iterator[dict]:
         tests = [t for t in variant.tests(bench.tests) if t.spec.name in TESTS]
         for seed in seeds:
             recorder = Recorder()
-            for name in ("comparing", "synthesizer"):
+            for name in ("comparing", "synthesizer", "rotary"):
                 sys.modules[f"hidden.{name}"].expect_close = recorder
             bench.verdicts(variant, tests, seed)
             for test, (difference, tolerance) in recorder.largest.items():
@@ -69,7 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, default=1)
     asked = parser.parse_args(arguments)
     use_threads(asked.threads)
-    chosen = [v for v in all_variants() if v.topic == "synthesizer" and asked.pattern in v.name]
+    chosen = [v for v in all_variants() if v.topic in TOPICS and asked.pattern in v.name]
     seeds = list(range(asked.seeds))
     json.dump([row for variant in chosen for row in measure(variant, seeds)], sys.stdout)
     return 0

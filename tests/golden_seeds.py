@@ -30,6 +30,7 @@ JUDGES = (
     "src/grading/probes/*.py",
     "src/grading/corruption.py",
     "src/grading/material.py",
+    "src/grading/rotary.py",
     "solutions/hidden/*.py",
     "solutions/submission/*.py",
 )
@@ -43,6 +44,9 @@ NOT_RANDOM = (
     "finetune_configuration",
     "loads_pretrained",
     "uses_synthesizer",
+    "uses_rope",
+    "angles",
+    "turned",
 )
 
 

@@ -16,6 +16,7 @@ import torch
 
 from tools import starter, world
 
+VARIANTS = ("vanilla", "synthesizer", "rope")
 REPOSITORY = Path(__file__).resolve().parent.parent
 COMMANDS = ("run", "dataset", "london_baseline")
 STAGE = {
@@ -78,12 +79,17 @@ def imports_from(source: Path) -> Iterator[None]:
         sys.modules.update(before)
 
 
-def make_model(s, synthesizer=False, **changes):
+def make_model(s, variant="vanilla", **changes):
     """A small GPT with large random parameters, so that its answers depend on its input."""
     fields = {"vocab_size": 20, "block_size": 32, "n_layer": 2, "n_head": 4, "n_embd": 16}
-    model = s.model.GPT(s.model.GPTConfig(**fields | changes, synthesizer=synthesizer))
+    model = s.model.GPT(s.model.GPTConfig(**fields | changes | switch(variant)))
     with torch.no_grad():
         for parameter in model.parameters():
             spread = 0.1 if parameter.dim() == 1 else 0.5
             parameter.add_(torch.randn_like(parameter), alpha=spread)
     return model.eval()
+
+
+def switch(variant: str) -> dict[str, bool]:
+    """The field of GPTConfig that selects a variant."""
+    return {} if variant == "vanilla" else {variant: True}

@@ -20,6 +20,7 @@ def project(tmp_path_factory):
     """A folder with the data set `world` and recipes.json."""
     root = tmp_path_factory.mktemp("project")
     assert world.main(["--seed", "1", "--out", str(root)]) == 0
+    (root / "assignment.toml").write_bytes((starter.ROOT / "assignment.toml").read_bytes())
     (root / "src" / "submission").mkdir()
     recipes = root / "src" / "submission" / "recipes.json"
     recipes.write_bytes(starter.recipes_file(starter.ROOT))

@@ -34,6 +34,7 @@ ELSEWHERE = {
     ),
     "make starter": "test_starter.py::test_starter_is_written_and_then_up_to_date",
     "make demo": "test_end_to_end.py::test_the_demo_reaches_every_point",
+    "make compare": "test_compare.py::test_three_variants_are_compared_at_equal_steps",
     "make reference": "test_end_to_end.py::test_a_second_training_costs_nothing",
     "python src/grader.py": STARTER,
     "python src/grader.py 1e": GRADER,

@@ -22,6 +22,7 @@ RULES = [
     (r"src/grading/", {"grading", "hidden"}),
     (r"solutions/hidden/", {"grading"}),
     (r"solutions/written/", {"submission"}),
+    (r"tools/watched_pretraining\.py", {"submission"}),  # a program of its own
     (r"tools/", {"tools", "grading"}),
 ]
 PACKAGES = [(r"(src|solutions)/submission/", "submission"), (r"src/grading/", "grading")]

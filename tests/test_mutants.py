@@ -8,7 +8,7 @@ import pytest
 from grading import paths
 from grading.asking.attention import AsksAttention
 from grading.asking.blocks import AsksBlocks
-from grading.asking.files import AsksFiles
+from grading.asking.rotary import AsksRotary
 from grading.asking.synthesizer import AsksSynthesizer
 from grading.cases import GradedTestCase
 from grading.errors import Verdict
@@ -43,7 +43,7 @@ PLACES = list("ABCDEFGHIJ")
 SHAPES = {"names": ["w"], "shapes": [[2]]}
 
 
-class Case(AsksAttention, AsksSynthesizer, AsksFiles, GradedTestCase):
+class Case(AsksAttention, AsksSynthesizer, AsksRotary, GradedTestCase):
     """A test whose lab, and the answers of whose probes, are given."""
 
     spec = SimpleNamespace(is_hidden=True)
@@ -98,6 +98,7 @@ def shown(*outputs: np.ndarray) -> dict:
 
 HIDDEN = "solutions/hidden"
 ATTENTION = "src/grading/asking/attention.py:AsksAttention"
+ROTARY = "src/grading/asking/rotary.py:AsksRotary"
 FILES = "src/grading/asking/files.py:AsksFiles"
 WRONG_ANSWERS = {
     f"{HIDDEN}/training.py:no_pretraining_remembers_training:0": lambda hidden, _: (
@@ -131,6 +132,9 @@ WRONG_ANSWERS = {
     "src/grading/asking/blocks.py:AsksBlocks.ask:0": lambda *_: BlocksCase(
         answers={"building_blocks.call": {"forms": ["f"], "answers": [[1]], "changed": [False]}}
     ).ask("receptive_field", [[1, 1], [1, 2]]),
+    f"{ROTARY}._outputs:0": lambda *_: Case(answers={"rotary.angles": shown()}).rotary_angles(
+        [[2, 1]]
+    ),
     f"{FILES}._fitting:0": lambda _, tmp_path: fits(tmp_path, file=False, shape=2),
     f"{FILES}._fitting:1": lambda _, tmp_path: fits(tmp_path, file=True, shape=3),
 }

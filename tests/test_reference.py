@@ -1,5 +1,6 @@
 """The reference solution's parts, one by one: datasets, attention, decoding, recipes."""
 
+import cmath
 import importlib
 import math
 import random
@@ -8,7 +9,7 @@ import types
 import numpy as np
 import pytest
 import torch
-from laid_out import imports_from, lay_out, make_model
+from laid_out import VARIANTS, imports_from, lay_out, make_model, switch
 
 CORPUS = "Ana Ruiz was born in Lima.\nÉmile Łuk, a sailor, was born in Tromsø in 1845.\nabc\nabcd\n"
 
@@ -150,10 +151,10 @@ def test_a_row_that_just_fits_is_an_example(s, corpus):
 # Attention and model ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("synthesizer", [False, True])
-def test_attention_agrees_with_its_formula_head_by_head(s, synthesizer):
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_attention_agrees_with_its_formula_head_by_head(s, variant):
     T, C, nh, hs = 7, 16, 4, 4
-    block = make_model(s, synthesizer).double().blocks[0].attn
+    block = make_model(s, variant).double().blocks[0].attn
     x = torch.randn(1, T, C, dtype=torch.float64)
     n = {name: value.detach().numpy() for name, value in block.state_dict().items()}
     X, heads = x[0].numpy(), []
@@ -163,21 +164,83 @@ def test_attention_agrees_with_its_formula_head_by_head(s, synthesizer):
         def linear(name, own=own):
             return X @ n[f"{name}.weight"][own].T + n[f"{name}.bias"][own]
 
-        if synthesizer:
+        if variant == "synthesizer":
             scores = np.maximum(linear("w1"), 0) @ n["w2"][:, :T] + n["b2"][:T]
         else:
-            scores = linear("query") @ linear("key").T / math.sqrt(hs)
+            q, k = linear("query"), linear("key")
+            if variant == "rope":
+                q, k = turned(q), turned(k)
+            scores = q @ k.T / math.sqrt(hs)
         scores[np.triu_indices(T, 1)] = -np.inf
         weights = np.exp(scores - scores.max(axis=1, keepdims=True))
         heads.append(weights / weights.sum(axis=1, keepdims=True) @ linear("value"))
     expected = np.concatenate(heads, axis=1) @ n["proj.weight"].T + n["proj.bias"]
-    # Sums of at most 16 terms of size 1 to 10: float64 errs by some 1e-14.
-    np.testing.assert_allclose(block(x)[0].detach().numpy(), expected, rtol=0, atol=1e-11)
+    # Sums of at most 16 terms of size 1 to 10: float64 errs by some 1e-14. The cosines of angles
+    # are kept in float32, to 6e-8, through scores of some 10 and sums of some 100.
+    bound = 1e-4 if variant == "rope" else 1e-11
+    np.testing.assert_allclose(block(x)[0].detach().numpy(), expected, rtol=0, atol=bound)
 
 
-@pytest.mark.parametrize("synthesizer", [False, True])
-def test_a_later_character_changes_no_earlier_output(s, synthesizer):
-    model = make_model(s, synthesizer)
+def turned(x: np.ndarray) -> np.ndarray:
+    """RoPE of rows 0 to T-1, shape (T, hs), by complex numbers in a loop."""
+    T, hs = x.shape
+    out = np.zeros_like(x)
+    for t in range(T):
+        for k in range(hs // 2):
+            number = complex(*x[t, 2 * k : 2 * k + 2]) * cmath.exp(1j * t * 10_000 ** (-2 * k / hs))
+            out[t, 2 * k : 2 * k + 2] = number.real, number.imag
+    return out
+
+
+def test_rotary_angles_are_those_of_the_paper(s):
+    cache = s.attention.precompute_rotary_emb(6, 40)
+    assert cache.shape == (40, 3, 2) and cache.dtype == torch.float32
+    ones = np.tile([1.0, 0.0], (40, 3))
+    expected = turned(ones).reshape(40, 3, 2)
+    np.testing.assert_allclose(cache.numpy(), expected, rtol=0, atol=1e-6)  # float32: 6e-8
+
+
+def test_rope_keeps_lengths_and_scores_depend_on_distances_only(s):
+    x = torch.randn(1, 2, 1, 8, dtype=torch.float64).expand(1, 2, 30, 8)  # the same everywhere
+    y = torch.randn(1, 2, 1, 8, dtype=torch.float64).expand(1, 2, 30, 8)
+    cache = s.attention.precompute_rotary_emb(8, 50)
+    q, k = (s.attention.apply_rotary_emb(each, cache) for each in (x, y))
+    # The angles' float32 cosines are right to 6e-8; sums of 8 products of some 1 to 5.
+    torch.testing.assert_close(q.norm(dim=-1), x.norm(dim=-1), rtol=0, atol=1e-5)
+    scores = q @ k.transpose(-2, -1)
+    torch.testing.assert_close(scores[..., 1:, 1:], scores[..., :-1, :-1], rtol=0, atol=1e-5)
+    assert not torch.allclose(scores[..., 0, 1:], scores[..., 0, :-1], rtol=0, atol=1e-3)
+
+
+def test_a_rotary_model_has_no_learned_positions_and_saves_no_angles(s):
+    model = s.helper.initialize_rope_model(s.model.GPTConfig(vocab_size=20, block_size=32))
+    assert not [name for name in model.state_dict() if "pos_emb" in name or "rope" in name]
+    ids = torch.randint(2, 20, (1, 9))
+    assert not torch.allclose(model(ids)[0][:, -1], model(ids.roll(1, 1))[0][:, -1])
+
+
+def test_a_rotary_model_reads_parameters_of_another_block_size(s):
+    long, short = (make_model(s, "rope", block_size=size) for size in (32, 24))
+    long.load_state_dict({n: p for n, p in short.state_dict().items() if "mask" not in n}, False)
+    ids = torch.randint(2, 20, (2, 20))
+    assert torch.equal(long(ids)[0], short(ids)[0])
+
+
+def test_impossible_variants_are_refused(s):
+    with pytest.raises(ValueError, match="got synthesizer and rope, expected one"):
+        make_model(s, "rope", synthesizer=True)
+    with pytest.raises(ValueError, match="a head has 3 channels, expected an even number"):
+        make_model(s, "rope", n_embd=12)
+
+
+def test_an_earlier_years_config_knows_no_rope(s):
+    fields = {"n_embd": 16, "n_head": 4, "block_size": 8, "attn_pdrop": 0.0, "resid_pdrop": 0.0}
+    assert not s.attention.CausalSelfAttention(types.SimpleNamespace(**fields)).rope
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_later_character_changes_no_earlier_output(s, variant):
+    model = make_model(s, variant)
     a = torch.randint(2, 20, (1, 12))
     b = a.clone()
     b[0, 8] = (b[0, 8] - 1) % 20
@@ -190,7 +253,9 @@ def test_the_variant_decides_the_attention(s):
     fields = {"vocab_size": 20, "block_size": 32}
     vanilla = s.helper.initialize_vanilla_model(s.model.GPTConfig(**fields))
     other = s.helper.initialize_synthesizer_model(s.model.GPTConfig(**fields))
+    rope = s.helper.initialize_rope_model(s.model.GPTConfig(**fields))
     assert all(type(b.attn) is s.attention.CausalSelfAttention for b in vanilla.blocks)
+    assert all(b.attn.rope for b in rope.blocks) and not any(b.attn.rope for b in vanilla.blocks)
     assert all(type(b.attn) is s.attention.SynthesizerAttention for b in other.blocks)
 
 
@@ -250,10 +315,10 @@ def own_attention(s, model):
     return model
 
 
-@pytest.mark.parametrize("kind", ["vanilla", "synthesizer", "own attention"])
+@pytest.mark.parametrize("kind", [*VARIANTS, "own attention"])
 @pytest.mark.parametrize("lengths", [[3, 9, 5, 5, 1], [24, 31, 32, 25, 8]])
 def test_batched_decoding_agrees_with_sampling_one_by_one(s, kind, lengths):
-    model = make_model(s, kind == "synthesizer")
+    model = make_model(s, kind if kind in VARIANTS else "vanilla")
     if kind == "own attention":
         model = own_attention(s, model)
     asked = prompts(lengths * 4)
@@ -273,7 +338,8 @@ def test_batched_decoding_agrees_with_sampling_one_by_one(s, kind, lengths):
 
 def test_only_the_given_attention_is_cached(s):
     assert s.decoding.can_cache(make_model(s))
-    assert not s.decoding.can_cache(make_model(s, synthesizer=True))
+    assert s.decoding.can_cache(make_model(s, "rope"))
+    assert not s.decoding.can_cache(make_model(s, "synthesizer"))
     assert not s.decoding.can_cache(own_attention(s, make_model(s)))
 
 
@@ -377,8 +443,9 @@ def test_every_recipe_builds_both_variants_and_all_stages(s, source):
     assert {"laptop", "original", "real", "smoke"} <= set(names)
     for name in names:
         recipe = s.recipes.load_recipe(name)
-        for synthesizer in (False, True):
-            s.model.GPT(s.model.GPTConfig(50, **recipe.model, synthesizer=synthesizer))
+        for variant in VARIANTS:
+            s.model.GPT(s.model.GPTConfig(50, **recipe.model, **switch(variant)))
+            synthesizer = variant == "synthesizer"
             for stage in s.recipes.STAGES:
                 settings = s.recipes.trainer_settings(recipe, stage, 10, 128, synthesizer)
                 s.trainer.TrainerConfig(**settings)

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from laid_out import imports_from, lay_out
+from laid_out import VARIANTS, imports_from, lay_out
 
 # The problem sheet's, word for word.
 PRETRAIN = """python src/run.py pretrain vanilla wiki.txt \
@@ -56,7 +56,7 @@ def trained(modules, tmp_path_factory):
     folder = tmp_path_factory.mktemp("trained")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        for variant in ("vanilla", "synthesizer"):
+        for variant in VARIANTS:
             for command in (PRETRAIN, FINETUNE):
                 command = command.replace("vanilla", variant)
                 assert modules[0].main(shlex.split(command)[2:]) == 0
@@ -72,13 +72,21 @@ def test_the_sheets_commands_work_from_the_assignments_root(root):
     assert len(text.removesuffix("\n").split("\n")) == 10
 
 
-@pytest.mark.parametrize("variant", ["vanilla", "synthesizer"])
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_evaluate_prints_correct_total_and_percent(run, trained, variant):
     command = f"evaluate {variant} wiki.txt --eval_corpus_path birth_dev.tsv --outputs_path out"
     code, output, _ = run(f"{command} --reading_params_path {trained}/{variant}.finetune.params")
     assert code == 0
     assert "of 10, " in output and " percent" in output
     assert "Wrong (5 of " in output  # one tiny epoch gets hardly any right
+
+
+def test_an_earlier_years_helper_without_rope_is_one_clear_line(run, modules, monkeypatch):
+    monkeypatch.delattr(modules[1], "initialize_rope_model")
+    code, _, errors = run(PRETRAIN.replace("vanilla", "rope"))
+    assert code == 2
+    assert errors.startswith("error: ") and errors.count("\n") == 1
+    assert "helper.py has no initialize_rope_model (is it an earlier year's?)" in errors
 
 
 def test_evaluate_shows_the_models_probability(run, trained, modules, monkeypatch):
@@ -257,7 +265,7 @@ def bad_files(tmp_path, trained) -> None:
     }
     for name, content in contents.items():
         (tmp_path / name).write_bytes(content)
-    for variant in ("vanilla", "synthesizer"):
+    for variant in VARIANTS:
         source = trained / f"{variant}.finetune.params"
         (tmp_path / f"{variant}.params").write_bytes(source.read_bytes())
 
@@ -285,6 +293,10 @@ BAD_INPUT = {
     "other variant": (
         f"{EVAL} --reading_params_path synthesizer.params",
         ["blocks.0.attn.key.weight: got none", "other variant"],
+    ),
+    "parameters of rope": (
+        f"{EVAL} --reading_params_path rope.params",
+        ["pos_emb: got none, expected shape (1, 64, 16)", "other variant"],
     ),
     "other size": (
         f"{EVAL} --reading_params_path vanilla.params --recipe smoke",

@@ -1,7 +1,8 @@
 """The tolerances of hidden tests: far above right codes' rounding, far below mistakes.
 
-Measured with float64 as the standard, on the variants in tests/golden/synthesizer; at one and at
-two threads, with the processor's own instructions and with AVX2 alone, which most laptops have.
+Measured with float64 as the standard, on the variants in tests/golden/synthesizer and rotary; at
+one and at two threads, with the processor's own instructions and with AVX2 alone, which most
+laptops have.
 """
 
 import json
@@ -23,26 +24,29 @@ MACHINES = {
 SEEDS = 2  # each draws weights and inputs anew; `python -m tests.deviations` takes more
 
 
-def deviations(run_python: Callable, kind: str, machine: str) -> list[dict]:
-    """Differences of the "right" or the "wrong" variants from the reference."""
+def deviations(run_python: Callable, kind: str, machine: str, topic: str) -> list[dict]:
+    """Differences of a topic's "right" or "wrong" variants from the reference."""
     threads, environment = MACHINES[machine]
-    arguments = (f"synthesizer/{kind}", "--seeds", SEEDS, "--threads", threads)
+    arguments = (f"{topic}/{kind}", "--seeds", SEEDS, "--threads", threads)
     environment = {**os.environ, **PATIENT, **environment}
     done = run_python("-m", "tests.deviations", *arguments, env=environment)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("machine", MACHINES)
-def test_tolerances_are_ten_times_the_rounding_of_right_codes(machine, run_python):
-    rows = deviations(run_python, "right", machine)
+@pytest.mark.parametrize(
+    "topic, machine", [*(("synthesizer", name) for name in MACHINES), ("rotary", "one thread")]
+)
+def test_tolerances_are_ten_times_the_rounding_of_right_codes(topic, machine, run_python):
+    rows = deviations(run_python, "right", machine, topic)
     assert rows
     assert not [row for row in rows if 10 * row["difference"] > row["tolerance"]]
 
 
-def test_tolerances_are_a_tenth_of_what_mistakes_change(run_python):
+@pytest.mark.parametrize("topic", ["synthesizer", "rotary"])
+def test_tolerances_are_a_tenth_of_what_mistakes_change(topic, run_python):
     """A wrong code is off by far more, or not at all in what that test compares."""
-    rows = deviations(run_python, "wrong", "one thread")
+    rows = deviations(run_python, "wrong", "one thread", topic)
     far = [row for row in rows if row["difference"] >= 10 * row["tolerance"]]
     near = [row for row in rows if row["tolerance"] < 10 * row["difference"]]
     assert len({row["variant"] for row in far}) >= 12

@@ -19,7 +19,7 @@ from laid_out import imports_from, lay_out, make_model
 from tools.handout.templates import Templates, percent
 
 LN_FAILURE = math.log(2 / 1e-6)
-REPORTS = ("no_pretraining", "pretraining", "synthesizer")
+REPORTS = ("no_pretraining", "pretraining", "synthesizer", "rotary")
 GRADED = (
     "synthesizer-ii",
     "consider_accuracy",
@@ -33,6 +33,10 @@ GRADED = (
     "attention_two_heads-ii",
     "attention_key_query_value-i",
     "attention_key_query_value-ii",
+    "positions_permutation-i",
+    "positions_permutation-ii",
+    "positions_sinusoids-i",
+    "positions_sinusoids-ii",
 )
 PRACTICE = (
     "blocks_attention",
@@ -322,6 +326,7 @@ def trained(tmp_path_factory):
         "vanilla.nopretrain": 1,
         "vanilla.pretrain": 7,
         "synthesizer.pretrain": 4,
+        "rope.pretrain": 5,
     }.items():
         lines = right[:count] + ["nowhere"] * (len(right) - count)
         text = "".join(f"{line}\n" for line in lines)
@@ -350,7 +355,8 @@ def test_accuracies_are_those_of_the_predictions(with_trained, trained):
     dev = (trained / "src/data/birth_dev.tsv").read_text(encoding="utf-8").splitlines()
     london = sum(line.endswith("\tLondon") for line in dev)
     assert len(dev) == 10 and london == 2  # the smoke world
-    assert found == {"no_pretraining": 0.1, "pretraining": 0.7, "synthesizer": 0.4, "london": 0.2}
+    of_models = {"no_pretraining": 0.1, "pretraining": 0.7, "synthesizer": 0.4, "rotary": 0.5}
+    assert found == of_models | {"london": 0.2}
 
 
 def test_accuracies_are_null_until_all_predictions_are_there(confidence, trained, tmp_path):
@@ -543,9 +549,10 @@ def render(root, slot: str, numbers: dict, fictional: bool, topics: set[str]) ->
         assert topic in topics and part in (None, 1, 2)
         return f"{topic}{part or ''}"
 
+    thresholds = {"vanilla": 0.3, "synthesizer": 0.15, "rope": 0.3}
     values = {
         "numbers": numbers,
-        "data": {"fictional": fictional, "thresholds": {"vanilla": 0.3, "synthesizer": 0.15}},
+        "data": {"fictional": fictional, "thresholds": thresholds},
         "percent": percent,
         "points": lambda share: f"{share} of them",
         "has": lambda topic: topic in topics,

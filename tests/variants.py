@@ -47,12 +47,14 @@ from grading.staging import stage  # noqa: E402
 REGIONS = {
     "span_corruption": "dataset.py, __getitem__, part e",
     "synthesizer": "attention.py, forward, part g",
+    "rotary": "attention.py, apply_rotary_emb, part h",
     "london_baseline": "london_baseline.py, london_baseline, part d",
 }
 # The grader's topics whose tests a folder of variants meets, less those that need trained files.
 TOPICS = {
     "span_corruption": ("span_corruption",),
     "synthesizer": ("synthesizer",),
+    "rotary": ("rotary",),
     "helper": ("finetuning", "pretraining", "synthesizer"),
     "london_baseline": ("no_pretraining",),
     "attention_exploration": (
@@ -218,7 +220,15 @@ class Bench:
         data.mkdir()
         (data / "dataset.json").write_text('{"name": "world"}\n', encoding="utf-8")
         self._data = CourseData(self._assignment, data, None)
-        self.tests = bind(self._assignment.edition(None).tests, CASES)
+        self.tests = bind(self._every_test(), CASES)
+
+    def _every_test(self) -> tuple[TestSpec, ...]:
+        """The tests of each topic, as the first edition that has it gives them."""
+        found: dict[str, tuple[TestSpec, ...]] = {}
+        for edition in self._assignment.editions.values():
+            for question in edition.questions:
+                found.setdefault(question.topic, question.tests)
+        return tuple(test for tests in found.values() for test in tests)
 
     def verdicts(
         self, variant: Variant | None, tests: list[BoundTest], seed: int

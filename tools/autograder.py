@@ -173,7 +173,7 @@ def main(arguments: list[str] | None = None) -> int:
         for edition in editions:
             emulate.edition_of(REPO, edition)
         keep_secret(REPO)
-        trained = reference.train(recipe=asked.recipe)
+        trained = reference.train(recipe=asked.recipe, editions=editions)
         for edition in editions:
             for line in build(REPO, edition, trained):
                 print(line, flush=True)

@@ -1,6 +1,9 @@
 """The commands of the problem sheet, word for word, and the files that each reads and writes."""
 
+import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 CORPUS = "wiki.txt"
 TRAIN = "birth_places_train.tsv"
@@ -94,9 +97,26 @@ def _run(function: str, variant: str, **options: str) -> tuple[str, ...]:
     return ("src/run.py", function, variant, CORPUS, *words)
 
 
-# Questions 1d, 1f and 1g of the default edition.
+# Questions 1d, 1f and 1g of the default edition: every edition's solutions quote their results.
 PIPELINES = {
     "vanilla without pretraining": pipeline("vanilla", pretrained=False),
     "vanilla": pipeline("vanilla", pretrained=True),
     "synthesizer": pipeline("synthesizer", pretrained=True),
 }
+# By topic: trained only where an edition has the question.
+OPTIONAL = {"rotary": {"rope": pipeline("rope", pretrained=True)}}
+
+
+def pipelines_of(repo: Path, editions: Iterable[str] = ()) -> dict[str, list[Command]]:
+    """What these editions ask to run together, by its name; none is the default edition.
+
+    Raises:
+        KeyError: there is no edition of such a name.
+    """
+    described = tomllib.loads((repo / "assignment.toml").read_text(encoding="utf-8"))
+    names = list(editions) or [described["assignment"]["default_edition"]]
+    topics = {q["topic"] for name in names for q in described["editions"][name]["questions"]}
+    found = dict(PIPELINES)
+    for topic, more in OPTIONAL.items():
+        found |= more if topic in topics else {}
+    return found

@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 
 from . import datafiles, reference, world
+from .commands import pipelines_of
 from .datafiles import REPO
 from .demo import accuracy
 from .handout.description import describe, read_course
@@ -48,10 +49,11 @@ def _set(text: str, key: str, value: str) -> str:
 
 
 def report(trained: Path, thresholds: dict[str, float]) -> list[tuple[str, float, float]]:
-    """(variant, accuracy on dev, threshold) of the reference."""
+    """(variant, accuracy on dev, threshold) of the reference, as far as it was trained."""
     return [
         (variant, accuracy(trained / f"{variant}.pretrain.dev.predictions"), least)
         for variant, least in thresholds.items()
+        if variant in pipelines_of(REPO)
     ]
 
 

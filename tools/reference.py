@@ -1,9 +1,9 @@
 """Train the reference solution: every file that a perfect student would hand in.
 
-    python -m tools.reference [--recipe NAME] [--seed N]
+    python -m tools.reference [--recipe NAME] [--seed N] [--edition NAME]
 
 Lays solutions/submission over a copy of what students get, in build/reference/, and runs the
-commands of the problem sheet there. What is up to date (by a hash of code, data and recipe) is
+commands of an edition's sheet there. What is up to date (by a hash of code, data and recipe) is
 kept, so that the second call costs nothing and an interrupted one goes on where it was.
 """
 
@@ -16,10 +16,10 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from .commands import PIPELINES, Command
+from .commands import Command, pipelines_of
 from .datafiles import DATASET, DEV, REPO, TEST_INPUTS, TRAIN, UNSEEN_INPUTS, WIKI
 
 TARGET = REPO / "build" / "reference"
@@ -72,10 +72,12 @@ def train(
     seed: int = 0,
     say: Callable[[str], None] = print,
     watch: Watch | None = None,
+    editions: Iterable[str] = (),
 ) -> Path:
     """Bring build/reference up to date; return the folder.
 
     Args:
+        editions: whose sheets' commands to run; none is the default edition.
         watch: called about once a second with the command that runs and the share of its steps
             that are done.
 
@@ -85,7 +87,7 @@ def train(
     lay_out(repo, target)
     recipe = recipe or own_recipe(target)
     state = State(target / STATE, fingerprint(target, recipe, seed))
-    for name, todo in PIPELINES.items():
+    for name, todo in pipelines_of(repo, editions).items():
         stale = False
         for command in todo:
             if not stale and state.is_finished(command):
@@ -174,13 +176,18 @@ def _hash(path: Path) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; 0 done, 1 a training failed."""
+    """The command; 0 done, 1 a training failed, 2 there is no such edition."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--recipe", help="default: the installed data set's")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--edition", help="whose commands to run; default: the default edition's")
     asked = parser.parse_args(arguments)
+    editions = [asked.edition] if asked.edition else []
     try:
-        train(recipe=asked.recipe, seed=asked.seed)
+        train(recipe=asked.recipe, seed=asked.seed, editions=editions)
+    except KeyError as unknown:
+        print(f"error: no edition {unknown} in assignment.toml", file=sys.stderr)
+        return 2
     except TrainingFailed as failure:
         print(f"error: {failure}", file=sys.stderr)
         return 1

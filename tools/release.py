@@ -99,7 +99,7 @@ def release(repo: Path, editions: list[str], recipe: str | None, paper: str) -> 
     dist = repo / "dist"
     shutil.rmtree(dist, ignore_errors=True)  # nothing of another release may stay among these
     autograder.keep_secret(repo)
-    trained = reference.train(repo, recipe=recipe)
+    trained = reference.train(repo, recipe=recipe, editions=editions)
     for edition in editions:
         print(summary(repo, edition), flush=True)
         print(f"  {student.release(repo, edition, paper, dist)[1]}", flush=True)

@@ -9,7 +9,7 @@ import json
 import time
 from pathlib import Path
 
-from .commands import PIPELINES, Command
+from .commands import Command, pipelines_of
 from .datafiles import TRAIN, WIKI
 
 # Measured by `make demo` on two idle cores of an AMD EPYC with avx512_bf16.
@@ -26,13 +26,14 @@ class Remaining:
     def __init__(self, root: Path, recipe: dict, clock=time.monotonic):
         """
         Args:
-            root: of the project, with a data set installed.
+            root: of the project, with a data set installed; the default edition decides what
+                will be trained.
             recipe: a table of recipes.json.
         """
         self._clock = clock
         self._work = {
             command: positions(command, recipe, root)
-            for commands in PIPELINES.values()
+            for commands in pipelines_of(root).values()
             for command in commands
         }
         self._running: Command | None = None

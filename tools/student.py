@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 from . import archive, leaks, notebooks, starter
-from .commands import PIPELINES, predict_unseen
+from .commands import pipelines_of, predict_unseen
 from .datafiles import DATASET, REPO
 from .handout import build
 from .handout.description import describe
@@ -86,7 +86,8 @@ def readme(repo: Path, edition: str, paper: str) -> str:
     """The students' README.md: each command on one line."""
     described = describe(repo, edition)
     sheet = Sheet(repo, described, paper)
-    pipelines = {name: [str(c) for c in todo] for name, todo in PIPELINES.items()}
+    asked = pipelines_of(repo, [edition])
+    pipelines = {name: [str(c) for c in todo] for name, todo in asked.items()}
     return sheet.page(
         "student/README.md.j2",
         title=described.edition.title + ": " + described.assignment.title,

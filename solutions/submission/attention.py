@@ -1,4 +1,4 @@
-"""Multi-headed causal self-attention, by dot products (vanilla) and synthesized.
+"""Multi-headed causal self-attention: by dot products (vanilla), with RoPE, synthesized.
 
 Glossary of shapes:
     B   batch, the number of sequences
@@ -28,17 +28,71 @@ def check_heads(n_embd: int, n_head: int) -> None:
         raise InputError(f"n_embd is {n_embd}, expected a multiple of n_head, {n_head}")
 
 
+def precompute_rotary_emb(dim: int, max_positions: int) -> torch.Tensor:
+    """Cosines and sines of RoPE's angles (Su et al. 2021, section 3.2.2, equation 15).
+
+    At position t, pair k of the coordinates is turned by the angle t * theta_k, where
+    theta_k = 10000^(-2k/dim) for k = 0 .. dim/2 - 1 (the paper counts pairs from 1).
+
+    Example: precompute_rotary_emb(2, 3) is [[[1, 0]], [[cos 1, sin 1]], [[cos 2, sin 2]]].
+
+    Args:
+        dim: coordinates of what will be turned, even: a head's hs.
+        max_positions: how many positions; the first is 0.
+
+    Returns:
+        shape (max_positions, dim/2, 2), float32; the last axis holds the cosine, then the sine.
+    """
+    # [part h]
+    ### START CODE HERE ###
+    theta = 10_000.0 ** (-torch.arange(0, dim, 2, dtype=torch.float64) / dim)  # (dim/2,)
+    angles = torch.outer(torch.arange(max_positions, dtype=torch.float64), theta)
+    return torch.stack((angles.cos(), angles.sin()), dim=-1).float()  # (max_positions, dim/2, 2)
+    ### END CODE HERE ###
+
+
+def apply_rotary_emb(x: torch.Tensor, rope_cache: torch.Tensor) -> torch.Tensor:
+    """Turn each pair of x's coordinates by its angle at its position (Su et al. 2021, eq. 15).
+
+    The pair (a, b) becomes (a cos - b sin, a sin + b cos), in the places where it stood: at
+    position 0, where all angles are 0, x stays as it is. Which coordinates make pair k is yours to
+    choose: neighbours, 2k and 2k + 1, as in the paper; or k and k + hs/2, as many libraries do it.
+
+    Hint: torch.view_as_complex makes complex numbers of pairs of neighbours, and to multiply by
+    cos + i sin is to turn. Without complex numbers it takes a few lines more.
+
+    Args:
+        x: queries or keys, shape (B, nh, T, hs), float; row t is of position t.
+        rope_cache: from precompute_rotary_emb(hs, ...); it may hold more positions than T.
+
+    Returns:
+        x turned, of the same shape and dtype.
+    """
+    # [part h]
+    ### START CODE HERE ###
+    cos, sin = rope_cache[: x.size(-2)].to(x.dtype).unbind(dim=-1)  # (T, hs/2) each
+    a, b = x[..., 0::2], x[..., 1::2]  # (B, nh, T, hs/2) each
+    pairs = torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1)  # (B, nh, T, hs/2, 2)
+    return pairs.flatten(-2)  # (B, nh, T, hs)
+    ### END CODE HERE ###
+
+
 class CausalSelfAttention(nn.Module):
     """Scaled dot-product attention (Vaswani et al. 2017, section 3.2) that sees no later position.
 
     Each head computes softmax(causal((X Q)(X K)^T / sqrt(hs))) (X V); the heads' outputs are laid
     side by side and go through one more linear layer, proj.
+
+    With rope, each head turns its X Q and X K by their positions first (Su et al. 2021).
     """
 
     def __init__(self, config):
         """
         Args:
-            config: a GPTConfig; n_embd, n_head, block_size, attn_pdrop, resid_pdrop are used.
+            config: a GPTConfig; n_embd, n_head, block_size, attn_pdrop, resid_pdrop, rope are used.
+
+        Raises:
+            InputError: heads can't share the channels evenly or, with rope, get an odd number.
         """
         super().__init__()
         check_heads(config.n_embd, config.n_head)
@@ -51,6 +105,23 @@ class CausalSelfAttention(nn.Module):
         self.resid_drop = nn.Dropout(config.resid_pdrop)
         self.proj = nn.Linear(config.n_embd, config.n_embd)
         self.register_buffer("mask", causal_mask(config.block_size))
+        self.rope = getattr(config, "rope", False)  # an earlier year's GPTConfig doesn't know it
+        if self.rope:
+            hs = config.n_embd // config.n_head
+            if hs % 2 != 0:
+                raise InputError(
+                    f"a head has {hs} channels, expected an even number: rope turns pairs"
+                )
+            # Not among the saved parameters: nothing in it is learnt, the shape tells it all.
+            cache = precompute_rotary_emb(hs, config.block_size)
+            self.register_buffer("rope_cache", cache, persistent=False)
+
+    def rotated(self, x: torch.Tensor, rope_cache: torch.Tensor) -> torch.Tensor:
+        """What apply_rotary_emb makes of queries or keys, (B, nh, T, hs) to the same, float."""
+        # In float32 at least: bfloat16 has 8 bits for an angle, and no complex numbers.
+        wide = torch.promote_types(x.dtype, torch.float32)
+        with torch.autocast(x.device.type, enabled=False):
+            return apply_rotary_emb(x.to(wide), rope_cache).to(x.dtype)
 
     def forward(self, x: torch.Tensor, layer_past=None) -> torch.Tensor:
         """
@@ -66,6 +137,8 @@ class CausalSelfAttention(nn.Module):
         k = self.key(x).view(B, T, nh, hs).transpose(1, 2)  # (B, nh, T, hs)
         q = self.query(x).view(B, T, nh, hs).transpose(1, 2)  # (B, nh, T, hs)
         v = self.value(x).view(B, T, nh, hs).transpose(1, 2)  # (B, nh, T, hs)
+        if self.rope:
+            q, k = (self.rotated(each, self.rope_cache) for each in (q, k))
 
         scores = q @ k.transpose(-2, -1) / math.sqrt(hs)  # (B, nh, T, T)
         scores = scores.masked_fill(self.mask[:, :, :T, :T] == 0, float("-inf"))

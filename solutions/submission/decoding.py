@@ -61,8 +61,17 @@ def greedy_answers(
 def can_cache(model: torch.nn.Module) -> bool:
     """Whether the model is exactly the given one, so that we know what its attention computes."""
     return type(model) is GPT and all(
-        type(block) is Block and type(block.attn) is CausalSelfAttention for block in model.blocks
+        type(block) is Block and is_given(block.attn) for block in model.blocks
     )
+
+
+def is_given(attn: torch.nn.Module) -> bool:
+    """Whether a module is the given CausalSelfAttention, and no student's own.
+
+    An earlier year's had students write how it turns queries and keys, where ours has `rotated`.
+    """
+    known = hasattr(attn, "rotated") or not getattr(attn, "rope", False)
+    return type(attn) is CausalSelfAttention and known
 
 
 def _store(answers, batch, ids: torch.Tensor, logp: torch.Tensor, stop_id: int) -> None:
@@ -134,7 +143,9 @@ def _empty_cache(attn: CausalSelfAttention, B: int, columns: int, device) -> tor
 
 def _advance(model: GPT, cache, x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
     """Run the model on ids x at `positions`, both (B, T), and extend the cache; (B, T, C)."""
-    h = model.tok_emb(x) + model.pos_emb[0, positions]
+    h = model.tok_emb(x)
+    if getattr(model, "pos_emb", None) is not None:
+        h = h + model.pos_emb[0, positions]
     for block, kept in zip(model.blocks, cache, strict=True):
         h = h + _attend(block.attn, kept, block.ln1(h), positions)
         h = h + block.mlp(block.ln2(h))
@@ -148,12 +159,25 @@ def _attend(
     B, T, C = x.size()
     nh, hs = attn.n_head, C // attn.n_head
     rows = torch.arange(B, device=x.device)[:, None]  # (B, 1), goes with positions (B, T)
-    for store, layer in zip(kept, (attn.key, attn.value), strict=True):
-        store.transpose(1, 2)[rows, positions] = layer(x).view(B, T, nh, hs)
+    q, k, v = (layer(x).view(B, T, nh, hs) for layer in (attn.query, attn.key, attn.value))
+    if getattr(attn, "rope", False):
+        q, k = (_rotated(attn, each, positions) for each in (q, k))
+    for store, new in zip(kept, (k, v), strict=True):
+        store.transpose(1, 2)[rows, positions] = new
     keys, values = kept  # (B, nh, columns, hs)
-    q = attn.query(x).view(B, T, nh, hs).transpose(1, 2)  # (B, nh, T, hs)
+    q = q.transpose(1, 2)  # (B, nh, T, hs)
 
     scores = q @ keys.transpose(-2, -1) / math.sqrt(hs)  # (B, nh, T, columns)
     later = torch.arange(keys.size(2), device=x.device) > positions[:, None, :, None]
     y = F.softmax(scores.masked_fill(later, float("-inf")), dim=-1) @ values  # (B, nh, T, hs)
     return attn.proj(y.transpose(1, 2).reshape(B, T, C))
+
+
+def _rotated(attn: CausalSelfAttention, x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    """Queries or keys, (B, T, nh, hs) to the same, turned by the positions (B, T) of their own.
+
+    attn.rotated knows one position for each column: all rows become one, with its own cache.
+    """
+    row = x.flatten(0, 1)[None].transpose(1, 2)  # (1, nh, B * T, hs)
+    turned = attn.rotated(row, attn.rope_cache[positions.flatten()])
+    return turned.transpose(1, 2).view_as(x)

@@ -25,6 +25,7 @@ PREDICTIONS = {
     "pretraining": "vanilla.pretrain.dev.predictions",
     "synthesizer": "synthesizer.pretrain.dev.predictions",
 }
+OPTIONAL = {"rotary": "rope.pretrain.dev.predictions"}  # trained where an edition asks for it
 BINS = 10
 EXAMPLES = 3  # of each kind
 
@@ -61,13 +62,14 @@ def share(count: float, total: int) -> float:
 def accuracies(folder: Path, dev: list[tuple[str, str]]) -> dict[str, float] | None:
     """Shares of right answers on dev: of each model, and of always saying London.
 
-    None when the predictions of some model aren't there yet.
+    None when the predictions of some model aren't there yet, but for optional ones.
     """
     if not all((folder / file).is_file() for file in PREDICTIONS.values()):
         return None
     places = [place for _, place in dev]
     found = {"london": share(places.count("London"), len(places))}
-    for name, file in PREDICTIONS.items():
+    more = {name: file for name, file in OPTIONAL.items() if (folder / file).is_file()}
+    for name, file in (PREDICTIONS | more).items():
         predicted = read(folder / file).removesuffix("\n").split("\n")
         if len(predicted) != len(places):
             raise BadInput(

@@ -30,6 +30,7 @@ import torch
 import torch.nn.functional as F
 
 from .attention import CausalSelfAttention
+from .decoding import is_given
 from .errors import InputError
 from .model import PAD_ID
 
@@ -199,11 +200,14 @@ def twin_of(model: torch.nn.Module, dtype: torch.dtype | None) -> torch.nn.Modul
     twin = copy.deepcopy(model)
     if dtype is not None:
         twin.to(dtype)
+        for own, wide in zip(twin.modules(), model.modules(), strict=True):
+            if getattr(wide, "rope_cache", None) is not None:  # angles need more digits
+                own.rope_cache = wide.rope_cache
     else:
         for own, shared in zip(twin.parameters(), model.parameters(), strict=True):
             own.data = shared.data
     for module in twin.modules():
-        if type(module) is CausalSelfAttention:  # never a student's own
+        if is_given(module):
             module.__class__ = FastCausalSelfAttention
     return twin
 
@@ -224,7 +228,12 @@ class FastCausalSelfAttention(CausalSelfAttention):
             torch.cat([getattr(layer, name) for layer in layers]) for name in ("weight", "bias")
         )
         qkv = F.linear(x, weight, bias).view(B, T, 3 * nh, hs).transpose(1, 2)  # (B, 3 nh, T, hs)
-        q, k, v = qkv.split(nh, dim=1)  # (B, nh, T, hs)
+        if getattr(self, "rope", False):
+            qk = self.rotated(qkv[:, : 2 * nh], self.rope_cache)  # (B, 2 nh, T, hs)
+            q, k = qk.split(nh, dim=1)  # (B, nh, T, hs)
+            v = qkv[:, 2 * nh :]  # (B, nh, T, hs)
+        else:
+            q, k, v = qkv.split(nh, dim=1)  # (B, nh, T, hs)
         if x.device.type != "cpu":
             drop = self.attn_drop.p if self.training else 0.0
             y = F.scaled_dot_product_attention(q, k, v, dropout_p=drop, is_causal=True)

@@ -65,6 +65,24 @@ def initialize_synthesizer_model(mconf: GPTConfig) -> GPT:
     return attention_model
 
 
+def initialize_rope_model(mconf: GPTConfig) -> GPT:
+    """A new model with CausalSelfAttention that knows positions by RoPE, and without learned ones.
+
+    Hint: see what model.GPT and CausalSelfAttention read from their config.
+
+    Args:
+        mconf: its shape, and the variant.
+    """
+    attention_model = None
+    # [part h]
+    ### START CODE HERE ###
+    raise NotImplementedError(
+        "[part h] initialize_rope_model in submission/helper.py is yours to write"
+    )
+    ### END CODE HERE ###
+    return attention_model
+
+
 def finetune(
     reading_params_path: str | None,
     finetune_corpus_path: str,

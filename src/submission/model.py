@@ -30,6 +30,8 @@ class GPTConfig:
         embd_pdrop, resid_pdrop, attn_pdrop: probabilities of dropout, 0 to 1.
         n_layer, n_head, n_embd: number of blocks, of heads in each, of channels.
         synthesizer: whether blocks use SynthesizerAttention in place of CausalSelfAttention.
+        rope: whether CausalSelfAttention turns queries and keys by their positions (RoPE); such a
+            model has no table of learned positions.
     """
 
     vocab_size: int
@@ -41,6 +43,7 @@ class GPTConfig:
     n_head: int = 8
     n_embd: int = 256
     synthesizer: bool = False
+    rope: bool = False
 
 
 class Block(nn.Module):
@@ -66,14 +69,22 @@ class Block(nn.Module):
 
 
 class GPT(nn.Module):
-    """The whole language model, with learned positions (Radford et al. 2018)."""
+    """The whole language model, with learned positions (Radford et al. 2018) or with RoPE."""
 
     def __init__(self, config: GPTConfig):
+        """
+        Raises:
+            InputError: config asks for two variants at once, or for a shape that can't be.
+        """
         super().__init__()
+        if config.synthesizer and config.rope:
+            raise InputError("got synthesizer and rope, expected one: no queries and keys to turn")
         self.config = config
         self.block_size = config.block_size
         self.tok_emb = nn.Embedding(config.vocab_size, config.n_embd)
-        self.pos_emb = nn.Parameter(torch.zeros(1, config.block_size, config.n_embd))
+        self.pos_emb = None
+        if not config.rope:
+            self.pos_emb = nn.Parameter(torch.zeros(1, config.block_size, config.n_embd))
         self.drop = nn.Dropout(config.embd_pdrop)
         self.blocks = nn.Sequential(*[Block(config) for _ in range(config.n_layer)])
         self.ln_f = nn.LayerNorm(config.n_embd)
@@ -120,5 +131,7 @@ class GPT(nn.Module):
         T = idx.size(1)
         if T > self.block_size:
             raise InputError(f"got a sequence of length {T}, expected at most {self.block_size}")
-        x = self.drop(self.tok_emb(idx) + self.pos_emb[:, :T, :])  # (B, T, C)
-        return self.ln_f(self.blocks(x))
+        x = self.tok_emb(idx)  # (B, T, C)
+        if self.pos_emb is not None:
+            x = x + self.pos_emb[:, :T, :]
+        return self.ln_f(self.blocks(self.drop(x)))

@@ -20,7 +20,7 @@ class Recipe:
 
     Attributes:
         name, title: how to ask for it, and what it is.
-        model: fields of GPTConfig (all but vocab_size and synthesizer).
+        model: fields of GPTConfig (all but vocab_size and the variant).
         pretrain: settings of the Trainer when pretraining.
         finetune_scratch, finetune_pretrained: the same when finetuning a new model, or one that
             has been pretrained.

@@ -10,13 +10,24 @@ from tools.handout import build, description
 from tools.handout.outline import outline
 from tools.handout.sheet import Sheet
 
-XCS = {"xcs224n/sheet.tex", "xcs224n/web.tex", "xcs224n/solutions.tex"}
-CS = {"cs224n/sheet.tex", "cs224n/web.tex", "cs224n/solutions.tex"}
-DESCRIPTIONS = {f"{e}/{name}" for e in build.editions(ROOT) for name in ("toml", "autograder")}
-READMES = {"xcs224n/README.md", "cs224n/README.md"}
-AUTOGRADERS = {"xcs224n/autograder", "cs224n/autograder"}
-SUBMISSIONS = {"xcs224n/submission.tex", "cs224n/submission.tex"}
-OUTLINES = {"xcs224n/outline.csv", "cs224n/outline.csv"}
+EDITIONS = build.editions(ROOT)
+SHEETS = ("sheet.tex", "web.tex", "solutions.tex")
+
+
+def of_editions(*names, editions=EDITIONS):
+    """The artefacts of these names in all editions."""
+    return {f"{edition}/{name}" for edition in editions for name in names}
+
+
+XCS = of_editions(*SHEETS, editions=["xcs224n"])
+CS = of_editions(*SHEETS, editions=["cs224n"])
+CURRENT = of_editions(*SHEETS, editions=["current"])
+ALL = of_editions(*SHEETS)
+DESCRIPTIONS = of_editions("toml", "autograder")
+READMES = of_editions("README.md")
+AUTOGRADERS = of_editions("autograder")
+SUBMISSIONS = of_editions("submission.tex")
+OUTLINES = of_editions("outline.csv")
 
 EDITS = {
     # what: (file, before, after, artefacts that change)
@@ -34,28 +45,34 @@ EDITS = {
     ),
     "a threshold": (
         "assignment.toml",
-        "thresholds = { vanilla = 0.10, synthesizer = 0.10 }",
-        "thresholds = { vanilla = 0.20, synthesizer = 0.10 }",
-        XCS | CS | DESCRIPTIONS,
+        "thresholds = { vanilla = 0.10, synthesizer = 0.10, rope = 0.10 }",
+        "thresholds = { vanilla = 0.20, synthesizer = 0.10, rope = 0.10 }",
+        ALL | DESCRIPTIONS,
     ),
     "a title": (
         "assignment.toml",
         'title = "An average of two"',
         'title = "The mean of two"',
-        XCS | CS | DESCRIPTIONS | SUBMISSIONS | OUTLINES,
+        ALL | DESCRIPTIONS | SUBMISSIONS | OUTLINES,
     ),
-    "a date": ("course.toml", "due = 2027-01-31", "due = 2027-02-07", XCS | CS | READMES),
+    "a question of one edition": (
+        "handout/topics/rotary.tex.j2",
+        "Values are not turned.",
+        "Values stay.",
+        CURRENT,
+    ),
+    "a date": ("course.toml", "due = 2027-01-31", "due = 2027-02-07", ALL | READMES),
     "a question's text": (
         "handout/topics/demo.tex.j2",
         "on the characters of a text",
         "on characters",
-        XCS | CS,
+        ALL,
     ),
     "an answer": (
         "solutions/written/attention_copying.tex.j2",
         "\\begin{solution}\n",
         "\\begin{solution}\nFirst of all,\n",
-        {"xcs224n/solutions.tex", "cs224n/solutions.tex"},
+        of_editions("solutions.tex"),
     ),
     "the reference": (
         "solutions/submission/dataset.py",

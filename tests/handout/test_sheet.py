@@ -6,7 +6,7 @@ import shlex
 import pytest
 from project import ROOT
 
-from tools.commands import PIPELINES
+from tools.commands import pipelines_of
 from tools.handout import templates
 from tools.handout.templates import HandoutError
 
@@ -70,6 +70,13 @@ OUTLINES = {
         *PRACTICE,
     ],
 }
+OUTLINES["current"] = [
+    *OUTLINES["xcs224n"][:7],
+    ("1h", "Write and try out rotary positions", "8 points (Coding)"),
+    *OUTLINES["xcs224n"][7:],
+    ("5a", "Attention without positions", "1.5 points (Written, Extra Credit)"),
+    ("5b", "Sinusoidal positions", "1.5 points (Written, Extra Credit)"),
+]
 SLOTS = {
     "xcs224n": "1d 1f 1g 2a 2b 2c 3a 3b 3c-i 3c-ii 3d-i 3d-ii 3e-i 3e-ii",
     "cs224n": "1a 1b 1c-i 1c-ii 1d-i 1d-ii 1e-i 1e-ii 2d 2f 2g 2g-ii 3a 3b 3c",
@@ -78,6 +85,9 @@ SUB_POINTS = {
     "xcs224n": {"3c-i": 1, "3c-ii": 1, "3d-i": 0.5, "3d-ii": 0.5, "3e-i": 1, "3e-ii": 1},
     "cs224n": {"1c-i": 2, "1c-ii": 3, "1d-i": 1, "1d-ii": 2, "1e-i": 3, "1e-ii": 4, "2g-ii": 2},
 }
+SLOTS["current"] = SLOTS["xcs224n"].replace("1g ", "1g 1h ") + " 5a-i 5a-ii 5b-i 5b-ii"
+SUB_POINTS["current"] = SUB_POINTS["xcs224n"] | {"5a-i": 1, "5a-ii": 0.5, "5b-i": 0.5, "5b-ii": 1}
+COMMANDS = {"xcs224n": 11, "cs224n": 11, "current": 15}  # of the public sheets, and rope's
 
 
 def headings(text):
@@ -105,9 +115,11 @@ def test_every_command_file_and_dimension_of_the_public_sheets_is_there(rendered
     blocks = re.findall(r"\\begin\{shell\}\n(.*?)\n\\end\{shell\}", text, re.DOTALL)
     lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
     printed = {tuple(shlex.split(line)) for line in lines if not line.startswith("#")}
-    wanted = {("python", *c.arguments) for todo in PIPELINES.values() for c in todo}
-    assert len(wanted) == 11 and wanted <= printed
-    example = "3a-0-basic" if edition == "xcs224n" else "1a-0-basic"
+    asked = pipelines_of(ROOT, [edition])
+    wanted = {("python", *c.arguments) for todo in asked.values() for c in todo}
+    assert len(wanted) == COMMANDS[edition] and wanted <= printed
+    assert any("rope" in words for words in printed) == (edition == "current")
+    example = "1a-0-basic" if edition == "cs224n" else "3a-0-basic"
     for command in (
         "python src/dataset.py namedata",
         "python src/dataset.py charcorruption",

@@ -44,7 +44,7 @@ def assignment():
 
 
 @pytest.mark.parametrize(
-    ("edition", "coding", "written"), [("xcs224n", 53, 10), ("cs224n", 33, 28)]
+    ("edition", "coding", "written"), [("xcs224n", 53, 10), ("cs224n", 33, 28), ("current", 61, 13)]
 )
 def test_points_are_those_of_the_sheets(assignment, edition, coding, written):
     questions = assignment.editions[edition].questions
@@ -83,6 +83,8 @@ def test_editions_renumber_the_same_tests(assignment):
     assert by_edition["xcs224n"][key] == "1e-0-basic"
     assert by_edition["cs224n"][key] == "2e-0-basic"
     assert by_edition["xcs224n"].keys() == by_edition["cs224n"].keys()
+    more = by_edition["current"].keys() - by_edition["xcs224n"].keys()
+    assert {topic for topic, _ in more} == {"rotary"}
 
 
 def test_the_public_example_exists(assignment):

@@ -375,7 +375,8 @@ def test_parts_that_are_not_written_yet_are_named(desk):
     number = number_of(STARTER / "helper.py", "raise NotImplementedError")
     found = desk.warnings()
     starter = (STARTER / "helper.py").read_text(encoding="utf-8")
-    assert len(found) == starter.count("raise NotImplementedError") > 1
+    # Less initialize_rope_model, which this edition doesn't ask for.
+    assert len(found) == starter.count("raise NotImplementedError") - 1 > 1
     assert (
         found[0] == f"src/submission/helper.py:{number}: "
         "not written yet: [part c] initialize_vanilla_model"
@@ -397,6 +398,20 @@ def test_parts_without_points_are_only_mentioned(desk):
     assert f"attention_exploration.py: not written, which costs no points: {parts} parts\n" in out
 
 
+@pytest.mark.parametrize("edition, warned", [("xcs224n", 0), ("current", 3)])
+def test_rope_is_asked_for_where_the_edition_has_it(desk, edition, warned):
+    for name in ("attention.py", "helper.py"):
+        shutil.copy2(STARTER / name, desk.code)
+    path = desk.root / "assignment.toml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("xcs224n", edition, 1), encoding="utf-8")
+    found = [line for line in desk.warnings() if re.search("rope|rotary", line)]
+    of_files = [line for line in found if line.startswith("rope.")]
+    assert len(found) - len(of_files) == warned
+    assert len(of_files) == warned  # parameters and two files of predictions
+    assert all("the command of question 1h with" in line for line in of_files)
+
+
 def test_the_same_parts_with_points_are_warnings(desk):
     shutil.copy2(STARTER / "attention_exploration.py", desk.code)
     path = desk.root / "assignment.toml"
@@ -416,8 +431,9 @@ def test_all_problems_are_told_at_once(desk):
     parts = sum(
         text.count("raise NotImplementedError")
         for name, text in texts(STARTER).items()
-        if "attention_exploration" not in name
+        if "attention_exploration" not in name and "building_blocks" not in name
     )
+    parts -= 3  # of rope, which this edition doesn't ask for
     found = desk.warnings()
     assert len(found) == len(set(found)) == len(required_files()) + parts
     assert f"with {len(found)} warnings: you can hand it in as it is" in desk.collect()[1]
@@ -582,7 +598,7 @@ def test_more_than_gradescope_takes_is_refused_with_the_largest(desk, monkeypatc
     monkeypatch.setattr(collect_submission, "MAX_UPLOAD_BYTES", 200_000)
     (desk.root / "vanilla.finetune.params").write_bytes(os.urandom(250_000))
     said = refused(desk)
-    assert re.search(r"would have 2\d\d\.\d kB, Gradescope takes 200\.0 kB; the largest:", said)
+    assert re.search(r"would have [23]\d\d\.\d kB, Gradescope takes 200\.0 kB; the largest:", said)
     assert "the largest: vanilla.finetune.params (250.0 kB)" in said
 
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from laid_out import imports_from, lay_out
+from laid_out import imports_from, lay_out, switch
 from variants import Variant
 from variants import lay_out as lay_out_variant
 
@@ -51,7 +51,7 @@ def corpus(root):
 def build(submission, corpus):
     """A function that gives a dataset of the smoke world and a small model for it."""
 
-    def build(synthesizer=False, dropout=0.0, seed=0, dataset_class=None):
+    def build(variant="vanilla", dropout=0.0, seed=0, dataset_class=None):
         dataset = (dataset_class or submission.dataset.CharCorruptionDataset)(corpus, 64)
         torch.manual_seed(seed)
         config = submission.model.GPTConfig(
@@ -63,7 +63,7 @@ def build(submission, corpus):
             embd_pdrop=dropout,
             resid_pdrop=dropout,
             attn_pdrop=dropout,
-            synthesizer=synthesizer,
+            **switch(variant),
         )
         return dataset, submission.model.GPT(config)
 

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from laid_out import VARIANTS
 from variants import all_variants
 
 LN = torch.nn.functional
@@ -29,12 +30,12 @@ def randomize(model):
             parameter.add_(0.1 * torch.randn_like(parameter))
 
 
-@pytest.mark.parametrize("synthesizer", [False, True])
+@pytest.mark.parametrize("kind", VARIANTS)
 @pytest.mark.parametrize("threads", [1, 2, 4])
-def test_gradients_are_those_of_the_plain_step(submission, build, batch, synthesizer, threads):
+def test_gradients_are_those_of_the_plain_step(submission, build, batch, kind, threads):
     # In float64: the two sum up 70 * 64 positions in different orders, which moves a sum by at
     # most 4,480 * 2**-53 = 5e-13 of its terms' sizes; a dozen layers stay below 1e-10.
-    dataset, model = build(synthesizer)
+    dataset, model = build(kind)
     model.double()
     randomize(model)
     x, y = batch(dataset)
@@ -48,11 +49,11 @@ def test_gradients_are_those_of_the_plain_step(submission, build, batch, synthes
     assert again == loss  # nothing is left over from the first call
 
 
-@pytest.mark.parametrize("synthesizer", [False, True])
-def test_float32_gradients_are_within_rounding(submission, build, batch, synthesizer):
+@pytest.mark.parametrize("kind", VARIANTS)
+def test_float32_gradients_are_within_rounding(submission, build, batch, kind):
     # Rounding in float32 is 2**-24 = 6e-8 a operation. Errors of 4,480 summed positions through
     # two layers add up like a random walk: sqrt(4480) * 6e-8 = 4e-6, times some ten operations.
-    dataset, model = build(synthesizer)
+    dataset, model = build(kind)
     randomize(model)
     x, y = batch(dataset)
     with submission.fast.Engine(model, submission.fast.Pace("float32", 2)) as engine:
@@ -62,12 +63,12 @@ def test_float32_gradients_are_within_rounding(submission, build, batch, synthes
     assert difference(got, expected) < 4e-5
 
 
-@pytest.mark.parametrize("synthesizer", [False, True])
-def test_bfloat16_gradients_are_within_its_rounding(submission, build, batch, synthesizer):
+@pytest.mark.parametrize("kind", VARIANTS)
+def test_bfloat16_gradients_are_within_its_rounding(submission, build, batch, kind):
     # bfloat16 keeps 8 bits: each rounding is 2**-9 = .002 of a value, and a gradient has gone
     # through some twenty of them, forth and back, which add up like a random walk: .009; no term
     # is rounded worse than twice that on average. Without the sum in float32 it would be .1.
-    dataset, model = build(synthesizer)
+    dataset, model = build(kind)
     randomize(model)
     x, y = batch(dataset)
     with submission.fast.Engine(model, submission.fast.Pace("bfloat16", 1)) as engine:
@@ -83,7 +84,7 @@ RIGHT = [v for v in all_variants() if v.topic == "synthesizer" and v.is_right]
 @pytest.mark.parametrize("variant", RIGHT, ids=lambda variant: variant.path.stem)
 def test_students_synthesizers_train_in_bfloat16(submission, build, batch, variant, module_of):
     # However they are written: constants of another dtype than what they meet are common.
-    dataset, model = build(synthesizer=True)
+    dataset, model = build("synthesizer")
     theirs = module_of(variant, "attention")
     for block in model.blocks:
         config = model.config
@@ -127,8 +128,9 @@ def test_a_model_without_features_trains_too(submission, build, batch):
     assert difference([parameter.grad for parameter in model.parameters()], expected) < 1e-10
 
 
-def test_the_fast_attention_is_the_same_function(submission, build):
-    _, model = build()
+@pytest.mark.parametrize("kind", ["vanilla", "rope"])
+def test_the_fast_attention_is_the_same_function(submission, build, kind):
+    _, model = build(kind)
     model.double()
     randomize(model)
     attn = model.blocks[0].attn
@@ -138,6 +140,27 @@ def test_the_fast_attention_is_the_same_function(submission, build):
     assert type(fast) is not type(attn)
     # Sums of at most 64 numbers near 1, in another order: 64 * 2**-53 = 7e-15, through three.
     torch.testing.assert_close(fast(x), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_angles_keep_their_digits_in_bfloat16(submission, build):
+    # In bfloat16, the angle of position 63 would be off by up to a quarter.
+    _, model = build("rope")
+    fast = submission.fast.twin_of(model, torch.bfloat16).blocks[0].attn
+    assert fast.query.weight.dtype == torch.bfloat16
+    assert torch.equal(fast.rope_cache, model.blocks[0].attn.rope_cache)
+
+
+def test_an_earlier_years_rope_stays_as_it_is(submission, build):
+    # There, students wrote the lines of forward that turn queries and keys.
+    _, model = build("rope")
+    given = submission.attention.CausalSelfAttention
+    rotated = given.rotated
+    del given.rotated
+    try:
+        attn = submission.fast.twin_of(model, None).blocks[0].attn
+    finally:
+        given.rotated = rotated
+    assert type(attn) is given
 
 
 def test_a_batch_without_targets_is_one_clear_line(submission, build, batch):

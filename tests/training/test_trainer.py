@@ -4,7 +4,7 @@ import random
 
 import pytest
 import torch
-from laid_out import make_model
+from laid_out import VARIANTS, make_model
 
 
 @pytest.fixture
@@ -67,10 +67,10 @@ def test_the_same_seed_trains_the_same_model(s, corpus):
     assert not torch.equal(found[0], found[2])
 
 
-@pytest.mark.parametrize("synthesizer", [False, True])
+@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("optimizer", ["adamw", "muon"])
-def test_each_parameter_has_one_optimizer_and_matrices_alone_decay(s, optimizer, synthesizer):
-    model = make_model(s, synthesizer)
+def test_each_parameter_has_one_optimizer_and_matrices_alone_decay(s, optimizer, variant):
+    model = make_model(s, variant)
     config = s.trainer.TrainerConfig(optimizer=optimizer, weight_decay=0.25)
     owners = {id(p): [] for p in model.parameters()}
     for one in s.optimizers.build_optimizers(model, config, s.fast.Pace()):

@@ -18,6 +18,7 @@ COMMANDS = {
     "no_pretraining": commands.PIPELINES["vanilla without pretraining"],
     "pretraining": commands.PIPELINES["vanilla"],
     "synthesizer": commands.PIPELINES["synthesizer"],
+    "rotary": commands.OPTIONAL["rotary"]["rope"],
     "unseen": [commands.predict_unseen("vanilla")],
 }
 # The file with the functions that are answers in code, by part.
@@ -277,7 +278,7 @@ class Sheet:
             return (
                 f"Models are trained several times, {recipe}; each training says how long it takes."
             )
-        total = sum(minutes.values())
+        total = sum(value for topic, value in minutes.items() if self.has(topic))
         words = (
             f"Models are trained several times, {recipe}: about {_duration(total)} of computing on "
             "two cores, all in all"

@@ -11,6 +11,7 @@ from .files import AsksFiles
 from .heads import AsksHeads
 from .helper import AsksHelper
 from .projections import AsksProjections
+from .rotary import AsksRotary
 from .synthesizer import AsksSynthesizer
 
 __all__ = [
@@ -21,5 +22,6 @@ __all__ = [
     "AsksHeads",
     "AsksHelper",
     "AsksProjections",
+    "AsksRotary",
     "AsksSynthesizer",
 ]

@@ -47,15 +47,20 @@ class AsksFiles:
 
     def regenerated(self, params: str, prefix: str) -> dict[str, Any]:
         """What the checkpoint answers to a sample of lines, and what the files say there."""
+        sampled = self.sampled_lines(prefix)
         variant = params.split(".")[0]
-        sampled: list[tuple[str, str]] = []  # (question, the file's prediction)
+        given = self.model_answers(params, variant, [question for question, _ in sampled])
+        return {"given": given, "predicted": [place for _, place in sampled]}
+
+    def sampled_lines(self, prefix: str) -> list[tuple[str, str]]:
+        """A sample of questions of both splits, each with what the prediction file says."""
+        sampled: list[tuple[str, str]] = []
         for split in ("dev", "test"):
             questions = self.lab.data.questions(split)
             lines = self.predictions(f"{prefix}.{split}.predictions", split)
             chosen = self.rng.choice(len(lines), size=min(20, len(lines)), replace=False)
             sampled += [(questions[i], lines[i].strip()) for i in chosen]
-        given = self.model_answers(params, variant, [question for question, _ in sampled])
-        return {"given": given, "predicted": [place for _, place in sampled]}
+        return sampled
 
     def london_baseline(self, places: list[str]) -> Any:
         """What london_baseline returns for a table with these places."""
@@ -67,6 +72,11 @@ class AsksFiles:
         Staff's reference model answers; on a student's computer the student's own.
         """
         weights, config = self._fitting(params, variant)
+        return self._answers(variant, config, weights, questions)
+
+    def _answers(
+        self, variant: str, config: dict[str, Any], weights: dict[str, Any], questions: list[str]
+    ) -> list[str]:
         ask = self.reference if self.graded_here else self.probe
         got = ask(
             "prediction.answers",

@@ -14,8 +14,12 @@ PAIRS = [("Ada Byron", "London"), ("Marie Curie", "Warsaw"), ("Frida Kahlo", "Co
 class AsksHelper:
     """Asks helper.py for models and for prepared trainings."""
 
-    def expect_attention(self, variant: str, wanted: str) -> None:
-        """Every block of the helper's model has the wanted class of attention."""
+    def expect_attention(self, variant: str, wanted: str) -> dict[str, Any]:
+        """Every block of the helper's model has the wanted class of attention.
+
+        Returns:
+            what the model is made of; see the probe.
+        """
         config = material.attention_config(12, 3, 10)
         got = self.probe("synthesizer.model_variant", answers.VARIANT, **_model(variant, config))
         self.expect(
@@ -25,6 +29,7 @@ class AsksHelper:
             expected=f"{wanted} in each of {config['n_layer']} blocks",
             look_at=f"initialize_{variant}_model in {HELPER}",
         )
+        return got
 
     def model_logits(self, variant: str) -> dict[str, Any]:
         """The submission's logits for random weights and ids, to compare with the reference's."""

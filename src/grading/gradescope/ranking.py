@@ -10,7 +10,7 @@ from .. import answers, schema
 from ..errors import GradingError
 from ..runner import Bench, Run
 
-VARIANTS = ("vanilla", "synthesizer")
+VARIANTS = ("vanilla", "synthesizer", "rope")
 
 
 def entries(run: Run) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 
 TORCH_FREE = ("attention", "canary")
-NEED_TORCH = ("span_corruption", "synthesizer", "training", "prediction")
+NEED_TORCH = ("span_corruption", "synthesizer", "rotary", "training", "prediction")
 
 
 def load(with_torch: bool) -> None:

@@ -12,6 +12,7 @@ from ..worker import Context
 WRAPPERS = ("state_dict", "model_state_dict", "model", "params")
 MOST_TENSORS = 10_000  # a model has a few dozen
 PREFIXES = ("module.", "_orig_mod.")
+BUFFERS = (".mask", ".rope_cache")
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
@@ -19,7 +20,8 @@ def read_parameters(context: Context, name: str) -> dict[str, Any]:
     """Read a parameter file; nothing of the submission's code is imported for it.
 
     Wrapping dictionaries and the prefixes of DataParallel and torch.compile are taken off.
-    Buffers (each attention's mask) and anything that is no floating-point tensor are left out.
+    Buffers (an attention's mask and angles) and anything that is no floating-point tensor are
+    left out.
 
     Returns:
         problem: "" or why it can't be read; names and arrays (float32) of the parameters.
@@ -42,7 +44,7 @@ def _plain(state: dict[str, torch.Tensor] | None) -> dict[str, np.ndarray] | Non
     kept = {}
     for key, tensor in state.items():
         short = _short(key)
-        if tensor.dtype in DTYPES and not short.endswith(".mask"):
+        if tensor.dtype in DTYPES and not short.endswith(BUFFERS):
             kept[short] = tensor.detach().to(torch.float32).contiguous().numpy()
     return kept
 

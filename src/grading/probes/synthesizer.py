@@ -47,10 +47,10 @@ def forward(
     attention = _load(_attention(config, dtype), weights)
     attention.train(training)
     outs = []
-    with torch.no_grad(), _default_dtype(dtype):
+    with torch.no_grad(), default_dtype(dtype):
         for array in inputs:
             outs.append(_first(attention(torch.tensor(array, dtype=DTYPES[dtype]))))
-    return {"forms": [_form(out) for out in outs], "outputs": [_array(out) for out in outs]}
+    return {"forms": [form_of(out) for out in outs], "outputs": [array_of(out) for out in outs]}
 
 
 def gradients(
@@ -67,11 +67,11 @@ def gradients(
     """
     attention = _load(_attention(config, "float64"), weights).eval()
     given = torch.tensor(x, dtype=torch.float64, requires_grad=True)
-    with _default_dtype("float64"):
+    with default_dtype("float64"):
         (_first(attention(given)) * torch.tensor(upstream)).sum().backward()
     found = {"x": given.grad}
     found |= {name: p.grad for name, p in attention.named_parameters()}
-    kept = {name: _array(grad) for name, grad in found.items() if grad is not None}
+    kept = {name: array_of(grad) for name, grad in found.items() if grad is not None}
     return {"names": list(kept), "arrays": list(kept.values())}
 
 
@@ -101,12 +101,12 @@ def model_logits(
 ) -> dict[str, Any]:
     """Logits of a model with these weights, in float64, for ids of shape (B, T)."""
     model = build(variant, config).double().eval()
-    with torch.no_grad(), _default_dtype("float64"):
+    with torch.no_grad(), default_dtype("float64"):
         for name, parameter in model.named_parameters():
             array = weights[name][tuple(slice(n) for n in parameter.shape)]
             parameter.copy_(torch.tensor(array))
         logits = _first(model(torch.tensor(ids)))
-    return {"form": _form(logits), "logits": _array(logits)}
+    return {"form": form_of(logits), "logits": array_of(logits)}
 
 
 def build(variant: str, config: dict[str, Any]) -> Any:
@@ -135,7 +135,7 @@ def _load(attention: Any, weights: dict[str, np.ndarray]) -> Any:
 
 
 @contextmanager
-def _default_dtype(dtype: str) -> Iterator[None]:
+def default_dtype(dtype: str) -> Iterator[None]:
     """What a student's torch.zeros(...) makes fits the rest."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(DTYPES[dtype])
@@ -150,13 +150,15 @@ def _first(out: Any) -> Any:
     return out[0] if isinstance(out, tuple) else out
 
 
-def _form(out: Any) -> str:
+def form_of(out: Any) -> str:
+    """Dtype and shape of a tensor, "float64[2, 5, 8]", or the type of anything else."""
     if not isinstance(out, torch.Tensor):
         return type(out).__name__
     return f"{str(out.dtype).removeprefix('torch.')}[{', '.join(str(n) for n in out.shape)}]"
 
 
-def _array(out: Any) -> np.ndarray | None:
-    if not isinstance(out, torch.Tensor) or out.numel() > 1 << 22:
+def array_of(out: Any) -> np.ndarray | None:
+    """A float64 copy of a tensor of sensible size, of real numbers; None of anything else."""
+    if not isinstance(out, torch.Tensor) or out.is_complex() or out.numel() > 1 << 22:
         return None
     return out.detach().to(torch.float64).cpu().numpy()

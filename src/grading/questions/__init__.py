@@ -4,7 +4,7 @@ Hidden tests draw their inputs here and are judged by staff's solutions/hidden/;
 run and say so. Numbers, points and time limits are in assignment.toml.
 """
 
-from . import attention, blocks, span_corruption, synthesizer, training
+from . import attention, blocks, rotary, span_corruption, synthesizer, training
 
 CASES = [
     training.Finetuning,
@@ -12,6 +12,7 @@ CASES = [
     span_corruption.SpanCorruption,
     training.Pretraining,
     synthesizer.Synthesizer,
+    rotary.Rotary,
     attention.AttentionCopying,
     attention.AttentionAveraging,
     attention.AttentionSingleHead,

@@ -1,0 +1,100 @@
+"""RoPE: angles, turning by either pairing of coordinates, trained files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from grading import answers, rotary
+
+from .comparing import (
+    FLOAT32,
+    FLOAT64,
+    differing,
+    expect_accuracy,
+    expect_close,
+    expect_match,
+    same_logits,
+)
+
+# Angles reach 255. Where theta and its product with t are rounded to float32, by a few 2^-24 each,
+# an angle is off by 255 * 4 * 6e-8 = 6e-5 at most. Mistakes move some entry by .1 or more.
+ANGLES = 1e-3
+
+
+def rotary_any_angles(case: Any, sizes: list, got: dict) -> None:
+    wanted = case.reference("rotary.angles", answers.ATTENTION, sizes=sizes)["outputs"]
+    for out, right in zip(got["outputs"], wanted, strict=True):
+        expect_close(case, out, right, ANGLES, "an angle's cosine or sine is wrong")
+
+
+def rotary_values(case: Any, **observed: Any) -> None:
+    _expect_turned(case, FLOAT64, **observed)
+
+
+def rotary_shorter(case: Any, **observed: Any) -> None:
+    _expect_turned(case, FLOAT64, **observed)
+
+
+def rotary_single_precision(case: Any, asked: dict, got: dict) -> None:
+    forms = [form.startswith("float32[") for form in got["forms"]]
+    case.expect(all(forms), "what is turned in float32 is not float32", got=got["forms"])
+    _expect_turned(case, FLOAT32, asked, got)
+
+
+def _expect_turned(case: Any, tolerance: float, asked: dict, got: dict) -> None:
+    """All outputs are those of one pairing of coordinates."""
+    neighbours = _turned(case, asked["inputs"], asked["caches"])
+    moved = _turned(case, [*map(rotary.neighbours_of_halves, asked["inputs"])], asked["caches"])
+    pairings = (neighbours, [rotary.halves_of_neighbours(out) for out in moved])
+    wanted = _nearest(pairings, got["outputs"])
+    for out, right in zip(got["outputs"], wanted, strict=True):
+        expect_close(case, out, right, tolerance, "what is turned is wrong, with either pairing")
+
+
+def _turned(case: Any, inputs: list, caches: list) -> list[np.ndarray]:
+    asked = {"inputs": inputs, "caches": caches}
+    return case.reference("rotary.turned", answers.ATTENTION, **asked)["outputs"]
+
+
+def _nearest(candidates: tuple[list, ...], outputs: list) -> list[np.ndarray]:
+    """The candidate whose arrays lie nearest; what has another shape fits none."""
+
+    def distance(candidate: list) -> float:
+        both = list(zip(outputs, candidate, strict=True))
+        if not all(isinstance(o, np.ndarray) and o.shape == c.shape for o, c in both):
+            return np.inf
+        return max(float(np.nan_to_num(np.abs(o - c), nan=np.inf).max()) for o, c in both)
+
+    return min(candidates, key=distance)
+
+
+def rotary_gradients(case: Any, asked: dict, got: dict) -> None:
+    """A rotation's gradient turns back; by which pairing, the values decide (test_values)."""
+
+    def reference(change: Any, back: Any) -> list[np.ndarray]:
+        changed = asked | {name: change(asked[name]) for name in ("x", "upstream")}
+        answer = case.reference("rotary.gradient", answers.ATTENTION, **changed)
+        return [back(out) for out in answer["outputs"]]
+
+    pairings = (
+        reference(np.asarray, np.asarray),
+        reference(rotary.neighbours_of_halves, rotary.halves_of_neighbours),
+    )
+    (wanted,) = _nearest(pairings, got["outputs"])
+    expect_close(case, got["outputs"][0], wanted, FLOAT64, "the gradient by x is wrong")
+
+
+def rotary_whole_model(case: Any, asked: dict, got: Any) -> None:
+    n_head = asked["config"]["n_head"]
+    same_logits(case, asked, got, lambda weights: rotary.halves_as_neighbours(weights, n_head))
+
+
+def rotary_test_accuracy(case: Any, **observed: Any) -> None:
+    expect_accuracy(case, **observed)
+
+
+def rotary_matches_checkpoint(case: Any, given: list[list[str]], predicted: list[str]) -> None:
+    """By the pairing that it was trained with, which the file doesn't tell: by the nearer one."""
+    expect_match(case, min(given, key=lambda lines: len(differing(lines, predicted))), predicted)

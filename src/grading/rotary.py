@@ -1,0 +1,46 @@
+"""Angles to turn by, and what it means to pair a head's coordinates in the one way or the other.
+
+Pair k is either the neighbours 2k and 2k + 1 (as in the paper) or k and k + hs/2 ("rotate half").
+The two turn the same numbers once the coordinates of a head are put into another order, so a model
+that was trained with one pairing is one with the other, with the rows of its query and key layers
+in that order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+LAYERS = ("query.weight", "query.bias", "key.weight", "key.bias")
+
+
+def cache(theta: np.ndarray, positions: int) -> np.ndarray:
+    """A cache for apply_rotary_emb with any angles t * theta_k: (positions, hs/2, 2), float64."""
+    angles = np.arange(positions)[:, None] * theta
+    return np.stack((np.cos(angles), np.sin(angles)), axis=-1)
+
+
+def neighbours_of_halves(x: np.ndarray) -> np.ndarray:
+    """Coordinates k and k + hs/2 of the last axis become 2k and 2k + 1."""
+    halves = x.reshape(*x.shape[:-1], 2, x.shape[-1] // 2)
+    return halves.swapaxes(-2, -1).reshape(x.shape)
+
+
+def halves_of_neighbours(x: np.ndarray) -> np.ndarray:
+    """Coordinates 2k and 2k + 1 of the last axis become k and k + hs/2."""
+    pairs = x.reshape(*x.shape[:-1], x.shape[-1] // 2, 2)
+    return pairs.swapaxes(-2, -1).reshape(x.shape)
+
+
+def halves_as_neighbours(weights: dict[str, np.ndarray], n_head: int) -> dict[str, np.ndarray]:
+    """Parameters with which a model that pairs neighbours is the given one that pairs halves.
+
+    Args:
+        weights: a model's parameters by name.
+    """
+    changed = dict(weights)
+    for name, array in weights.items():
+        if name.endswith(LAYERS):
+            heads = array.reshape(n_head, -1, *array.shape[1:])  # (n_head, hs, ...)
+            moved = neighbours_of_halves(np.moveaxis(heads, 1, -1))
+            changed[name] = np.moveaxis(moved, -1, 1).reshape(array.shape)
+    return changed

@@ -1,0 +1,5 @@
+# The config is left alone.
+# region: helper.py, initialize_rope_model, part h
+import dataclasses
+
+attention_model = GPT(dataclasses.replace(mconf, rope=True))

@@ -1,0 +1,5 @@
+# The result is float64, whatever x is.
+# caught by: single_precision
+cos, sin = rope_cache[: x.size(2)].double().unbind(-1)
+a, b = x[..., 0::2], x[..., 1::2]
+return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)

@@ -1,0 +1,3 @@
+# Queries and keys stay as they are.
+# caught by: turned, values, shorter, single_precision, gradients, whole_model
+return x

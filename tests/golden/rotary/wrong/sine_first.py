@@ -1,0 +1,6 @@
+# The sine stands before the cosine.
+# region: attention.py, precompute_rotary_emb, part h
+# caught by: angles, any_angles, whole_model
+theta = 10000.0 ** (-2 * torch.arange(dim // 2) / dim)
+angles = torch.outer(torch.arange(max_positions).float(), theta)
+return torch.stack((angles.sin(), angles.cos()), dim=-1)

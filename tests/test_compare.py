@@ -1,0 +1,82 @@
+"""`make compare`: the variants at equal steps, as a table and a figure."""
+
+import json
+import re
+from xml.etree import ElementTree
+
+import pytest
+from project import make, python
+
+from tools import compare, figures
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.mark.requires_tool("make")
+def test_three_variants_are_compared_at_equal_steps(tree):
+    made = make(tree, "compare", "RECIPE=smoke", "ARGS=--marks 2", timeout=900)
+    assert made.returncode == 0, made.stdout + made.stderr
+    folder = tree / "build" / "compare"
+    assert {path.name for path in folder.iterdir()} == {
+        f"compare.{e}" for e in ("json", "md", "svg")
+    }
+    found = json.loads((folder / "compare.json").read_text(encoding="utf-8"))["variants"]
+    assert [one["variant"] for one in found] == ["vanilla", "synthesizer", "rope"]
+    steps = [[mark["steps"] for mark in one["marks"]] for one in found]
+    assert (
+        steps[0] == steps[1] == steps[2] and len(steps[0]) == 2 and steps[0][1] == 2 * steps[0][0]
+    )
+    for one in found:
+        first, last = one["marks"]
+        assert 0 < first["seconds"] < last["seconds"] and 0 < first["tokens"] < last["tokens"]
+        assert all(0 <= mark["dev"] <= 1 for mark in one["marks"])
+        assert one["recipe"] == "smoke"
+    vanilla, _, rope = (one["parameters"] for one in found)
+    assert vanilla - rope == 96 * 64  # the table of learned positions: block_size * n_embd
+    table = (folder / "compare.md").read_text(encoding="utf-8")
+    assert table in made.stdout
+    assert re.search(rf"^\| rope +\| +{rope:,} \| +{steps[2][1]} \|", table, re.MULTILINE)
+    drawing = ElementTree.fromstring((folder / "compare.svg").read_text(encoding="utf-8"))
+    assert len(drawing.findall(f"{SVG}polyline")) == 4  # and always London
+
+
+def test_a_training_that_fails_is_one_clear_line(tree, tmp_path):
+    ran = python(tree, "-m", "tools.compare", "--recipe", "quick")
+    assert ran.returncode == 1 and ran.stderr.count("\n") == 1
+    assert "recipe 'quick' is unknown" in ran.stderr
+
+
+def test_marks_must_be_at_least_one(tree):
+    ran = python(tree, "-m", "tools.compare", "--marks", "0")
+    assert ran.returncode == 2 and "got --marks 0, expected 1 or more" in ran.stderr
+
+
+def test_the_table_tells_speed_and_time():
+    mark = {"steps": 1805, "seconds": 300.0, "tokens": 4_500_000, "dev": 0.75}
+    one = {"variant": "rope", "parameters": 800_000, "marks": [mark]}
+    last = compare.table([one]).splitlines()[-1]
+    assert last == "| rope    |    800,000 | 1,805 |   5 min 0 s |          15,000 |        75.0% |"
+
+
+def test_lines_end_where_their_values_are_and_names_do_not_overlap():
+    lines = [figures.Line(name, [(1, 10), (2, 50 + n)]) for n, name in enumerate("ab<")]
+    text = figures.draw_lines(lines, "A title", "seconds", "right (%)", most=100)
+    drawing = ElementTree.fromstring(text)
+    ends = [line.get("points").split()[-1] for line in drawing.findall(f"{SVG}polyline")]
+    bottom, height = figures.HEIGHT - figures.BOTTOM, figures.HEIGHT - figures.TOP - figures.BOTTOM
+    right = figures.WIDTH - figures.RIGHT
+    assert ends == [f"{right:.1f},{bottom - height * (50 + n) / 100:.1f}" for n in range(3)]
+    texts = {t.text: float(t.get("y")) for t in drawing.findall(f"{SVG}text")}
+    heights = sorted(texts[name] for name in "ab<")
+    assert min(b - a for a, b in zip(heights, heights[1:], strict=False)) >= figures.APART - 0.1
+    assert drawing.find(f"{SVG}title").text == "A title: a 50, b 51, < 52"
+
+
+@pytest.mark.parametrize(
+    "greatest, expected",
+    [(100, [0, 10, 20]), (7.3, [0, 1, 2]), (0.42, [0, 0.05, 0.1]), (33, [0, 5, 10])],
+)
+def test_ticks_are_round_numbers(greatest, expected):
+    found = figures.ticks(greatest)
+    assert found[:3] == pytest.approx(expected) and 4 <= len(found) <= 11
+    assert found[-1] <= greatest

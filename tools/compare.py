@@ -1,0 +1,160 @@
+"""Train the variants at equal steps and compare accuracy, time, parameters, tokens a second.
+
+    python -m tools.compare [--recipe NAME] [--seed N] [--marks 4]
+
+Pretrains vanilla, synthesizer and rope one after the other; at each mark (a quarter of the steps,
+and so on) the parameters of that moment are finetuned and evaluated on dev. Writes
+build/compare/compare.md, .json and .svg. Exit codes: 0 done, 1 a training failed, 2 bad input.
+"""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from . import commands
+from .datafiles import REPO
+from .demo import accuracy, share_of_london
+from .figures import Line, draw_lines
+from .reference import TrainingFailed, lay_out
+
+TARGET = REPO / "build" / "compare"
+SCRIPT = Path(__file__).with_name("watched_pretraining.py")
+VARIANTS = ("vanilla", "synthesizer", "rope")
+HEADS = ("variant", "parameters", "steps", "pretraining", "tokens a second", "right on dev")
+
+
+def run(folder: Path, *words: str) -> None:
+    """A command with this Python, in a folder; what it prints goes to log.txt there.
+
+    Raises:
+        TrainingFailed: with the last line that it printed.
+    """
+    with open(folder / "log.txt", "wb") as log:
+        done = subprocess.run(
+            [sys.executable, "-X", "utf8", *words],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+    if done.returncode:
+        text = (folder / "log.txt").read_text(encoding="utf-8", errors="replace")
+        last = (text.strip().splitlines() or ["(it printed nothing)"])[-1]
+        raise TrainingFailed(f"`python {' '.join(words)}` failed: {last}")
+
+
+def measure(folder: Path, variant: str, options: list[str], marks: int) -> dict:
+    """Pretrain a variant, finetune and evaluate it at each mark.
+
+    Returns:
+        what watched_pretraining.py writes, with "dev", the share of right answers, at each mark.
+    """
+    script = ["-P", str(SCRIPT), str(folder), variant, "--marks", str(marks)]
+    run(folder, *script, *options)
+    found = json.loads((folder / f"{variant}.pretrained.json").read_text(encoding="utf-8"))
+    finetune, evaluate = commands.pipeline(variant, pretrained=True)[1:3]
+    for mark in found["marks"]:
+        start = f"{variant}.{mark['steps']}.params"
+        words = [start if word == finetune.reads else word for word in finetune.arguments]
+        run(folder, *words, *options)
+        run(folder, *evaluate.arguments, *options)
+        mark["dev"] = round(accuracy(folder / evaluate.writes), 4)
+        (folder / start).unlink()
+    return found
+
+
+def table(found: list[dict]) -> str:
+    """A row for each variant's end, as Markdown."""
+    rows = [HEADS]
+    for one in found:
+        last = one["marks"][-1]
+        speed = last["tokens"] / last["seconds"]
+        cells = (f"{one['parameters']:,}", f"{last['steps']:,}", duration(last["seconds"]))
+        rows.append((one["variant"], *cells, f"{speed:,.0f}", f"{last['dev']:.1%}"))
+    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADS))]
+
+    def line(cells: tuple[str, ...]) -> str:
+        first, *others = (cell.ljust(w) for cell, w in zip(cells, widths, strict=True))
+        numbers = [cell.strip().rjust(w) for cell, w in zip(others, widths[1:], strict=True)]
+        return f"| {' | '.join((first, *numbers))} |"
+
+    ruler = "|".join(["-" * (widths[0] + 2), *("-" * (w + 1) + ":" for w in widths[1:])])
+    return "\n".join([line(rows[0]), f"|{ruler}|", *map(line, rows[1:])]) + "\n"
+
+
+def duration(seconds: float) -> str:
+    """`12 min 5 s`."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def figure(found: list[dict], london: float) -> str:
+    """Accuracy on dev against seconds of pretraining, as SVG."""
+    longest = max(one["marks"][-1]["seconds"] for one in found)
+    unit, name = (60, "minutes") if longest >= 120 else (1, "seconds")
+    lines = [
+        Line(one["variant"], [(m["seconds"] / unit, 100 * m["dev"]) for m in one["marks"]])
+        for one in found
+    ]
+    lines.append(Line("always London", [(0.0, 100 * london), (longest / unit, 100 * london)]))
+    recipe = found[0]["recipe"]
+    title = f"Right answers on dev after finetuning, recipe {recipe}"
+    return draw_lines(lines, title, f"{name} of pretraining", "right (%)", most=100)
+
+
+def compare(recipe: str | None, seed: int, marks: int) -> list[dict]:
+    """Measure all variants, and write what came out to build/compare.
+
+    Raises:
+        TrainingFailed: a command failed.
+    """
+    shutil.rmtree(TARGET, ignore_errors=True)
+    folder = TARGET / "work"
+    lay_out(REPO, folder)
+    options = ["--seed", str(seed), *(["--recipe", recipe] if recipe else [])]
+    found = []
+    for variant in VARIANTS:
+        found.append(measure(folder, variant, options, marks))
+        last = found[-1]["marks"][-1]
+        print(
+            f"{variant}: {last['steps']} steps in {duration(last['seconds'])} "
+            f"({found[-1]['pace']}), {last['dev']:.1%} of dev right",
+            flush=True,
+        )
+    london = share_of_london()
+    result = {"seed": seed, "london": round(london, 4), "variants": found}
+    texts = {
+        "compare.json": json.dumps(result, indent=1) + "\n",
+        "compare.md": table(found),
+        "compare.svg": figure(found, london),
+    }
+    for name, text in texts.items():
+        (TARGET / name).write_text(text, encoding="utf-8", newline="\n")
+    shutil.rmtree(folder)
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--recipe", help="default: the installed data set's")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--marks", type=int, default=4, help="accuracies on the way (default: 4)")
+    asked = parser.parse_args(arguments)
+    if asked.marks < 1:
+        parser.error(f"got --marks {asked.marks}, expected 1 or more")
+    try:
+        found = compare(asked.recipe, asked.seed, asked.marks)
+    except TrainingFailed as failure:
+        print(f"error: {failure}", file=sys.stderr)
+        return 1
+    print(f"\n{table(found)}\nWrote compare.md, .json and .svg to {TARGET.relative_to(REPO)}/.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""Pretrain one variant, and keep its parameters on the way: for tools/compare.py, which calls it.
+
+    python tools/watched_pretraining.py FOLDER VARIANT --marks 4
+
+FOLDER is like build/reference; its package `submission` is what is trained. Writes
+FOLDER/VARIANT.STEPS.params for each mark, and VARIANT.pretrained.json: parameters, pace, and for
+each mark its steps, seconds and tokens. All variants take as many steps: the recipe's for vanilla.
+"""
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+
+def watched(trainer, steps: list[int], save) -> list[dict]:
+    """Let a Trainer count, and call save(steps) after each number of `steps`.
+
+    Returns:
+        a list that will hold, of each mark, steps, seconds and tokens: without what saving takes,
+        and without padding.
+    """
+    marks, counted = [], {"seconds": 0.0, "tokens": 0}
+
+    class Watched(type(trainer)):
+        def learn(self, engine, x, y):
+            if self is not trainer:  # a copy, whose steps are timed to choose a pace
+                return super().learn(engine, x, y)
+            started = time.perf_counter()
+            loss = super().learn(engine, x, y)
+            loss.item()  # on a GPU, until now the step was only asked for
+            counted["seconds"] += time.perf_counter() - started
+            counted["tokens"] += int((x != 0).sum())
+            if self.order.done in steps:
+                save(self.order.done)
+                marks.append({"steps": self.order.done, **counted})
+            return loss
+
+    trainer.__class__ = Watched
+    return marks
+
+
+def pretrain(folder: Path, variant: str, recipe_name: str | None, seed: int, marks: int) -> None:
+    """Pretrain; see the module's docstring."""
+    from submission import helper, recipes, utils
+    from submission.dataset import CharCorruptionDataset
+    from submission.model import GPTConfig
+
+    recipe = recipes.load_recipe(recipe_name)
+    utils.set_seed(seed)
+    text = utils.read_text(folder / "src/data/wiki.txt").removesuffix("\n")
+    dataset = CharCorruptionDataset(text, recipe.model["block_size"])
+    config = GPTConfig(dataset.vocab_size, **recipe.model)
+    model = getattr(helper, f"initialize_{variant}_model")(config)
+    _, trainer = helper.pretrain(dataset, dataset.block_size, model, recipe=recipe.name)
+    trainer.config.max_epochs = recipe.pretrain["max_epochs"]
+    total = trainer.config.max_epochs * -(-len(dataset) // trainer.config.batch_size)
+    steps = [round(total * (number + 1) / marks) for number in range(marks)]
+
+    def save(done: int) -> None:
+        utils.save_parameters(model, folder / f"{variant}.{done}.params")
+
+    passed = watched(trainer, steps, save)
+    trainer.train()
+    found = {
+        "variant": variant,
+        "recipe": recipe.name,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "pace": str(trainer.pace),
+        "marks": passed,
+    }
+    text = json.dumps(found, indent=1) + "\n"
+    (folder / f"{variant}.pretrained.json").write_text(text, encoding="utf-8", newline="\n")
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("variant")
+    parser.add_argument("--recipe")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--marks", type=int, default=4)
+    asked = parser.parse_args()
+    sys.path.insert(0, str(asked.folder / "src"))
+    pretrain(asked.folder, asked.variant, asked.recipe, asked.seed, asked.marks)
+
+
+if __name__ == "__main__":
+    main()
