@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -36,13 +35,12 @@ def expect_close(case: Any, got: Any, wanted: np.ndarray, tolerance: float, sent
     )
 
 
-def same_logits(
-    case: Any, asked: dict, got: Any, other_reading: Callable[[dict], dict] | None = None
-) -> None:
+def same_logits(case: Any, asked: dict, got: Any, other_reading: Any = None) -> None:
     """The model's logits equal those of the reference model with the same parameters.
 
     Args:
-        other_reading: makes parameters with which the reference may agree as well.
+        other_reading: a function from parameters to those with which the reference may agree as
+            well, or None.
     """
     reference = case.reference("synthesizer.model_variant", answers.VARIANT, **_variant(asked))
     shapes = dict(zip(reference["names"], reference["shapes"], strict=True))
