@@ -14,7 +14,8 @@ import pytest
 from project import ROOT, python
 
 from tools import leaks, notebooks
-from tools.commands import PIPELINES
+from tools.commands import PIPELINES, pipelines_of
+from tools.handout import build, description
 
 PLAY, COLAB = (ROOT / name for name in notebooks.NOTEBOOKS)
 COMMANDS = [command for commands in PIPELINES.values() for command in commands]
@@ -242,10 +243,18 @@ def commands_of(notebook):
     return [line[1:] for source in sources for line in source.splitlines() if line[:1] == "!"]
 
 
-def test_colabs_commands_are_the_sheets():
-    found = commands_of(notebooks.read(COLAB))
+def colab(edition):
+    """The notebook as the edition's students get it."""
+    topics = set(description.describe(ROOT, edition, "world").questions)
+    return notebooks.for_topics(notebooks.read(COLAB), topics)
+
+
+@pytest.mark.parametrize("edition", build.editions(ROOT))
+def test_colabs_commands_are_the_sheets(edition):
+    found = commands_of(colab(edition))
     trained = [command for command in found if "src/run.py" in command]
-    assert trained == [str(command) for command in COMMANDS]
+    pipelines = pipelines_of(ROOT, [edition]).values()
+    assert trained == [str(command) for commands in pipelines for command in commands]
     for command in set(found) - set(trained):
         assert (ROOT / command.split()[1]).is_file(), f"`{command}` runs no file of the project"
     assert found.index("python src/grader.py") > found.index(trained[-1])
@@ -307,7 +316,7 @@ def test_colab_goes_from_the_zip_to_what_is_handed_in(tree, tmp_path, in_colab):
     with zipfile.ZipFile(uploads / "my-work.zip", "w") as writer:  # of an earlier day
         for path in sorted((ROOT / "solutions" / "submission").glob("*.py")):
             writer.write(path, f"src/submission/{path.name}")
-    notebook = notebooks.read(COLAB)
+    notebook = colab("xcs224n")
     text = printed(notebooks.run(notebook, COLAB.name, tmp_path / "content", **in_colab))
     assert "Traceback" not in text and "error:" not in text, text
     root = tmp_path / "content" / "pretraining"

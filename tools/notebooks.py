@@ -77,6 +77,13 @@ def _strip_cell(cell: dict, number: int) -> dict:
     return stripped
 
 
+def for_topics(notebook: dict, topics: set[str]) -> dict:
+    """A notebook without the cells whose tags name other topics; as strip() gives it."""
+    cells = notebook["cells"]
+    kept = [c for c in cells if set(c["metadata"].get("tags", ())) <= topics]
+    return strip({**notebook, "cells": kept})
+
+
 def source_of(cell: dict) -> str:
     """A cell's text: files hold a list of lines, or a string."""
     source = cell["source"]

@@ -76,8 +76,11 @@ def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str
         if path.is_file():
             files[f"written/{path.relative_to(made.written).as_posix()}"] = path.read_bytes()
     files["overleaf.zip"] = (made.written.parent / "overleaf.zip").read_bytes()
-    for name in ("collect_submission.sh", "colab.ipynb", "Makefile"):
+    for name in ("collect_submission.sh", "Makefile"):
         files[name] = (repo / STUDENT / name).read_bytes()
+    topics = set(describe(repo, edition).questions)
+    colab = notebooks.for_topics(notebooks.read(repo / STUDENT / "colab.ipynb"), topics)
+    files["colab.ipynb"] = notebooks.to_bytes(colab)
     files["README.md"] = readme(repo, edition, paper).encode()
     return files
 
