@@ -18,6 +18,7 @@ TRAINED = (
     "gradescope",
     "handout",
     "student",
+    "test_compare.py",
     "test_end_to_end.py",
     "test_notebooks.py",
     "test_report.py",
