@@ -100,7 +100,7 @@ emulate: $(STAMP) ## grade as Gradescope would: SUBMISSION=ZIP-OR-FOLDER [EDITIO
 test: $(STAMP) $(RECIPES) ## run everything that we check [ARGS="-k starter"]
 	@$(PYTHON_VENV) -m tools.apt
 	@$(MAKE) check lint
-	@$(PYTHON_VENV) $(STRICT) -m tests.in_two $(ARGS)
+	@$(PYTHON_VENV) $(STRICT) -m tests.side_by_side $(ARGS)
 
 seeds: $(STAMP) $(RECIPES) ## run random tests with 200 seeds on all right codes [ARGS="--seeds 20"]
 	@$(PYTHON_VENV) $(STRICT) -m tests.golden_seeds $(ARGS)

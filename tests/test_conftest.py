@@ -5,8 +5,8 @@ import re
 import shutil
 from pathlib import Path
 
-import in_two
 import pytest
+import side_by_side
 
 SUITE = """
 import pytest
@@ -49,9 +49,9 @@ def test_missing_tool_fails_in_ci(run_suite):
 
 
 def test_what_shares_the_trained_project_runs_in_one_process():
-    """`make test` is two processes: others than in_two.TRAINED would train the project again."""
-    tests = Path(in_two.__file__).parent
-    shared = {(tests / name).resolve() for name in in_two.TRAINED}
+    """`make test` is three processes: others than TRAINED would train the project again."""
+    tests = Path(side_by_side.__file__).parent
+    shared = {(tests / name).resolve() for name in side_by_side.TRAINED}
     assert all(path.exists() for path in shared)
     for path in tests.rglob("test_*.py"):
         if path.parent.name != "redteam" and not shared & {path, *path.parents}:

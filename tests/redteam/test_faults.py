@@ -287,7 +287,9 @@ def test_a_full_disk_is_a_grader_error_and_leaves_whole_results(
 ):
     disk = tmp_path / "disk"
     disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk], check=False)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk], check=False
+    )
     if mounted.returncode:
         pytest.skip("no file system can be mounted here")
     try:
