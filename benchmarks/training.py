@@ -35,6 +35,7 @@ PIPELINES = {
     "nopretrain": commands.pipeline("vanilla", pretrained=False),
     "vanilla": commands.pipeline("vanilla", pretrained=True),
     "synthesizer": commands.pipeline("synthesizer", pretrained=True),
+    "rope": commands.pipeline("rope", pretrained=True),
 }
 ISA = {"native": {}, "avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"}}
 
