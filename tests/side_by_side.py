@@ -2,10 +2,10 @@
 
     python -m tests.side_by_side [ARGUMENT OF PYTEST...]
 
-What needs a trained project waits half of its time, in emulated containers with half a CPU; the
-sheet's tests and the rest keep two cores busy meanwhile. With arguments one process runs what they
-select. Output of the second and the third follows the first's. Exit code: 0 when all are green,
-else that of the first that is not.
+What needs a trained project waits half of its time, in emulated containers with half a CPU; two
+more processes, for what students get and for the rest, keep the cores busy meanwhile. With
+arguments one process runs what they select. Output of the second and the third follows the first's.
+Exit code: 0 when all are green, else that of the first that is not.
 """
 
 import subprocess
@@ -14,17 +14,21 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-# These share the fixtures tree, demo and released of conftest.py, which are made once a process.
+# These share the fixtures demo and released of conftest.py, which are made once a process.
 TRAINED = (
     "gradescope",
     "handout/test_release.py",
     "student",
-    "test_compare.py",
     "test_end_to_end.py",
+)
+GIVEN = (
+    "handout/test_edits.py",
+    "handout/test_sheet.py",
+    "handout/test_typeset.py",
+    "test_compare.py",
     "test_notebooks.py",
     "test_report.py",
 )
-SHEET = ("handout/test_edits.py", "handout/test_sheet.py", "handout/test_typeset.py")
 # As strict as the interpreter that runs this.
 FLAGS = ["-X", "warn_default_encoding", "-W", "error::EncodingWarning"]
 
@@ -38,10 +42,10 @@ def main(arguments: list[str]) -> int:
     """Run one process or three."""
     if arguments:
         return subprocess.run(pytest(*arguments)).returncode
-    trained, sheet = ([f"tests/{name}" for name in names] for names in (TRAINED, SHEET))
-    others = [f"--ignore={path}" for path in (*trained, *sheet)]
+    trained, given = ([f"tests/{name}" for name in names] for names in (TRAINED, GIVEN))
+    others = [f"--ignore={path}" for path in (*trained, *given)]
     with tempfile.TemporaryFile() as kept, tempfile.TemporaryFile() as kept_too:
-        files = {kept: sheet, kept_too: others}
+        files = {kept: given, kept_too: others}
         beside = [_start(paths, file) for file, paths in files.items()]
         try:
             codes = [subprocess.run(pytest(*trained)).returncode]
