@@ -18,13 +18,13 @@ HERE = Path(__file__).resolve().parent
 TRAINED = (
     "gradescope",
     "handout/test_release.py",
-    "student",
     "test_end_to_end.py",
 )
 GIVEN = (
     "handout/test_edits.py",
     "handout/test_sheet.py",
     "handout/test_typeset.py",
+    "student",
     "test_compare.py",
     "test_notebooks.py",
     "test_report.py",

@@ -12,6 +12,7 @@ import pytest
 from laid_out import TINY
 from project import ROOT, copy_of_the_project, make, python
 
+from grading.markers import fingerprints
 from tools.commands import PIPELINES
 
 OUTPUTS = [c.writes for commands in PIPELINES.values() for c in commands]
@@ -151,3 +152,25 @@ def test_the_commands_arguments(tree, arguments, code, words):
     assert ran.returncode == code, ran.stdout + ran.stderr
     assert words in ran.stdout + ran.stderr
     assert "Traceback" not in ran.stderr
+
+
+def test_the_references_zip_earns_full_marks(tree, demo, tmp_path):
+    student = tmp_path / "a5"
+    away = shutil.ignore_patterns("solutions", "build", "dist", ".venv", ".git")
+    shutil.copytree(tree, student, ignore=away)
+    trained = tree / "build" / "reference"
+    package = student / "src" / "submission"
+    shutil.copytree(trained / "src" / "submission", package, dirs_exist_ok=True)
+    starter = sorted((tree / "src" / "submission").glob("*.py"))
+    texts = {f"submission/{path.name}": path.read_text(encoding="utf-8") for path in starter}
+    given = json.dumps(fingerprints(texts))
+    (student / "src" / "submission_lines.json").write_text(given, encoding="utf-8")
+    for path in (*trained.glob("*.params"), *trained.glob("*.predictions")):
+        shutil.copy2(path, student)
+    collected = python(student, "src/collect_submission.py")
+    assert collected.returncode == 0, collected.stdout + collected.stderr
+    archive = str(student / "assignment5.zip")
+    graded = python(tree, "src/grader.py", "--submission", archive, "--json", "collected.json")
+    assert graded.returncode == 0, graded.stdout + graded.stderr
+    assert "left behind" not in graded.stdout
+    assert json.loads((tree / "collected.json").read_text(encoding="utf-8"))["score"] == 53

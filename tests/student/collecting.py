@@ -1,0 +1,115 @@
+"""A finished student's folder, and collect_submission in it."""
+
+import json
+import re
+import shutil
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from project import ROOT
+
+import collect_submission
+from grading import staging
+from grading.markers import fingerprints
+
+SCRIPT = ROOT / "handout" / "student" / "collect_submission.sh"
+STARTER = ROOT / "src" / "submission"
+REFERENCE = ROOT / "solutions" / "submission"
+QUESTIONS = {"birth_dev.tsv": "Where was {} born?\tRome\n", "birth_test_inputs.tsv": "Where {}?\n"}
+LINES = {"dev": 3, "test": 2}
+NOBODY = 65534
+LITTER = shutil.ignore_patterns("__pycache__")
+
+
+@dataclass
+class Desk:
+    """A student's folder, and the command in it."""
+
+    root: Path
+    capture: pytest.CaptureFixture
+
+    @property
+    def code(self) -> Path:
+        return self.root / "src" / "submission"
+
+    @property
+    def zip(self) -> Path:
+        return self.root / "assignment5.zip"
+
+    def collect(self, *arguments: str) -> tuple[int, str, str]:
+        code = collect_submission.main(list(arguments))
+        out, err = self.capture.readouterr()
+        assert "Traceback" not in err
+        return code, out, err
+
+    def warnings(self) -> list[str]:
+        """Collect, which gives a zip with warnings; return them."""
+        self.zip.unlink(missing_ok=True)
+        code, out, err = self.collect()
+        found = [line.removeprefix("Warning: ") for line in out.splitlines() if "Warning: " in line]
+        assert (code, err) == (1 if found else 0, "")
+        assert staging.stage(self.zip, Path(tempfile.mkdtemp(dir=self.root.parent))).left == []
+        return found
+
+    def packed(self) -> dict[str, bytes]:
+        with zipfile.ZipFile(self.zip) as archive:
+            return {name: archive.read(name) for name in archive.namelist()}
+
+    def replace(self, name: str, old: str, new: str) -> None:
+        path = self.code / name
+        text = path.read_text(encoding="utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new, 1), encoding="utf-8", newline="\n")
+
+
+def required_files() -> list[str]:
+    text = (ROOT / "assignment.toml").read_text(encoding="utf-8")
+    block = re.search(r"required_files = \[(.*?)\]", text, re.DOTALL)
+    return re.findall(r'"(.*?)"', block[1])
+
+
+def write_params(path: Path, member: str = "archive/data.pkl") -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(member, b"weights of " + path.name.encode("utf-8"))
+
+
+def texts(folder: Path) -> dict[str, str]:
+    return {f"submission/{p.name}": p.read_text(encoding="utf-8") for p in folder.glob("*.py")}
+
+
+def lay_out(root: Path) -> Path:
+    """A finished student's folder, with the reference's code and made-up outputs."""
+    source = root / "src"
+    source.mkdir(parents=True)
+    shutil.copytree(REFERENCE, source / "submission", ignore=LITTER)
+    shutil.copy2(ROOT / "assignment.toml", root)
+    given = json.dumps(fingerprints(texts(STARTER)))
+    (source / "submission_lines.json").write_text(given, encoding="utf-8")
+    (source / "data").mkdir()
+    for (name, line), count in zip(QUESTIONS.items(), LINES.values(), strict=True):
+        rows = "".join(line.format(f"Zoë {number}") for number in range(count))
+        (source / "data" / name).write_text(rows, encoding="utf-8", newline="\n")
+    for name in required_files():
+        if name.endswith(".params"):
+            write_params(root / name)
+        else:
+            text = "Łódź\n" * LINES[name.split(".")[-2]]
+            (root / name).write_text(text, encoding="utf-8", newline="\n")
+    return root
+
+
+def runnable(root: Path) -> Path:
+    """The same with the command in it."""
+    lay_out(root)
+    shutil.copytree(ROOT / "src" / "grading", root / "src" / "grading", ignore=LITTER)
+    shutil.copy2(ROOT / "src" / "collect_submission.py", root / "src")
+    return root
+
+
+def number_of(path: Path, wanted: str) -> int:
+    """The number of the first line that holds some words."""
+    lines = path.read_text(encoding="utf-8").split("\n")
+    return next(number for number, line in enumerate(lines, start=1) if wanted in line)

@@ -1,0 +1,30 @@
+"""Folders of students: finished code to collect, written answers to check."""
+
+import pytest
+from collecting import Desk, lay_out
+from writing import SHEET, Paper, submission
+
+import check_written
+from grading import paths
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch, capsys) -> Desk:
+    root = lay_out(tmp_path / "Übung 5 (copy)")
+    monkeypatch.setattr(paths, "ROOT", root)
+    monkeypatch.setattr(paths, "SRC", root / "src")
+    monkeypatch.setattr(paths, "DATA", root / "src" / "data")
+    monkeypatch.setattr(paths, "ASSIGNMENT", root / "assignment.toml")
+    return Desk(root, capsys)
+
+
+@pytest.fixture
+def paper(tmp_path, monkeypatch, capsys) -> Paper:
+    root = tmp_path / "Übung 5 (copy)"
+    (root / "written").mkdir(parents=True)
+    (root / "written" / "sheet.tex").write_text(SHEET, encoding="utf-8")
+    monkeypatch.setattr(check_written, "ROOT", root)
+    monkeypatch.setattr(check_written, "WRITTEN", root / "written")
+    paper = Paper(root, capsys)
+    paper.write(submission())
+    return paper

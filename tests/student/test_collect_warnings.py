@@ -1,0 +1,204 @@
+"""Handing in: what looks wrong is a line each."""
+
+import re
+import shutil
+import zipfile
+
+import pytest
+from collecting import STARTER, number_of, required_files, texts, write_params
+
+from grading import staging
+from grading.markers import END, START, find_regions
+
+OUTPUT_FAULTS = [
+    (
+        "vanilla.model.params",
+        None,
+        "is missing: the command of question 1d with `--writing_params_path "
+        "vanilla.model.params` writes it",
+    ),
+    (
+        "vanilla.nopretrain.test.predictions",
+        None,
+        "is missing: the command of question 1d with `--outputs_path "
+        "vanilla.nopretrain.test.predictions` writes it",
+    ),
+    ("vanilla.finetune.params", None, "is missing: the command of question 1f with"),
+    ("vanilla.pretrain.dev.predictions", None, "is missing: the command of question 1f with"),
+    ("synthesizer.finetune.params", None, "is missing: the command of question 1g with"),
+    ("synthesizer.pretrain.test.predictions", None, "is missing: the command of question 1g"),
+    ("vanilla.model.params", b"", "is empty: the command of question 1d with"),
+    ("vanilla.pretrain.dev.predictions", b"", "is empty: the command of question 1f with"),
+    ("vanilla.pretrain.dev.predictions", b"\n\n\n", "is blank, expected 3 lines"),
+    ("vanilla.pretrain.dev.predictions", b"a\nb\n", "has 2 lines, expected 3"),
+    ("vanilla.pretrain.dev.predictions", b"a\nb\n", "(src/data/birth_dev.tsv)"),
+    ("vanilla.pretrain.test.predictions", b"a\nb\nc\n", "has 3 lines, expected 2"),
+    ("vanilla.pretrain.test.predictions", b"a\nb\nc\n", "(src/data/birth_test_inputs.tsv)"),
+    ("synthesizer.pretrain.dev.predictions", b"a\n\xff\nc\n", "line 2: no UTF-8 text"),
+    ("vanilla.model.params", b"\x80\x02}q\x00.", "holds no parameters"),
+    ("vanilla.model.params", b"PK\x03\x04cut off", "is damaged"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "words"), OUTPUT_FAULTS)
+def test_a_fault_of_an_output_is_one_warning(desk, name, content, words):
+    path = desk.root / name
+    path.write_bytes(content) if content is not None else path.unlink()
+    (line,) = desk.warnings()
+    assert line.startswith(name) and words in line
+    assert (name in desk.packed()) == (content is not None)
+
+
+def test_parameters_are_never_unpickled(desk, tmp_path):
+    """A pickle that would write a file when it is loaded."""
+    bomb = f"cbuiltins\nopen\n(V{tmp_path / 'loaded'}\nVw\ntR.".encode("raw_unicode_escape")
+    with zipfile.ZipFile(desk.root / "vanilla.model.params", "w") as archive:
+        archive.writestr("archive/data.pkl", bomb)
+    assert desk.warnings() == []
+    assert not (tmp_path / "loaded").exists()
+
+
+def test_a_zip_that_is_no_parameters_is_named(desk):
+    write_params(desk.root / "vanilla.model.params", member="submission/dataset.py")
+    (line,) = desk.warnings()
+    assert line.startswith("vanilla.model.params is a zip without parameters")
+
+
+def test_questions_have_the_numbers_of_the_edition(desk):
+    path = desk.root / "assignment.toml"
+    text = path.read_text(encoding="utf-8")
+    assert 'default_edition = "xcs224n"' in text
+    text = text.replace('default_edition = "xcs224n"', 'default_edition = "cs224n"')
+    path.write_text(text, encoding="utf-8")
+    (desk.root / "vanilla.model.params").unlink()
+    (line,) = desk.warnings()
+    assert "the command of question 2d with" in line
+
+
+def test_code_that_is_no_python_is_named_with_its_line(desk):
+    desk.replace("helper.py", "def pretrain(", "def pretrain((")
+    (line,) = [w for w in desk.warnings() if "changed outside" not in w]
+    number = number_of(desk.code / "helper.py", "def pretrain((")
+    assert line.startswith(f"src/submission/helper.py:{number}: this is no Python")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"x = 1\ny = 2 +\n", b"x = 1\ny = '\xff'\n", b"x = 1\n\0y = 2\n", b"x = (\n" * 9_999],
+)
+def test_no_bytes_are_too_odd_for_a_warning(desk, content):
+    (desk.code / "mine.py").write_bytes(content)
+    (line,) = desk.warnings()
+    assert re.match(r"src/submission/mine\.py:\d+: this is no Python", line)
+
+
+def test_doubtful_python_is_no_news(desk):
+    """Python's own warnings of a module are of no help here."""
+    (desk.code / "mine.py").write_text('x = "\\d" is "d"\n', encoding="utf-8")
+    assert desk.warnings() == []
+
+
+def test_an_empty_module_is_named(desk):
+    (desk.code / "mine.py").write_bytes(b" \r\n")
+    assert desk.warnings() == ["src/submission/mine.py is empty"]
+
+
+def test_parts_that_are_not_written_yet_are_named(desk):
+    shutil.copy2(STARTER / "helper.py", desk.code)
+    number = number_of(STARTER / "helper.py", "raise NotImplementedError")
+    found = desk.warnings()
+    starter = (STARTER / "helper.py").read_text(encoding="utf-8")
+    # Less initialize_rope_model, which this edition doesn't ask for.
+    assert len(found) == starter.count("raise NotImplementedError") - 1 > 1
+    assert (
+        found[0] == f"src/submission/helper.py:{number}: "
+        "not written yet: [part c] initialize_vanilla_model"
+    )
+
+
+@pytest.mark.parametrize("body", ["", "    # later\n", "    pass\n"])
+def test_a_region_with_nothing_in_it_is_named(desk, body):
+    text = f'"""Mine."""\n\n\ndef f():\n    {START}\n{body}    {END}\n    return 1\n'
+    (desk.code / "mine.py").write_text(text, encoding="utf-8")
+    assert desk.warnings() == ["src/submission/mine.py:5: nothing is written between the markers"]
+
+
+def test_parts_without_points_are_only_mentioned(desk):
+    shutil.copy2(STARTER / "attention_exploration.py", desk.code)
+    code, out, _ = desk.collect()
+    assert code == 0
+    parts = texts(STARTER)["submission/attention_exploration.py"].count("raise NotImplementedError")
+    assert f"attention_exploration.py: not written, which costs no points: {parts} parts\n" in out
+
+
+@pytest.mark.parametrize("edition, warned", [("xcs224n", 0), ("current", 3)])
+def test_rope_is_asked_for_where_the_edition_has_it(desk, edition, warned):
+    for name in ("attention.py", "helper.py"):
+        shutil.copy2(STARTER / name, desk.code)
+    path = desk.root / "assignment.toml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("xcs224n", edition, 1), encoding="utf-8")
+    found = [line for line in desk.warnings() if re.search("rope|rotary", line)]
+    of_files = [line for line in found if line.startswith("rope.")]
+    assert len(found) - len(of_files) == warned
+    assert len(of_files) == warned  # parameters and two files of predictions
+    assert all("the command of question 1h with" in line for line in of_files)
+
+
+def test_the_same_parts_with_points_are_warnings(desk):
+    shutil.copy2(STARTER / "attention_exploration.py", desk.code)
+    path = desk.root / "assignment.toml"
+    text = path.read_text(encoding="utf-8")
+    old = 'topic = "attention_copying", written = 1,'
+    assert old in text
+    path.write_text(text.replace(old, old + " coding = 4,"), encoding="utf-8")
+    starter = texts(STARTER)["submission/attention_exploration.py"]
+    assert len(desk.warnings()) == len(find_regions(starter)[0]) > 1
+
+
+def test_all_problems_are_told_at_once(desk):
+    for path in STARTER.glob("*.py"):
+        shutil.copy2(path, desk.code)
+    for name in required_files():
+        (desk.root / name).unlink()
+    parts = sum(
+        text.count("raise NotImplementedError")
+        for name, text in texts(STARTER).items()
+        if "attention_exploration" not in name and "building_blocks" not in name
+    )
+    parts -= 3  # of rope, which this edition doesn't ask for
+    found = desk.warnings()
+    assert len(found) == len(set(found)) == len(required_files()) + parts
+    assert f"with {len(found)} warnings: you can hand it in as it is" in desk.collect()[1]
+
+
+def test_too_large_a_module_is_named(desk, monkeypatch):
+    monkeypatch.setattr(staging, "MAX_CODE_BYTES", 30_000)
+    (desk.code / "mine.py").write_bytes(b"#" * 30_001)
+    (line,) = desk.warnings()
+    assert line == "submission/mine.py is not packed (30001 bytes, more than 30000)"
+
+
+def test_links_are_not_followed_and_named(desk, tmp_path):
+    secret = tmp_path / "elsewhere"
+    secret.write_text("secret = 1\n", encoding="utf-8")
+    for path in (desk.code / "model.py", desk.root / "vanilla.model.params"):
+        path.unlink()
+        path.symlink_to(secret)
+    assert sorted(desk.warnings()) == [
+        "submission/model.py is not packed (a link)",
+        "vanilla.model.params is not packed (a link)",
+    ]
+
+
+def test_a_folder_of_modules_is_named(desk):
+    (desk.code / "parts").mkdir()
+    (desk.code / "parts" / "mine.py").write_text("x = 1\n", encoding="utf-8")
+    assert desk.warnings() == ["submission/parts is not packed (only submission/*.py is taken)"]
+
+
+def test_without_the_data_lines_are_not_counted(desk):
+    shutil.rmtree(desk.root / "src" / "data")
+    found = desk.warnings()
+    assert len(found) == len([name for name in required_files() if name.endswith(".predictions")])
+    assert all("its lines are not counted: birth_" in line for line in found)

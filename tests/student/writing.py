@@ -1,0 +1,84 @@
+"""A student's written answers, and check_written in their folder."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import check_written
+from check_written import END, START
+
+SHEET = r"""\documentclass{article}
+\newcommand{\answerspace}[1]{\begin{samepage}#1\end{samepage}}
+% \answerspace{9z} is no question
+\begin{document}
+Report it. \answerspace{1d}
+\answerspace{3c-i}
+\answerspace{3c-ii}  \answerspace{3d}
+\end{document}
+"""
+IDS = ["1d", "3c-i", "3c-ii", "3d"]
+
+
+def block(begin: str, end: str, text: str) -> str:
+    return f"{begin}\n{START}\n{text}\n{END}\n{end}\n"
+
+
+def submission(text: str = "Because.", declared: str = "none") -> str:
+    """What students type into, with the same in every place."""
+    parts = ["% Type between the markers.\n"]
+    parts += [block(f"\\{name}{{", "}", declared) for name in ("collaborators", "aitools")]
+    parts += [
+        f"% {name}: A question, \\begin{{answer}}{{no}}\n"
+        + block(f"\\begin{{answer}}{{{name}}}", r"\end{answer}", text)
+        for name in IDS
+    ]
+    return "\n".join(parts)
+
+
+def line_of(text: str, wanted: str, which: int = 0) -> int:
+    return [n for n, line in enumerate(text.split("\n"), start=1) if wanted in line][which]
+
+
+@dataclass
+class Paper:
+    """A student's folder, and the command in it."""
+
+    root: Path
+    capture: pytest.CaptureFixture
+
+    @property
+    def file(self) -> Path:
+        return self.root / "written" / "submission.tex"
+
+    def write(self, text: str) -> None:
+        self.file.write_text(text, encoding="utf-8", newline="\n")
+
+    def check(self, *arguments: str) -> tuple[int, str, str]:
+        code = check_written.main(list(arguments))
+        out, err = self.capture.readouterr()
+        return code, out, err
+
+    def findings(self, text: str, answered: int) -> list[str]:
+        """What is found in a text, of which so many answers count."""
+        self.write(text)
+        code, out, err = self.check()
+        *found, last = out.splitlines()
+        assert last == f"{answered} of 4 are answered in written/submission.tex."
+        assert (code, err) == (1 if found else 0, "")
+        return found
+
+    def finding(self, text: str, answered: int) -> tuple[int, str]:
+        """The line and the words of the only finding in submission.tex."""
+        (line,) = self.findings(text, answered)
+        match = re.fullmatch(r"written/submission\.tex:(\d+): (.*)", line)
+        assert match, line
+        return int(match[1]), match[2]
+
+    def refused(self, *arguments: str) -> str:
+        """The one line of a call with exit code 2."""
+        code, out, err = self.check(*arguments)
+        assert (code, out) == (2, "")
+        assert err.startswith("check_written.py: ") and err.count("\n") == 1
+        return err
