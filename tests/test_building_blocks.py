@@ -16,10 +16,11 @@ from grading.assignment import load_assignment
 from grading.errors import Verdict
 from grading.outcomes import Outcome
 from grading.probes import building_blocks as probe
-from grading.questions.blocks import CASES
+from grading.probes.plain import form_of
+from tests import variants
 from tests.variants import GOLDEN, Bench, Variant
 
-TOPICS = [case.topic for case in CASES]
+TOPICS = variants.TOPICS["building_blocks"]
 
 
 @pytest.fixture(scope="module")
@@ -347,4 +348,4 @@ def test_what_the_probe_lets_through(answer, plain):
     (part,) = probe._parts(answer, 1)
     assert (part is None) == (plain is None)
     if plain is not None:
-        assert probe._form(answer) == plain
+        assert form_of(answer) == plain

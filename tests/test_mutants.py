@@ -7,7 +7,6 @@ import pytest
 
 from grading import paths
 from grading.asking.attention import AsksAttention
-from grading.asking.blocks import AsksBlocks
 from grading.asking.rotary import AsksRotary
 from grading.asking.synthesizer import AsksSynthesizer
 from grading.cases import GradedTestCase
@@ -58,10 +57,6 @@ class Case(AsksAttention, AsksSynthesizer, AsksRotary, GradedTestCase):
     reference = probe
 
 
-class BlocksCase(AsksBlocks, Case):
-    """The same, of the building blocks."""
-
-
 def lab(predicted: list[str] | None, tmp_path) -> SimpleNamespace:
     """What a test finds: a prediction file with these lines, or no file at all."""
     path = tmp_path / "file"
@@ -97,7 +92,6 @@ def shown(*outputs: np.ndarray) -> dict:
 
 
 HIDDEN = "solutions/hidden"
-ATTENTION = "src/grading/asking/attention.py:AsksAttention"
 ROTARY = "src/grading/asking/rotary.py:AsksRotary"
 FILES = "src/grading/asking/files.py:AsksFiles"
 WRONG_ANSWERS = {
@@ -126,12 +120,9 @@ WRONG_ANSWERS = {
         attention=shown(NARROW, 2 * NARROW),
         residual=shown(NARROW, 2 * NARROW),
     ),
-    f"{ATTENTION}.ask:0": lambda *_: Case(
+    "src/grading/asking/functions.py:AsksFunctions.call:0": lambda *_: Case(
         answers={"attention.call": {"forms": ["f"], "answers": [[np.zeros(2)]]}}
     ).ask("copying_query", [[0, 0], [1, 1]]),
-    "src/grading/asking/blocks.py:AsksBlocks.ask:0": lambda *_: BlocksCase(
-        answers={"building_blocks.call": {"forms": ["f"], "answers": [[1]], "changed": [False]}}
-    ).ask("receptive_field", [[1, 1], [1, 2]]),
     f"{ROTARY}._outputs:0": lambda *_: Case(answers={"rotary.angles": shown()}).rotary_angles(
         [[2, 1]]
     ),

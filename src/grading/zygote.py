@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import gc
 import json
 import os
 import signal
@@ -30,6 +31,7 @@ def main(control_fd: int, with_torch: bool) -> None:
     control = socket.socket(fileno=control_fd)
     sandbox.hide_memory()
     worker.preload(with_torch)
+    gc.freeze()  # or a worker's garbage collector looks at, and so copies, all that it shares
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's; it closes the socket
     try:
         control.send(b"ready")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .. import material
 from ..exploration import attention_weights, averaging_margin, weights_are_right
+from .functions import Answer, AsksFunctions
 
-ANSWERS = {"forms": [str], "answers": [list]}
 # What each function returns: how many parts, and in words.
 RETURNS = {
     "copying_query": (1, "a query of shape (d,)"),
@@ -25,35 +24,14 @@ RETURNS = {
 }
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a function answered to its arguments. Nothing about `parts` was checked yet."""
-
-    function: str
-    arguments: list[Any]
-    form: str  # "float64[8]", for messages
-    parts: list[Any]
-
-    @property
-    def look_at(self) -> str:
-        return f"{self.function} in submission/attention_exploration.py"
-
-
-class AsksAttention:
+class AsksAttention(AsksFunctions):
     """Tries queries and keys from attention_exploration.py on keys and queries of ours."""
 
     def ask(self, function: str, arguments: list[list[Any]]) -> list[Answer]:
         """The function's answers, one for each list of arguments, all in one worker."""
         parts, _ = RETURNS[function]
-        got = self.probe(
-            "attention.call", ANSWERS, function=function, arguments=arguments, parts=parts
-        )
-        fine = len(got["forms"]) == len(got["answers"]) == len(arguments)
-        self.expect(fine and all(len(a) == parts for a in got["answers"]), "answers are missing")
-        return [
-            Answer(function, *answer)
-            for answer in zip(arguments, got["forms"], got["answers"], strict=True)
-        ]
+        module = "attention_exploration.py"
+        return self.call("attention.call", module, function, arguments, parts)[0]
 
     def checked(self, answer: Answer, shape: tuple[int, ...]) -> list[np.ndarray]:
         """The parts of an answer: finite float64 arrays of this shape."""

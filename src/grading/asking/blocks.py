@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from .functions import Answer, AsksFunctions
 
 ANSWERS = {"forms": [str], "answers": [list], "changed": [bool]}
 PARTS = {"span_corruption": 2, "bert_mask": 2}  # all others answer one thing
@@ -16,35 +17,19 @@ CLOSE = 2e-3
 KINDS = {"f": "numbers with a fraction", "i": "whole numbers", "b": "truth values"}
 
 
-@dataclass(frozen=True)
-class BlockAnswer:
-    """What a function answered to its arguments. Nothing about `parts` was checked yet."""
-
-    function: str
-    arguments: list[Any]
-    form: str  # "float64[8]", for messages
-    parts: list[Any]
-
-    @property
-    def look_at(self) -> str:
-        return f"{self.function} in submission/building_blocks.py"
-
-
-class AsksBlocks:
+class AsksBlocks(AsksFunctions):
     """Asks the functions of building_blocks.py, and checks the form of what they answer."""
 
-    def ask(self, function: str, arguments: list[list[Any]]) -> list[BlockAnswer]:
+    def ask(self, function: str, arguments: list[list[Any]]) -> list[Answer]:
         """The function's answers, one for each list of arguments, all in one worker."""
-        parts = PARTS.get(function, 1)
-        asked = {"function": function, "arguments": arguments, "parts": parts}
-        got = self.probe("building_blocks.call", ANSWERS, **asked)
-        counts = {len(got[name]) for name in ANSWERS} | {len(arguments)}
-        fine = len(counts) == 1 and all(len(answer) == parts for answer in got["answers"])
-        self.expect(fine, "answers are missing")
-        answers = [
-            BlockAnswer(function, *answer)
-            for answer in zip(arguments, got["forms"], got["answers"], strict=True)
-        ]
+        answers, got = self.call(
+            "building_blocks.call",
+            "building_blocks.py",
+            function,
+            arguments,
+            PARTS.get(function, 1),
+            changed=[bool],
+        )
         for answer, changed in zip(answers, got["changed"], strict=True):
             self.expect(
                 not changed,
@@ -54,7 +39,7 @@ class AsksBlocks:
             )
         return answers
 
-    def right_answers(self, answers: list[BlockAnswer]) -> list[list[Any]]:
+    def right_answers(self, answers: list[Answer]) -> list[list[Any]]:
         """What the reference answers to the same arguments; for staff's judge alone."""
         function = answers[0].function
         asked = {"function": function, "arguments": [a.arguments for a in answers]}
@@ -62,7 +47,7 @@ class AsksBlocks:
         return self.reference("building_blocks.call", ANSWERS, **asked, parts=parts)["answers"]
 
     def array(
-        self, answer: BlockAnswer, shape: tuple[int, ...], kind: str = "f", part: int = 0
+        self, answer: Answer, shape: tuple[int, ...], kind: str = "f", part: int = 0
     ) -> np.ndarray:
         """A part of an answer: an array of this shape, of finite numbers.
 
@@ -91,7 +76,7 @@ class AsksBlocks:
 
     def expect_close(
         self,
-        answer: BlockAnswer,
+        answer: Answer,
         wanted: Any,
         sentence: str,
         cause: str = "",
@@ -114,7 +99,7 @@ class AsksBlocks:
             look_at=answer.look_at,
         )
 
-    def words(self, answer: BlockAnswer, part: int) -> list[str]:
+    def words(self, answer: Answer, part: int) -> list[str]:
         """A part of an answer: a list of words."""
         got = answer.parts[part]
         fits = isinstance(got, list) and all(type(word) is str for word in got)

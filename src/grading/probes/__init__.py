@@ -9,7 +9,14 @@ from __future__ import annotations
 import importlib
 
 TORCH_FREE = ("attention", "canary")
-NEED_TORCH = ("span_corruption", "synthesizer", "rotary", "training", "prediction")
+NEED_TORCH = (
+    "building_blocks",
+    "prediction",
+    "rotary",
+    "span_corruption",
+    "synthesizer",
+    "training",
+)
 
 
 def load(with_torch: bool) -> None:

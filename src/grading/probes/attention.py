@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..worker import Context
+from .plain import form_of
 
 MAX_NUMBERS = 10_000  # of one part of an answer; the largest that is asked for has 144
 
@@ -24,7 +25,7 @@ def call(context: Context, function: str, arguments: list[list[Any]], parts: int
     import submission.attention_exploration as module
 
     got = [getattr(module, function)(*_copies(given)) for given in arguments]
-    return {"forms": [_form(a) for a in got], "answers": [_parts(a, parts) for a in got]}
+    return {"forms": [form_of(a) for a in got], "answers": [_parts(a, parts) for a in got]}
 
 
 def _copies(given: list[Any]) -> list[Any]:
@@ -36,14 +37,6 @@ def _copies(given: list[Any]) -> list[Any]:
             value = same[0] if same else value.copy()
         copies.append(value)
     return copies
-
-
-def _form(answer: Any) -> str:
-    if isinstance(answer, np.ndarray):
-        return f"{answer.dtype}[{', '.join(str(n) for n in answer.shape)}]"
-    if isinstance(answer, tuple | list) and 0 < len(answer) <= 3:
-        return f"{type(answer).__name__} of {', '.join(_form(item) for item in answer)}"
-    return type(answer).__name__
 
 
 def _parts(answer: Any, count: int) -> list[np.ndarray | None]:

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import torch
 
 from ..worker import Context
+from .plain import form_of
 
 MAX_NUMBERS = 1_000_000  # of one part of an answer
 MAX_WORDS = 1000
@@ -31,15 +33,13 @@ def call(context: Context, function: str, arguments: list[list[Any]], parts: int
     for given in arguments:
         taken = [_argument(value) for value in given]
         got = getattr(module, function)(*taken)
-        forms.append(_form(got))
+        forms.append(form_of(got))
         answers.append(_parts(got, parts))
         changed.append(any(_is_changed(*pair) for pair in zip(given, taken, strict=True)))
     return {"forms": forms, "answers": answers, "changed": changed}
 
 
 def _argument(value: Any) -> Any:
-    import torch
-
     if isinstance(value, np.ndarray):
         return torch.tensor(value)  # a copy
     if isinstance(value, list):  # words, or pairs
@@ -49,15 +49,11 @@ def _argument(value: Any) -> Any:
     return value
 
 
-def _generator(seed: int) -> Any:
-    import torch
-
+def _generator(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
 def _function(value: dict[str, np.ndarray]) -> Callable[[Any], Any]:
-    import torch
-
     ((kind, matrix),) = value.items()
     matrix = torch.tensor(matrix)
     return {"times": lambda x: x @ matrix, "mixed_by": lambda x: matrix @ x}[kind]
@@ -69,19 +65,6 @@ def _is_changed(value: Any, taken: Any) -> bool:
     return isinstance(value, list) and _argument(value) != taken
 
 
-def _form(answer: Any) -> str:
-    import torch
-
-    if isinstance(answer, torch.Tensor):
-        dtype = str(answer.dtype).removeprefix("torch.")
-        return f"{dtype}[{', '.join(str(n) for n in answer.shape)}]"
-    if isinstance(answer, list) and answer and all(isinstance(word, str) for word in answer):
-        return f"{len(answer)} words"
-    if isinstance(answer, tuple | list) and 0 < len(answer) <= 3:
-        return f"{type(answer).__name__} of {', '.join(_form(item) for item in answer)}"
-    return type(answer).__name__
-
-
 def _parts(answer: Any, count: int) -> list[Any]:
     if count == 1:
         return [_plain(answer)]
@@ -91,8 +74,6 @@ def _parts(answer: Any, count: int) -> list[Any]:
 
 
 def _plain(part: Any) -> Any:
-    import torch
-
     if isinstance(part, list | tuple) and len(part) <= MAX_WORDS:
         if all(isinstance(word, str) for word in part):
             return [str(word) for word in part]

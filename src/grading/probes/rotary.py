@@ -8,7 +8,8 @@ import numpy as np
 import torch
 
 from ..worker import Context
-from .synthesizer import DTYPES, array_of, default_dtype, form_of
+from .plain import form_of
+from .synthesizer import DTYPES, array_of, default_dtype
 
 
 def angles(context: Context, sizes: list[list[int]]) -> dict[str, Any]:

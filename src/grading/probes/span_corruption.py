@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from ..worker import Context
+from .plain import form_of
 
 MAX_ENTRIES = 4096  # of one item; longer ones are cut: they are wrong anyway
 
@@ -36,7 +37,7 @@ def draw(
             item = dataset[index]
             key = _kind(item)
             if key not in forms:
-                forms[key] = _form(item)
+                forms[key] = form_of(item)
             if _is_pair(item):
                 x.add(item[0])
                 y.add(item[1])
@@ -78,19 +79,6 @@ def _kind(item: Any) -> Any:
         type(item),
         *((p.dtype, p.shape) if type(p) is torch.Tensor else type(p) for p in parts),
     )
-
-
-def _form(item: Any) -> str:
-    if not isinstance(item, tuple | list):
-        return type(item).__name__
-    return f"{type(item).__name__} of " + ", ".join(_part_form(part) for part in item[:4])
-
-
-def _part_form(part: Any) -> str:
-    if not isinstance(part, torch.Tensor):
-        return type(part).__name__
-    sizes = ", ".join(str(size) for size in part.shape)
-    return f"{str(part.dtype).removeprefix('torch.')}[{sizes}]"
 
 
 def _is_pair(item: Any) -> bool:

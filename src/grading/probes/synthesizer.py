@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from ..worker import Context
+from .plain import form_of
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 LAYERS = ("w1.weight", "w1.bias", "w2", "b2", "value.weight", "value.bias")
@@ -148,13 +149,6 @@ def default_dtype(dtype: str) -> Iterator[None]:
 def _first(out: Any) -> Any:
     """Some earlier versions return (output, something else)."""
     return out[0] if isinstance(out, tuple) else out
-
-
-def form_of(out: Any) -> str:
-    """Dtype and shape of a tensor, "float64[2, 5, 8]", or the type of anything else."""
-    if not isinstance(out, torch.Tensor):
-        return type(out).__name__
-    return f"{str(out.dtype).removeprefix('torch.')}[{', '.join(str(n) for n in out.shape)}]"
 
 
 def array_of(out: Any) -> np.ndarray | None:

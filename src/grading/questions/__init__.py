@@ -4,7 +4,16 @@ Hidden tests draw their inputs here and are judged by staff's solutions/hidden/;
 run and say so. Numbers, points and time limits are in assignment.toml.
 """
 
-from . import attention, blocks, rotary, span_corruption, synthesizer, training
+from . import (
+    attention,
+    blocks_attention,
+    blocks_positions,
+    blocks_pretraining,
+    rotary,
+    span_corruption,
+    synthesizer,
+    training,
+)
 
 CASES = [
     training.Finetuning,
@@ -18,5 +27,18 @@ CASES = [
     attention.AttentionSingleHead,
     attention.AttentionTwoHeads,
     attention.AttentionKeyQueryValue,
-    *blocks.CASES,
+    blocks_attention.BlocksAttention,
+    blocks_attention.BlocksHeads,
+    blocks_attention.BlocksMasks,
+    blocks_positions.BlocksSinusoids,
+    blocks_positions.BlocksOffsets,
+    blocks_positions.BlocksAddOrConcatenate,
+    blocks_positions.BlocksRelativeBias,
+    blocks_positions.BlocksRotation,
+    blocks_attention.BlocksLayers,
+    blocks_pretraining.BlocksSentinels,
+    blocks_pretraining.BlocksBertMask,
+    blocks_pretraining.BlocksPerplexity,
+    blocks_attention.BlocksReceptiveField,
+    blocks_attention.BlocksCost,
 ]

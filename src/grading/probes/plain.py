@@ -1,0 +1,37 @@
+"""What a probe says of an answer for messages."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+
+def form_of(answer: Any) -> str:
+    """Dtype and shape of a tensor or array, "float64[2, 5, 8]"; of a pair or the like those of its
+    first four parts, "tuple of int64[3], int"; "5 words"; or the type of anything else.
+    """
+    if _is_array(answer):
+        return _form_of_array(answer)
+    if isinstance(answer, list) and answer and all(isinstance(word, str) for word in answer):
+        return f"{len(answer)} words"
+    if isinstance(answer, tuple | list) and answer:
+        parts = [_form_of_array(p) if _is_array(p) else _kind(p) for p in answer[:4]]
+        return f"{type(answer).__name__} of {', '.join(parts)}" + ", ..." * (len(answer) > 4)
+    return type(answer).__name__
+
+
+def _kind(part: Any) -> str:
+    words = isinstance(part, list) and part and all(isinstance(word, str) for word in part)
+    return f"{len(part)} words" if words else type(part).__name__
+
+
+def _is_array(answer: Any) -> bool:
+    torch = sys.modules.get("torch")  # questions without it don't wait for it
+    kinds = (np.ndarray, torch.Tensor) if torch else np.ndarray
+    return isinstance(answer, kinds)
+
+
+def _form_of_array(array: Any) -> str:
+    return f"{str(array.dtype).removeprefix('torch.')}[{', '.join(str(n) for n in array.shape)}]"
