@@ -2,6 +2,7 @@
 
 Tensors are torch's. B sequences, T positions, C channels; numbers are of the dtype of the
 arguments, or float64 where there are none to take it from. Masks are True where a query may look.
+No function changes its arguments: whoever called it still needs them.
 
 Papers: [1] Vaswani et al. 2017; [2] Shaw et al. 2018; [3] Raffel et al. 2020 (T5); [4] Su et al.
 2021 (RoFormer); [5] Ba et al. 2016; [6] Xiong et al. 2020; [7] Devlin et al. 2019 (BERT).
