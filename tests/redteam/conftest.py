@@ -21,7 +21,8 @@ STRICT = ("-X", "warn_default_encoding", "-W", "error::EncodingWarning")
 USER = "grading-redteam"
 ARENA_S = 400
 ASKED = "3a-0-basic"
-RIGHT = (paths.SOLUTIONS / "submission" / "attention_exploration.py").read_bytes()
+FILE = "submission/attention_exploration.py"
+RIGHT = (paths.SOLUTIONS / FILE).read_bytes()
 
 
 @pytest.fixture(scope="session")
@@ -179,3 +180,16 @@ def grade(tree):
     left = list(temporary.iterdir())
     sandbox.remove_tree(temporary)
     assert left == []
+
+
+def whole(path: Path, tree: Path) -> dict:
+    """The results file, which must be valid and hold every test of the edition."""
+    results = json.loads(path.read_text(encoding="utf-8"))
+    listed = subprocess.run(
+        [sys.executable, *STRICT, tree / "src" / "grader.py", "--list"],
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    ).stdout.splitlines()[1:]
+    assert [t["test_id"] for t in results["tests"]] == [line.split()[0] for line in listed]
+    return results

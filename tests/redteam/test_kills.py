@@ -1,0 +1,129 @@
+"""Whenever the grader or its worker is killed, results are whole and nothing is left running."""
+
+import os
+import random
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from grading import sandbox
+
+from .conftest import ASKED, FILE, RIGHT, command, whole
+
+LOOP = b"def copying_query(keys, j):\n    while True:\n        pass\n"
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that tests' own users can pass through."""
+    folder = Path(tempfile.mkdtemp(prefix="redteam-"))
+    folder.chmod(0o755)
+    yield folder
+    sandbox.remove_tree(folder)
+
+
+def ours(open_folder: Path) -> list[int]:
+    """Processes of a run: their scratch lies in this test's folder."""
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{entry}/cwd").startswith(str(open_folder)):
+                found.append(int(entry))
+        except OSError:
+            continue
+    return found
+
+
+def start(tree: Path, upload: Path, open_folder: Path, *more) -> subprocess.Popen:
+    """Start the grader, in a folder of its own so that its processes can be found."""
+    return subprocess.Popen(
+        command(tree, upload, *more),
+        env={"PATH": os.defpath, "TMPDIR": str(open_folder)},
+        cwd=open_folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
+        # A suite that a shell runs in the background ignores Ctrl-C, and its children would, too.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+def gone_within(seconds: float, open_folder: Path) -> bool:
+    deadline = time.monotonic() + seconds
+    while ours(open_folder):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+MOMENTS = [
+    pytest.param(moment, marks=[] if moment < 6 else [pytest.mark.long]) for moment in range(50)
+]
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_killed_grader_leaves_whole_results_and_no_process(moment, tree, upload, open_folder):
+    # Random moments of a run of about 1 s; whenever it is, the claim holds: no false failure.
+    (upload / FILE).write_bytes(LOOP if moment % 2 else RIGHT)
+    results = open_folder / "results.json"
+    run = start(tree, upload, open_folder, "3a", "3b", "--json", results)
+    time.sleep(random.Random(moment).uniform(0.0, 1.2))
+    run.kill()
+    run.wait()
+    assert gone_within(5, open_folder)
+    if results.exists():
+        whole(results, tree)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("after_s", [0.9, 1.3])
+def test_an_interrupted_grader_tidies_up(number, after_s, tree, upload, open_folder):
+    (upload / FILE).write_bytes(b"import time\ntime.sleep(600)\n")
+    results = open_folder / "results.json"
+    run = start(tree, upload, open_folder, "3a", "--json", results)
+    deadline = time.monotonic() + 20
+    while not results.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(after_s - 0.8)
+    started = time.monotonic()
+    run.send_signal(number)
+    assert run.wait(20) == 130
+    assert time.monotonic() - started < 4  # it waits for no test's time limit
+    assert gone_within(5, open_folder)
+    assert [p.name for p in open_folder.iterdir()] == ["results.json"]
+    whole(results, tree)
+
+
+def spent_s(pid: int) -> float:
+    """CPU seconds of a process; 0 when it has gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2].split()
+    except OSError:
+        return 0.0
+    return int(fields[11]) / os.sysconf("SC_CLK_TCK")
+
+
+def test_a_worker_killed_from_outside_costs_its_test_only(tree, upload, open_folder):
+    """As the kernel does when memory runs out."""
+    (upload / FILE).write_bytes(RIGHT.replace(b"return 100.0 * keys[j]", b"while True: pass", 1))
+    results = open_folder / "results.json"
+    run = start(tree, upload, open_folder, ASKED, "3b-0-basic", "--json", results)
+    deadline = time.monotonic() + 20
+    scratch = str(open_folder / "grading-")
+    while time.monotonic() < deadline:
+        workers = [
+            p for p in ours(open_folder) if os.readlink(f"/proc/{p}/cwd").startswith(scratch)
+        ]
+        if workers and spent_s(workers[0]) > 0.1:  # well in the student's code, below its limit
+            os.kill(workers[0], signal.SIGKILL)
+            break
+        time.sleep(0.01)
+    assert run.wait(20) == 1
+    ends = {t["test_id"]: t["outcome"] for t in whole(results, tree)["tests"]}
+    assert ends[ASKED] in ("killed", "timed out")
+    assert ends["3b-0-basic"] == "passed"
