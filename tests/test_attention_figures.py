@@ -1,0 +1,69 @@
+"""The exploration's command draws figures that can be read, or says in a line what is missing."""
+
+import os
+import re
+import shutil
+import xml.dom.minidom
+
+import numpy as np
+import pytest
+
+from grading import paths
+
+
+@pytest.fixture
+def laid_out(tmp_path):
+    """The command beside the reference."""
+    shutil.copytree(paths.REFERENCE / "submission", tmp_path / "src" / "submission")
+    shutil.copy(paths.ASSIGNMENT.parent / "src" / "attention_exploration.py", tmp_path / "src")
+    return tmp_path
+
+
+def test_the_command_draws_two_figures_that_need_nothing_else(laid_out, run_python):
+    done = run_python("src/attention_exploration.py", "figures", cwd=laid_out)
+    assert done.returncode == 0, done.stderr
+    names = sorted(os.listdir(laid_out / "figures"))
+    assert names == ["attention_lengths.svg", "attention_samples.svg"]
+    for name in names:
+        text = (laid_out / "figures" / name).read_text(encoding="utf-8")
+        assert xml.dom.minidom.parseString(text).documentElement.tagName == "svg"
+        assert "href" not in text and "url(" not in text
+        colours = set(re.findall(r"(?:fill|stroke)='([^']*)'", text))
+        assert colours <= {"none", "black", "white", "#aaa"}
+
+
+def test_figures_show_one_head_swing_and_two_stay(laid_out, run_python):
+    run_python("src/attention_exploration.py", cwd=laid_out)
+    text = (laid_out / "attention_samples.svg").read_text(encoding="utf-8")
+    dots = [float(x) for x in re.findall(r"<circle cx='([\d.]*)'", text)]
+    crosses = [float(x) + 6 for x in re.findall(r"<path d='M([\d.]*)", text)]
+    single, two = dots[: len(dots) // 2], dots[len(dots) // 2 :]
+    # Crosses stand at v_a, v_b and the other value; dots are moved by .05 of the 2 between v_a
+    # and v_b at one standard deviation, with a fixed seed.
+    near = lambda x, cross: abs(x - cross) < 0.15 * (crosses[1] - crosses[0])  # noqa: E731
+    assert np.mean([near(x, crosses[0]) or near(x, crosses[1]) for x in single]) > 0.95
+    assert np.mean([near(x, crosses[5]) for x in two]) > 0.9
+
+
+@pytest.mark.parametrize(
+    "body, words",
+    [
+        ("raise NotImplementedError('yours to write')", "yours to write"),
+        ("return None", "single_head_query in submission"),
+        ("return means[a, :2]", "expected finite numbers of shape (3,)"),
+        ("return means[a] * np.nan", "expected finite numbers"),
+    ],
+)
+def test_the_command_says_in_a_line_what_is_missing(laid_out, run_python, body, words):
+    path = laid_out / "src" / "submission" / "attention_exploration.py"
+    lines = f"\n\ndef single_head_query(means, a, b):\n    {body}\n"
+    path.write_text(path.read_text(encoding="utf-8") + lines, encoding="utf-8")
+    done = run_python("src/attention_exploration.py", cwd=laid_out)
+    assert done.returncode == 2
+    assert words in done.stderr and len(done.stderr.splitlines()) == 1
+    assert os.listdir(laid_out) == ["src"]
+
+
+def test_nothing_here_imports_torch(laid_out, run_python):
+    code = "import sys, attention_exploration; sys.exit('torch' in sys.modules)"
+    assert run_python("-c", code, cwd=laid_out / "src").returncode == 0
