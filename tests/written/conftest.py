@@ -1,0 +1,68 @@
+"""What written answers quote, as their script computes it: without a trained model and with one."""
+
+import json
+import types
+
+import pytest
+import torch
+from laid_out import imports_from, lay_out, make_model
+
+
+@pytest.fixture(scope="session")
+def script(root):
+    return root / "solutions" / "written" / "quoted_numbers.py"
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory, run_python, script):
+    """A folder that the script has filled, without a trained model."""
+    folder = tmp_path_factory.mktemp("numbers")
+    done = run_python(script, folder)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def numbers(written):
+    return json.loads((written / "numbers.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory):
+    """A folder like build/reference whose model is small, random and unsure."""
+    folder = lay_out(tmp_path_factory.mktemp("trained") / "root")
+    data = folder / "src" / "data"
+    with imports_from(folder / "src"):
+        from submission import dataset, model, recipes, utils
+
+        text = (data / "wiki.txt").read_text(encoding="utf-8").removesuffix("\n")
+        corpus = dataset.CharCorruptionDataset(text, recipes.load_recipe().model["block_size"])
+        torch.manual_seed(0)
+        fields = recipes.load_recipe().model | {"vocab_size": corpus.vocab_size}
+        network = make_model(types.SimpleNamespace(model=model), **fields)
+        with torch.no_grad():
+            network.head.weight *= 12  # else 32 characters have a probability of 1e-20
+        utils.save_parameters(network, folder / "vanilla.finetune.params")
+    unseen = (data / "birth_unseen_inputs.tsv").read_text(encoding="utf-8").splitlines()
+    some = "".join(f"{line}\n" for line in unseen[:12])  # time enough
+    (data / "birth_unseen_inputs.tsv").write_text(some, encoding="utf-8")
+    dev = (data / "birth_dev.tsv").read_text(encoding="utf-8").splitlines()
+    right = [line.split("\t")[1] for line in dev]
+    for name, count in {
+        "vanilla.nopretrain": 1,
+        "vanilla.pretrain": 7,
+        "synthesizer.pretrain": 4,
+        "rope.pretrain": 5,
+    }.items():
+        lines = right[:count] + ["nowhere"] * (len(right) - count)
+        text = "".join(f"{line}\n" for line in lines)
+        (folder / f"{name}.dev.predictions").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def with_trained(tmp_path_factory, run_python, script, trained):
+    folder = tmp_path_factory.mktemp("with_trained")
+    done = run_python(script, folder, "--trained", trained)
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder

@@ -1,0 +1,172 @@
+"""The written solutions: what they quote about a trained model is right."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from laid_out import imports_from
+from plotted import columns
+
+
+@pytest.fixture
+def one_thread():
+    """More threads only wait for each other, with models so small."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def confidence(root, monkeypatch):
+    monkeypatch.syspath_prepend(str(root / "solutions" / "written"))
+    import confidence
+
+    return confidence
+
+
+def test_without_a_trained_model_confidence_is_null_and_torch_unneeded(numbers, run_python, root):
+    assert numbers["confidence"] is None and numbers["accuracy"] is None
+    path = str(root / "solutions" / "written")
+    code = "quoted_numbers.compute(None, None); print('torch' in sys.modules)"
+    done = run_python("-c", f"import sys; sys.path.append({path!r}); import quoted_numbers; {code}")
+    assert done.stdout == "False\n", done.stderr
+
+
+def test_accuracies_are_those_of_the_predictions(with_trained, trained):
+    found = json.loads((with_trained / "numbers.json").read_text(encoding="utf-8"))["accuracy"]
+    dev = (trained / "src/data/birth_dev.tsv").read_text(encoding="utf-8").splitlines()
+    london = sum(line.endswith("\tLondon") for line in dev)
+    assert len(dev) == 10 and london == 2  # the smoke world
+    of_models = {"no_pretraining": 0.1, "pretraining": 0.7, "synthesizer": 0.4, "rotary": 0.5}
+    assert found == of_models | {"london": 0.2}
+
+
+def test_accuracies_are_null_until_all_predictions_are_there(confidence, trained, tmp_path):
+    for name in confidence.PREDICTIONS.values():
+        (tmp_path / name).write_bytes((trained / name).read_bytes())
+    dev = [("Where was Ana Ruiz born?", "London")] * 10
+    assert confidence.accuracies(tmp_path, dev)["london"] == 1
+    (tmp_path / name).unlink()
+    assert confidence.accuracies(tmp_path, dev) is None
+
+
+def test_confidence_is_the_product_over_all_characters(with_trained, trained, one_thread):
+    """Recomputed one answer at a time, from the model's logits alone."""
+    found = json.loads((with_trained / "numbers.json").read_text(encoding="utf-8"))["confidence"]
+    data = trained / "src" / "data"
+    with imports_from(trained / "src"):
+        from submission import dataset, helper, model, recipes
+
+        text = (data / "wiki.txt").read_text(encoding="utf-8").removesuffix("\n")
+        fields = recipes.load_recipe().model
+        corpus = dataset.CharCorruptionDataset(text, fields["block_size"])
+        config = model.GPTConfig(corpus.vocab_size, **fields)
+        network = helper.initialize_vanilla_model(config).double().eval()
+        network.load_state_dict(torch.load(trained / "vanilla.finetune.params", weights_only=True))
+        mask = corpus.stoi[corpus.MASK_CHAR]
+        lines = (data / "birth_unseen_inputs.tsv").read_text(encoding="utf-8").splitlines()
+        probabilities = []
+        for line in lines:
+            ids, product = [corpus.stoi[c] for c in line] + [mask], 1.0
+            for _ in range(32):
+                with torch.no_grad():
+                    logits = network(torch.tensor([ids[-fields["block_size"] :]]))[0][0, -1]
+                probability, chosen = torch.softmax(logits.double(), 0).max(0)
+                product *= probability.item()
+                ids.append(chosen.item())
+                if chosen == mask:
+                    break
+            probabilities.append(product)
+    unseen = found["unseen"]
+    assert unseen["count"] == len(lines) == 12
+    assert unseen["median"] == pytest.approx(np.median(probabilities), abs=2e-4)
+    assert unseen["quartiles"] == pytest.approx(
+        list(np.quantile(probabilities, [0.25, 0.75])), abs=2e-4
+    )
+    assert max(probabilities) > 1e-3  # else rounding would hide everything
+    assert found["right"] is None or found["wrong"]["count"] + found["right"]["count"] == 10
+    plotted = columns(with_trained / "confidence.dat")
+    assert plotted["unseen"][:-1].sum() == pytest.approx(1, abs=1e-4)
+
+
+def test_the_same_bytes_with_a_trained_model(with_trained, trained, tmp_path, run_python, script):
+    assert run_python(script, tmp_path, "--trained", trained).returncode == 0
+    for path in with_trained.iterdir():
+        assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
+
+
+@pytest.mark.parametrize(
+    "name, text, expected",
+    [
+        ("vanilla.finetune.params", None, "no such file"),
+        ("vanilla.finetune.params", "no parameters", "no readable parameters"),
+        ("vanilla.pretrain.dev.predictions", "Oslo\n", "got 1 lines, expected 10"),
+        ("src/data/birth_unseen_inputs.tsv", None, "no such file"),
+    ],
+)
+def test_a_folder_that_is_not_trained_is_refused_in_a_line(
+    trained, tmp_path, run_python, script, name, text, expected
+):
+    path = trained / name
+    kept = path.read_bytes()
+    try:
+        path.unlink()
+        if text is not None:
+            path.write_text(text, encoding="utf-8")
+        done = run_python(script, tmp_path, "--trained", trained)
+    finally:
+        path.write_bytes(kept)
+    assert done.returncode == 2 and not list(tmp_path.iterdir())
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: ") and path.name in line and expected in line
+
+
+def test_namesakes_are_counted_against_chance(confidence):
+    known = [("Where was Ana Ruiz born?", "Lima"), ("Where was Bo Falk born?", "Oslo")]
+    asked = ["Where was Ana Berg born?", "Where was Eva Falk born?", "Where was Kim Ono born?"]
+    # Right by name: Lima for the first, Oslo for the second, nothing for the third. Dealt at
+    # random, Lima hits one of three people, Oslo one of three, Rome none: 2 of 9.
+    answers = [("Lima", 0.9), ("Rome", 0.5), ("Oslo", 0.4)]
+    found = confidence.look_alikes(asked, answers, known)
+    assert found["share"] == 0.333 and found["by_chance"] == 0.222
+    (example,) = found["examples"]
+    assert example == {
+        "question": asked[0],
+        "namesake": "Ana Ruiz",
+        "prediction": "Lima",
+        "probability": 0.9,
+    }
+
+
+def test_what_is_made_up_is_compared_with_the_finetuning_table(confidence):
+    train = [(f"Where was A{i} B{i} born?", p) for i, p in enumerate(["Lima"] + 4 * ["Rome"])]
+    dev = [("Where was Eva Falk born?", "Oslo")]
+    answers = [("Rome", 0.5), ("Oslo", 0.5), ("Lma", 0.1), ("Rome", 0.2), ("Rome", 0)]
+    found = confidence.made_up([f"Where was {x} Falk born?" for x in "CDEFG"], answers, train, dev)
+    assert found["favourite"] == {"place": "Rome", "share": 0.6, "of_training": 0.8}
+    assert (found["distinct"], found["of_training"]) == (3, 0.6)  # Oslo is dev's alone
+    assert found["look_alikes"]["share"] == 0.2  # but dev's people count as namesakes
+
+
+def test_summaries_of_probabilities(confidence):
+    assert confidence.summary([]) is None
+    assert confidence.summary([0.2, 0.4, 0.6, 0.8, 1.0]) == {
+        "count": 5,
+        "median": 0.6,
+        "quartiles": [0.4, 0.8],
+        "above_half": 0.6,
+    }
+    assert confidence.overlap([0.9, 0.5], [0.5, 0.1]) == 0.875  # 3 above, 1 tie, of 4
+    assert confidence.overlap([], [0.5]) is None
+    assert confidence.commonest(["Rome", "Lima", "Rome", "Lima"])["place"] == "Lima"
+    rows = confidence.histogram([0.05, 0.95, 1.0], [])
+    assert rows[0] == [0.0, pytest.approx(1 / 3), 0.0] and len(rows) == 11
+    assert rows[-2][1] == rows[-1][1] == pytest.approx(2 / 3)
+
+
+def test_examples_are_only_what_latex_sets_as_it_stands(confidence):
+    names = ["Zoë Ok", *(f"Zoë A{special}" for special in "\\{}$&#^_~%")]
+    rows = [(f"Where was {name} born?", "Łódź", "Oslo", 0.5) for name in names]
+    assert [e["question"] for e in confidence.examples(rows)] == ["Where was Zoë Ok born?"]
