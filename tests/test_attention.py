@@ -2,7 +2,6 @@
 tests see what they should.
 """
 
-import importlib.util
 import itertools
 import math
 import re
@@ -16,7 +15,7 @@ from grading.cases import GradedTestCase
 from grading.errors import Verdict
 from grading.outcomes import Outcome
 from grading.probes import attention as probe
-from tests.variants import Bench, Variant
+from tests.variants import Bench, Variant, load_module
 
 TOPICS = ("copying", "averaging", "single_head", "two_heads", "key_query_value")
 FUNCTIONS = {
@@ -35,10 +34,7 @@ FUNCTIONS = {
 @pytest.fixture(scope="module")
 def reference():
     path = paths.REFERENCE / "submission" / "attention_exploration.py"
-    spec = importlib.util.spec_from_file_location("reference_exploration", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_module("reference_exploration", path)
 
 
 @pytest.fixture

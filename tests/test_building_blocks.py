@@ -2,7 +2,6 @@
 docstrings say, and the judge believes no answer that it should not.
 """
 
-import importlib.util
 import math
 
 import numpy as np
@@ -18,7 +17,7 @@ from grading.outcomes import Outcome
 from grading.probes import building_blocks as probe
 from grading.probes.plain import form_of
 from tests import variants
-from tests.variants import GOLDEN, Bench, Variant
+from tests.variants import GOLDEN, Bench, Variant, load_module
 
 TOPICS = variants.TOPICS["building_blocks"]
 
@@ -26,10 +25,7 @@ TOPICS = variants.TOPICS["building_blocks"]
 @pytest.fixture(scope="module")
 def reference():
     path = paths.REFERENCE / "submission" / "building_blocks.py"
-    spec = importlib.util.spec_from_file_location("reference_blocks", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_module("reference_blocks", path)
 
 
 @pytest.fixture

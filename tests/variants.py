@@ -17,6 +17,7 @@ or a folder NAME/ of whole modules. `lay_out` lays it over a copy of solutions/s
 from __future__ import annotations
 
 import ast
+import importlib.util
 import shutil
 import sys
 import textwrap
@@ -26,6 +27,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 
 from tools.regions import find_regions
 from tools.starter import recipes_file
@@ -173,6 +175,17 @@ def lay_out(variant: Variant | None, target: Path) -> Path:
         changed = _with_region(text, file, function, part, variant.text)
     (package / file).write_text(changed, encoding="utf-8", newline="\n")
     return target
+
+
+def load_module(name: str, path: Path) -> ModuleType:
+    """The module that a file holds, which gets no place in sys.modules.
+
+    Its relative imports are those of the package in `name`.
+    """
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _region_words(variant: Variant) -> list[str]:

@@ -1,13 +1,12 @@
 """The reference's package `submission`, imported once from a folder as students have it."""
 
 import importlib
-import importlib.util
 from types import SimpleNamespace
 
 import pytest
 import torch
 from laid_out import imports_from, lay_out, switch
-from variants import Variant
+from variants import Variant, load_module
 from variants import lay_out as lay_out_variant
 
 MODULES = (
@@ -88,9 +87,6 @@ def module_of(submission, tmp_path):
 
     def load(variant: Variant, name: str):
         path = lay_out_variant(variant, tmp_path) / "submission" / f"{name}.py"
-        spec = importlib.util.spec_from_file_location(f"submission.students_{name}", path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
+        return load_module(f"submission.students_{name}", path)
 
     return load
