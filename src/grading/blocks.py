@@ -28,6 +28,7 @@ def attention(rng: np.random.Generator) -> list[list[Any]]:
         }[kind]
         if kind == "any":
             mask[0, 1] = False  # one row sees nothing
+            q, k = q + 5, k - 5  # scores far below 0: a masked one can't be just some low number
         arguments.append([q, k, rng.normal(size=(*heads, S, m)), mask])
     return arguments
 
@@ -88,7 +89,7 @@ def relative_biases(rng: np.random.Generator) -> tuple[list[list[Any]], list[lis
     counts: list[list[Any]] = []
     for _ in range(4):
         T, m = int(rng.integers(3, 600)), int(rng.integers(1, 33))
-        counts += [[T, m], [T, m, int(rng.integers(1, T))]]
+        counts += [[T, m], [T, m, int(rng.integers(1, T))], [T, m, 0]]
     sizes = [(2, 3, 9), (1, 5, 4), (4, 1, 6), (3, 7, 8)]  # heads, k, T
     return counts, [[rng.normal(size=(n, 2 * k + 1)), T] for n, k, T in sizes]
 
@@ -126,9 +127,10 @@ def layers(rng: np.random.Generator) -> list[list[Any]]:
 
 
 def spans(rng: np.random.Generator) -> list[list[Any]]:
-    """Arguments of span_corruption: no span, spans at both ends, many spans."""
-    arguments: list[list[Any]] = [[WORDS[:4], []]]
-    for count in (1, 2, 3, 10):
+    """Arguments of span_corruption: no span, spans at both ends, as many as there may be."""
+    arguments: list[list[Any]] = [[WORDS[:4], []], [WORDS[:4], [[0, 4]]]]
+    arguments.append([WORDS[:5], [[0, 2], [3, 5]]])
+    for count in (1, 2, 3, 25):
         # Borders of spans are 2 count different places, with a token between two spans.
         places = np.sort(rng.choice(3 * count, size=2 * count, replace=False))
         places = [int(p) + i // 2 for i, p in enumerate(places)]
@@ -138,9 +140,9 @@ def spans(rng: np.random.Generator) -> list[list[Any]]:
 
 
 def masked(rng: np.random.Generator, sizes: list[tuple[int, int]]) -> list[list[Any]]:
-    """Arguments of bert_mask: 1 is the mask, tokens are 2 .. 999."""
+    """Arguments of bert_mask: 1 is the mask, tokens are 2 .. 99 of a vocabulary of 1000."""
     return [
-        [rng.integers(2, 1000, size=size), 1, 1000, {"seed": int(rng.integers(2**31))}]
+        [rng.integers(2, 100, size=size), 1, 1000, {"seed": int(rng.integers(2**31))}]
         for size in sizes
     ]
 
@@ -148,7 +150,8 @@ def masked(rng: np.random.Generator, sizes: list[tuple[int, int]]) -> list[list[
 def texts(rng: np.random.Generator) -> list[list[Any]]:
     """Arguments of perplexity: short texts, improbable ones, one of 100,000 tokens."""
     long = np.log(rng.uniform(0.001, 1, size=100_000))
-    arguments: list[list[Any]] = [[long, 80_000], [np.array([-2000.0, -0.5]), 4]]
+    # The second has a probability of e^-1800, and a perplexity of e^45, which float32 can hold.
+    arguments: list[list[Any]] = [[long, 80_000], [np.full(30, -60.0), 40]]
     for _ in range(4):
         log_probs = np.log(rng.uniform(0.01, 1, size=int(rng.integers(1, 100))))
         arguments.append([log_probs, int(rng.integers(1, 1 + len(log_probs)))])

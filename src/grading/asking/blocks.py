@@ -14,7 +14,7 @@ PARTS = {"span_corruption": 2, "bert_mask": 2}  # all others answer one thing
 # off by 3e-7 of themselves, angles of 300 are off by 9e-5, and turned vectors of length 6 by 6e-4.
 # Mistakes move results by .01 or more.
 CLOSE = 2e-3
-KINDS = {"f": "numbers with a fraction", "i": "whole numbers", "b": "truth values"}
+KINDS = {"f": "numbers", "i": "whole numbers", "b": "truth values"}
 
 
 class AsksBlocks(AsksFunctions):
@@ -52,17 +52,18 @@ class AsksBlocks(AsksFunctions):
         """A part of an answer: an array of this shape, of finite numbers.
 
         Args:
-            kind: "f", "i" or "b"; for "f" whole numbers do.
+            kind: "f", "i" or "b"; whole numbers do for "f", and 8.0 for a single "i".
         """
         got = answer.parts[part]
         fits = isinstance(got, np.ndarray) and got.shape == shape
-        fits = fits and got.dtype.kind in ("fi" if kind == "f" else kind)
-        one = f"a tensor of shape {shape}" if shape else "a single number"
+        fits = fits and got.dtype.kind in (
+            "fi" if kind == "f" or (kind, shape) == ("i", ()) else kind
+        )
         self.expect(
             fits,
             f"{answer.function} returns something of another shape or kind than it should",
             got=answer.form,
-            expected=f"{one}, of {KINDS[kind]}",
+            expected=_wanted_form(answer, shape, kind),
             look_at=answer.look_at,
         )
         self.expect(
@@ -83,8 +84,9 @@ class AsksBlocks(AsksFunctions):
     ) -> None:
         """An answer is an array of these values: exactly, where they are truth values or whole."""
         wanted = np.asarray(wanted)
-        got = self.array(answer, wanted.shape, "b" if wanted.dtype.kind == "b" else "f")
-        if wanted.dtype.kind in "bi":
+        kind = wanted.dtype.kind
+        got = self.array(answer, wanted.shape, "f" if kind == "i" and wanted.shape else kind)
+        if kind in "bi":
             wrong = got != wanted
         else:
             wrong = np.abs(got - wanted) > CLOSE * np.maximum(1, np.abs(wanted))
@@ -93,8 +95,8 @@ class AsksBlocks(AsksFunctions):
         self.expect(
             not wrong.any(),
             sentence,
-            got=f"{_shown(got[first])}{_at(first)}" if wrong.any() else "",
-            expected=_shown(wanted[first]) if wrong.any() else "",
+            got=f"{_shown(got[first], kind)}{_at(first)}" if wrong.any() else "",
+            expected=_shown(wanted[first], kind) if wrong.any() else "",
             **detail,
             look_at=answer.look_at,
         )
@@ -112,8 +114,21 @@ class AsksBlocks(AsksFunctions):
         return got
 
 
-def _shown(number: Any) -> str:
-    return str(bool(number)) if isinstance(number, np.bool_) else f"{number:.6g}"
+def _wanted_form(answer: Answer, shape: tuple[int, ...], kind: str) -> str:
+    if not shape:
+        return "a whole number" if kind == "i" else "a single number"
+    if PARTS.get(answer.function, 1) > 1:
+        return f"two tensors of shape {shape}, of {KINDS[kind]}: inputs and targets"
+    if (len(shape), kind) == (1, "i"):
+        return f"a list of {shape[0]} whole numbers"
+    return f"a tensor of shape {shape}, of {KINDS[kind]}"
+
+
+def _shown(number: Any, kind: str) -> str:
+    """A number of an answer; in full where a whole one is wanted: powers, say, may be off by 1."""
+    if isinstance(number, np.bool_ | np.integer):
+        return str(number)
+    return repr(float(number)) if kind == "i" else f"{number:.6g}"
 
 
 def _at(place: tuple[int, ...]) -> str:

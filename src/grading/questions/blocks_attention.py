@@ -26,7 +26,7 @@ class BlocksAttention(AsksBlocks, GradedTestCase):
             answer,
             [[weight, 1 - weight]],
             "scores of 112 and 96 at d = 64 should give the weights .88 and .12",
-            cause="scores are not divided by sqrt(d) = 8, or by something else",
+            cause="scores are not divided by sqrt(d) = 8, or the softmax isn't over the keys",
         )
 
     @graded()
@@ -61,7 +61,8 @@ class BlocksHeads(AsksBlocks, GradedTestCase):
             answer,
             [[[[8 * t + 2 * h, 8 * t + 2 * h + 1] for t in range(3)] for h in range(4)]],
             "head h should hold channels 2h and 2h + 1 of each position, for C = 8 and 4 heads",
-            cause="a view straight to (B, n_head, T, hs) mixes positions and channels",
+            cause="a view straight to (B, n_head, T, hs) mixes positions and channels; or n_head "
+            "and C / n_head are exchanged",
         )
 
     @graded()
@@ -209,6 +210,12 @@ class BlocksReceptiveField(AsksBlocks, GradedTestCase):
         """Simulated: which positions an output depends on."""
         answers = self.ask("looks_back", [[heads, level] for level in range(levels)])
         distances = [self.array(answer, (heads,), "i") for answer in answers]
+        self.expect(
+            all(bool((d >= 0).all()) for d in distances),
+            "looks_back gives a distance below 0, of a position that is still to come",
+            got=[d.tolist() for d in distances],
+            look_at=answers[0].look_at,
+        )
         reached = blocks.reached(distances)
         self.expect(
             len(reached) == (heads + 1) ** levels,

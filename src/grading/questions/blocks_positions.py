@@ -110,9 +110,9 @@ class BlocksRelativeBias(AsksBlocks, GradedTestCase):
     @graded()
     def test_count(self):
         """relative_bias_parameters counts the distances of 4 positions"""
-        asked = [[4, 1], [4, 3], [4, 3, 2], [1, 5]]
+        asked = [[4, 1], [4, 3], [4, 3, 2], [4, 3, 0], [1, 5]]
         for answer, wanted in zip(
-            self.ask("relative_bias_parameters", asked), (7, 21, 15, 5), strict=True
+            self.ask("relative_bias_parameters", asked), (7, 21, 15, 3, 5), strict=True
         ):
             self.expect_close(
                 answer,
@@ -156,6 +156,20 @@ class BlocksRotation(AsksBlocks, GradedTestCase):
                 wanted,
                 "in two dimensions, (1, 0) at position i should become (cos i, sin i)",
                 cause="theta_0 is 1, and a turn by a positive angle is anticlockwise",
+            )
+        pairs = np.array([1.0, 0.0])
+        cos, sin = np.cos([1, 0.01]), np.sin([1, 0.01])
+        for pairing, x, wanted in (
+            ("adjacent", np.tile(pairs, 2), np.stack([cos, sin], axis=1).ravel()),
+            ("half", np.repeat(pairs, 2), np.concatenate([cos, sin])),
+        ):
+            (answer,) = self.ask("rotate", [[x[None], np.array([1]), pairing]])
+            self.expect_close(
+                answer,
+                wanted[None],
+                f'in four dimensions, with pairing "{pairing}", two pairs (1, 0) at position 1 '
+                "should become (cos 1, sin 1) and (cos .01, sin .01)",
+                cause="the channels of the other pairing, or theta_k without the 2 in -2k/d",
             )
 
     @graded()

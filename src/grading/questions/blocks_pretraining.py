@@ -53,6 +53,7 @@ class BlocksBertMask(AsksBlocks, GradedTestCase):
             self.expect(
                 bool((targets == tokens)[chosen].all()),
                 "a target is another token than the one that stood there",
+                cause="targets hold what was there before; inputs come first, then targets",
                 look_at=answer.look_at,
             )
 

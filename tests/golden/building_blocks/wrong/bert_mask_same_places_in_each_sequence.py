@@ -1,7 +1,7 @@
-# 30 % are chosen.
+# One choice for all sequences of a batch.
 # caught by: blocks_bert_mask.shares
 # region: building_blocks.py, bert_mask, part bert_mask
-chosen = torch.rand(tokens.shape, generator=generator) < 0.3
+chosen = (torch.rand(tokens.size(1), generator=generator) < 0.15).expand_as(tokens)
 kind = torch.rand(tokens.shape, generator=generator)
 drawn = torch.randint(vocab_size, tokens.shape, generator=generator)
 inputs = torch.where(chosen & (kind < 0.8), mask_id, tokens)

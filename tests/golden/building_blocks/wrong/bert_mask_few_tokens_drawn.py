@@ -1,0 +1,9 @@
+# Of the vocabulary, only every 25th token is drawn.
+# caught by: blocks_bert_mask.shares
+# region: building_blocks.py, bert_mask, part bert_mask
+chosen = torch.rand(tokens.shape, generator=generator) < 0.15
+kind = torch.rand(tokens.shape, generator=generator)
+drawn = 25 * torch.randint(vocab_size // 25, tokens.shape, generator=generator)
+inputs = torch.where(chosen & (kind < 0.8), mask_id, tokens)
+inputs = torch.where(chosen & (kind >= 0.9), drawn, inputs)
+return inputs, torch.where(chosen, tokens, IGNORED)

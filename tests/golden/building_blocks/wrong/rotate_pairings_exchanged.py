@@ -1,0 +1,12 @@
+# "adjacent" turns halves, "half" turns neighbours.
+# caught by: blocks_rotation.plane
+# region: building_blocks.py, rotate, part rotation
+d = x.size(-1)
+theta = 10000.0 ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
+angles = positions[:, None] * theta
+sin, cos = angles.sin().to(x.dtype), angles.cos().to(x.dtype)
+if pairing == "half":
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+a, b = x.chunk(2, dim=-1)
+return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
