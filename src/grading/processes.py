@@ -107,34 +107,50 @@ class ZygotePool:
     Submissions and the reference are forked from the same: it has read no secret, a child that is
     to read one does so in its own memory, and a second one would double what torch takes (in a
     container of 768 MB, PyTorch's CUDA build would not fit twice).
+
+    A zygote that was killed is replaced, and what it didn't get to do is done again. Where the
+    memory of a container ends, the kernel ends a worker; now and then it looks a second time before
+    that worker's memory is free, and then it's the zygote's turn (see `limits.offer`).
     """
 
     def __init__(self, hash_seed: int) -> None:
         self._hash_seed = hash_seed
         self._zygotes: dict[bool, Zygote] = {}
+        self._killed: list[Zygote] = []  # their guardians may still be at work
         self._lock = threading.Lock()
 
     def run(self, job: Job) -> Finished:
-        return self._zygote(job.torch).run(job)
+        try:
+            return self._zygote(job.torch).run(job)
+        except ZygoteKilled:
+            return self._zygote(job.torch).run(job)
 
     def warm(self, with_torch: bool) -> None:
         """Start a zygote ahead of its first job; it imports while others work."""
         self._zygote(with_torch)
 
     def abandon(self) -> None:
-        for zygote in list(self._zygotes.values()):
+        for zygote in [*self._zygotes.values(), *self._killed]:
             zygote.abandon()
 
     def close(self) -> None:
-        for zygote in self._zygotes.values():
+        for zygote in [*self._zygotes.values(), *self._killed]:
             zygote.close()
         self._zygotes.clear()
+        self._killed.clear()
 
     def _zygote(self, with_torch: bool) -> Zygote:
         with self._lock:
+            zygote = self._zygotes.get(with_torch)
+            if zygote is not None and not zygote.is_alive():
+                self._killed.append(self._zygotes.pop(with_torch))
             if with_torch not in self._zygotes:
                 self._zygotes[with_torch] = Zygote(with_torch, clean_environment(self._hash_seed))
             return self._zygotes[with_torch]
+
+
+class ZygoteKilled(GradingError):
+    """A job was not begun, or nobody told how it ended: its zygote is no more."""
 
 
 class Zygote:
@@ -155,7 +171,24 @@ class Zygote:
         self._lock = threading.Lock()
         self._lifelines: set[int] = set()
 
+    def is_alive(self) -> bool:
+        """False once it has ended, which it does not by itself before `close`."""
+        return self._process.poll() is None
+
+    def _ends_within(self, seconds: float) -> bool:
+        """Whether it has ended; its descriptors are closed before one may know."""
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     def run(self, job: Job) -> Finished:
+        """Have a worker do a job.
+
+        Raises:
+            ZygoteKilled: the job can be done again, by another zygote.
+        """
         self._wait_until_ready()
         pipes = [os.pipe() for _ in range(5)]
         request_r, request_w = pipes[0]
@@ -173,6 +206,11 @@ class Zygote:
         try:
             with self._lock:
                 socket.send_fds(self._control, [message.encode("utf-8")], theirs)
+        except ConnectionError:
+            self._cut(lifeline_w)
+            for fd in (request_w, frame_r, output_r, status_r):
+                os.close(fd)
+            raise ZygoteKilled(f"the zygote ended with {self._process.poll()}") from None
         finally:
             for fd in theirs:
                 os.close(fd)
@@ -186,6 +224,8 @@ class Zygote:
             self._cut(lifeline_w)  # whatever is still alive is killed by the guardian now
         for thread in (sender, frame, output, status):
             thread.join(GRACE_S)
+        if not status.data and self._ends_within(1.0):
+            raise ZygoteKilled(f"the zygote ended with {self._process.poll()}")
         return _finished(_ending(status.data), frame, output)
 
     def abandon(self) -> None:

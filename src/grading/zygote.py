@@ -23,6 +23,7 @@ from typing import Any
 from . import guardian, limits, sandbox, wire, worker
 
 DESCRIPTORS = 5  # request, frame, output, status, lifeline
+ZYGOTES_SCORE = 500  # see limits.offer
 REQUEST_FD, FRAME_FD = 3, 4  # where the worker finds its two
 
 
@@ -31,16 +32,17 @@ def main(control_fd: int, with_torch: bool) -> None:
     control = socket.socket(fileno=control_fd)
     sandbox.hide_memory()
     worker.preload(with_torch)
+    usual_score = limits.offer(ZYGOTES_SCORE)
     gc.freeze()  # or a worker's garbage collector looks at, and so copies, all that it shares
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's; it closes the socket
     try:
         control.send(b"ready")
-        _serve(control)
+        _serve(control, usual_score)
     except ConnectionError:
         os._exit(0)  # the parent has left without a word: bad usage, say, or nothing to run
 
 
-def _serve(control: socket.socket) -> None:
+def _serve(control: socket.socket, usual_score: int) -> None:
     while True:
         message, fds, _, _ = socket.recv_fds(control, 1 << 16, DESCRIPTORS)
         _reap()
@@ -49,6 +51,7 @@ def _serve(control: socket.socket) -> None:
         pid = os.fork()
         if pid == 0:
             control.close()
+            limits.offer(usual_score)
             _guard(json.loads(message), fds)
         for fd in fds:
             os.close(fd)

@@ -1,0 +1,75 @@
+"""A zygote that the kernel ends, as it may in a full container, costs no test and no point."""
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+
+from grading.outcomes import Outcome
+from grading.processes import ZygotePool
+
+ID = "3a-0-basic"
+RIGHT = "return 1000 * keys[j]\n"
+
+
+@pytest.fixture
+def pools():
+    """One of its own, which may be broken."""
+    pool = ZygotePool(hash_seed=1)
+    yield {"zygote": pool}
+    pool.close()
+
+
+@pytest.fixture
+def zygote_of(pools):
+    """The process id of the present zygote."""
+    return lambda: pools["zygote"]._zygotes[False]._process.pid
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+
+
+def test_between_two_tests(write_query, grade, zygote_of):
+    submission = write_query(RIGHT)
+    assert grade(submission, ID)[ID].outcome is Outcome.PASSED
+    before = zygote_of()
+    kill(before)
+    assert grade(submission, ID)[ID].outcome is Outcome.PASSED
+    assert zygote_of() != before
+
+
+def test_before_it_has_begun_what_it_was_sent(write_query, grade, pools, zygote_of):
+    submission = write_query(RIGHT)
+    grade(submission, ID)
+    stopped = zygote_of()
+    os.kill(stopped, signal.SIGSTOP)
+    killer = threading.Timer(0.5, kill, [stopped])
+    killer.start()
+    assert grade(submission, ID)[ID].outcome is Outcome.PASSED
+    killer.join()
+    assert zygote_of() != stopped
+
+
+def test_while_a_worker_works_its_guardian_tells_the_end(write_query, grade, pools, zygote_of):
+    submission = write_query("import time\ntime.sleep(1)\n" + RIGHT)
+    grade(submission, ID)  # so that there is a zygote
+    before = zygote_of()
+    killer = threading.Timer(0.5, kill, [before])
+    killer.start()
+    assert grade(submission, ID)[ID].outcome is Outcome.PASSED
+    killer.join()
+    assert zygote_of() == before  # nothing was done again
+    assert not pools["zygote"]._zygotes[False].is_alive()
+
+
+def test_the_kernel_is_offered_workers_first_then_the_zygote(write_query, grade, zygote_of):
+    submission = write_query(
+        'score = open("/proc/self/oom_score_adj").read().strip()\nraise ValueError(score)\n'
+    )
+    assert "ValueError: 1000" in grade(submission, ID)[ID].message
+    usual = int(Path("/proc/self/oom_score_adj").read_text(encoding="ascii"))
+    score = Path(f"/proc/{zygote_of()}/oom_score_adj").read_text(encoding="ascii")
+    assert int(score) == max(500, usual)
