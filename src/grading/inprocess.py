@@ -9,8 +9,9 @@ import os
 import sys
 
 from . import worker
+from .exchange import Finished
 from .guardian import Ending
-from .processes import Finished, Job
+from .processes import Job
 
 
 class InProcessPool:

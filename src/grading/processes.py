@@ -17,16 +17,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from . import wire
-from .errors import GradingError, WireError
+from .errors import GradingError
+from .exchange import MAX_FRAME_BYTES, MAX_OUTPUT_BYTES, Finished, Reader, finished, send, start
 from .guardian import Ending
 from .limits import Limits
 from .paths import SRC
 from .sandbox import Confinement
-from .worker import READY
 
-MAX_OUTPUT_BYTES = 64 << 10  # what a test may print and we keep
 START_S = 120.0  # importing torch from a cold disk
-MAX_FRAME_BYTES = wire.MAX_ANSWER_HEADER_BYTES + wire.MAX_ANSWER_BODY_BYTES + 1024
 GRACE_S = 10.0  # what a guardian may take after the wall-clock limit
 
 FLAGS = ("-P", "-s", "-B", "-X", "utf8")
@@ -41,19 +39,6 @@ class Job:
     limits: Limits
     scratch: Path
     confinement: Confinement = Confinement()
-
-
-@dataclass(frozen=True)
-class Finished:
-    """What came back: how the worker ended, its frame if there is a whole one, its prints.
-
-    `ready` tells whether it got as far as the student's code: what goes wrong before is ours.
-    """
-
-    ending: Ending
-    ready: bool
-    frame: bytes | None
-    output: str
 
 
 class Pool(Protocol):
@@ -150,7 +135,7 @@ class ZygotePool:
 
 
 class ZygoteKilled(GradingError):
-    """A job was not begun, or nobody told how it ended: its zygote is no more."""
+    """A job was not begun: its zygote is no more. The student's code has not run."""
 
 
 class Zygote:
@@ -214,19 +199,19 @@ class Zygote:
         finally:
             for fd in theirs:
                 os.close(fd)
-        sender = _start(_send, request_w, wire.encode(job.request))
-        frame = _Reader(frame_r, MAX_FRAME_BYTES)
-        output = _Reader(output_r, MAX_OUTPUT_BYTES)
-        status = _Reader(status_r, 1 << 16)
+        sender = start(send, request_w, wire.encode(job.request))
+        frame = Reader(frame_r, MAX_FRAME_BYTES)
+        output = Reader(output_r, MAX_OUTPUT_BYTES)
+        status = Reader(status_r, 1 << 16)
         try:
             status.join(job.limits.wall_s + GRACE_S)
         finally:
             self._cut(lifeline_w)  # whatever is still alive is killed by the guardian now
         for thread in (sender, frame, output, status):
             thread.join(GRACE_S)
-        if not status.data and self._ends_within(1.0):
+        if not status.data and not frame.data and self._ends_within(1.0):
             raise ZygoteKilled(f"the zygote ended with {self._process.poll()}")
-        return _finished(_ending(status.data), frame, output)
+        return finished(_ending(status.data), frame, output)
 
     def abandon(self) -> None:
         for lifeline in list(self._lifelines):
@@ -290,10 +275,10 @@ class FreshPool:
         )
         limits = job.limits.as_dict()
         request = wire.encode({**job.request, "torch": job.torch, "limits": limits})
-        sender = _start(_send, os.dup(process.stdin.fileno()), request)
+        sender = start(send, os.dup(process.stdin.fileno()), request)
         process.stdin.close()
-        frame = _Reader(os.dup(process.stdout.fileno()), MAX_FRAME_BYTES)
-        output = _Reader(os.dup(process.stderr.fileno()), MAX_OUTPUT_BYTES)
+        frame = Reader(os.dup(process.stdout.fileno()), MAX_FRAME_BYTES)
+        output = Reader(os.dup(process.stderr.fileno()), MAX_OUTPUT_BYTES)
         self._running.add(process)
         ending = self._wait(process, frame, job.limits)
         self._running.discard(process)
@@ -301,7 +286,7 @@ class FreshPool:
             thread.join(GRACE_S)
         process.stdout.close()
         process.stderr.close()
-        return _finished(ending, frame, output)
+        return finished(ending, frame, output)
 
     def abandon(self) -> None:
         for process in list(self._running):
@@ -313,7 +298,7 @@ class FreshPool:
     def close(self) -> None:
         """Nothing stays behind between tests."""
 
-    def _wait(self, process: subprocess.Popen, frame: _Reader, limits: Limits) -> Ending:
+    def _wait(self, process: subprocess.Popen, frame: Reader, limits: Limits) -> Ending:
         started = time.monotonic()
         while not frame.data and process.poll() is None and time.monotonic() - started < START_S:
             time.sleep(0.005)  # until it says that its libraries are imported
@@ -342,45 +327,6 @@ def _kill_session(process: subprocess.Popen) -> None:
         pass
 
 
-class _Reader(threading.Thread):
-    """Drains a descriptor to its end, keeping the first `keep` bytes."""
-
-    def __init__(self, fd: int, keep: int) -> None:
-        super().__init__(daemon=True)
-        self._fd, self._keep = fd, keep
-        self.data = bytearray()
-        self.start()
-
-    def run(self) -> None:
-        try:
-            while chunk := os.read(self._fd, 1 << 16):
-                self.data += chunk[: max(0, self._keep - len(self.data))]
-        finally:
-            os.close(self._fd)
-
-
-def _start(target: Any, *args: Any) -> threading.Thread:
-    thread = threading.Thread(target=target, args=args, daemon=True)
-    thread.start()
-    return thread
-
-
-def _send(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    try:
-        while view:
-            view = view[os.write(fd, view[: 1 << 16]) :]
-    except OSError:
-        pass  # the worker died first; its ending tells how
-    finally:
-        os.close(fd)
-
-
-def _finished(ending: Ending, frame: _Reader, output: _Reader) -> Finished:
-    ready = frame.data.startswith(READY)
-    return Finished(ending, ready, _whole_frame(frame.data), _decode(output.data))
-
-
 def _ending(status: bytes) -> Ending:
     """The guardian's report; without a whole one, somebody killed the guardian."""
     try:
@@ -391,25 +337,3 @@ def _ending(status: bytes) -> Ending:
         return Ending(**report)
     except (ValueError, TypeError, KeyError, AttributeError):
         return Ending(0, 9, "unknown", 0.0, 0.0, 0)
-
-
-def _whole_frame(data: bytearray) -> bytes | None:
-    """The first frame behind READY, if all of it is there."""
-    try:
-        stream = memoryview(data)
-        position = len(READY)
-
-        def read(count: int) -> bytes:
-            nonlocal position
-            chunk = bytes(stream[position : position + count])
-            position += len(chunk)
-            return chunk
-
-        return wire.read_frame(read, wire.MAX_ANSWER_HEADER_BYTES, wire.MAX_ANSWER_BODY_BYTES)
-    except WireError:
-        return None
-
-
-def _decode(data: bytes) -> str:
-    text = data.decode("utf-8", errors="replace")
-    return text + "\n[... cut]" if len(data) >= MAX_OUTPUT_BYTES else text

@@ -15,9 +15,9 @@ from typing import Any
 from . import schema
 from .assignment import TestSpec
 from .errors import Verdict, WireError
+from .exchange import Finished
 from .limits import Limits
 from .outcomes import Outcome
-from .processes import Finished
 
 ERROR_SPEC = {"outcome": str, "type": str, "where": str, "message": str, "traceback": str}
 PLACE = re.compile(r"(submission/[^/:]+\.py):(0|[1-9][0-9]{0,5})")

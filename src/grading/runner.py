@@ -26,10 +26,11 @@ from .assignment import Assignment, Edition, TestSpec
 from .cases import BoundTest, GradedTestCase, bind, derive_seed
 from .coursedata import CourseData
 from .errors import GradingError, UsageError, Verdict, WireError
+from .exchange import Finished
 from .inprocess import InProcessPool
 from .limits import Limits
 from .outcomes import Outcome
-from .processes import Finished, Job, Pool, open_pool
+from .processes import Job, Pool, open_pool
 from .reading import explain_ending, explain_error
 from .results import Results, TestResult
 from .staging import Staged, stage

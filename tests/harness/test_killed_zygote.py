@@ -65,6 +65,26 @@ def test_while_a_worker_works_its_guardian_tells_the_end(write_query, grade, poo
     assert not pools["zygote"]._zygotes[False].is_alive()
 
 
+def test_with_its_guardian_while_a_students_code_runs_the_test_is_lost_and_no_other(
+    write_query, grade, pools, zygote_of
+):
+    slow = write_query("import time\ntime.sleep(1)\n" + RIGHT)
+    grade(slow, ID)
+    zygote = zygote_of()
+
+    def kill_both():
+        children = Path(f"/proc/{zygote}/task/{zygote}/children").read_text(encoding="ascii")
+        for pid in (zygote, *map(int, children.split())):
+            kill(pid)
+
+    killer = threading.Timer(0.5, kill_both)
+    killer.start()
+    assert grade(slow, ID)[ID].outcome is Outcome.KILLED
+    killer.join()
+    assert zygote_of() == zygote  # a student's code may be to blame: it doesn't run again
+    assert grade(write_query(RIGHT), ID)[ID].outcome is Outcome.PASSED
+
+
 def test_the_kernel_is_offered_workers_first_then_the_zygote(write_query, grade, zygote_of):
     submission = write_query(
         'score = open("/proc/self/oom_score_adj").read().strip()\nraise ValueError(score)\n'

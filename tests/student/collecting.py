@@ -5,10 +5,9 @@ import re
 import shutil
 import tempfile
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
+from folder import Folder
 from project import ROOT
 
 import collect_submission
@@ -24,12 +23,8 @@ NOBODY = 65534
 LITTER = shutil.ignore_patterns("__pycache__")
 
 
-@dataclass
-class Desk:
-    """A student's folder, and the command in it."""
-
-    root: Path
-    capture: pytest.CaptureFixture
+class Desk(Folder):
+    """A folder of finished code."""
 
     @property
     def code(self) -> Path:
@@ -40,10 +35,7 @@ class Desk:
         return self.root / "assignment5.zip"
 
     def collect(self, *arguments: str) -> tuple[int, str, str]:
-        code = collect_submission.main(list(arguments))
-        out, err = self.capture.readouterr()
-        assert "Traceback" not in err
-        return code, out, err
+        return self.run(collect_submission.main, *arguments)
 
     def warnings(self) -> list[str]:
         """Collect, which gives a zip with warnings; return them."""

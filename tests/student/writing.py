@@ -1,10 +1,9 @@
 """A student's written answers, and check_written in their folder."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
+from folder import Folder
 
 import check_written
 from check_written import END, START
@@ -41,12 +40,8 @@ def line_of(text: str, wanted: str, which: int = 0) -> int:
     return [n for n, line in enumerate(text.split("\n"), start=1) if wanted in line][which]
 
 
-@dataclass
-class Paper:
-    """A student's folder, and the command in it."""
-
-    root: Path
-    capture: pytest.CaptureFixture
+class Paper(Folder):
+    """A folder of written answers."""
 
     @property
     def file(self) -> Path:
@@ -56,9 +51,7 @@ class Paper:
         self.file.write_text(text, encoding="utf-8", newline="\n")
 
     def check(self, *arguments: str) -> tuple[int, str, str]:
-        code = check_written.main(list(arguments))
-        out, err = self.capture.readouterr()
-        return code, out, err
+        return self.run(check_written.main, *arguments)
 
     def findings(self, text: str, answered: int) -> list[str]:
         """What is found in a text, of which so many answers count."""

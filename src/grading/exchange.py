@@ -1,0 +1,93 @@
+"""What passes between the grader and a worker: a request one way, a frame and prints the other."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from . import wire
+from .errors import WireError
+from .guardian import Ending
+from .worker import READY
+
+MAX_OUTPUT_BYTES = 64 << 10  # what a test may print and we keep
+MAX_FRAME_BYTES = wire.MAX_ANSWER_HEADER_BYTES + wire.MAX_ANSWER_BODY_BYTES + 1024
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What came back: how the worker ended, its frame if there is a whole one, its prints.
+
+    `ready` tells whether it got as far as the student's code: what goes wrong before is ours.
+    """
+
+    ending: Ending
+    ready: bool
+    frame: bytes | None
+    output: str
+
+
+class Reader(threading.Thread):
+    """Drains a descriptor to its end, keeping the first `keep` bytes."""
+
+    def __init__(self, fd: int, keep: int) -> None:
+        super().__init__(daemon=True)
+        self._fd, self._keep = fd, keep
+        self.data = bytearray()
+        self.start()
+
+    def run(self) -> None:
+        try:
+            while chunk := os.read(self._fd, 1 << 16):
+                self.data += chunk[: max(0, self._keep - len(self.data))]
+        finally:
+            os.close(self._fd)
+
+
+def start(target: Any, *args: Any) -> threading.Thread:
+    """Run a function beside this one."""
+    thread = threading.Thread(target=target, args=args, daemon=True)
+    thread.start()
+    return thread
+
+
+def send(fd: int, data: bytes) -> None:
+    """Write all of it, as far as somebody reads, and close the descriptor."""
+    view = memoryview(data)
+    try:
+        while view:
+            view = view[os.write(fd, view[: 1 << 16]) :]
+    except OSError:
+        pass  # the worker died first; its ending tells how
+    finally:
+        os.close(fd)
+
+
+def finished(ending: Ending, frame: Reader, output: Reader) -> Finished:
+    """What a worker that has ended left behind."""
+    ready = frame.data.startswith(READY)
+    return Finished(ending, ready, _whole_frame(frame.data), _decode(output.data))
+
+
+def _whole_frame(data: bytearray) -> bytes | None:
+    """The first frame behind READY, if all of it is there."""
+    try:
+        stream = memoryview(data)
+        position = len(READY)
+
+        def read(count: int) -> bytes:
+            nonlocal position
+            chunk = bytes(stream[position : position + count])
+            position += len(chunk)
+            return chunk
+
+        return wire.read_frame(read, wire.MAX_ANSWER_HEADER_BYTES, wire.MAX_ANSWER_BODY_BYTES)
+    except WireError:
+        return None
+
+
+def _decode(data: bytes) -> str:
+    text = data.decode("utf-8", errors="replace")
+    return text + "\n[... cut]" if len(data) >= MAX_OUTPUT_BYTES else text

@@ -1,0 +1,22 @@
+"""A student's folder, and a command in it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+
+@dataclass
+class Folder:
+    """A student's folder."""
+
+    root: Path
+    capture: pytest.CaptureFixture
+
+    def run(self, main: Callable, *arguments: str) -> tuple[int, str, str]:
+        """A command's exit code, standard output and standard error."""
+        code = main(list(arguments))
+        out, err = self.capture.readouterr()
+        assert "Traceback" not in err
+        return code, out, err
