@@ -56,9 +56,8 @@ class AsksBlocks(AsksFunctions):
         """
         got = answer.parts[part]
         fits = isinstance(got, np.ndarray) and got.shape == shape
-        fits = fits and got.dtype.kind in (
-            "fi" if kind == "f" or (kind, shape) == ("i", ()) else kind
-        )
+        exact = kind == "b" or (kind == "i" and shape)
+        fits = fits and got.dtype.kind in (kind if exact else "fi")
         self.expect(
             fits,
             f"{answer.function} returns something of another shape or kind than it should",
