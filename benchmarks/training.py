@@ -4,6 +4,9 @@
     python -m benchmarks.training synthesizer --isa avx2      as on a processor with AVX2 only
     python -m benchmarks.training vanilla --corruption numpy_randomness
     python -m benchmarks.training vanilla --set max_epochs=70 muon_learning_rate=2e-2
+    python -m benchmarks.training synthesizer --keep build/kept.params
+    python -m benchmarks.training synthesizer --pretrained build/kept.params \\
+        --set-finetune learning_rate=1e-3             what finetuning alone makes of it
 
 Each run is a line of benchmarks/training.jsonl; `python -m benchmarks.tables` makes the tables of
 benchmarks/README.md from them. Run it on an idle machine: times are meant to be those of one.
@@ -53,6 +56,8 @@ def main() -> int:
     parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="of pretraining")
     parser.add_argument("--set-model", nargs="*", default=[], metavar="KEY=VALUE")
     parser.add_argument("--set-finetune", nargs="*", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--keep", type=Path, help="where to copy the pretrained parameters")
+    parser.add_argument("--pretrained", type=Path, help="kept parameters: pretrain no more")
     parser.add_argument("--busy", action="store_true", help="the machine has other work to do")
     parser.add_argument("--dtype")
     parser.add_argument("--threads")
@@ -79,6 +84,11 @@ def train(asked: argparse.Namespace, seed: int) -> dict:
     for command in PIPELINES[asked.pipeline]:
         if command.writes.endswith("test.predictions"):
             continue
+        pretrains = command.arguments[1] == "pretrain"
+        if pretrains and asked.pretrained:
+            shutil.copy(asked.pretrained, folder / command.writes)
+            changes = {"pretrained": asked.pretrained.stem} | changes
+            continue
         extra = ["--seed", str(seed)]
         extra += ["--recipe", asked.recipe] if asked.recipe else []
         if command.writes.endswith(".params"):
@@ -87,6 +97,8 @@ def train(asked: argparse.Namespace, seed: int) -> dict:
         took_s, memory, output = run([*command.arguments, *extra], folder, environment)
         stages[command.arguments[1]] = round(took_s, 1)
         peak = max(peak, memory)
+        if pretrains and asked.keep:
+            shutil.copy(folder / command.writes, asked.keep)
         pace = pace or next(iter(re.findall(r" in (\w+, \d threads?)", output)), "")
     result = {
         "pipeline": asked.pipeline,
