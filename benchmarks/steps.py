@@ -93,7 +93,8 @@ def main() -> int:
     dataset = CharCorruptionDataset(text, recipe.model["block_size"])
     print(f"{machine()}, torch {torch.__version__}")
     for synthesizer in (False, True):
-        config = GPTConfig(dataset.vocab_size, **recipe.model, synthesizer=synthesizer)
+        fields = recipe.model_of("synthesizer" if synthesizer else "vanilla")
+        config = GPTConfig(dataset.vocab_size, **fields, synthesizer=synthesizer)
         settings = trainer_settings(recipe, "pretrain", len(dataset), dataset.block_size)
         trainer = TrainerConfig(**settings)
         compare(GPT(config), dataset, trainer, asked.repeat, synthesizer)

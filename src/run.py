@@ -130,7 +130,7 @@ def check_writable(path: str) -> None:
 
 def build_model(args, recipe: recipes.Recipe, vocab_size: int, device) -> torch.nn.Module:
     """A new model of the variant and shape asked for."""
-    config = GPTConfig(vocab_size, **recipe.model)
+    config = GPTConfig(vocab_size, **recipe.model_of(args.variant))
     name = f"initialize_{args.variant}_model"
     if not hasattr(helper, name):
         raise InputError(f"{helper.__file__} has no {name} (is it an earlier year's?)")

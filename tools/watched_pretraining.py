@@ -51,7 +51,7 @@ def pretrain(folder: Path, variant: str, recipe_name: str | None, seed: int, mar
     utils.set_seed(seed)
     text = utils.read_text(folder / "src/data/wiki.txt").removesuffix("\n")
     dataset = CharCorruptionDataset(text, recipe.model["block_size"])
-    config = GPTConfig(dataset.vocab_size, **recipe.model)
+    config = GPTConfig(dataset.vocab_size, **recipe.model_of(variant))
     model = getattr(helper, f"initialize_{variant}_model")(config)
     _, trainer = helper.pretrain(dataset, dataset.block_size, model, recipe=recipe.name)
     trainer.config.max_epochs = recipe.pretrain["max_epochs"]

@@ -27,6 +27,7 @@ class Recipe:
         expected_loss: the reference's pretraining loss at each tenth of the way, in nats; None
             where it wasn't measured.
         also_for: data sets that it suits, though their default is another.
+        synthesizer_model: what differs in `model` for the synthesizer; None: nothing.
     """
 
     name: str
@@ -37,6 +38,12 @@ class Recipe:
     finetune_pretrained: dict
     expected_loss: list[float] | None = None
     also_for: tuple[str, ...] = ()
+    synthesizer_model: dict | None = None
+
+    def model_of(self, variant: str) -> dict:
+        """Fields of GPTConfig for "vanilla", "synthesizer" or "rope"."""
+        own = self.synthesizer_model if variant == "synthesizer" else None
+        return self.model | (own or {})
 
 
 def installed_dataset() -> str | None:

@@ -84,10 +84,14 @@ def count_correct(predicted: list[str], places: list[str]) -> int:
     return sum(got.strip() == place for got, place in zip(predicted, places, strict=True))
 
 
-def model_configs(assignment: Assignment, dataset: DataSet) -> dict[str, dict[str, Any]]:
-    """The model of each recipe, as fields of GPTConfig; the data set's own recipe first."""
+def model_configs(
+    assignment: Assignment, dataset: DataSet, variant: str
+) -> dict[str, dict[str, Any]]:
+    """A variant's model in each recipe, as fields of GPTConfig; the data set's recipe first."""
     names = sorted(assignment.recipes, key=lambda name: (name != dataset.recipe, name))
-    return {name: dict(assignment.recipes[name]["model"]) for name in names}
+    own = "synthesizer_model" if variant == "synthesizer" else ""
+    tables = {name: assignment.recipes[name] for name in names}
+    return {name: table["model"] | table.get(own, {}) for name, table in tables.items()}
 
 
 def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:

@@ -5,6 +5,7 @@ from decimal import Decimal
 import pytest
 
 from grading import paths
+from grading.answers import model_configs
 from grading.assignment import load_assignment, share_points
 from grading.cases import GradedTestCase, bind, graded
 from grading.errors import UsageError
@@ -198,4 +199,8 @@ def test_every_recipe_is_what_submissions_read(assignment):
     from submission.recipes import Recipe
 
     for name, table in assignment.recipes.items():
-        assert Recipe(name=name, **table).title
+        recipe = Recipe(name=name, **table)
+        assert recipe.title
+        for variant in ("vanilla", "synthesizer", "rope"):
+            graded_as = model_configs(assignment, assignment.datasets["real"], variant)
+            assert graded_as[name] == recipe.model_of(variant)

@@ -89,11 +89,18 @@ def test_every_recipe_builds_both_variants_and_all_stages(s, source):
     for name in names:
         recipe = s.recipes.load_recipe(name)
         for variant in VARIANTS:
-            s.model.GPT(s.model.GPTConfig(50, **recipe.model, **switch(variant)))
+            s.model.GPT(s.model.GPTConfig(50, **recipe.model_of(variant), **switch(variant)))
             synthesizer = variant == "synthesizer"
             for stage in s.recipes.STAGES:
                 settings = s.recipes.trainer_settings(recipe, stage, 10, 128, synthesizer)
                 s.trainer.TrainerConfig(**settings)
+
+
+def test_a_recipe_may_have_another_model_for_the_synthesizer(s):
+    recipe = s.recipes.load_recipe("real")
+    shapes = {variant: recipe.model_of(variant) for variant in VARIANTS}
+    assert shapes["vanilla"] == shapes["rope"] == recipe.model
+    assert shapes["synthesizer"] == recipe.model | {"n_layer": 3, "n_embd": 192}
 
 
 def test_a_recipe_may_differ_for_the_synthesizer(s):

@@ -103,7 +103,8 @@ class AsksFiles:
         vocab_size = len(corruption.expected_vocabulary([self.lab.data.corpus()]))
         ask = self.reference if self.graded_here else self.probe
         first = ""
-        for config in answers.model_configs(self.lab.assignment, self.lab.data.dataset).values():
+        dataset = self.lab.data.dataset
+        for config in answers.model_configs(self.lab.assignment, dataset, variant).values():
             asked = {"variant": variant, "config": config | {"vocab_size": vocab_size}}
             got = ask("prediction.shapes", answers.SHAPES, **asked)
             shapes = dict(zip(got["names"], got["shapes"], strict=True))
