@@ -63,7 +63,9 @@ def main() -> int:
     print(f"{machine()}, torch {torch.__version__}; {QUESTIONS} questions, one thread")
     for synthesizer in (False, True):
         utils.set_seed(0)
-        model = GPT(GPTConfig(dataset.vocab_size, **recipe.model, synthesizer=synthesizer))
+        name = "synthesizer" if synthesizer else "vanilla"
+        fields = recipe.model_of(name)
+        model = GPT(GPTConfig(dataset.vocab_size, **fields, synthesizer=synthesizer))
         times = {one_by_one: [], batched: []}
         answers = {}
         for _ in range(repeat):
@@ -73,7 +75,6 @@ def main() -> int:
                 took.append(time.perf_counter() - started)
         assert answers[one_by_one] == answers[batched]
         slow, fast = (statistics.median(took) for took in times.values())
-        name = "synthesizer" if synthesizer else "vanilla"
         print(f"{name}: {slow:.1f} s one by one, {fast:.2f} s batched, {slow / fast:.0f} times")
     return 0
 

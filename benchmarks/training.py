@@ -161,9 +161,8 @@ def change_recipe(folder: Path, asked: argparse.Namespace) -> dict:
         changes = {key: json.loads(value) for key, _, value in (p.partition("=") for p in pairs)}
         table = recipe[stage]
         table.update(changes)
-        own = recipe.get("synthesizer_model") if stage == "model" else table.get("synthesizer")
-        if asked.pipeline == "synthesizer" and own:
-            own.update(changes)
+        if asked.pipeline == "synthesizer" and "synthesizer" in table:
+            table["synthesizer"].update(changes)
         done |= {f"{stage}.{key}": value for key, value in changes.items()}
     path.write_text(json.dumps(tables), encoding="utf-8")
     return done

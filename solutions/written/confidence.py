@@ -100,7 +100,7 @@ def answer(folder: Path, recipe: str | None, questions: list[str]) -> list[tuple
     torch.set_default_dtype(torch.float64)
     torch.set_num_threads(1)
     try:
-        model_fields = recipes.load_recipe(recipe).model
+        model_fields = recipes.load_recipe(recipe).model_of("vanilla")
         corpus = read(folder / "src" / "data" / "wiki.txt").removesuffix("\n")
         dataset = CharCorruptionDataset(corpus, model_fields["block_size"])
         model = helper.initialize_vanilla_model(GPTConfig(dataset.vocab_size, **model_fields))

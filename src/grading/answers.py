@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from . import recipes
 from .assignment import Assignment, DataSet
 from .errors import Verdict
 from .outcomes import Outcome
@@ -89,9 +90,9 @@ def model_configs(
 ) -> dict[str, dict[str, Any]]:
     """A variant's model in each recipe, as fields of GPTConfig; the data set's recipe first."""
     names = sorted(assignment.recipes, key=lambda name: (name != dataset.recipe, name))
-    own = "synthesizer_model" if variant == "synthesizer" else ""
-    tables = {name: assignment.recipes[name] for name in names}
-    return {name: table["model"] | table.get(own, {}) for name, table in tables.items()}
+    models = {name: assignment.recipes[name]["model"] for name in names}
+    own = variant == "synthesizer"
+    return {name: recipes.of_variant(model, own) for name, model in models.items()}
 
 
 def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:

@@ -19,10 +19,14 @@ def expected_settings(
         block_size: number of entries of an example.
         synthesizer: whether the variant's own settings apply.
     """
-    table = dict(recipe[stage])
-    own = table.pop("synthesizer", {})
-    if synthesizer:
-        table |= own
+    table = of_variant(recipe[stage], synthesizer)
     if "final_epochs" in table:
         table["final_tokens"] = table.pop("final_epochs") * documents * block_size
     return {k: v for k, v in table.items() if k not in NOT_COMPARED}
+
+
+def of_variant(table: dict[str, Any], synthesizer: bool) -> dict[str, Any]:
+    """A table's settings, for the synthesizer with those of its table `synthesizer` in place."""
+    settings = dict(table)
+    own = settings.pop("synthesizer", {})
+    return settings | own if synthesizer else settings

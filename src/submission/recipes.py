@@ -20,14 +20,15 @@ class Recipe:
 
     Attributes:
         name, title: how to ask for it, and what it is.
-        model: fields of GPTConfig (all but vocab_size and the variant).
+        model: fields of GPTConfig (all but vocab_size and the variant); read it by model_of.
         pretrain: settings of the Trainer when pretraining.
         finetune_scratch, finetune_pretrained: the same when finetuning a new model, or one that
             has been pretrained.
         expected_loss: the reference's pretraining loss at each tenth of the way, in nats; None
             where it wasn't measured.
         also_for: data sets that it suits, though their default is another.
-        synthesizer_model: what differs in `model` for the synthesizer; None: nothing.
+
+    In `model` and in a stage, a table `synthesizer` says what differs for that variant.
     """
 
     name: str
@@ -38,12 +39,10 @@ class Recipe:
     finetune_pretrained: dict
     expected_loss: list[float] | None = None
     also_for: tuple[str, ...] = ()
-    synthesizer_model: dict | None = None
 
     def model_of(self, variant: str) -> dict:
         """Fields of GPTConfig for "vanilla", "synthesizer" or "rope"."""
-        own = self.synthesizer_model if variant == "synthesizer" else None
-        return self.model | (own or {})
+        return _of_variant(self.model, variant == "synthesizer")
 
 
 def installed_dataset() -> str | None:
@@ -99,15 +98,19 @@ def trainer_settings(
     """
     if stage not in STAGES:
         raise InputError(f"stage {stage!r} is unknown, expected one of: {', '.join(STAGES)}")
-    settings = dict(getattr(recipe, stage))
-    of_synthesizer = settings.pop("synthesizer", {})
-    if synthesizer:
-        settings |= of_synthesizer
+    settings = _of_variant(getattr(recipe, stage), synthesizer)
     settings["betas"] = tuple(settings["betas"])
     if "final_epochs" in settings:
         final_epochs = settings.pop("final_epochs")
         settings["final_tokens"] = final_epochs * pretrain_dataset_len * block_size
     return settings
+
+
+def _of_variant(table: dict, synthesizer: bool) -> dict:
+    """A table's settings, for the synthesizer with those of its own in place."""
+    settings = dict(table)
+    own = settings.pop("synthesizer", {})
+    return settings | own if synthesizer else settings
 
 
 def _tables() -> dict:

@@ -38,7 +38,7 @@ def trained(tmp_path_factory):
         text = (data / "wiki.txt").read_text(encoding="utf-8").removesuffix("\n")
         corpus = dataset.CharCorruptionDataset(text, recipes.load_recipe().model["block_size"])
         torch.manual_seed(0)
-        fields = recipes.load_recipe().model | {"vocab_size": corpus.vocab_size}
+        fields = recipes.load_recipe().model_of("vanilla") | {"vocab_size": corpus.vocab_size}
         network = make_model(types.SimpleNamespace(model=model), **fields)
         with torch.no_grad():
             network.head.weight *= 12  # else 32 characters have a probability of 1e-20

@@ -60,7 +60,7 @@ def test_confidence_is_the_product_over_all_characters(with_trained, trained, on
         from submission import dataset, helper, model, recipes
 
         text = (data / "wiki.txt").read_text(encoding="utf-8").removesuffix("\n")
-        fields = recipes.load_recipe().model
+        fields = recipes.load_recipe().model_of("vanilla")
         corpus = dataset.CharCorruptionDataset(text, fields["block_size"])
         config = model.GPTConfig(corpus.vocab_size, **fields)
         network = helper.initialize_vanilla_model(config).double().eval()
