@@ -181,10 +181,15 @@ def machine() -> str:
 
 
 def commit() -> str:
-    """The commit that was measured."""
-    command = ["git", "describe", "--always", "--dirty"]
+    """The commit that was measured; "-dirty" where more than the results' file differs from it."""
+    changed = git("diff", "--name-only", "HEAD", "--", ".", f":!{RESULTS.relative_to(ROOT)}")
+    return git("describe", "--always") + ("-dirty" if changed else "")
+
+
+def git(*arguments: str) -> str:
+    """What git says of this repository."""
     return subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False
+        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False
     ).stdout.strip()
 
 
