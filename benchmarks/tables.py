@@ -45,16 +45,14 @@ def table(title: str, runs: list[dict], name: Callable[[dict], str]) -> str:
     rows: dict[str, list[dict]] = {}
     for run in runs:
         rows.setdefault(name(run), []).append(run)
-    lines = [f"### {title}\n", "| | computed in | dev, each seed | median | minutes | MiB |"]
+    lines = [f"### {title}\n", "| | computed in | dev, each run | median | minutes | MiB |"]
     lines.append("|---|---|---|---|---|---|")
     for key, group in rows.items():
-        latest = {run["seed"]: run for run in group}  # a run again replaces the one before it
-        group = [latest[seed] for seed in sorted(latest)]
-        dev = [run["dev"] for run in group]
+        dev = [run["dev"] for run in sorted(group, key=lambda run: run["seed"])]
         # Where other work ran beside it, a run tells accuracies, but no time.
         idle = [run["total_s"] / 60 for run in group if not run.get("busy")]
         minutes = f"{statistics.median(idle):.1f}" if idle else "not timed"
-        paces = ", ".join(sorted({run["pace"] for run in group}))
+        paces = "; ".join(sorted({run["pace"] for run in group}))
         each = ", ".join(f"{share:.0%}" if share >= 0.2 else f"{share:.1%}" for share in dev)
         middle = statistics.median(dev)
         lines.append(
