@@ -31,12 +31,14 @@ def ordinary_user() -> Iterator[pwd.struct_passwd]:
     if os.getuid() != 0:
         yield pwd.getpwuid(os.getuid())
         return
-    made = subprocess.run(["useradd", "--no-create-home", "--system", USER], check=False)
+    path = os.environ["PATH"] + ":/usr/sbin:/sbin"  # root's PATH may lack them (cron, su)
+    useradd, userdel = (shutil.which(name, path=path) for name in ("useradd", "userdel"))
+    made = subprocess.run([useradd, "--no-create-home", "--system", USER], check=False)
     try:
         yield pwd.getpwnam(USER)
     finally:
         if made.returncode == 0:
-            subprocess.run(["userdel", USER], check=False, capture_output=True)
+            subprocess.run([userdel, USER], check=False, capture_output=True)
 
 
 @pytest.fixture(scope="session")
