@@ -95,7 +95,8 @@ def main() -> int:
     for synthesizer in (False, True):
         fields = recipe.model_of("synthesizer" if synthesizer else "vanilla")
         config = GPTConfig(dataset.vocab_size, **fields, synthesizer=synthesizer)
-        settings = trainer_settings(recipe, "pretrain", len(dataset), dataset.block_size)
+        sizes = len(dataset), dataset.block_size
+        settings = trainer_settings(recipe, "pretrain", *sizes, synthesizer)
         trainer = TrainerConfig(**settings)
         compare(GPT(config), dataset, trainer, asked.repeat, synthesizer)
     return 0

@@ -263,7 +263,7 @@ def run(args: argparse.Namespace) -> None:
     recipe = choose_recipe(args.recipe)
     device = choose_device(args.device)
     utils.set_seed(args.seed)
-    dataset = read_corpus(args.pretrain_corpus_path, recipe.model["block_size"])
+    dataset = read_corpus(args.pretrain_corpus_path, recipe.model_of(args.variant)["block_size"])
     model = build_model(args, recipe, dataset.vocab_size, device)
     print(
         f"{args.function} {args.variant}: recipe {recipe.name}, {len(dataset)} documents, "

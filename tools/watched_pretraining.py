@@ -50,8 +50,9 @@ def pretrain(folder: Path, variant: str, recipe_name: str | None, seed: int, mar
     recipe = recipes.load_recipe(recipe_name)
     utils.set_seed(seed)
     text = utils.read_text(folder / "src/data/wiki.txt").removesuffix("\n")
-    dataset = CharCorruptionDataset(text, recipe.model["block_size"])
-    config = GPTConfig(dataset.vocab_size, **recipe.model_of(variant))
+    fields = recipe.model_of(variant)
+    dataset = CharCorruptionDataset(text, fields["block_size"])
+    config = GPTConfig(dataset.vocab_size, **fields)
     model = getattr(helper, f"initialize_{variant}_model")(config)
     _, trainer = helper.pretrain(dataset, dataset.block_size, model, recipe=recipe.name)
     trainer.config.max_epochs = recipe.pretrain["max_epochs"]
