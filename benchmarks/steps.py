@@ -3,8 +3,8 @@
     python -m benchmarks.steps [--repeat 15] [--recipe laptop]
 
 The plain step is written from the description of the public trainer: the batch as it comes, not
-trimmed; float32; logits and loss everywhere; AdamW. Both use the same model and batches, by turns;
-with --same-optimizer the laptop recipe's. Ratios are of medians.
+trimmed; float32; logits and loss everywhere; AdamW. Both use the same model and batches, by turns.
+Ours runs with AdamW, too, and then with the recipe's optimizer. Ratios are of medians.
 """
 
 from __future__ import annotations
