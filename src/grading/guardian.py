@@ -110,10 +110,11 @@ def _over(use: _Usage, elapsed_s: float, limits: Limits, abandoned: bool) -> str
         return "cpu"
     if elapsed_s > limits.wall_s:
         return "wall"
-    if use.memory_bytes > limits.memory_bytes:
-        return "memory"
+    # Before the memory: pages that processes share count for each, so that many are over both.
     if use.processes > limits.processes:
         return "processes"
+    if use.memory_bytes > limits.memory_bytes:
+        return "memory"
     return ""
 
 

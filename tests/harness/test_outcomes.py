@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from grading import limits, sandbox
+from grading import guardian, limits, sandbox
 from grading.outcomes import Outcome
 
 ID = "3a-0-basic"
@@ -115,6 +115,13 @@ def test_a_forest_of_processes_is_stopped(write_query, grade):
     assert "64 processes" in result.message
     confined = grade(write_query(body), ID)[ID]  # as root, the uid's own limit is first
     assert confined.outcome in (Outcome.KILLED, Outcome.ERROR)
+
+
+def test_too_many_processes_are_called_so_though_their_memory_is_too_much():
+    # The guardian looks every 30 ms: only chance would make a forest be over both at one look.
+    bounds = limits.Limits(cpu_s=2.0, wall_s=12.0, memory_bytes=1 << 30)
+    both = guardian._Usage(cpu_s=0.1, memory_bytes=2 << 30, processes=bounds.processes + 1)
+    assert guardian._over(both, 0.1, bounds, abandoned=False) == "processes"
 
 
 def test_nothing_outlives_a_test(write_query, grade, tmp_path):
