@@ -8,6 +8,8 @@ import numpy as np
 
 from grading import answers
 
+from .evidence import expect_own_answers
+
 # float64 results of correct code differ by 1e-14, or by 4e-6 where it takes its softmax in
 # single precision; a mistake moves them by 0.05 or more (measured: tests/test_tolerances.py).
 FLOAT64 = 1e-4
@@ -65,30 +67,11 @@ def _variant(asked: dict) -> dict:
     return {"variant": asked["variant"], "config": asked["config"]}
 
 
-def expect_match(case: Any, given: list[str], predicted: list[str]) -> None:
-    """At most one line in ten may differ.
-
-    Decoding is greedy: only rounding can flip a character, where the two likeliest are within
-    1e-5. Even if that befell one answer in 1,000, 5 of 40 would differ with probability
-    C(40, 5) 0.001^5 < 7e-10.
-    """
-    wrong = differing(given, predicted)
-    case.expect(
-        len(wrong) * 10 <= len(given),
-        "the predictions are not what the parameters answer: were both files written by the same "
-        "training?",
-        got=f"{len(wrong)} of {len(given)} differ, e.g. {wrong[:3]}",
-    )
-
-
-def differing(given: list[str], predicted: list[str]) -> list[tuple[str, str]]:
-    """The pairs of lines that differ."""
-    return [(g, p) for g, p in zip(given, predicted, strict=True) if g != p]
-
-
-def expect_accuracy(case: Any, predicted: list, places: list | None, threshold: float) -> None:
-    """Counted over the answers' lines. Without answers (real data that holds them back) nobody
-    can judge."""
+def expect_accuracy(
+    case: Any, variant: str, predicted: list, places: list | None, threshold: float
+) -> None:
+    """Counted over the answers' lines, if the model gives them and was pretrained. Without answers
+    (real data that holds them back) nobody can judge."""
     if places is None:
         case.not_graded("the answers of the test split are not here: nobody can judge")
     correct = answers.count_correct(predicted, places)
@@ -98,3 +81,4 @@ def expect_accuracy(case: Any, predicted: list, places: list | None, threshold: 
         got=f"{correct} of {len(places)}",
         expected=f"at least {threshold:.0%}",
     )
+    expect_own_answers(case, variant, "test")

@@ -13,9 +13,9 @@ from .comparing import (
     FLOAT64,
     expect_accuracy,
     expect_close,
-    expect_match,
     same_logits,
 )
+from .evidence import expect_match
 
 
 def synthesizer_values(case: Any, **observed: Any) -> None:
@@ -105,5 +105,5 @@ def synthesizer_test_accuracy(case: Any, **observed: Any) -> None:
     expect_accuracy(case, **observed)
 
 
-def synthesizer_matches_checkpoint(case: Any, given: list, predicted: list) -> None:
-    expect_match(case, given, predicted)
+def synthesizer_matches_checkpoint(case: Any, params: str, prefix: str) -> None:
+    expect_match(case, params, prefix)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .comparing import expect_accuracy, expect_match, same_logits
+from .comparing import expect_accuracy, same_logits
+from .evidence import expect_match
 
 
 def finetuning_model_output(case: Any, asked: dict, got: dict) -> None:
@@ -36,8 +37,8 @@ def no_pretraining_remembers_training(case: Any, given: list[str], places: list[
     )
 
 
-def no_pretraining_matches_checkpoint(case: Any, given: list, predicted: list) -> None:
-    expect_match(case, given, predicted)
+def no_pretraining_matches_checkpoint(case: Any, params: str, prefix: str) -> None:
+    expect_match(case, params, prefix)
 
 
 def pretraining_loads_pretrained(case: Any, runs: list[tuple], pretrainings: list[tuple]) -> None:
@@ -52,5 +53,5 @@ def pretraining_test_accuracy(case: Any, **observed: Any) -> None:
     expect_accuracy(case, **observed)
 
 
-def pretraining_matches_checkpoint(case: Any, given: list, predicted: list) -> None:
-    expect_match(case, given, predicted)
+def pretraining_matches_checkpoint(case: Any, params: str, prefix: str) -> None:
+    expect_match(case, params, prefix)

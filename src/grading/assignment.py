@@ -87,12 +87,19 @@ class Edition:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set's thresholds (shares of lines) and the recipe they were calibrated for."""
+    """A data set's thresholds and the recipe they were calibrated for.
+
+    Attributes:
+        thresholds: the share of right lines that each variant has to reach.
+        evidence: what pretrained parameters have to show: `p`, `cosine`, and `loss`, by recipe
+            and variant (staff's solutions/hidden/evidence.py).
+    """
 
     name: str
     title: str
     thresholds: dict[str, float]
     recipe: str
+    evidence: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -187,8 +194,19 @@ def _datasets(table: _Table) -> dict[str, DataSet]:
         if not all(type(v) is float and 0 < v < 1 for v in thresholds.values()):
             raise UsageError(f"{entry.name}: thresholds are shares between 0 and 1")
         title, recipe = entry.get("title", str), entry.get("recipe", str)
-        datasets[name] = DataSet(name, title, thresholds, recipe)
+        evidence = _evidence(entry.table("evidence"))
+        datasets[name] = DataSet(name, title, thresholds, recipe, evidence)
     return datasets
+
+
+def _evidence(table: _Table) -> dict[str, Any]:
+    limits = {key: table.get(key, float) for key in ("p", "cosine")}
+    losses = table.get("loss", dict, {})
+    table.refuse_unknown()
+    values = [limit for variants in losses.values() for limit in variants.values()]
+    if not all(0 < v < 1 for v in limits.values()) or not all(type(v) is float for v in values):
+        raise UsageError(f"{table.name}: p and cosine lie between 0 and 1, losses are decimals")
+    return {**limits, "loss": losses}
 
 
 def _edition(name: str, table: _Table, topics: _Table) -> Edition:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NoReturn, Protocol
 
@@ -67,6 +67,8 @@ class Laboratory(Protocol):
 
     def observe(self, probe: str, role: str, args: dict, seed: int) -> Any: ...
 
+    def once(self, name: str, make: Callable[[Laboratory], Any]) -> Any: ...
+
 
 class GradedTestCase:
     """Base of the classes in questions/: one class a topic, one instance a test."""
@@ -103,6 +105,19 @@ class GradedTestCase:
             raise NotGraded(NOT_GRADED)
         getattr(self.lab.hidden, f"{self.spec.topic}_{self.spec.name}")(self, **observed)
 
+    def once(self, name: str, make: Callable[[GradedTestCase], Any]) -> Any:
+        """What several tests of a run need, made by the first one that asks.
+
+        `make` gets a case whose seed depends on the run and on `name` alone, so that the result is
+        the same whichever test asks first.
+        """
+
+        def apart(lab: Any) -> Any:
+            spec = replace(self.spec, topic="shared", name=name, kind="hidden")
+            return make(type(self)(spec, lab, lab.seed))
+
+        return self.lab.once(name, apart)
+
     def not_graded(self, reason: str) -> NoReturn:
         """End the test as run, but judged by nobody."""
         raise NotGraded(reason)
@@ -119,10 +134,21 @@ class GradedTestCase:
         if not condition:
             self.fail(sentence, **detail)
 
-    def fail(self, sentence: str, credit: Fraction = Fraction(0), **detail: Any) -> NoReturn:
-        """End the test as failed; see `expect`. `credit` is the share of points earned still."""
+    def fail(
+        self,
+        sentence: str,
+        credit: Fraction = Fraction(0),
+        private: bool = False,
+        **detail: Any,
+    ) -> NoReturn:
+        """End the test as failed; see `expect`.
+
+        Args:
+            credit: the share of points earned still.
+            private: the details are for staff only, as with hidden tests.
+        """
         lines = [f"{key.replace('_', ' ')}: {value}" for key, value in detail.items()]
-        if self.spec.is_hidden:
+        if self.spec.is_hidden or private:
             staff = "\n".join([*lines, f"seed: {self.seed}"])
             raise Verdict(Outcome.FAILED, sentence, staff, credit)
         shown = "\n".join([sentence, *(f"  {line}" for line in lines)])

@@ -10,11 +10,12 @@ import json
 import os
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -37,6 +38,7 @@ from .staging import Staged, stage
 
 DEADLINE_S = 540.0  # Gradescope's time-out, 600 s, throws everything away
 REFERENCE_CPU_S = 120.0
+SHARED_CPU_S = 60.0  # of the submission's own processes, for what several tests share
 OUT_OF_TIME = "not run: the whole run was out of time"
 
 
@@ -178,6 +180,22 @@ class Run:
 
     def __post_init__(self) -> None:
         self.uids = sandbox.UidPool()
+        self._shared: dict[str, Future] = {}
+        self._lock = threading.Lock()
+
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """What several tests need, made by the first that asks; its exception is theirs, too."""
+        with self._lock:
+            future = self._shared.get(name)
+            first = future is None
+            if first:
+                future = self._shared[name] = Future()
+        if first:
+            try:
+                future.set_result(make())
+            except BaseException as error:
+                future.set_exception(error)
+        return future.result()
 
     def run_test(self, test: BoundTest, result: TestResult) -> TestResult:
         """Run one test and fill in its result; whatever happens, it happens to this one only."""
@@ -229,6 +247,7 @@ class Bench:
         self._left_s = spec.timeout_s  # CPU seconds, over all of the test's probes
         self.output = ""
         self.hidden, self.data = run.hidden, run.data
+        self.edition, self.seed = run.edition, run.seed
         self.staged, self.assignment = run.staged, run.assignment
 
     def observe(self, probe: str, role: str, args: dict, seed: int) -> Any:
@@ -259,6 +278,13 @@ class Bench:
             _reference_value(self._work(probe, "reference", args, seed))
         raise verdict
 
+    def once(self, name: str, make: Callable[[Bench], Any]) -> Any:
+        """What several tests of this run need; `make` gets a bench of its own, with torch."""
+        spec = replace(
+            self._spec, topic="shared", name=name, kind="hidden", timeout_s=SHARED_CPU_S, torch=True
+        )
+        return self._run.once(name, lambda: make(Bench(self._run, spec)))
+
     def _work(self, probe: str, role: str, args: dict, seed: int) -> Finished:
         run = self._run
         root = self.staged.root if role == "submission" else paths.REFERENCE
@@ -276,10 +302,11 @@ class Bench:
         return Limits.for_test(cpu_s, self._run.deadline - time.monotonic())
 
     def _confinement(self, role: str, scratch: Path) -> sandbox.Confinement:
-        """The reference is ours and needs none; a student's worker gets all there is."""
-        if role == "reference":
-            return sandbox.Confinement()
+        """A student's worker gets all there is; the reference's, which may hold a student's
+        parameters, gets what needs no user of its own."""
         run = self._run
+        if role == "reference":
+            return sandbox.for_worker(run.layers, None, paths.REFERENCE, scratch)
         confinement = sandbox.for_worker(run.layers, run.uids, self.staged.root, scratch)
         if confinement.uid is not None:
             os.chown(scratch, confinement.uid, confinement.uid)

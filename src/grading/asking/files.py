@@ -36,31 +36,37 @@ class AsksFiles:
             expected=f"at least {threshold:.0%}",
             cause=cause,
         )
+        if not self.graded_here:
+            self.not_graded(
+                f"{correct} of {len(places)} are right, and {threshold:.0%} are asked for: enough. "
+                "It is counted when you submit, if your parameters answer the same and show that "
+                "they were pretrained"
+            )
+        self.lab.hidden.expect_own_answers(self, variant, "dev")
 
     def test_split(self, name: str, variant: str) -> dict[str, Any]:
         """Test predictions, with the right places where they are known."""
         return {
+            "variant": variant,
             "predicted": self.predictions(name, "test"),
             "places": self.lab.data.places("test"),
             "threshold": self.lab.data.dataset.thresholds[variant],
         }
 
     def regenerated(self, params: str, prefix: str) -> dict[str, Any]:
-        """What the checkpoint answers to a sample of lines, and what the files say there."""
-        sampled = self.sampled_lines(prefix)
-        variant = params.split(".")[0]
-        given = self.model_answers(params, variant, [question for question, _ in sampled])
-        return {"given": given, "predicted": [place for _, place in sampled]}
+        """Which predictions of dev and test the checkpoint doesn't answer.
 
-    def sampled_lines(self, prefix: str) -> list[tuple[str, str]]:
-        """A sample of questions of both splits, each with what the prediction file says."""
-        sampled: list[tuple[str, str]] = []
-        for split in ("dev", "test"):
-            questions = self.lab.data.questions(split)
-            lines = self.predictions(f"{prefix}.{split}.predictions", split)
-            chosen = self.rng.choice(len(lines), size=min(20, len(lines)), replace=False)
-            sampled += [(questions[i], lines[i].strip()) for i in chosen]
-        return sampled
+        On a student's computer their own model answers a sample of them: it has to run there.
+        """
+        if not self.graded_here:
+            questions = [q for s in ("dev", "test") for q in self._sampled_questions(prefix, s)]
+            self.model_answers(params, params.split(".")[0], questions)
+        return {"params": params, "prefix": prefix}
+
+    def _sampled_questions(self, prefix: str, split: str) -> list[str]:
+        lines = self.predictions(f"{prefix}.{split}.predictions", split)
+        chosen = self.rng.choice(len(lines), size=min(20, len(lines)), replace=False)
+        return [self.lab.data.questions(split)[i] for i in chosen]
 
     def london_baseline(self, places: list[str]) -> Any:
         """What london_baseline returns for a table with these places."""
@@ -71,12 +77,7 @@ class AsksFiles:
 
         Staff's reference model answers; on a student's computer the student's own.
         """
-        weights, config = self._fitting(params, variant)
-        return self._answers(variant, config, weights, questions)
-
-    def _answers(
-        self, variant: str, config: dict[str, Any], weights: dict[str, Any], questions: list[str]
-    ) -> list[str]:
+        weights, config = self.fitting(params, variant)
         ask = self.reference if self.graded_here else self.probe
         got = ask(
             "prediction.answers",
@@ -90,12 +91,17 @@ class AsksFiles:
         # As run.py writes them: one line each, whatever a model that has learnt little says.
         return [" ".join(place.split("\n")).strip() for place in got["places"]]
 
-    def _fitting(self, params: str, variant: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The file's weights, and the recipe's model that they fit."""
+    def fitting(self, params: str, variant: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The file's weights, and the recipe's model that they fit.
+
+        Raises:
+            Verdict: the file is missing, can't be read, or fits no recipe's model.
+        """
         if self.lab.staged.path(params) is None:
+            command = "pretrain" if ".pretrain." in params else "finetune"
             raise Verdict(
                 Outcome.MISSING_FILE,
-                f"{params} is missing; run.py finetune with `--writing_params_path {params}` "
+                f"{params} is missing; run.py {command} with `--writing_params_path {params}` "
                 "writes it",
             )
         read = self.probe("prediction.read_parameters", answers.PARAMETERS, name=params)

@@ -63,17 +63,3 @@ class AsksRotary(AsksFiles):
         got = self.probe(probe, answers.ATTENTION, **asked)
         self.expect(len(got["outputs"]) == len(got["forms"]) == count, "outputs are missing")
         return got
-
-    def regenerated_by_pairings(self, params: str, prefix: str) -> dict[str, Any]:
-        """What the checkpoint answers to a sample of lines with either pairing of coordinates."""
-        sampled = self.sampled_lines(prefix)
-        questions = [question for question, _ in sampled]
-        weights, config = self._fitting(params, "rope")
-        # A student's own model pairs as it was trained to; staff's reference pairs neighbours.
-        readings = [weights]
-        if self.graded_here:
-            readings.append(rotary.halves_as_neighbours(weights, config["n_head"]))
-        return {
-            "given": [self._answers("rope", config, each, questions) for each in readings],
-            "predicted": [place for _, place in sampled],
-        }

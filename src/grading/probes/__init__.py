@@ -11,6 +11,7 @@ import importlib
 TORCH_FREE = ("attention", "canary")
 NEED_TORCH = (
     "building_blocks",
+    "evidence",
     "prediction",
     "rotary",
     "span_corruption",

@@ -143,4 +143,4 @@ class Rotary(AsksRotary, AsksHelper, GradedTestCase):
     @graded(is_hidden=True)
     def test_matches_checkpoint(self):
         """The predictions are what rope.finetune.params answers"""
-        self.judge(**self.regenerated_by_pairings("rope.finetune.params", "rope.pretrain"))
+        self.judge(**self.regenerated("rope.finetune.params", "rope.pretrain"))

@@ -1,0 +1,165 @@
+"""Masked spans, and what their log-probabilities say: the arithmetic of `evidence.py`.
+
+Pure functions of strings and numbers; `benchmarks/evidence.py` measures with them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from grading.corruption import MASK_CHAR as MASK
+
+SHORTEST = 24  # characters of a corrupted document: shorter ones leave little to go by
+DRAWS, ITEMS = 1600, 300  # corruptions drawn, and those kept: about a third qualify
+BLOCK = 4  # people who exchange places: 24 orders each
+PEOPLE = 200
+TEMPERATURES = np.geomspace(0.01, 10.0, 31)  # where Chernoff's bound is looked for
+ORDERS = {n: list(itertools.permutations(range(n))) for n in (2, 3, 4)}
+
+
+@dataclass(frozen=True)
+class Span:
+    """A string of the model's, and which of its characters count."""
+
+    text: str
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """A sentence on a person, cut in three; the middle, which is masked, holds the place."""
+
+    place: str
+    prefix: str
+    suffix: str
+    before: str  # what is masked besides, before the place
+
+    def with_place(self, place: str) -> Span:
+        """`prefix MASK suffix MASK before place`; the place alone counts."""
+        start = self.prefix + MASK + self.suffix + MASK + self.before
+        return Span(start + place, len(start), len(start) + len(place))
+
+
+def content_spans(texts: list[str]) -> list[Span]:
+    """(a) The masked contents of corrupted documents that are long, with three parts."""
+    spans = []
+    for text in texts:
+        prefix, suffix, masked = text.split(MASK)[:3]
+        if min(map(len, (prefix, suffix, masked))) and len(prefix + suffix + masked) >= SHORTEST:
+            start = len(prefix) + len(suffix) + 2
+            spans.append(Span(text.removesuffix(MASK), start, start + len(masked)))
+    return spans[:ITEMS]
+
+
+def mean_loss(spans: list[Span], log_probabilities: np.ndarray) -> float:
+    """(a) Nats a character."""
+    return -float(log_probabilities.sum()) / sum(span.stop - span.start for span in spans)
+
+
+def hidden_places(
+    rng: np.random.Generator, lines: list[str], people: list[tuple[str, str]], block_size: int
+) -> list[Hidden]:
+    """(b) For each person one sentence of the corpus that says where they were born.
+
+    Args:
+        lines: the corpus's documents.
+        people: (question, place) of dev and test.
+        block_size: a sentence is cut to 7/8 of it, as corruption does.
+    """
+    longest = int(block_size * 7 / 8)
+    found = []
+    for question, place in people:
+        name = question.removeprefix("Where was ").removesuffix(" born?")
+        about = [line[:longest] for line in lines if name in line]
+        fit = [line for line in about if name in line and _once(place, line.replace(name, ""))]
+        if fit:
+            line = fit[int(rng.integers(len(fit)))]
+            found.append(_hide(rng, line, name, place))
+    return found
+
+
+def _once(place: str, text: str) -> bool:
+    return len(re.findall(rf"(?<!\w){re.escape(place)}(?!\w)", text)) == text.count(place) == 1
+
+
+def _hide(rng: np.random.Generator, line: str, name: str, place: str) -> Hidden:
+    """Mask the place, and up to as many characters of either side as a quarter of the sentence."""
+    at = line.replace(name, "\0" * len(name)).index(place)
+    begin, end = at, at + len(place)
+    room = max(len(line) // 4 - len(place), 0)
+    before = int(rng.integers(room + 1))
+    begin = max(begin - before, 0)
+    after = min(end + int(rng.integers(room - before + 1)), len(line))
+    where = line.index(name)
+    begin = begin if begin >= where + len(name) or at < where else where + len(name)
+    after = after if after <= where or at > where else where
+    return Hidden(place, line[:begin], line[after:], line[begin:at])
+
+
+def blocks(rng: np.random.Generator, hidden: list[Hidden]) -> list[list[Hidden]]:
+    """(b) People whose places have the same length, four and four, with different places."""
+    by_length: dict[int, list[Hidden]] = defaultdict(list)
+    for i in rng.permutation(len(hidden)):
+        by_length[len(hidden[i].place)].append(hidden[i])
+    found = []
+    for same in by_length.values():
+        seen: dict[str, int] = defaultdict(int)
+        rank = []
+        for each in same:  # first everybody's first, then those whose place came once before, ...
+            rank.append(seen[each.place])
+            seen[each.place] += 1
+        ordered = [same[i] for i in np.argsort(rank, kind="stable")]
+        found += [ordered[i : i + BLOCK] for i in range(0, len(ordered), BLOCK)]
+    return [block for block in found if len({each.place for each in block}) > 1]
+
+
+def exchanged(block: list[Hidden]) -> list[Span]:
+    """(b) Each sentence of a block with each place of it, row after row."""
+    return [each.with_place(other.place) for each in block for other in block]
+
+
+def log_p_value(matrices: list[np.ndarray]) -> float:
+    """(b) A bound on the natural logarithm of the permutation test's p-value.
+
+    Args:
+        matrices: for each block, (k, k), entry i, j: the log-probability of person j's place in
+            person i's sentence.
+
+    The statistic is the sum of all diagonals. Exchanging places within blocks, each order as
+    likely as the other, blocks are independent; so that Chernoff's bound holds: for any t > 0 the
+    probability of a sum of s or more is at most the product of E exp(t (sum of the block's
+    permuted diagonal)), over exp(t s). All expectations are sums over 24 orders, exactly.
+    """
+    scale = np.mean([matrix.std() for matrix in matrices]) + 1e-12
+    best = 0.0
+    for temperature in TEMPERATURES / scale:
+        total = 0.0
+        for matrix in matrices:
+            rows = range(len(matrix))
+            sums = np.array([matrix[rows, order].sum() for order in ORDERS[len(matrix)]])
+            gains = temperature * (sums - np.trace(matrix))
+            total += np.logaddexp.reduce(gains) - np.log(len(gains))
+        best = min(best, total)
+    return float(best)
+
+
+def matrices(blocks: list[list[Hidden]], log_probabilities: np.ndarray) -> list[np.ndarray]:
+    """(b) Log-probabilities of `exchanged` spans, a square matrix for each block."""
+    found, start = [], 0
+    for k in map(len, blocks):
+        found.append(log_probabilities[start : start + k * k].reshape(k, k))
+        start += k * k
+    return found
+
+
+def cosine(old: np.ndarray, new: np.ndarray) -> float:
+    """(c) Of the angle between two arrays, taken as vectors; 0 where one has no length."""
+    a, b = old.astype(np.float64).ravel(), new.astype(np.float64).ravel()
+    lengths = np.linalg.norm(a) * np.linalg.norm(b)
+    return float(a @ b / lengths) if lengths else 0.0
