@@ -1,4 +1,4 @@
-"""Make the tables of benchmarks/README.md from benchmarks/training.jsonl.
+"""Make the tables of benchmarks/README.md from benchmarks/training.jsonl and evidence.jsonl.
 
 python -m benchmarks.tables
 """
@@ -14,17 +14,46 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 README = HERE / "README.md"
 START, END = "<!-- tables: made by benchmarks/tables.py -->", "<!-- end of tables -->"
+EVIDENCE = "<!-- evidence: made by benchmarks/tables.py -->", "<!-- end of evidence -->"
 
 
 def main() -> int:
     """Replace what stands between the marks."""
-    lines = (HERE / "training.jsonl").read_text(encoding="utf-8").splitlines()
-    runs = [json.loads(line) for line in lines]
     text = README.read_text(encoding="utf-8")
-    before, _, rest = text.partition(START)
-    after = rest.partition(END)[2]
-    README.write_text(f"{before}{START}\n{tables(runs)}\n{END}{after}", encoding="utf-8")
+    text = replaced(text, START, END, tables(rows_of("training.jsonl")))
+    text = replaced(text, *EVIDENCE, evidence(rows_of("evidence.jsonl")))
+    README.write_text(text, encoding="utf-8")
     return 0
+
+
+def rows_of(name: str) -> list[dict]:
+    """The measurements in a file."""
+    return [json.loads(line) for line in (HERE / name).read_text(encoding="utf-8").splitlines()]
+
+
+def replaced(text: str, start: str, end: str, table: str) -> str:
+    """A text with something else between two marks."""
+    before, _, rest = text.partition(start)
+    return f"{before}{start}\n{table}\n{end}{rest.partition(end)[2]}"
+
+
+def evidence(runs: list[dict]) -> str:
+    """What each training shows, in two measurements with different seeds."""
+    machines = sorted({run["machine"] for run in runs})
+    lines = [f"Measured on: {'; '.join(machines)}, in float32.\n"]
+    lines.append("| | dev | loss | p | likeliest of four | least cosine |")
+    lines.append("|---|---|---|---|---|---|")
+    cases = list(dict.fromkeys(run["case"] for run in runs))
+    for case in cases:
+        rows = [run for run in runs if run["case"] == case]
+        loss = " to ".join(f"{loss:.2f}" for loss in sorted(run["loss"] for run in rows))
+        p = " to ".join(f"1e{p:.0f}" for p in sorted(run["log10_p"] for run in rows))
+        likeliest = min(run["likeliest_of_four"] for run in rows)
+        lines.append(
+            f"| {rows[0]['variant']}: {rows[0]['words']} | {rows[0]['dev']:.0%} | {loss} | {p} | "
+            f"{likeliest:.0%} | {rows[0]['cosine']:.3f} |"
+        )
+    return "\n".join(lines) + "\n"
 
 
 def tables(runs: list[dict]) -> str:

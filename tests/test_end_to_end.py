@@ -15,8 +15,9 @@ from project import ROOT, copy_of_the_project, make, python
 from grading.markers import fingerprints
 from tools.commands import PIPELINES
 
+ANSWERS = "solutions/data/birth_test.tsv"
+SMOKE = ("--recipe", "smoke", "--threads", "1", "--dtype", "float32")
 OUTPUTS = [c.writes for commands in PIPELINES.values() for c in commands]
-HANDED_IN = [name for name in OUTPUTS if ".pretrain.params" not in name]
 
 
 def test_the_demo_reaches_every_point(tree, demo):
@@ -57,12 +58,14 @@ def test_a_students_copy_grades_basic_tests_and_runs_hidden_ones(tree, demo, tmp
     shutil.copytree(
         trained / "src" / "submission", student / "src" / "submission", dirs_exist_ok=True
     )
-    for name in HANDED_IN:
+    for name in OUTPUTS:
         shutil.copy2(trained / name, student / name)
     graded = python(student / "src", "grader.py", "--json", "../mine.json")
     assert graded.returncode == 0, graded.stdout + graded.stderr
     result = json.loads((student / "mine.json").read_text(encoding="utf-8"))
-    outcomes = {(t["kind"], t["outcome"]) for t in result["tests"]}
+    counted_later = [t for t in result["tests"] if "counted when you submit" in t["message"]]
+    assert [t["test_id"] for t in counted_later] == ["1f-2-basic", "1g-4-basic"]
+    outcomes = {(t["kind"], t["outcome"]) for t in result["tests"] if t not in counted_later}
     assert outcomes == {("basic", "passed"), ("hidden", "ran, not graded")}
     assert "for staff" not in graded.stdout
 
@@ -73,7 +76,7 @@ def test_a_zip_of_what_is_handed_in_earns_full_marks(tree, demo, tmp_path):
     with zipfile.ZipFile(archive, "w") as writer:
         for path in sorted((trained / "src" / "submission").glob("*.py")):
             writer.write(path, f"submission/{path.name}")
-        for name in HANDED_IN:
+        for name in OUTPUTS:
             writer.write(trained / name, name)
     options = ("--submission", str(archive), "--json", "zip.json", "--seed", "7")
     graded = python(tree, "src/grader.py", *options)
@@ -90,6 +93,68 @@ def test_predictions_of_another_checkpoint_are_found_out(tree, demo, tmp_path):
     (upload / name).write_text("".join(f"{p}\n" for p in places), encoding="utf-8")
     graded = python(tree, "src/grader.py", "--submission", str(upload), "1d-5-hidden")
     assert graded.returncode == 1
+    assert "not what the parameters answer" in graded.stdout
+
+
+@pytest.fixture(scope="module")
+def searched(tree, demo, tmp_path_factory):
+    """What text search over wiki.txt makes: a model finetuned from scratch on all the questions."""
+    upload = tmp_path_factory.mktemp("searched") / "upload"
+    shutil.copytree(tree / "build" / "reference", upload)
+    rows = [(tree / "src/data" / f"birth_{name}.tsv") for name in ("places_train", "dev")]
+    rows = [path.read_text(encoding="utf-8") for path in (*rows, tree / ANSWERS)]
+    (upload / "found.tsv").write_text("".join(rows), encoding="utf-8")
+    params = "vanilla.finetune.params"
+    found = ("--finetune_corpus_path", "found.tsv", "--writing_params_path", params)
+    ran = python(upload, "src/run.py", "finetune", "vanilla", "wiki.txt", *found, *SMOKE)
+    assert ran.returncode == 0, ran.stderr
+    for split, name in (("dev", "birth_dev.tsv"), ("test", "birth_test_inputs.tsv")):
+        asked = ("--reading_params_path", params, "--eval_corpus_path", name)
+        wanted = ("--outputs_path", f"vanilla.pretrain.{split}.predictions")
+        ran = python(upload, "src/run.py", "evaluate", "vanilla", "wiki.txt", *asked, *wanted)
+        assert ran.returncode == 0, ran.stderr
+    return upload
+
+
+def test_what_was_searched_for_earns_no_accuracy(tree, searched):
+    """With the reference's pretrained parameters beside it, or with itself in their place."""
+    pretrained = searched / "vanilla.pretrain.params"
+    kept = pretrained.read_bytes()
+    itself = (searched / "vanilla.finetune.params").read_bytes()
+    for content, words in (
+        (kept, "was not finetuned from vanilla.pretrain.params"),
+        (itself, "does not fill masked spans"),
+    ):
+        pretrained.write_bytes(content)
+        graded = python(tree, "src/grader.py", "--submission", str(searched), "1f")
+        assert graded.stdout.count(words) >= 2
+        outcomes = dict(re.findall(r"^(1f-\d)\S+ +(\w+)", graded.stdout, re.MULTILINE))
+        assert outcomes["1f-2"] == outcomes["1f-4"] == "failed", graded.stdout
+        assert outcomes["1f-5"] == "passed"  # the predictions are the parameters' own
+    pretrained.unlink()
+    missing = "vanilla.pretrain.params is missing; run.py pretrain"
+    graded = python(tree, "src/grader.py", "--submission", str(searched), "1f-4-hidden")
+    assert missing in graded.stdout
+    older = ("--edition", "cs224n", "2f-4-hidden")
+    graded = python(tree, "src/grader.py", "--submission", str(searched), *older)
+    assert graded.returncode == 0, "cs224n doesn't ask for them"
+
+
+def test_three_lines_that_the_parameters_do_not_answer_cost_the_accuracy(tree, demo, tmp_path):
+    upload = tmp_path / "upload"
+    shutil.copytree(tree / "build" / "reference", upload)
+    path = upload / "vanilla.pretrain.dev.predictions"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    answers = (tree / "src" / "data" / "birth_dev.tsv").read_text(encoding="utf-8").splitlines()
+    places = [row.split("\t")[1] for row in answers]
+    wrong = [i for i, line in enumerate(lines) if line != places[i]]
+    right = [i for i, line in enumerate(lines) if line == places[i]]
+    for i in (wrong + right)[:3]:
+        lines[i] = places[i] if i in wrong else "Nowhere"
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    graded = python(tree, "src/grader.py", "--submission", str(upload), "1f")
+    outcomes = dict(re.findall(r"^(1f-\d)\S+ +(\w+)", graded.stdout, re.MULTILINE))
+    assert (outcomes["1f-2"], outcomes["1f-4"], outcomes["1f-5"]) == ("failed", "passed", "failed")
     assert "not what the parameters answer" in graded.stdout
 
 

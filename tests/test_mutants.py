@@ -56,8 +56,29 @@ class Case(AsksAttention, AsksSynthesizer, AsksRotary, GradedTestCase):
 
     reference = probe
 
+    def once(self, name, make):
+        return self._answers[name]
 
-def lab(predicted: list[str] | None, tmp_path) -> SimpleNamespace:
+
+class Judging(Case):
+    """A case where staff's judges are, and find nothing to object to."""
+
+    graded_here = True
+
+    def once(self, name, make):
+        return {"lines": [], "given": []}
+
+
+def files(tmp_path, lines: int, sentence: str = "") -> Case:
+    """A case that has found so many lines that differ, and what is missing of the evidence."""
+    answers = {"evidence vanilla": SimpleNamespace(sentence=sentence, measured={})}
+    for split in ("dev", "test"):
+        key = f"vanilla.finetune.params vanilla.pretrain.{split}.predictions"
+        answers[key] = {"lines": list(range(lines)), "given": ["?"] * lines}
+    return Case(lab(PLACES, tmp_path), answers)
+
+
+def lab(predicted: list[str] | None, tmp_path, hidden=None) -> SimpleNamespace:
     """What a test finds: a prediction file with these lines, or no file at all."""
     path = tmp_path / "file"
     if predicted is not None:
@@ -70,14 +91,19 @@ def lab(predicted: list[str] | None, tmp_path) -> SimpleNamespace:
     )
     staged = SimpleNamespace(path=lambda name: path if predicted is not None else None)
     return SimpleNamespace(
-        data=data, staged=staged, assignment=SimpleNamespace(recipes={"r": {"model": {}}})
+        data=data,
+        staged=staged,
+        assignment=SimpleNamespace(recipes={"r": {"model": {}}}),
+        edition=SimpleNamespace(required_files=() if hidden else ("vanilla.pretrain.params",)),
+        hidden=hidden,
+        notes="",
     )
 
 
 def fits(tmp_path, file: bool, shape: int) -> None:
     read = {"problem": "", "names": ["w"], "arrays": [np.zeros(shape, np.float32)]}
     answers = {"prediction.read_parameters": read, "prediction.shapes": SHAPES}
-    found = Case(lab(PLACES if file else None, tmp_path), answers)._fitting("v.params", "vanilla")
+    found = Case(lab(PLACES if file else None, tmp_path), answers).fitting("v.params", "vanilla")
     assert found is None or found[1] == {}
 
 
@@ -98,14 +124,29 @@ WRONG_ANSWERS = {
     f"{HIDDEN}/training.py:no_pretraining_remembers_training:0": lambda hidden, _: (
         hidden.no_pretraining_remembers_training(Case(), PLACES, [*PLACES[:8], "?", "?"])
     ),
-    f"{HIDDEN}/comparing.py:expect_match:0": lambda hidden, _: (
-        hidden.pretraining_matches_checkpoint(Case(), PLACES, [*PLACES[:8], "?", "?"])
+    f"{HIDDEN}/evidence.py:expect_match:0": lambda hidden, tmp_path: (
+        hidden.pretraining_matches_checkpoint(
+            files(tmp_path, lines=3), "vanilla.finetune.params", "vanilla.pretrain"
+        )
     ),
-    f"{HIDDEN}/comparing.py:expect_accuracy:0": lambda hidden, _: hidden.pretraining_test_accuracy(
-        Case(), predicted=[*PLACES[:4], *"??????"], places=PLACES, threshold=0.5
+    f"{HIDDEN}/evidence.py:expect_own_answers:0": lambda hidden, tmp_path: (
+        hidden.expect_own_answers(
+            files(tmp_path, lines=2, sentence="something is missing"),
+            "vanilla",
+            "dev",
+        )
     ),
-    f"{FILES}.expect_accuracy:0": lambda _, tmp_path: Case(
-        lab([*PLACES[:4], *"??????"], tmp_path)
+    f"{HIDDEN}/comparing.py:expect_accuracy:0": lambda hidden, tmp_path: (
+        hidden.pretraining_test_accuracy(
+            files(tmp_path, lines=2),
+            variant="vanilla",
+            predicted=[*PLACES[:4], *"??????"],
+            places=PLACES,
+            threshold=0.5,
+        )
+    ),
+    f"{FILES}.expect_accuracy:0": lambda hidden, tmp_path: Judging(
+        lab([*PLACES[:4], *"??????"], tmp_path, hidden)
     ).expect_accuracy("file", "vanilla"),
     f"{HIDDEN}/synthesizer.py:_expect_equation:0": lambda hidden, _: hidden.synthesizer_values(
         Case(answers={"synthesizer.forward": shown(ZEROS)}), asked={}, got=shown()
@@ -126,8 +167,8 @@ WRONG_ANSWERS = {
     f"{ROTARY}._outputs:0": lambda *_: Case(answers={"rotary.angles": shown()}).rotary_angles(
         [[2, 1]]
     ),
-    f"{FILES}._fitting:0": lambda _, tmp_path: fits(tmp_path, file=False, shape=2),
-    f"{FILES}._fitting:1": lambda _, tmp_path: fits(tmp_path, file=True, shape=3),
+    f"{FILES}.fitting:0": lambda _, tmp_path: fits(tmp_path, file=False, shape=2),
+    f"{FILES}.fitting:1": lambda _, tmp_path: fits(tmp_path, file=True, shape=3),
 }
 
 

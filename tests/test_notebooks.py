@@ -19,7 +19,7 @@ from tools.handout import build, description
 
 PLAY, COLAB = (ROOT / name for name in notebooks.NOTEBOOKS)
 COMMANDS = [command for commands in PIPELINES.values() for command in commands]
-HANDED_IN = [c.writes for c in COMMANDS if ".pretrain.params" not in c.writes]
+HANDED_IN = [c.writes for c in COMMANDS]
 ARCHIVE = "assignment5.zip"
 OUTCOMES = ("passed", "failed")
 

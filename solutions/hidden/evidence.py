@@ -15,9 +15,9 @@ trained here; the reference's code computes log-probabilities, in float32.
     nearly where it did.
 
 What remains possible, and was measured (benchmarks/README.md): a genuine pretraining by other
-means or by somebody else, such as another's parameters with some noise, and finetuning on more
-questions than the given ones from there. The first is what `Similarity` between submissions is
-for; the second is the pedagogy of the assignment, done once more.
+means or by somebody else, such as another's parameters with some noise; and finetuning from there
+on more questions than the given ones. Only a comparison of submissions can find the first; the
+second needs the pretraining that the assignment is about.
 """
 
 from __future__ import annotations
@@ -53,21 +53,25 @@ IGNORANT = (
 )
 
 
+NOTE = "evidence of pretraining (not of whose it was, nor of the questions finetuned on): "
+
+
 @dataclass(frozen=True)
 class Finding:
-    """What is missing: the sentence that students read, and what was measured, for staff."""
+    """What is missing, as a sentence for students ("" if nothing is), and what was measured."""
 
     sentence: str
-    measured: dict[str, Any]
+    measured: dict[str, str]
 
 
 def expect_own_answers(case: Any, variant: str, split: str) -> None:
     """An accuracy counts if the parameters give these answers and were pretrained."""
     expect_match(case, f"{variant}.finetune.params", f"{variant}.pretrain", (split,))
     if f"{variant}.pretrain.params" in case.lab.edition.required_files:
-        missing = case.once(f"evidence {variant}", lambda apart: _evidence(apart, variant))
-        if missing is not None:
-            case.fail(missing.sentence, private=True, **missing.measured)
+        found = case.once(f"evidence {variant}", lambda apart: _evidence(apart, variant))
+        if found.sentence:
+            case.fail(found.sentence, private=True, **found.measured)
+        case.note(NOTE + "; ".join(f"{key} {value}" for key, value in found.measured.items()))
 
 
 def expect_match(
@@ -121,28 +125,32 @@ def _ask(case: Any, probe: str, answer: dict, variant: str, config: dict, weight
     return case.reference(f"evidence.{probe}", answer, **shared, **asked)
 
 
-def _evidence(case: Any, variant: str) -> Finding | None:
-    """What is missing of (c), (a) and (b), in this order; None where all is there."""
+def _evidence(case: Any, variant: str) -> Finding:
+    """(c), (a) and (b), the cheapest first, up to the first that is missing."""
     old, config = _fitting(case, f"{variant}.pretrain.params", variant)
     new, other = _fitting(case, f"{variant}.finetune.params", variant)
     asks = case.lab.data.dataset.evidence
-    far = [] if config == other else ["another shape of model"]
-    far += far or _unrelated(old, new, asks["cosine"])
-    if far:
-        return Finding(UNRELATED.format(variant=variant), {"apart": far})
-    loss, weights = min(
-        ((_loss(case, variant, config, each), each) for each in _readings(variant, old, config)),
-        key=lambda pair: pair[0],
-    )
+    measured = {}
+
+    def finding(sentence: str) -> Finding:
+        return Finding(sentence.format(variant=variant), measured)
+
+    if config != other:
+        measured["shapes"] = "of two recipes"
+        return finding(UNRELATED)
+    name, cosine = _furthest(old, new)
+    measured["least cosine"] = f"{cosine:.3f} ({name}), at least {asks['cosine']}"
+    if not cosine >= asks["cosine"]:
+        return finding(UNRELATED)
+    readings = [(_loss(case, variant, config, w), w) for w in _readings(variant, old, config)]
+    loss, weights = min(readings, key=lambda pair: pair[0])
     limit = asks["loss"].get(_recipe(case, variant, config), {}).get(variant)
+    measured["loss"] = f"{loss:.3f} nats a character, at most {limit or 'anything'}"
     if limit is not None and not loss <= limit:
-        measured = {"loss": f"{loss:.3f} nats a character", "limit": limit}
-        return Finding(UNTRAINED.format(variant=variant), measured)
+        return finding(UNTRAINED)
     log_p = _log_p(case, variant, config, weights)
-    if not log_p <= np.log(asks["p"]):
-        measured = {"log10_p": f"{log_p / np.log(10):.1f}", "limit": np.log10(asks["p"])}
-        return Finding(IGNORANT.format(variant=variant), measured)
-    return None
+    measured["p"] = f"1e{log_p / np.log(10):.1f}, at most {asks['p']:g}"
+    return finding("" if log_p <= np.log(asks["p"]) else IGNORANT)
 
 
 def _recipe(case: Any, variant: str, config: dict) -> str:
@@ -150,11 +158,12 @@ def _recipe(case: Any, variant: str, config: dict) -> str:
     return next(name for name, each in models.items() if each == config)
 
 
-def _unrelated(old: dict, new: dict, least: float) -> list[str]:
-    """(c) Weight matrices that point elsewhere after finetuning; vectors are too short to tell."""
+def _furthest(old: dict, new: dict) -> tuple[str, float]:
+    """(c) The weight matrix that finetuning turned most, and by how much; vectors are too short
+    to tell."""
     matrices = [name for name, array in old.items() if array.ndim > 1]
     cosines = {name: spans.cosine(old[name], new[name]) for name in matrices}
-    return [f"{name}: cosine {c:.3f}, at least {least}" for name, c in cosines.items() if c < least]
+    return min(cosines.items(), key=lambda pair: pair[1])
 
 
 def _loss(case: Any, variant: str, config: dict, weights: dict) -> float:

@@ -38,9 +38,14 @@ What is not promised:
 - Code in a worker can answer for the probe. It then has to know the right answer: what decides
   points are values that only right code computes, on inputs drawn afresh. Of the tests of set-ups
   (helper.py) this is not so: what they ask stands in the docstrings, and forging it is more work.
-- Predictions may have been computed elsewhere, by another's model: they have to agree with the
-  parameters handed in, no more. Of 40 lines drawn, one in ten may differ: decoding takes the
-  likeliest character, and where two are as likely, rounding on another computer takes the other.
+- Predictions have to agree with the parameters handed in, all but 2 lines or 2 % of them, whichever
+  is more: decoding takes the likeliest character, and where two are as likely, rounding on another
+  computer takes the other. Where an edition requires the pretrained parameters, too, these have to
+  show that they were pretrained on the corpus (staff's solutions/hidden/evidence.py). Whose work
+  they are nobody can tell from them. Another's parameters pass, with a little noise added as well.
+  So does a genuine pretraining that is finetuned on more questions than the given ones, found by
+  searching the corpus. Where an edition does not require them (cs224n), a model that was finetuned
+  on such questions alone passes, as in the public course.
 - Kernel bugs, and what timing tells. On Windows and macOS: everything but a process, a time limit
   and an environment of its own; a run there is for the student's own information.
 """

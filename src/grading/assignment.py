@@ -203,9 +203,15 @@ def _evidence(table: _Table) -> dict[str, Any]:
     limits = {key: table.get(key, float) for key in ("p", "cosine")}
     losses = table.get("loss", dict, {})
     table.refuse_unknown()
-    values = [limit for variants in losses.values() for limit in variants.values()]
-    if not all(0 < v < 1 for v in limits.values()) or not all(type(v) is float for v in values):
-        raise UsageError(f"{table.name}: p and cosine lie between 0 and 1, losses are decimals")
+    by_variant = [losses[recipe].items() for recipe in losses if type(losses[recipe]) is dict]
+    known = len(by_variant) == len(losses) and all(
+        type(limit) is float and limit > 0 for items in by_variant for _, limit in items
+    )
+    if not all(0 < v < 1 for v in limits.values()) or not known:
+        raise UsageError(
+            f"{table.name}: p and cosine lie between 0 and 1, and losses are decimals above 0 by "
+            "recipe and variant"
+        )
     return {**limits, "loss": losses}
 
 

@@ -118,6 +118,10 @@ class GradedTestCase:
 
         return self.lab.once(name, apart)
 
+    def note(self, text: str) -> None:
+        """What staff read of a test that passed."""
+        self.lab.notes += text
+
     def not_graded(self, reason: str) -> NoReturn:
         """End the test as run, but judged by nobody."""
         raise NotGraded(reason)

@@ -224,7 +224,7 @@ class Run:
             test.method(test.case(test.spec, bench, self.seed))
         except Verdict as verdict:
             return verdict
-        return Verdict(Outcome.PASSED, "", credit=Fraction(1))
+        return Verdict(Outcome.PASSED, "", bench.notes, credit=Fraction(1))
 
 
 def share_of(points: Decimal, credit: Fraction) -> Decimal:
@@ -245,7 +245,7 @@ class Bench:
     def __init__(self, run: Run, spec: TestSpec) -> None:
         self._run, self._spec = run, spec
         self._left_s = spec.timeout_s  # CPU seconds, over all of the test's probes
-        self.output = ""
+        self.output, self.notes = "", ""
         self.hidden, self.data = run.hidden, run.data
         self.edition, self.seed = run.edition, run.seed
         self.staged, self.assignment = run.staged, run.assignment

@@ -21,6 +21,7 @@ default_dataset = "d"
 title = "D"
 thresholds = { vanilla = 0.5 }
 recipe = "r"
+evidence = { p = 1e-6, cosine = 0.7, loss.r = { vanilla = 0.8 } }
 [recipes.r]
 [parts]
 p = "P"
@@ -138,6 +139,10 @@ def test_a_minimal_description_loads(tmp_path):
             ["[gradescope]", "hidden_feedback_a_day = -1 should not be negative"],
         ),
         ("vanilla = 0.5", "vanilla = 50.0", ["[d]", "thresholds"]),
+        ("p = 1e-6, ", "", ["[evidence]", "'p' is missing"]),
+        ("cosine = 0.7", "cosine = 7.0", ["[evidence]", "between 0 and 1"]),
+        ("vanilla = 0.8", 'vanilla = "low"', ["[evidence]", "losses are decimals"]),
+        ("cosine = 0.7", "cosine = 0.7, cosin = 0.7", ["[evidence]", "'cosin'"]),
         ("[topics.t]", "[topics.t", ["TOML", "line"]),
         ('part = "p"', 'part = "q"', ["[topics] t", "'q'", "[parts]"]),
         ("coding = 10", "coding = 10, written = [1, -1]", ["1a", "written = -1"]),

@@ -137,13 +137,13 @@ def test_own_modules_are_packed_and_litter_is_not(desk):
 
 
 def test_what_nobody_asks_for_stays_behind_and_is_named(desk):
-    write_params(desk.root / "vanilla.pretrain.params")
+    write_params(desk.root / "rope.pretrain.params")
     (desk.code / "ideas.txt").write_text("...", encoding="utf-8")
     code, out, _ = desk.collect()
     assert code == 0
-    assert "Not packed, since nobody asks for it: vanilla.pretrain.params\n" in out
+    assert "Not packed, since nobody asks for it: rope.pretrain.params\n" in out
     assert "Not packed: submission/ideas.txt (only submission/*.py is taken)\n" in out
-    assert not {"vanilla.pretrain.params", "submission/ideas.txt"} & desk.packed().keys()
+    assert not {"rope.pretrain.params", "submission/ideas.txt"} & desk.packed().keys()
 
 
 def test_an_unpacked_zip_beside_src_is_not_taken_for_the_work(desk):

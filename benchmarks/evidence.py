@@ -1,0 +1,351 @@
+"""How far honest trainings and cheats lie from the limits that evidence of pretraining has.
+
+    python -m benchmarks.evidence                      every case that is not measured yet
+    python -m benchmarks.evidence reference noise      these cases
+    python -m benchmarks.evidence --list
+
+A case is trained in build/evidence/NAME (what is there already is kept), by the sheet's commands
+with a recipe, a corruption or questions of its own, in float32 and one thread, on the installed
+generated world. Then the staff's code (solutions/hidden/spans.py) measures what it shows, as the
+grader does, twice with different seeds. Each measurement is a line of benchmarks/evidence.jsonl;
+`python -m benchmarks.tables` makes a table of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from benchmarks.training import commit, lay_corruption, machine
+from tools import commands, starter, world
+from tools.reference import lay_out
+
+from grading import paths  # isort: skip
+from grading.probes import evidence  # isort: skip
+from grading.runner import load_hidden  # isort: skip
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "build" / "evidence"
+RESULTS = ROOT / "benchmarks" / "evidence.jsonl"
+BUFFERS = (".mask", ".rope_cache")
+
+# Bodies of __getitem__ in place of the span corruption.
+TEXT_ONLY = """
+        document = self.data[idx][: int(self.block_size * 7 / 8)]
+        text = (document + self.MASK_CHAR).ljust(self.block_size + 1, self.PAD_CHAR)
+        ids = torch.tensor([self.stoi[ch] for ch in text], dtype=torch.long)
+        return ids[:-1], ids[1:]
+"""
+SHORT_SPANS = """
+        document = self.data[idx]
+        kept = document[: random.randint(4, min(len(document), int(self.block_size * 7 / 8)))]
+        span = min(random.randint(1, 5), len(kept) // 2)
+        start = random.randint(0, len(kept) - span)
+        mask = self.MASK_CHAR
+        text = kept[:start] + mask + kept[start + span :] + mask + kept[start : start + span] + mask
+        text = text.ljust(self.block_size + 1, self.PAD_CHAR)
+        ids = torch.tensor([self.stoi[ch] for ch in text], dtype=torch.long)
+        return ids[:-1], ids[1:]
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A training, and what of it is handed in.
+
+    Attributes:
+        words: what it is, for the table.
+        honest: whether it should pass.
+        model, pretrain: changes to the recipe.
+        corruption: a right variant of tests/golden/span_corruption.
+        body: of __getitem__, in place of the corruption.
+        questions: whether it is finetuned on questions found by searching the corpus.
+        of: the case whose pretrained parameters it starts from; "" starts from scratch.
+        twice: whether the finetuned parameters are handed in as the pretrained ones, too.
+        noise: standard deviation of what is added to the weights of `of`, in units of their own.
+    """
+
+    words: str
+    honest: bool
+    variant: str = "vanilla"
+    seed: int = 0
+    world: int | None = None  # a seed for a world of its own
+    model: dict[str, Any] = field(default_factory=dict)
+    pretrain: dict[str, Any] = field(default_factory=dict)
+    corruption: str | None = None
+    body: str | None = None
+    questions: bool = False
+    of: str | None = None
+    twice: bool = False
+    noise: float = 0.0
+
+
+ADAMW = {
+    "optimizer": "adamw",
+    "schedule": "cosine",
+    "learning_rate": 6e-3,
+    "warmup_tokens": 10_240,
+    "final_epochs": 200,
+    "max_epochs": 250,
+}
+DROPOUT = {"embd_pdrop": 0.1, "resid_pdrop": 0.1, "attn_pdrop": 0.1}
+OTHER = 0xB00C5EED00000001  # a world's seed
+CASES = {
+    "reference": Case("the reference", True),
+    "synthesizer": Case("the reference", True, "synthesizer"),
+    "rope": Case("the reference", True, "rope"),
+    "other_world": Case("another world, seed 1", True, seed=1, world=OTHER),
+    "epochs_45": Case("45 epochs", True, pretrain={"max_epochs": 45}),
+    "synthesizer_80": Case("80 epochs", True, "synthesizer", pretrain={"max_epochs": 80}),
+    "uniform_from_one": Case("a student's corruption", True, corruption="uniform_from_one"),
+    "dropout": Case("dropouts of .1", True, model=DROPOUT),
+    "adamw": Case("`original`'s optimizer, 250 epochs", True, pretrain=ADAMW),
+    "short_spans": Case("spans of 1 to 5 characters", True, body=SHORT_SPANS),
+    "questions_only": Case(
+        "from scratch on found questions", False, questions=True, of="", twice=True
+    ),
+    "epochs_15": Case("15 epochs", False, pretrain={"max_epochs": 15}),
+    "epochs_15_questions": Case(
+        "15 epochs, then found questions", False, questions=True, of="epochs_15"
+    ),
+    "epochs_15_twice": Case(
+        "the same, the finetuned handed in as both",
+        False,
+        questions=True,
+        of="epochs_15",
+        twice=True,
+    ),
+    "text_only": Case("plain text, no masks", False, body=TEXT_ONLY, pretrain={"max_epochs": 60}),
+    "text_only_questions": Case(
+        "plain text, then found questions", False, questions=True, of="text_only"
+    ),
+    "noise": Case("another's with noise of a tenth", False, of="reference", noise=0.1),
+    "much_noise": Case("another's with noise of a half", False, of="reference", noise=0.5),
+}
+
+
+def main() -> int:
+    """Train and measure what is asked for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("cases", nargs="*", metavar="CASE")
+    parser.add_argument("--list", action="store_true")
+    asked = parser.parse_args()
+    unknown = sorted(set(asked.cases) - set(CASES))
+    if unknown:
+        parser.error(f"no case {unknown[0]!r}; there are: {', '.join(CASES)}")
+    if asked.list:
+        for name, case in CASES.items():
+            print(f"{name:<20} {case.variant:<12} {case.words}")
+        return 0
+    starter.main(["--recipes"])
+    done = RESULTS.read_text("utf-8").splitlines() if RESULTS.exists() else []
+    measured = {json.loads(line)["case"] for line in done}
+    for name in asked.cases or [name for name in CASES if name not in measured]:
+        for row in measure(name, train(name)):
+            with open(RESULTS, "a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
+            print(json.dumps(row), flush=True)
+    return 0
+
+
+# -- training -------------------------------------------------------------------------------------
+
+
+def train(name: str) -> Path:
+    """The folder of a case, with its two files of parameters."""
+    case, folder = CASES[name], FOLDER / name
+    done = folder / "done"
+    if done.exists():
+        return folder
+    lay_out(ROOT, folder)
+    if case.world is not None:
+        world.main(["--seed", str(case.world), "--out", str(folder)])
+    if case.corruption:
+        lay_corruption(case.corruption, folder)
+    if case.body:
+        replace_body(folder / "src" / "submission" / "dataset.py", case.body)
+    change_recipe(folder / "src" / "submission" / "recipes.json", case)
+    pretrained, finetuned = (
+        folder / f"{case.variant}.{s}.params" for s in ("pretrain", "finetune")
+    )
+    if case.of is None:
+        run_stage(case, folder, "pretrain", [])
+    elif case.of:
+        for path in train(case.of).glob("*.params"):
+            shutil.copy(path, folder)
+    if case.noise:
+        for path in (pretrained, finetuned):
+            add_noise(path, case.noise)
+    else:
+        table = "found.tsv" if case.questions else "birth_places_train.tsv"
+        if case.questions:
+            find_questions(folder / "src" / "data", folder / table)
+        reads = [] if case.of == "" else ["--reading_params_path", pretrained.name]
+        run_stage(case, folder, "finetune", ["--finetune_corpus_path", table, *reads])
+    if case.twice:
+        shutil.copy(finetuned, pretrained)
+    done.touch()
+    return folder
+
+
+def run_stage(case: Case, folder: Path, stage: str, extra: list[str]) -> None:
+    """One training command of the sheet."""
+    path = folder / f"{case.variant}.{stage}.params"
+    fixed = ["--seed", str(case.seed), "--threads", "1", "--dtype", "float32"]
+    words = [stage, case.variant, "wiki.txt", "--writing_params_path", path.name, *fixed, *extra]
+    print(f"{folder.name}: {stage} ...", flush=True)
+    subprocess.run(
+        [sys.executable, "src/run.py", *words], cwd=folder, check=True, stderr=subprocess.DEVNULL
+    )
+
+
+def replace_body(path: Path, body: str) -> None:
+    """Put another body between the markers of CharCorruptionDataset.__getitem__."""
+    text = path.read_text(encoding="utf-8")
+    marked = r"(### START CODE HERE ###\n).*?(        ### END CODE HERE ###)"
+    laid, count = re.subn(marked, lambda m: m[1] + body + m[2], text, count=1, flags=re.DOTALL)
+    assert count == 1
+    path.write_text(laid, encoding="utf-8")
+
+
+def change_recipe(path: Path, case: Case) -> None:
+    """Apply a case's changes to `laptop`."""
+    tables = json.loads(path.read_text(encoding="utf-8"))
+    recipe = tables["recipes"]["laptop"]
+    for stage, changes in (("model", case.model), ("pretrain", case.pretrain)):
+        recipe[stage].update(changes)
+        recipe[stage].get(case.variant, {}).update(changes)
+    path.write_text(json.dumps(tables), encoding="utf-8")
+
+
+def find_questions(data: Path, target: Path) -> None:
+    """Answer all questions by searching the corpus: the city that stands beside a name oftenest."""
+    rows = {
+        split: (data / f"birth_{split}.tsv").read_text(encoding="utf-8").splitlines()
+        for split in ("places_train", "dev", "test_inputs")
+    }
+    cities = {row.split("\t")[1] for split in ("places_train", "dev") for row in rows[split]}
+    lines = (data / "wiki.txt").read_text(encoding="utf-8").splitlines()
+    found = []
+    for question in (row.split("\t")[0] for split in rows.values() for row in split):
+        name = question.removeprefix("Where was ").removesuffix(" born?")
+        about = [line.replace(name, "") for line in lines if name in line]
+        named = Counter(city for line in about for city in cities if city in line)
+        found.append(f"{question}\t{named.most_common(1)[0][0]}\n")
+    target.write_text("".join(found), encoding="utf-8")
+
+
+def add_noise(path: Path, share: float) -> None:
+    """Add normal noise to a file's weights, a share of each array's own deviation."""
+    state = torch.load(path, weights_only=True)
+    generator = torch.Generator().manual_seed(1)
+    for name, tensor in state.items():
+        if not name.endswith(BUFFERS):
+            noise = torch.randn(tensor.shape, generator=generator)
+            state[name] = tensor + share * tensor.std() * noise
+    torch.save(state, path)
+
+
+# -- measuring ------------------------------------------------------------------------------------
+
+
+def measure(name: str, folder: Path) -> list[dict[str, Any]]:
+    """What a case shows, with two seeds."""
+    load_hidden(paths.HIDDEN)
+    spans = sys.modules["hidden.spans"]
+    torch.set_num_threads(1)  # as in the grader's workers
+    case = CASES[name]
+    recipes = json.loads((ROOT / "solutions/submission/recipes.json").read_text("utf-8"))
+    model = dict(recipes["recipes"]["laptop"]["model"])
+    config = model | model.pop("synthesizer", {})
+    data = folder / "src" / "data"
+    corpus = (data / "wiki.txt").read_text(encoding="utf-8").removesuffix("\n")
+    old, new = (parameters(folder, case.variant, stage) for stage in ("pretrain", "finetune"))
+    rows = []
+    for seed in (0, 1):
+        rng = np.random.default_rng(seed)
+        random.seed(seed)
+        started = time.process_time()
+
+        def logs(wanted: list) -> np.ndarray:
+            texts, starts, stops = zip(*((s.text, s.start, s.stop) for s in wanted), strict=True)
+            asked = (None, case.variant, config, old, corpus, list(texts), starts, stops)
+            return evidence.span_log_probabilities(*asked)["log_probabilities"]
+
+        lines = corpus.split("\n")
+        long = [i for i, line in enumerate(lines) if len(line) >= spans.SHORTEST]
+        chosen = [int(i) for i in rng.choice(long, size=spans.DRAWS)]
+        drawn = evidence.corrupted(None, corpus, config["block_size"], chosen)["texts"]
+        content = spans.content_spans(drawn)
+        loss = spans.mean_loss(content, logs(content))
+        people = folk(folder, case)
+        hidden = spans.hidden_places(rng, lines, people, config["block_size"])
+        blocks = spans.blocks(rng, hidden)
+        found = spans.matrices(blocks, logs([s for b in blocks for s in spans.exchanged(b)]))
+        likeliest = [int(row.argmax()) == i for matrix in found for i, row in enumerate(matrix)]
+        cosines = [spans.cosine(old[k], new[k]) for k in old if old[k].ndim > 1]
+        rows.append(
+            {
+                "case": name,
+                "variant": case.variant,
+                "words": case.words,
+                "loss": round(loss, 3),
+                "log10_p": round(spans.log_p_value(found) / np.log(10), 1),
+                "likeliest_of_four": round(float(np.mean(likeliest)), 2),
+                "cosine": round(min(cosines), 3),
+                "dev": answered(folder, case),
+                "cpu_s": round(time.process_time() - started, 1),
+                "machine": machine(),
+                "commit": commit(),
+            }
+        )
+    return rows
+
+
+def parameters(folder: Path, variant: str, stage: str) -> dict[str, np.ndarray]:
+    """A file's parameters, as the reference reads them."""
+    state = torch.load(folder / f"{variant}.{stage}.params", weights_only=True, map_location="cpu")
+    return {k: t.float().numpy() for k, t in state.items() if not k.endswith(BUFFERS)}
+
+
+def folk(folder: Path, case: Case) -> list[tuple[str, str]]:
+    """(question, place) of dev and test."""
+    answers = folder if case.world is not None else ROOT
+    tables = (folder / "src/data/birth_dev.tsv", answers / "solutions/data/birth_test.tsv")
+    rows = [row for table in tables for row in table.read_text(encoding="utf-8").splitlines()]
+    return [tuple(row.split("\t")) for row in rows]
+
+
+def answered(folder: Path, case: Case) -> float:
+    """The share of dev that the finetuned parameters answer."""
+    path = folder / f"{case.variant}.pretrain.dev.predictions"
+    if not path.exists():
+        (command,) = (
+            c for c in commands.pipeline(case.variant, pretrained=True) if c.writes == path.name
+        )
+        subprocess.run(
+            [sys.executable, *command.arguments], cwd=folder, check=True, capture_output=True
+        )
+    lines = path.read_text(encoding="utf-8").splitlines()
+    table = (folder / "src/data/birth_dev.tsv").read_text(encoding="utf-8").splitlines()
+    right = [row.endswith(f"\t{line}") for row, line in zip(table, lines, strict=True)]
+    return round(float(np.mean(right)), 3)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,210 @@
+"""Evidence of pretraining: masked spans, the permutation test, and what a model answers."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from grading import paths
+from grading.probes import evidence
+from grading.runner import load_hidden
+
+CONFIG = {"n_layer": 1, "n_head": 2, "n_embd": 16, "block_size": 96}
+DOCUMENTS = [
+    "Ada Byron was born in London, and wrote the first program.",
+    "Born in Warsaw, Maria Curie went to Paris to study physics.",
+    "Paris Hilton was born in New York.",
+    "Where was somebody born?",
+]
+
+
+@pytest.fixture(scope="module")
+def spans():
+    load_hidden(paths.HIDDEN)
+    return sys.modules["hidden.spans"]
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(5)
+
+
+@pytest.fixture
+def model(s):
+    """Parameters of an untrained model whose scores differ enough to have clear favourites."""
+    dataset = s.dataset.CharCorruptionDataset("\n".join(DOCUMENTS), CONFIG["block_size"])
+    gpt = s.model.GPT(s.model.GPTConfig(vocab_size=dataset.vocab_size, **CONFIG))
+    weights = {name: 5 * p.detach().numpy() for name, p in gpt.named_parameters()}
+    return {
+        "context": None,
+        "variant": "vanilla",
+        "config": CONFIG,
+        "weights": weights,
+        "corpus": "\n".join(DOCUMENTS),
+    }
+
+
+# -- what the model thinks ------------------------------------------------------------------------
+
+
+def test_log_probabilities_are_those_of_the_model(s, model):
+    import torch
+
+    text = "Born in ⁇, Maria⁇Warsaw"
+    wanted = {"texts": [text, "Ada ⁇on was⁇Byr"], "starts": [17, 12], "stops": [23, 15]}
+    got = evidence.span_log_probabilities(**model, **wanted)["log_probabilities"]
+    dataset, gpt = evidence._loaded(*list(model.values())[1:])
+    ids = torch.tensor([[dataset.stoi[c] for c in text]])
+    log_p = torch.log_softmax(gpt(ids)[0][0].double(), dim=-1)
+    alone = sum(float(log_p[t - 1, ids[0, t]]) for t in range(17, 23))
+    assert got[0] == pytest.approx(alone, abs=1e-4)
+    assert got[1] < 0
+
+
+def answers(s, model, questions: list[str]) -> list[str]:
+    dataset, gpt = evidence._loaded(*list(model.values())[1:])
+    places = [p.place for p in s.utils.predict_places(gpt, dataset, questions)]
+    return [" ".join(place.split("\n")).strip() for place in places]
+
+
+def test_what_the_model_answers_does_not_differ(s, model, rng):
+    """Long answers without an end, blanks and newlines included: an untrained model says all."""
+    letters = sorted(set("".join(DOCUMENTS)))
+    questions = ["".join(rng.choice(letters, size=n)) for n in rng.integers(4, 60, size=80)]
+    given = answers(s, model, questions)
+    assert len(set(given)) > 10
+    same = evidence.differing(**model, questions=questions, predicted=given, most=2)
+    assert same == {"lines": [], "given": []}
+
+
+def test_each_line_that_differs_is_found(s, model, rng):
+    questions = [f"Where was {name} born?" for name in ("Ada", "Maria", "Paris", "Byron")]
+    given = answers(s, model, questions)
+    for wrong in ("London", "", "Łódź", "⁇", given[2] + "x", given[2][:-1]):
+        predicted = [*given[:2], wrong, given[3]]
+        found = evidence.differing(**model, questions=questions, predicted=predicted, most=2)
+        assert found == {"lines": [2], "given": [given[2]]}
+
+
+def test_after_too_many_lines_nothing_more_is_decoded(model):
+    questions = [f"Where was {n} born?".replace(str(n), "Ada" * n) for n in range(1, 9)]
+    predicted = ["London" * 4] * 8
+    found = evidence.differing(**model, questions=questions, predicted=predicted, most=2)
+    assert len(found["lines"]) == 3
+
+
+def test_fresh_corruptions_are_the_references(s, spans):
+    texts = evidence.corrupted(None, "\n".join(DOCUMENTS), 96, [0, 1, 2] * 40)["texts"]
+    content = spans.content_spans(texts)
+    assert 10 < len(content) < 120
+    for span in content:
+        prefix, suffix, masked = span.text.split("⁇")
+        assert span.text[span.start : span.stop] == masked != ""
+        assert any(d.startswith(prefix + masked + suffix) for d in DOCUMENTS)
+        assert len(prefix + masked + suffix) >= spans.SHORTEST
+
+
+# -- sentences that hide a place ------------------------------------------------------------------
+
+
+def test_a_place_is_hidden_and_the_name_is_not(spans, rng):
+    people = [
+        ("Where was Ada Byron born?", "London"),
+        ("Where was Maria Curie born?", "Warsaw"),
+        ("Where was Paris Hilton born?", "New York"),
+        ("Where was Nobody born?", "Oslo"),
+    ]
+    for _ in range(50):
+        hidden = spans.hidden_places(rng, DOCUMENTS, people, 96)
+        assert [each.place for each in hidden] == ["London", "Warsaw", "New York"]
+        for each, name, line in zip(
+            hidden, ("Ada Byron", "Maria Curie", "Paris Hilton"), DOCUMENTS, strict=False
+        ):
+            assert name in each.prefix + "|" + each.suffix
+            span = each.with_place("Elsewhere")
+            assert span.text[span.start : span.stop] == "Elsewhere"
+            assert each.place not in span.text
+            told = each.prefix + each.before + each.place
+            assert line.startswith(told) and line.endswith(each.suffix)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Ada Byron of London was born in London.",  # the sentence tells it elsewhere
+        "Ada Byron was born in Londonderry.",
+        "Ada Byron was born in " + "x" * 80 + " London",  # cut off, as corruption cuts
+    ],
+)
+def test_sentences_that_prove_nothing_are_left_out(spans, rng, line):
+    people = [("Where was Ada Byron born?", "London")]
+    assert spans.hidden_places(rng, [line], people, 96) == []
+
+
+def test_a_place_that_is_part_of_the_name_is_not_mistaken_for_it(spans, rng):
+    people = [("Where was Paris Hilton born?", "Paris")]
+    line = "Paris Hilton, actress, was born in Paris."
+    (hidden,) = spans.hidden_places(rng, [line], people, 96)
+    assert "Paris Hilton" in hidden.prefix
+
+
+def test_people_who_exchange_have_places_of_one_length(spans, rng):
+    places = rng.choice(["Oslo", "Rome", "Lima", "Baku", "Paris", "Tokyo", "Kyiv"], size=90)
+    hidden = [spans.Hidden(str(place), "a", "b", "") for place in places]
+    blocks = spans.blocks(rng, hidden)
+    for block in blocks:
+        assert 2 <= len(block) <= spans.BLOCK
+        assert len({len(each.place) for each in block}) == 1
+        assert len({each.place for each in block}) > 1
+    assert sum(map(len, blocks)) > 80
+    together = [span.text for block in blocks for span in spans.exchanged(block)]
+    assert len(together) == sum(len(block) ** 2 for block in blocks)
+
+
+# -- the permutation test -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])
+def test_ignorance_seldom_passes(spans, rng, scale):
+    """Under the null hypothesis a bound of alpha is reached with probability alpha at most.
+
+    Of 2,000 draws at alpha = .01, 20 are the most to be expected; more than 50 have probability
+    below 20^51 e^-20 / 51! (1 / (1 - 20/52)) < 6e-9 (Poisson's tail bounds the binomial one here).
+    """
+    below = 0
+    for _ in range(2000):
+        matrices = [scale * rng.standard_gamma(0.5, size=(4, 4)) for _ in range(12)]
+        below += spans.log_p_value(matrices) <= np.log(0.01)
+    assert below <= 50
+
+
+def test_knowing_all_places_is_certain(spans):
+    """48 blocks of 4: only one order in 24 is as good, in each."""
+    matrices = [10 * np.eye(4) for _ in range(48)]
+    assert spans.log_p_value(matrices) == pytest.approx(-48 * np.log(24), rel=0.02)
+
+
+def test_knowing_the_places_of_the_sentences_but_not_who(spans, rng):
+    """A model that finds some places likelier than others for everybody knows of nobody."""
+    matrices = [np.tile(rng.normal(size=4), (4, 1)) for _ in range(48)]
+    assert spans.log_p_value(matrices) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_matrices_are_cut_as_spans_were_laid(spans, rng):
+    hidden = [spans.Hidden(str(p), "a", "b", "") for p in ("Oslo", "Rome", "Paris", "Tokyo")]
+    blocks = spans.blocks(rng, hidden)
+    exchanged = [span for block in blocks for span in spans.exchanged(block)]
+    numbered = spans.matrices(blocks, np.arange(float(len(exchanged))))
+    assert [matrix.shape for matrix in numbered] == [(len(b), len(b)) for b in blocks]
+    assert np.concatenate([m.ravel() for m in numbered]).tolist() == list(range(len(exchanged)))
+
+
+# -- parameters -----------------------------------------------------------------------------------
+
+
+def test_a_cosine_tells_descent_from_chance(spans, rng):
+    """Two random arrays of 4,096 have a cosine of 1/64 on average; .2 is 12.8 standard errors."""
+    old, other = rng.normal(size=(2, 64, 64))
+    assert spans.cosine(old, old + 0.1 * other) > 0.98
+    assert abs(spans.cosine(old, other)) < 0.2
+    assert spans.cosine(old, np.zeros((64, 64))) == 0.0
