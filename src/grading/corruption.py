@@ -180,6 +180,8 @@ def read(
             document = documents[indices[position % len(indices)]]
             reading.examples.append(read_one(text, document, documents))
         except Malformed as wrong:
+            if isinstance(text, str):
+                wrong.characters = sum(c not in (MASK_CHAR, PAD_CHAR) for c in text)
             reading.wrong.append(wrong)
     return reading
 
@@ -240,19 +242,16 @@ def read_one(text: str, document: str, documents: list[str]) -> Example:
         Malformed: it is arranged in another way, or shows no prefix of its document.
     """
     body = text.rstrip(PAD_CHAR)
+    shape = "prefix ⁇ suffix ⁇ masked_content [⁇] □..."
     parts = body.split(MASK_CHAR)
-    example = Example(document, parts[0], parts[2], parts[1]) if len(parts) > 2 else None
-    wrong = None
-    if example is None or len(parts) > 4 or any(parts[3:]):
+    if len(parts) not in (3, 4) or (len(parts) == 4 and parts[3]):
         sentence = "an item is not prefix MASK suffix MASK masked_content, with MASK or PADs behind"
-        wrong = Malformed(sentence, text, "prefix ⁇ suffix ⁇ masked_content [⁇] □...")
-    elif not document.startswith(example.original):
-        right = _drawn_rightly(document, example)
-        wrong = Malformed(_misplaced(example.original, document, documents), text, right)
-    if wrong is None:
+        raise Malformed(sentence, text, shape)
+    example = Example(document, parts[0], parts[2], parts[1])
+    if document.startswith(example.original):
         return example
-    wrong.characters = sum(character not in (MASK_CHAR, PAD_CHAR) for character in text)
-    raise wrong
+    right = _drawn_rightly(document, example)
+    raise Malformed(_misplaced(example.original, document, documents), text, right)
 
 
 def _drawn_rightly(document: str, wrong: Example) -> str:
