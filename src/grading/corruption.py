@@ -180,7 +180,7 @@ def read(
             document = documents[indices[position % len(indices)]]
             reading.examples.append(read_one(text, document, documents))
         except Malformed as wrong:
-            if isinstance(text, str):
+            if isinstance(text, str) and text:
                 wrong.characters = sum(c not in (MASK_CHAR, PAD_CHAR) for c in text)
             reading.wrong.append(wrong)
     return reading
@@ -213,10 +213,7 @@ def _are_ids(x: np.ndarray, y: np.ndarray, count: int) -> bool:
 
 
 def joined(x: np.ndarray, y: np.ndarray, itos: list[str]) -> str:
-    """x and y put together again."""
-    if not len(x) or not len(y):
-        sentence = "an item is no pair (x, y) of vectors of whole numbers"
-        raise Malformed(sentence, "something else, or an empty vector", "a pair of Long tensors")
+    """x and y put together again; "" where they are no pair, or empty."""
     try:
         if not np.array_equal(x[1:], y[:-1]):
             sentence = "y is not x shifted by one: y[t] should be the character that follows x[t]"
@@ -246,6 +243,7 @@ def read_one(text: str, document: str, documents: list[str]) -> Example:
     parts = body.split(MASK_CHAR)
     if len(parts) not in (3, 4) or (len(parts) == 4 and parts[3]):
         sentence = "an item is not prefix MASK suffix MASK masked_content, with MASK or PADs behind"
+        sentence = sentence if text else "an item is no pair (x, y) of vectors of whole numbers"
         raise Malformed(sentence, text, shape)
     example = Example(document, parts[0], parts[2], parts[1])
     if document.startswith(example.original):
