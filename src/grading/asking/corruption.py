@@ -11,6 +11,9 @@ from ..errors import Verdict
 from ..outcomes import Outcome
 
 MOST_ENTRIES = 1_536_000  # of x, and of y, in one answer: 25 MB
+OTHER_LENGTH = (
+    "the dataset has more or fewer documents than its text has lines: was `__init__` changed?"
+)
 
 
 class AsksCorruption:
@@ -33,15 +36,9 @@ class AsksCorruption:
 
     def expect_length(self, got: int, expected: int) -> None:
         """Fail unless the dataset has a document for each line of its text."""
-        self.expect(
-            got == expected,
-            "the dataset has more or fewer documents than its text has lines: was `__init__` "
-            "changed?"
-            if self.spec.is_hidden
-            else f"{got} documents, expected {expected}: was `__init__` changed?",
-            got=f"{got} documents",
-            expected=expected,
-        )
+        said = f"{got} documents, expected {expected}: was `__init__` changed?"
+        detail = {"got": said} if self.spec.is_hidden else {}
+        self.expect(got == expected, OTHER_LENGTH if detail else said, **detail)
 
     def drawing(self, documents: list[str], block_size: int, repeat: int) -> dict[str, Any]:
         """What `corruption.read` needs to read examples back."""
