@@ -65,6 +65,7 @@ def span_corruption_any_alphabet(case: Any, vocabulary: dict, runs: list[dict]) 
         else "the vocabulary is not PAD, MASK and the sorted characters of the whole text",
         got=got,
         expected=itos,
+        missing="".join(c for c in itos if c not in got),
     )
     for run in runs:
         with _explaining(case, run["block_size"]):
