@@ -7,6 +7,7 @@ import pytest
 
 from grading import paths
 from grading.asking.attention import AsksAttention
+from grading.asking.corruption import AsksCorruption
 from grading.asking.rotary import AsksRotary
 from grading.asking.synthesizer import AsksSynthesizer
 from grading.cases import GradedTestCase
@@ -42,7 +43,7 @@ PLACES = list("ABCDEFGHIJ")
 SHAPES = {"names": ["w"], "shapes": [[2]]}
 
 
-class Case(AsksAttention, AsksSynthesizer, AsksRotary, GradedTestCase):
+class Case(AsksAttention, AsksCorruption, AsksSynthesizer, AsksRotary, GradedTestCase):
     """A test whose lab, and the answers of whose probes, are given."""
 
     spec = SimpleNamespace(is_hidden=True)
@@ -110,6 +111,12 @@ def fits(tmp_path, file: bool, shape: int) -> None:
 # What only a forged frame holds: our probes answer as many as they were asked, of one shape.
 ZEROS = np.zeros((2, 10, 4))
 NARROW = np.where(np.arange(40).reshape(1, 10, 4) % 2, 1.0, 0.0)
+FORGED_DRAW = {
+    "length": 2,
+    "forms": ["tuple of int64[32], int64[32]"],
+    **{key: np.zeros(0, np.int64) for key in ("x", "y")},
+    **{key: np.zeros(1, np.int64) for key in ("x_sizes", "y_sizes")},
+}
 
 
 def shown(*outputs: np.ndarray) -> dict:
@@ -164,6 +171,9 @@ WRONG_ANSWERS = {
     "src/grading/asking/functions.py:AsksFunctions.call:0": lambda *_: Case(
         answers={"attention.call": {"forms": ["f"], "answers": [[np.zeros(2)]]}}
     ).ask("copying_query", [[0, 0], [1, 1]]),
+    "src/grading/asking/corruption.py:AsksCorruption.draw:0": lambda *_: Case(
+        answers={"span_corruption.draw": FORGED_DRAW}
+    ).draw(["four", "more"], 32, repeat=1),
     f"{ROTARY}._outputs:0": lambda *_: Case(answers={"rotary.angles": shown()}).rotary_angles(
         [[2, 1]]
     ),

@@ -1,14 +1,15 @@
 """Reads items of a CharCorruptionDataset back: which document, which prefix, which span?
 
 An item is the string s = `prefix MASK suffix MASK masked_content [MASK] PAD...`, given as x = s
-without its last character and y = s without its first. `read_examples` undoes that, or says in
-words what is not as it should be. Nothing here is random, and nothing is secret.
+without its last character and y = s without its first. `read` undoes that, or says in words what
+is not as it should be. Nothing here is random, and nothing is secret.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,10 @@ from .schema import Array
 MASK_CHAR = "\u2047"
 PAD_CHAR = "\u25a1"
 SHORTEST = 4  # characters that a document is truncated to at least
+MALFORMED = 0.05  # the share of items that a test of something else leaves aside
 
 DRAWN = {
+    "length": int,
     "forms": [str],
     "x": Array("int64", (None,)),
     "y": Array("int64", (None,)),
@@ -41,7 +44,10 @@ class Malformed(Exception):
     Attributes:
         sentence: what is wrong, fixed words without values.
         got, expected: the item's string and what would be right.
+        characters: how many characters of a document the item holds; infinite where nobody knows.
     """
+
+    characters: float = math.inf
 
     def __init__(self, sentence: str, got: str, expected: str) -> None:
         super().__init__(sentence)
@@ -58,6 +64,11 @@ class Example:
     suffix: str
 
     @property
+    def original(self) -> str:
+        """The truncated document."""
+        return self.prefix + self.masked + self.suffix
+
+    @property
     def truncated(self) -> int:
         """T, the real length of the truncated document."""
         return len(self.prefix) + len(self.masked) + len(self.suffix)
@@ -71,6 +82,44 @@ class Example:
         return len(self.prefix)
 
 
+@dataclass
+class Reading:
+    """A draw, read back: the well-formed items, and what is wrong with the others."""
+
+    documents: list[str]
+    block_size: int
+    examples: list[Example] = field(default_factory=list)
+    wrong: list[Malformed] = field(default_factory=list)
+
+    def check_each(self) -> None:
+        """Raise Malformed for the first item that is wrong."""
+        if self.wrong:
+            raise self.wrong[0]
+
+    def check_bounds(self) -> None:
+        """Raise Malformed unless every document was truncated to a length that is possible."""
+        for example in self.examples:
+            _check_bounds(example, self.block_size)
+
+
+def well_formed(readings: list[Reading], shortest: int = 0) -> list[Example]:
+    """The well-formed items with `shortest` characters or more, for a test of something else.
+
+    At least 95 % must be well formed, of all items and of those with `shortest` characters or
+    more alike: however malformed items are spread, the ones that are judged lack no more than one
+    in twenty of their kind.
+
+    Raises:
+        Malformed: more are malformed; the first of them.
+    """
+    for least in (0, shortest):
+        examples = [e for r in readings for e in r.examples if e.truncated >= least]
+        wrong = [w for r in readings for w in r.wrong if w.characters >= least]
+        if len(wrong) > MALFORMED * (len(examples) + len(wrong)):
+            raise wrong[0]
+    return examples
+
+
 def longest(document: str, block_size: int) -> int:
     """The greatest length that a document may be truncated to."""
     return min(len(document), int(block_size * 7 / 8))
@@ -81,8 +130,19 @@ def expected_vocabulary(documents: list[str]) -> list[str]:
     return [PAD_CHAR, MASK_CHAR, *sorted(set("\n".join(documents)))]
 
 
+def is_whole(drawn: dict[str, Any], count: int) -> bool:
+    """Whether a probe's answer is that of `count` draws: only a forged one is not."""
+    xs, ys = drawn["x_sizes"], drawn["y_sizes"]
+    sizes = np.concatenate([xs, ys])
+    return (
+        len(xs) == len(ys) == count > 0
+        and bool((0 <= sizes).all() and (sizes <= len(drawn["x"]) + len(drawn["y"])).all())
+        and (int(xs.sum()), int(ys.sum())) == (len(drawn["x"]), len(drawn["y"]))
+    )
+
+
 def items(drawn: dict[str, Any]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The pairs (x, y) of a probe's answer."""
+    """The pairs (x, y) of a probe's answer; both are empty where an item is no pair."""
     xs = np.split(drawn["x"], np.cumsum(drawn["x_sizes"])[:-1])
     ys = np.split(drawn["y"], np.cumsum(drawn["y_sizes"])[:-1])
     yield from zip(xs, ys, strict=True)
@@ -99,52 +159,36 @@ def check_form(drawn: dict[str, Any], block_size: int) -> None:
         if form not in right and form.replace("list of", "tuple of", 1) not in right:
             sentence = "an item is not a pair (x, y) of Long tensors with block_size entries each"
             raise Malformed(sentence, form, right[0])
-    if len(drawn["forms"]) > 1:
+    if len(drawn["forms"]) != 1:
         raise Malformed("items differ in length", " and ".join(drawn["forms"]), right[0])
-    _check_pairs(drawn)
 
 
-def _check_pairs(drawn: dict[str, Any]) -> None:
-    if not len(drawn["x_sizes"]):
-        sentence = "an item is no pair (x, y) of vectors of whole numbers"
-        raise Malformed(sentence, str(drawn["forms"]), "a pair of Long tensors")
-
-
-def read_examples(
-    drawn: dict[str, Any],
-    documents: list[str],
-    indices: list[int],
-    block_size: int,
-    form: bool = True,
-    bounds: bool = True,
-) -> list[Example]:
-    """Read all items back, checking everything that is pinned about each of them alone.
+def read(
+    drawn: dict[str, Any], documents: list[str], indices: list[int], block_size: int
+) -> Reading:
+    """Read items back, dtypes and lengths of items aside; see `Reading` for what can be asked.
 
     Args:
         drawn: the answer of `span_corruption.draw` for these documents and indices.
         indices: which document each item should come from, repeated as often as was asked.
-        form, bounds: whether to check dtypes and lengths of items, and lengths of truncated
-            documents. Tests of something else don't: one mistake should cost one pin's points.
-
-    Raises:
-        Malformed: for the first item that is wrong.
     """
-    if form:
-        check_form(drawn, block_size)
-    _check_pairs(drawn)
-    examples = []
-    for position, text in enumerate(_strings(drawn, expected_vocabulary(documents))):
-        document = documents[indices[position % len(indices)]]
-        example = read_one(text, document, documents)
-        if bounds:
-            _check_bounds(example, block_size)
-        examples.append(example)
-    return examples
+    reading = Reading(documents, block_size)
+    for position, text in enumerate(texts(drawn, expected_vocabulary(documents))):
+        try:
+            if isinstance(text, Malformed):
+                raise text
+            document = documents[indices[position % len(indices)]]
+            reading.examples.append(read_one(text, document, documents))
+        except Malformed as wrong:
+            if isinstance(text, str) and text:
+                wrong.characters = sum(c not in (MASK_CHAR, PAD_CHAR) for c in text)
+            reading.wrong.append(wrong)
+    return reading
 
 
-def _strings(drawn: dict[str, Any], itos: list[str]) -> Iterator[str]:
-    """Each item's string. Where all is well, ids become characters all at once: it is the most
-    of the work; else one by one, up to the one that is wrong."""
+def texts(drawn: dict[str, Any], itos: list[str]) -> Iterator[str | Malformed]:
+    """Each item's string, or what is wrong with it. Where all is well, ids become characters all
+    at once: it is the most of the work; else one by one."""
     x, y, sizes = drawn["x"], drawn["y"], drawn["x_sizes"]
     ends = np.cumsum(sizes)
     starts = ends - sizes
@@ -157,7 +201,11 @@ def _strings(drawn: dict[str, Any], itos: list[str]) -> Iterator[str]:
         lasts = table[y[ends - 1]].tolist()
         yield from (text[i:j] + c for i, j, c in zip(starts, ends, lasts, strict=True))
     else:
-        yield from (joined(one_x, one_y, itos) for one_x, one_y in items(drawn))
+        for one_x, one_y in items(drawn):
+            try:
+                yield joined(one_x, one_y, itos)
+            except Malformed as wrong:
+                yield wrong
 
 
 def _are_ids(x: np.ndarray, y: np.ndarray, count: int) -> bool:
@@ -165,12 +213,16 @@ def _are_ids(x: np.ndarray, y: np.ndarray, count: int) -> bool:
 
 
 def joined(x: np.ndarray, y: np.ndarray, itos: list[str]) -> str:
-    """x and y put together again."""
-    if not np.array_equal(x[1:], y[:-1]):
-        sentence = "y is not x shifted by one: y[t] should be the character that follows x[t]"
-        got = f"x = {_text(x, itos)!r}\n       y = {_text(y, itos)!r}"
-        raise Malformed(sentence, got, "x[1:] equal to y[:-1]")
-    return _text(x, itos) + _text(y[-1:], itos)
+    """x and y put together again; "" where they are no pair, or empty."""
+    try:
+        if not np.array_equal(x[1:], y[:-1]):
+            sentence = "y is not x shifted by one: y[t] should be the character that follows x[t]"
+            got = f"x = {_text(x, itos)!r}\n       y = {_text(y, itos)!r}"
+            raise Malformed(sentence, got, "x[1:] equal to y[:-1]")
+        return _text(x, itos) + _text(y[-1:], itos)
+    except Malformed as wrong:
+        wrong.characters = int((x > 1).sum())  # 0 is PAD, 1 is MASK
+        raise
 
 
 def _text(ids: np.ndarray, itos: list[str]) -> str:
@@ -181,27 +233,31 @@ def _text(ids: np.ndarray, itos: list[str]) -> str:
 
 
 def read_one(text: str, document: str, documents: list[str]) -> Example:
-    """Read one item's string back; see the module's docstring for its arrangement."""
+    """Read one item's string back; see the module's docstring for its arrangement.
+
+    Raises:
+        Malformed: it is arranged in another way, or shows no prefix of its document.
+    """
     body = text.rstrip(PAD_CHAR)
     shape = "prefix ⁇ suffix ⁇ masked_content [⁇] □..."
     parts = body.split(MASK_CHAR)
     if len(parts) not in (3, 4) or (len(parts) == 4 and parts[3]):
         sentence = "an item is not prefix MASK suffix MASK masked_content, with MASK or PADs behind"
+        sentence = sentence if text else "an item is no pair (x, y) of vectors of whole numbers"
         raise Malformed(sentence, text, shape)
     example = Example(document, parts[0], parts[2], parts[1])
-    original = example.prefix + example.masked + example.suffix
-    if document.startswith(original):
+    if document.startswith(example.original):
         return example
-    right = _drawn_rightly(document, len(original), len(example.prefix), len(example.masked))
-    raise Malformed(_misplaced(original, document, documents), text, right)
+    right = _drawn_rightly(document, example)
+    raise Malformed(_misplaced(example.original, document, documents), text, right)
 
 
-def _drawn_rightly(document: str, length: int, start: int, span: int) -> str:
+def _drawn_rightly(document: str, wrong: Example) -> str:
     """What an item with these lengths would be, and the span that it hides, for a message."""
-    kept = document[:length]
-    prefix, masked, suffix = kept[:start], kept[start : start + span], kept[start + span :]
-    item = MASK_CHAR.join((prefix, suffix, masked, ""))
-    return f"such as {item} for the span in {prefix}[{masked}]{suffix}"
+    kept, end = document[: wrong.truncated], wrong.start + wrong.span
+    right = Example(document, kept[: wrong.start], kept[wrong.start : end], kept[end:])
+    item = MASK_CHAR.join((right.prefix, right.suffix, right.masked, ""))
+    return f"such as {item} for the span in {picture(right)}"
 
 
 def _misplaced(original: str, document: str, documents: list[str]) -> str:
@@ -212,6 +268,8 @@ def _misplaced(original: str, document: str, documents: list[str]) -> str:
         return "a document was cut at its front: truncation keeps the beginning"
     if any(other.startswith(original) for other in documents):
         return "an item shows another document than the one asked for"
+    if "".join(c for c in document if c.isascii()).startswith(original):
+        return "characters that are not ASCII, such as é or 東, are missing from an item"
     if sorted(original) == sorted(document[: len(original)]):
         return "the right characters in the wrong order: is it prefix, suffix, masked_content?"
     return "prefix + masked_content + suffix is not how the document begins"
@@ -229,4 +287,5 @@ def _check_bounds(example: Example, block_size: int) -> None:
 
 def picture(example: Example) -> str:
     """Draw an example: the truncated document with its span in brackets."""
-    return f"{example.prefix}[{example.masked}]{example.suffix}"
+    drawn = f"{example.prefix}[{example.masked}]{example.suffix}"
+    return drawn if example.masked else f"{drawn} (an empty span)"

@@ -18,13 +18,16 @@ FRIENDLY_DOCUMENTS = [
 
 
 def documents(rng: np.random.Generator, lengths: list[int], alphabet: str = FRIENDLY) -> list[str]:
-    """Random documents of these lengths, no two with the same beginning.
+    """Random documents of these lengths (2 or more), no two with the same beginning.
 
-    Each starts with a character of its own, so that every prefix tells which document it is from.
+    Each starts with a character of its own, so that every prefix tells which document it is from,
+    and ends like it with another character than a blank: a constructor may strip its lines.
     """
-    firsts = rng.choice(list(alphabet.replace(" ", "")), size=len(lengths), replace=False)
-    rows = (rng.choice(list(alphabet), size=length - 1) for length in lengths)
-    return [str(first) + "".join(row) for first, row in zip(firsts, rows, strict=True)]
+    visible = list(alphabet.replace(" ", ""))
+    firsts = rng.choice(visible, size=len(lengths), replace=False)
+    rows = ["".join(rng.choice(list(alphabet), size=length - 2)) for length in lengths]
+    lasts = rng.choice(visible, size=len(lengths))
+    return [f"{a}{row}{z}" for a, row, z in zip(firsts, rows, lasts, strict=True)]
 
 
 def attention_config(n_embd: int, n_head: int, block_size: int, **pdrop: float) -> dict[str, Any]:

@@ -30,6 +30,8 @@ REPORTED = (
     Outcome.IMPORT_ERROR,
     Outcome.MISSING_FILE,
 )  # what a worker can know of itself
+# What random.randint, range and the like say of 28.5, and of 28.0 from Python 3.12 on.
+OF_A_FLOAT = re.compile(r"non-integer .* for randrange\(\)|'float' object cannot be interpreted as")
 HIDE = "; its text is not shown with hidden tests"
 
 BY_REASON = {
@@ -144,4 +146,5 @@ def _basic_message(outcome: Outcome, kind: str, at: str, text: str) -> str:
         return f"{at}import failed: {text}"
     if outcome is Outcome.EXITED:
         return f"{at}your code ended the process ({kind}: {text})"
-    return f"{at}{kind}: {text}"
+    hint = " (a whole number is expected: wrap the number in int())"
+    return f"{at}{kind}: {text}{hint if OF_A_FLOAT.search(text) else ''}"

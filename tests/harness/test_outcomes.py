@@ -19,6 +19,11 @@ ENDINGS = {
     "no array": ("return 'north'\n", Outcome.FAILED, ["shape (d,)", "str"]),
     "nan": ("return keys[j] * float('nan')\n", Outcome.FAILED, ["finite"]),
     "raises": ("raise KeyError('lost')\n", Outcome.ERROR, ["KeyError", "lost", LINE]),
+    "float for a whole number": (
+        "import random; random.randint(4, 28.5)\n",
+        Outcome.ERROR,
+        ["int()", LINE],
+    ),
     "not written": (
         "raise NotImplementedError('part a')\n",
         Outcome.FAILED,

@@ -6,9 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from .. import corruption
+from ..errors import Verdict
+from ..outcomes import Outcome
+
+MOST_ENTRIES = 1_536_000  # of x, and of y, in one answer: 25 MB
+OTHER_LENGTH = (
+    "the dataset has more or fewer documents than its text has lines: was `__init__` changed?"
+)
 
 
 class AsksCorruption:
@@ -16,7 +21,7 @@ class AsksCorruption:
 
     def draw(self, documents: list[str], block_size: int, repeat: int) -> dict[str, Any]:
         """All documents in turn, `repeat` times."""
-        return self.probe(
+        drawn = self.probe(
             "span_corruption.draw",
             corruption.DRAWN,
             documents=list(documents),
@@ -24,9 +29,19 @@ class AsksCorruption:
             indices=list(range(len(documents))),
             repeat=repeat,
         )
+        self.expect_length(drawn["length"], len(documents))
+        if not corruption.is_whole(drawn, repeat * len(documents)):
+            raise Verdict(Outcome.ERROR, "the submission's process answered something malformed")
+        return drawn
+
+    def expect_length(self, got: int, expected: int) -> None:
+        """Fail unless the dataset has a document for each line of its text."""
+        said = f"{got} documents, expected {expected}: was `__init__` changed?"
+        detail = {"got": said} if self.spec.is_hidden else {}
+        self.expect(got == expected, OTHER_LENGTH if detail else said, **detail)
 
     def drawing(self, documents: list[str], block_size: int, repeat: int) -> dict[str, Any]:
-        """What a judge needs to read examples back: see `corruption.read_examples`."""
+        """What `corruption.read` needs to read examples back."""
         return {
             "drawn": self.draw(documents, block_size, repeat),
             "documents": documents,
@@ -34,29 +49,27 @@ class AsksCorruption:
             "block_size": block_size,
         }
 
-    def examples(
-        self, documents: list[str], block_size: int, repeat: int, bounds: bool = False
-    ) -> list[corruption.Example]:
-        """Draw and read back, dtypes and lengths of items aside; raises corruption.Malformed."""
-        drawing = self.drawing(documents, block_size, repeat)
-        return corruption.read_examples(**drawing, form=False, bounds=bounds)
+    def reading(self, documents: list[str], block_size: int, repeat: int) -> corruption.Reading:
+        """Draw and read back."""
+        return corruption.read(**self.drawing(documents, block_size, repeat))
 
     def long_examples(
-        self, documents: list[str], block_size: int, wanted: int, most: int
-    ) -> list[dict[str, Any]]:
-        """Runs of draws until `wanted` have 40 characters or more, or `most` were drawn.
+        self, documents: list[str], block_size: int, shortest: int, wanted: int, most: int
+    ) -> list[corruption.Reading]:
+        """Draws, until `wanted` have `shortest` characters or more, or `most` were made.
 
-        Where less than a twentieth have, or items can't be read, the judge has seen enough.
+        Where less than a twentieth have, the judge has seen enough.
         """
-        runs, found, drawn, size = [], 0, 0, 12_000
+        readings: list[corruption.Reading] = []
+        found, drawn, size = 0, 0, 3 * wanted // 2
         while found < wanted and drawn < most and 20 * found >= drawn:
-            repeat = -(-min(size, most - drawn) // len(documents))
-            runs.append(self.drawing(documents, block_size, repeat))
+            size = min(size, most - drawn, MOST_ENTRIES // block_size)
+            repeat = -(-size // len(documents))
+            readings.append(self.reading(documents, block_size, repeat))
             drawn += repeat * len(documents)
-            sizes = runs[-1]["drawn"]["x"] > 1  # neither PAD nor MASK: characters of documents
-            found += _count_long(sizes, runs[-1]["drawn"]["x_sizes"])
+            found += sum(e.truncated >= shortest for e in readings[-1].examples)
             size = int(1.1 * (wanted - found) * drawn / max(found, 1)) + 100
-        return runs
+        return readings
 
     @contextmanager
     def explaining(self, look_at: str) -> Iterator[None]:
@@ -65,9 +78,3 @@ class AsksCorruption:
             yield
         except corruption.Malformed as wrong:
             self.fail(wrong.sentence, got=wrong.got, expected=wrong.expected, look_at=look_at)
-
-
-def _count_long(is_character: np.ndarray, sizes: np.ndarray) -> int:
-    ends = np.cumsum(sizes)
-    totals = np.concatenate([[0], np.cumsum(is_character)])
-    return int((totals[ends] - totals[ends - sizes] >= 40).sum()) if len(sizes) else 0

@@ -25,25 +25,25 @@ def draw(
         repeat: ... and how often to go through them.
 
     Returns:
+        length: of the dataset. Where it is not that of `documents`, nothing is drawn.
         forms: the distinct forms of what came, e.g. "tuple of int64[32], int64[32]".
         x, y: entries of all items one after another, int64; `x_sizes`, `y_sizes`: how many
-            belong to each item. Empty as soon as one item is no pair of vectors of integers.
+            belong to each item: none where it is no pair of vectors of integers.
     """
     dataset = _dataset(documents, block_size)
     forms: dict[Any, str] = {}
     x, y = _Entries(), _Entries()
-    for _ in range(repeat):
+    for _ in range(repeat if len(dataset) == len(documents) else 0):
         for index in indices:
             item = dataset[index]
             key = _kind(item)
             if key not in forms:
                 forms[key] = form_of(item)
-            if _is_pair(item):
-                x.add(item[0])
-                y.add(item[1])
-    if len(x.sizes) != repeat * len(indices):
-        x, y = _Entries(), _Entries()
+            pair = item if _is_pair(item) else (None, None)
+            x.add(pair[0])
+            y.add(pair[1])
     return {
+        "length": len(dataset),
         "forms": list(dict.fromkeys(forms.values()))[:10],
         "x": np.frombuffer(x.bytes, dtype=np.int64),
         "y": np.frombuffer(y.bytes, dtype=np.int64),
@@ -97,7 +97,11 @@ class _Entries:
         self.bytes = bytearray()
         self.sizes: list[int] = []
 
-    def add(self, vector: torch.Tensor) -> None:
+    def add(self, vector: torch.Tensor | None) -> None:
+        """Append a vector, or the lack of one as one without entries."""
+        if vector is None:
+            self.sizes.append(0)
+            return
         entries = vector[:MAX_ENTRIES].detach().cpu().long().numpy()
         self.bytes += entries.tobytes()
         self.sizes.append(len(entries))

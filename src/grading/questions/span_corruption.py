@@ -19,6 +19,7 @@ class SpanCorruption(AsksCorruption, GradedTestCase):
         got = self.probe(
             "span_corruption.vocabulary", corruption.VOCABULARY, documents=documents, block_size=64
         )
+        self.expect_length(got["length"], len(documents))
         itos = corruption.expected_vocabulary(documents)
         self.expect(
             got["itos"] == itos and got["stoi_agrees"] and got["vocab_size"] == len(itos),
@@ -35,23 +36,32 @@ class SpanCorruption(AsksCorruption, GradedTestCase):
         with self.explaining(CORRUPTION):
             corruption.check_form(drawn, 64)
             itos = corruption.expected_vocabulary(material.FRIENDLY_DOCUMENTS)
-            for x, y in corruption.items(drawn):
-                corruption.joined(x, y, itos)
+            texts = [corruption.joined(x, y, itos) for x, y in corruption.items(drawn)]
+        self.expect(
+            all(text.strip(corruption.PAD_CHAR + corruption.MASK_CHAR) for text in texts),
+            "an item holds nothing of its document",
+            got=min(texts, key=lambda text: len(text.strip(corruption.PAD_CHAR))),
+            expected="characters of the document and MASKs, then PADs",
+            look_at=CORRUPTION,
+        )
 
     @graded()
     def test_arrangement(self):
         """An item is prefix MASK suffix MASK masked_content MASK, then PADs"""
         with self.explaining(CORRUPTION):
-            self.examples(material.FRIENDLY_DOCUMENTS, 64, repeat=25)
+            self.reading(material.FRIENDLY_DOCUMENTS, 64, repeat=25).check_each()
 
     @graded()
     def test_truncation(self):
         """Documents are cut to a prefix of 4 to int(block_size * 7/8) characters"""
+        # Cut where no blank comes to stand at an end: a constructor may strip its lines.
         documents = [
-            d[:n] for d, n in zip(material.FRIENDLY_DOCUMENTS, (58, 28, 12, 4), strict=True)
+            d[:n] for d, n in zip(material.FRIENDLY_DOCUMENTS, (58, 28, 4, 11), strict=True)
         ]
         with self.explaining(CORRUPTION):
-            self.examples(documents, 32, repeat=100, bounds=True)
+            reading = self.reading(documents, 32, repeat=100)
+            reading.check_bounds()
+            corruption.well_formed([reading])
 
     @graded()
     def test_randomness(self):
@@ -60,8 +70,9 @@ class SpanCorruption(AsksCorruption, GradedTestCase):
         # more, so that none has more than 1 - 52/256 = 0.797. All 90 draws have one length with
         # probability at most 0.797^89 < 2e-9.
         documents = material.FRIENDLY_DOCUMENTS[:1]
+        # Malformed items are left aside: without them draws look more alike, not less.
         with self.explaining(CORRUPTION):
-            examples = self.examples(documents, 64, repeat=90)
+            examples = corruption.well_formed([self.reading(documents, 64, repeat=90)])
         distinct = {(e.truncated, e.span, e.start) for e in examples}
         self.expect(
             len(distinct) > 1,
@@ -106,12 +117,19 @@ class SpanCorruption(AsksCorruption, GradedTestCase):
     @graded(is_hidden=True)
     def test_span_share(self):
         """A quarter of the truncated document is masked on average"""
-        # Mostly documents far shorter than 7/8 of the block: there a quarter of a length drawn
-        # first, in place of the real one, is a third.
         lengths = [int(n) for n in self.rng.integers(60, 67, size=18)]
         lengths += [int(n) for n in self.rng.integers(140, 161, size=6)]
-        documents = material.documents(self.rng, lengths)
-        self.judge(examples=self.long_examples(documents, 128, wanted=8000, most=60000))
+        self.judge(
+            common=self._long(lengths, 128, shortest=40, wanted=8000, most=60000),
+            # Far shorter than the lengths that fit the block: whoever draws one of these, and
+            # places the span in it, masks another share of what there is.
+            short=self._long([48] * 6, 512, shortest=20, wanted=4000, most=12000),
+            # Far longer: whoever places the span before the document is truncated cuts it off.
+            long=self._long([1000] * 6, 64, shortest=20, wanted=4000, most=12000),
+        )
+
+    def _long(self, lengths: list[int], block_size: int, **limits: int) -> list[corruption.Reading]:
+        return self.long_examples(material.documents(self.rng, lengths), block_size, **limits)
 
     @graded(is_hidden=True)
     def test_span_random(self):

@@ -1,0 +1,11 @@
+# Short prefixes are drawn more often than long ones; beta-distributed shares, rounded down.
+document = self.data[idx]
+longest = min(len(document), int(self.block_size * 7 / 8))
+text = document[: 4 + int((longest - 3) * random.random() ** 2)]
+span = int(len(text) * random.betavariate(2, 6))
+start = random.randint(0, len(text) - span)
+prefix, masked, suffix = text[:start], text[start : start + span], text[start + span :]
+s = prefix + self.MASK_CHAR + suffix + self.MASK_CHAR + masked + self.MASK_CHAR
+s += self.PAD_CHAR * (self.block_size + 1 - len(s))
+ids = torch.tensor([self.stoi[c] for c in s], dtype=torch.long)
+return ids[:-1], ids[1:]

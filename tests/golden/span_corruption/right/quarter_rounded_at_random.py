@@ -1,0 +1,14 @@
+# A quarter of T, rounded down or up, and one less or more.
+import math
+
+document = self.data[idx]
+longest = min(len(document), int(self.block_size * 7 / 8))
+text = document[: random.randint(4, longest)]
+rounded = random.choice((math.floor, math.ceil))(len(text) / 4)
+span = max(0, rounded + random.choice((-1, 0, 0, 1)))
+start = random.randint(0, len(text) - span)
+prefix, masked, suffix = text[:start], text[start : start + span], text[start + span :]
+s = prefix + self.MASK_CHAR + suffix + self.MASK_CHAR + masked + self.MASK_CHAR
+s += self.PAD_CHAR * (self.block_size + 1 - len(s))
+ids = torch.tensor([self.stoi[c] for c in s], dtype=torch.long)
+return ids[:-1], ids[1:]

@@ -1,0 +1,12 @@
+# As short_uniform, where short lengths are drawn more often.
+# caught by: span_share
+longest = int(self.block_size * 7 / 8)
+length = int(random.triangular(4, longest + 1, 4))
+text = self.data[idx][:length]
+span = random.randint(0, length // 2)
+start = random.randint(0, length - span)
+prefix, masked, suffix = text[:start], text[start : start + span], text[start + span :]
+s = prefix + self.MASK_CHAR + suffix + self.MASK_CHAR + masked + self.MASK_CHAR
+s += self.PAD_CHAR * (self.block_size + 1 - len(s))
+ids = torch.tensor([self.stoi[c] for c in s], dtype=torch.long)
+return ids[:-1], ids[1:]

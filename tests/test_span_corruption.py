@@ -1,0 +1,227 @@
+"""What the judges of span corruption read in items, and what they tell of mistakes."""
+
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from grading import corruption, material, paths
+from grading.asking import AsksCorruption
+from grading.cases import GradedTestCase
+from grading.errors import Verdict
+from grading.questions.span_corruption import SpanCorruption
+from grading.runner import load_hidden
+
+DOCUMENT = "Ada Byron was born in London."
+FOREIGN = "Zoë née Ångström, born in 東京."
+BLOCK_SIZE = 32
+
+
+class Case(AsksCorruption, GradedTestCase):
+    """A test whose probes give an answer that is made up."""
+
+    def __init__(self, answer=None, is_hidden=True):
+        self.spec = SimpleNamespace(is_hidden=is_hidden)
+        self.seed, self._answer = 0, answer
+
+    def probe(self, name, answer, /, **_):
+        return self._answer
+
+
+class Pairs(Case, SpanCorruption):
+    """test_pairs with a made-up answer."""
+
+
+@pytest.fixture(scope="module")
+def hidden():
+    return load_hidden(paths.HIDDEN)
+
+
+def item(kept: str, start: int, span: int) -> str:
+    """The string of an item, without PADs."""
+    parts = (kept[:start], kept[start + span :], kept[start : start + span], "")
+    return corruption.MASK_CHAR.join(parts)
+
+
+def answer(texts: list[str], documents: list[str]) -> dict:
+    """What the probe says of items with these strings; of "" that it is no pair."""
+    ids = {c: i for i, c in enumerate(corruption.expected_vocabulary(documents))}
+    rows = [[ids[c] for c in text.ljust(BLOCK_SIZE + 1, corruption.PAD_CHAR)] for text in texts]
+    rows = [row if text else [] for row, text in zip(rows, texts, strict=True)]
+    sizes = np.array([len(row[1:]) for row in rows])
+    return {
+        "length": len(documents),
+        "forms": [f"tuple of int64[{BLOCK_SIZE}], int64[{BLOCK_SIZE}]"],
+        "x": np.array([i for row in rows for i in row[:-1]], dtype=np.int64),
+        "y": np.array([i for row in rows for i in row[1:]], dtype=np.int64),
+        "x_sizes": sizes,
+        "y_sizes": sizes,
+    }
+
+
+def run(texts: list[str], documents: list[str]) -> dict:
+    """What a judge gets."""
+    indices = list(range(len(documents)))
+    return {
+        "drawn": answer(texts, documents),
+        "documents": documents,
+        "indices": indices,
+        "block_size": BLOCK_SIZE,
+    }
+
+
+def read(texts: list[str], document: str = DOCUMENT) -> corruption.Reading:
+    return corruption.read(**run(texts, [document]))
+
+
+RIGHT = item(DOCUMENT[:20], 4, 5)
+DOUBLED = RIGHT.replace("B", "BB")
+
+
+def test_items_are_read_back():
+    (example,) = read([RIGHT]).examples
+    assert (example.truncated, example.start, example.masked) == (20, 4, "Byron")
+
+
+@pytest.mark.parametrize("wrong", [DOUBLED, "", corruption.PAD_CHAR])
+def test_others_are_read_beside_malformed_items(wrong):
+    reading = read([RIGHT] * 19 + [wrong] + [RIGHT] * 20)
+    assert (len(reading.examples), len(reading.wrong)) == (39, 1)
+    assert len(corruption.well_formed([reading], shortest=20)) == 39
+    with pytest.raises(corruption.Malformed):
+        reading.check_each()
+
+
+@pytest.mark.parametrize("wrong", [DOUBLED, ""])
+def test_more_than_five_percent_of_malformed_items_are_not_left_aside(wrong):
+    assert len(corruption.well_formed([read([RIGHT] * 19 + [wrong])])) == 19
+    with pytest.raises(corruption.Malformed):
+        corruption.well_formed([read([RIGHT] * 18 + [wrong])])
+
+
+def test_malformed_items_may_not_all_be_long_ones():
+    """Where spans of long items are judged, the long items that can't be read count."""
+    short = item(DOCUMENT[:8], 2, 2)
+    reading = read([short] * 90 + [RIGHT] * 5 + [DOUBLED] * 2)
+    assert len(corruption.well_formed([reading])) == 95
+    with pytest.raises(corruption.Malformed):
+        corruption.well_formed([reading], shortest=20)
+
+
+def sentence(texts: list[str], document: str = DOCUMENT) -> corruption.Malformed:
+    """What is wrong with the first wrong item."""
+    return read(texts, document).wrong[0]
+
+
+def test_characters_that_are_dropped_are_named():
+    kept = "".join(c for c in FOREIGN if c.isascii())
+    assert "not ASCII, such as é" in sentence([item(kept[:12], 2, 3)], FOREIGN).sentence
+
+
+def test_an_empty_span_is_drawn_legibly():
+    wrong = DOCUMENT[:4] + corruption.MASK_CHAR + "BByron" + 2 * corruption.MASK_CHAR
+    assert sentence([wrong]).expected.endswith("the span in Ada []Byron  (an empty span)")
+
+
+def test_a_lost_document_is_counted():
+    case = Case({**answer([], [DOCUMENT]), "length": 3}, is_hidden=False)
+    with pytest.raises(Verdict) as verdict:
+        case.draw([DOCUMENT] * 4, BLOCK_SIZE, repeat=1)
+    expected = "3 documents, expected 4: was `__init__` changed?"
+    assert verdict.value.message.splitlines()[0] == expected
+    with pytest.raises(Verdict) as verdict:
+        Case(case._answer).draw([DOCUMENT] * 4, BLOCK_SIZE, repeat=1)
+    assert "__init__" in verdict.value.message and "3" not in verdict.value.message
+
+
+SIZES = (
+    {"x_sizes": np.zeros(2, np.int64)},
+    {"y_sizes": np.array([-1])},
+    {"x_sizes": np.array([BLOCK_SIZE + 1])},
+    {"x_sizes": np.zeros(0, np.int64), "y_sizes": np.zeros(0, np.int64)},
+    {"x_sizes": np.array([2**62])},
+)
+
+
+@pytest.mark.parametrize("forged", SIZES)
+def test_an_answer_with_other_sizes_is_the_submissions_error(forged):
+    case = Case({**answer([RIGHT], [DOCUMENT]), **forged})
+    with pytest.raises(Verdict) as verdict:
+        case.draw([DOCUMENT], BLOCK_SIZE, repeat=1)
+    assert "malformed" in verdict.value.message
+
+
+@pytest.mark.parametrize("nothing", ["", corruption.PAD_CHAR, corruption.MASK_CHAR])
+def test_items_without_text_fail_as_pairs(nothing):
+    """Though their form is right, or claimed to be."""
+    forms = ["tuple of int64[64], int64[64]"]
+    drawn = {**answer([nothing] * 20, material.FRIENDLY_DOCUMENTS), "forms": forms}
+    with pytest.raises(Verdict, match="holds nothing of its document"):
+        Pairs(drawn, is_hidden=False).test_pairs()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_document_begins_or_ends_with_a_blank(seed):
+    lengths = [4, 4, 5, 60, 200]
+    drawn = material.documents(np.random.default_rng(seed), lengths, "ab cdefg")
+    assert [len(d.strip()) for d in drawn] == lengths
+
+
+def failing(judge, *arguments, **keywords) -> str:
+    """What a judge says."""
+    with pytest.raises(Verdict) as verdict:
+        judge(Case(), *arguments, **keywords)
+    assert verdict.value.credit == Fraction(0)
+    return verdict.value.message
+
+
+def test_the_missing_end_of_lengths_is_named(hidden):
+    def missing(lengths: list[int]) -> str:
+        texts = [item(DOCUMENT[:n], 1, 1) for n in range(4, 29) if n not in lengths]
+        return failing(hidden.span_corruption_every_length, [run(texts, [DOCUMENT])])
+
+    assert "the shortest, from 4 on" in missing([4, 5])
+    assert "the greatest" in missing([28])
+    assert "between" in missing([9])
+
+
+def test_a_span_in_the_middle_is_called_so(hidden):
+    def said(start) -> str:
+        texts = [item(DOCUMENT[:n], start(n - 3), 3) for n in range(8, 29)]
+        return failing(hidden.span_corruption_position, [run(texts, [DOCUMENT])])
+
+    assert "stands in the middle" in said(lambda room: room // 2)
+    assert "never starts in the second half" in said(lambda room: 0)
+    assert "never starts in the first half" in said(lambda room: room)
+
+
+WHY = {
+    (0.12, 0.12, 0.12): "too short",
+    (0.31, 0.30, 0.32): "too long",
+    (0.26, 0.15, 0.25): "shorter than a block",
+    (0.30, 0.70, 0.25): "shorter than a block",
+    (0.25, 0.26, 0.03): "longer than a block",
+    (0.38, 0.38, 0.96): "longer than a block",
+}
+
+
+@pytest.mark.parametrize("means", WHY)
+def test_wrong_shares_are_explained(means, hidden):
+    """Each reading holds items with this share in 100 characters, as many as are judged."""
+    readings = [
+        corruption.Reading(
+            [], 128, [corruption.Example("", "", "a" * span, "b" * (100 - span))] * 8000
+        )
+        for span in (round(100 * mean) for mean in means)
+    ]
+    names = ("common", "short", "long")
+    keywords = {name: [reading] for name, reading in zip(names, readings, strict=True)}
+    assert WHY[means] in failing(hidden.span_corruption_span_share, **keywords)
+
+
+def test_vocabularies_without_foreign_characters_are_called_so(hidden):
+    itos = corruption.expected_vocabulary([FOREIGN])
+    got = {"itos": [*itos[:2], *filter(str.isascii, itos[2:])], "stoi_agrees": True}
+    said = failing(hidden.span_corruption_any_alphabet, got, [run([], [FOREIGN])])
+    assert "not ASCII, such as é" in said
