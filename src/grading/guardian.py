@@ -27,7 +27,7 @@ class Ending:
     """How a worker ended.
 
     `reason` is "" when it ended by itself, else the limit that it hit: "cpu", "wall", "memory",
-    "processes" or "abandoned" (the grader went away).
+    "processes" or "abandoned" (the grader went away). `clean`: nothing of it was left afterwards.
     """
 
     code: int  # exit status, meaningless when signal is not 0
@@ -36,6 +36,7 @@ class Ending:
     cpu_s: float
     wall_s: float
     memory_bytes: int
+    clean: bool = False
 
 
 def become_subreaper() -> None:

@@ -265,9 +265,13 @@ class Bench:
         scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=run.work))
         request = {"probe": probe, "args": args, "seed": seed, "submission": str(root)}
         confinement = self._confinement(role, scratch)
-        job = Job(self._spec.torch, request, self._limits(role), scratch, confinement)
+        claims_fd = run.uids.claims_fd if confinement.uid is not None else None
+        job = Job(self._spec.torch, request, self._limits(role), scratch, confinement, claims_fd)
         try:
-            return run.pool.run(job)
+            finished = run.pool.run(job)
+            if finished.ending.clean:
+                run.uids.release(confinement.uid)
+            return finished
         finally:
             sandbox.remove_tree(scratch)
 

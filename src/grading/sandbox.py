@@ -14,11 +14,12 @@ import ctypes
 import os
 import secrets
 import signal
-import socket
 import stat
+import struct
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,7 +28,8 @@ from . import landlock, paths, seccomp
 from .limits import Limits
 
 PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
-FIRST_UID, UIDS = 61_000, 4_000  # beyond adduser's and below systemd's dynamic range
+FIRST_UID, UIDS = 61_000, 4_000  # beyond adduser's; systemd's dynamic users lie among them
+CLAIMS = Path("/run/grading-uids")  # which of these are in use; root's alone
 LIBRARIES = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 FACTS = ("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/sys/devices/system", "/proc/self")
@@ -114,40 +116,55 @@ class UidPool:
     """Hands out a fresh uid for each test, one that no other grader on this machine is using.
 
     At its end a test's uid has everything of its own killed, so that two tests must never share
-    one. A claim is a name in the abstract socket namespace: the kernel lets one process hold it,
-    and frees it with that process, however it ends.
+    one. A claim is a lock on a byte of CLAIMS: the kernel grants it to one open file, and frees it
+    with the last process that has this file open, however that ends. Guardians keep it open, too,
+    since they may outlive a grader that was killed. It is a file because a name (an abstract
+    socket, say) belongs to a namespace: a grader on the machine itself reaches the processes of one
+    in a container, so that both must see the same claims (`tools/container.py`). Users that make no
+    claims, services for instance, are seen by their processes.
     """
 
     def __init__(self) -> None:
         self._next = secrets.randbelow(UIDS)
-        self._claims: dict[int, socket.socket] = {}
         self._lock = threading.Lock()
+        self._others: set[int] = set()
+        self.claims_fd: int | None = None  # open once a uid was taken
 
     def take(self) -> int:
         """A uid that is ours until `release`.
 
         Raises:
-            OSError: all are in use.
+            OSError: all are in use, or claims can't be written down.
         """
         with self._lock:
+            if self.claims_fd is None:
+                self.claims_fd = os.open(CLAIMS, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                weakref.finalize(self, os.close, self.claims_fd)
+                self._others = users_of_processes()
             for _ in range(UIDS):
                 self._next = (self._next + 1) % UIDS
                 uid = FIRST_UID + self._next
-                claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-                try:
-                    claim.bind(f"\0grading-uid-{uid}")
-                except OSError:
-                    claim.close()
-                    continue
-                self._claims[uid] = claim
-                return uid
+                if uid not in self._others and self._lock_byte(uid, taken=True):
+                    return uid
         raise OSError(f"all {UIDS} uids for tests are in use")
 
     def release(self, uid: int | None) -> None:
         """Give a uid back, once nothing of it is left."""
         with self._lock:
-            if uid in self._claims:
-                self._claims.pop(uid).close()
+            if uid is not None:
+                self._lock_byte(uid, taken=False)
+
+    def _lock_byte(self, uid: int, taken: bool) -> bool:
+        """Take or free a claim; False when another open file, of this process or not, holds it."""
+        import fcntl  # not on Windows, where this never runs
+
+        kind = fcntl.F_WRLCK if taken else fcntl.F_UNLCK
+        wanted = struct.pack("hhqqi", kind, os.SEEK_SET, uid, 1, 0)  # struct flock, 64 bits
+        try:
+            fcntl.fcntl(self.claims_fd, fcntl.F_OFD_SETLK, wanted)
+        except (BlockingIOError, PermissionError):  # POSIX allows either
+            return False
+        return True
 
 
 def interpreter_folders() -> list[str]:
@@ -241,6 +258,15 @@ def processes_of(uid: int) -> list[int]:
     return found
 
 
+def users_of_processes() -> set[int]:
+    """The uids that some process here has now."""
+    found = set()
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError, KeyError):  # it has ended
+            found |= set(map(int, _status(entry)[b"Uid"]))
+    return found
+
+
 def sweep_files(uid: int) -> None:
     """Remove what a test's uid left in folders that anyone may write to."""
     for folder in SHARED_FOLDERS:
@@ -313,11 +339,16 @@ def _unlock(path: str | Path) -> bool:
 
 def _lives_as(uid: int, pid: str) -> bool:
     """Read off `status`: the owner of /proc/PID is root for whoever has changed its uid."""
+    fields = _status(pid)
+    return str(uid).encode() in fields[b"Uid"] and fields[b"State"][0] not in (b"Z", b"X")
+
+
+def _status(pid: str) -> dict[bytes, list[bytes]]:
     fields = {}
     for line in Path(f"/proc/{pid}/status").read_bytes().splitlines():
         key, _, value = line.partition(b":")
         fields.setdefault(key, value.split())  # the name comes first, and may be anything
-    return str(uid).encode() in fields[b"Uid"] and fields[b"State"][0] not in (b"Z", b"X")
+    return fields
 
 
 def _reap() -> None:
