@@ -3,7 +3,8 @@
 Three layers, each of which stands alone:
 1. limits (`limits.py`), a session of its own, an environment built from nothing, the watch of the
    guardian: everywhere;
-2. no_new_privs, Landlock (`landlock.py`), a seccomp filter (`seccomp.py`): any Linux user;
+2. no_new_privs, Landlock (`landlock.py`), a seccomp filter (`seccomp.py`): any Linux user, whose
+   tests may start threads but no processes, since they would count as the user's own;
 3. a uid of the test's own, in a range that nothing else uses: root only.
 """
 
@@ -46,6 +47,7 @@ class Confinement:
         landlock, seccomp: whether to use them.
         readable: files and folders below which the worker may read.
         writable: ... and write: its scratch folder and /dev/null.
+        most_tasks: how many processes and threads its user may have, all in all; None: any number.
     """
 
     uid: int | None = None
@@ -53,6 +55,7 @@ class Confinement:
     seccomp: bool = False
     readable: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
+    most_tasks: int | None = None
 
     def as_dict(self) -> dict:
         return asdict(self)
@@ -184,25 +187,56 @@ def interpreter_folders() -> list[str]:
 def for_worker(layers: Layers, uids: UidPool | None, staged: Path, scratch: Path) -> Confinement:
     """The confinement of one worker that runs student code."""
     readable = (*LIBRARIES, *DEVICES, *FACTS, *interpreter_folders(), str(staged))
+    uid = uids.take() if layers.root and uids is not None else None
     return Confinement(
-        uid=uids.take() if layers.root and uids is not None else None,
+        uid=uid,
         landlock=bool(layers.landlock_abi),
         seccomp=layers.seccomp,
         readable=readable,
         writable=(str(scratch), "/dev/null"),
+        most_tasks=_most_tasks(uid, layers),
     )
 
 
-def take(confinement: Confinement, limits: Limits) -> None:
+def _most_tasks(uid: int | None, layers: Layers) -> int | None:
+    """The limit RLIMIT_NPROC of a worker, which counts whatever its user has on this machine.
+
+    A uid of its own has nothing else. Without one, the filter of system calls refuses processes;
+    where that is missing too, the limit is relative to what the user has now, of which a fixed one
+    would fall short on one machine and do nothing on another.
+    """
+    if uid is not None:
+        return Limits.processes
+    if layers.seccomp or sys.platform != "linux":
+        return None
+    return tasks_of(os.getuid()) + Limits.processes
+
+
+def tasks_of(uid: int) -> int:
+    """How many processes and threads a real user has: what RLIMIT_NPROC is compared with."""
+    count = 0
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError, KeyError):  # it has ended
+            fields = _status(entry)
+            if int(fields[b"Uid"][0]) == uid:
+                count += int(fields.get(b"Threads", [1])[0])  # one that only waits has none
+    return count
+
+
+def take(confinement: Confinement) -> None:
     """Take the confinement on this process, for good.
 
     Raises:
         OSError: a layer that should work doesn't; no student code may run then.
     """
-    if confinement.uid is not None:
+    if confinement.most_tasks is not None:
         import resource  # not on Windows, where this never runs
 
-        resource.setrlimit(resource.RLIMIT_NPROC, (limits.processes, limits.processes))
+        hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+        most = confinement.most_tasks
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+    if confinement.uid is not None:
         os.setgroups([])
         os.setresgid(confinement.uid, confinement.uid, confinement.uid)
         os.setresuid(confinement.uid, confinement.uid, confinement.uid)
@@ -211,7 +245,7 @@ def take(confinement: Confinement, limits: Limits) -> None:
     if confinement.landlock:
         landlock.restrict(confinement.readable, confinement.writable)
     if confinement.seccomp:
-        seccomp.restrict(os.getpid())
+        seccomp.restrict(os.getpid(), processes=confinement.uid is not None)
 
 
 def hide_memory() -> None:

@@ -123,7 +123,7 @@ def _work(
         os.chdir(job["scratch"])
         os.environ["HOME"] = os.environ["TMPDIR"] = job["scratch"]
         limits.take(allowed)
-        sandbox.take(confinement, allowed)
+        sandbox.take(confinement)
         wanted = wire.decode(wire.read_frame(lambda n: os.read(REQUEST_FD, n)))
         os.listdir(os.path.join(wanted["submission"], "submission"))  # TMPDIR may be locked
         answer = worker.prepare(wanted)
