@@ -184,9 +184,14 @@ def interpreter_folders() -> list[str]:
     return sorted({os.path.realpath(path) for path in found} | found)
 
 
+def readable_by_all() -> tuple[str, ...]:
+    """What every worker may read: libraries, and what they want to know of the machine."""
+    return (*LIBRARIES, *DEVICES, *FACTS, *interpreter_folders())
+
+
 def for_worker(layers: Layers, uids: UidPool | None, staged: Path, scratch: Path) -> Confinement:
     """The confinement of one worker that runs student code."""
-    readable = (*LIBRARIES, *DEVICES, *FACTS, *interpreter_folders(), str(staged))
+    readable = (*readable_by_all(), str(staged))
     uid = uids.take() if layers.root and uids is not None else None
     return Confinement(
         uid=uid,
