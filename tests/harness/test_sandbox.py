@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from grading import paths, sandbox, seccomp
+from grading import doctor, paths, sandbox, seccomp
 from grading.limits import Limits
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="Linux's")
@@ -64,6 +64,13 @@ def test_the_kernel_holds_an_ordinary_user_to_that_limit():
         cwd="/",
     )
     assert int(ran.stdout) == 5  # exact: this user has nothing else
+
+
+@LINUX
+def test_the_doctors_canary_comes_back(capsys):
+    doctor._canary(sandbox.detect())
+    said = capsys.readouterr().out
+    assert "Authority" in said and "did not come back" not in said
 
 
 @pytest.mark.parametrize("machine", seccomp.ARCHES)
