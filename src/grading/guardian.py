@@ -165,13 +165,24 @@ def _usage(libraries: int, reaped: int) -> _Usage:
             numbers = fields.split()
             cpu_ticks += sum(int(n) for n in numbers[11:15])  # utime stime cutime cstime
             threads += int(numbers[17])
-            pages += int(numbers[21])
+            pages += _pages(each, numbers)
             processes += 1
         except (OSError, ValueError, IndexError):
             continue
     tick = os.sysconf("SC_CLK_TCK")
     held = pages * os.sysconf("SC_PAGE_SIZE") - libraries
     return _Usage(cpu_ticks / tick + _reaped_cpu_s(), max(held, 0), processes, threads)
+
+
+def _pages(pid: int, numbers: list[bytes]) -> int:
+    """Resident pages of a process, whose first thread may have ended before the others.
+
+    It looks like a zombie then, without memory; the memory is what its other threads show.
+    """
+    if numbers[0] != b"Z" or int(numbers[17]) < 2:
+        return int(numbers[21])
+    stats = (task / "stat" for task in Path(f"/proc/{pid}/task").iterdir())
+    return max(int(stat.read_bytes().rpartition(b") ")[2].split()[21]) for stat in stats)
 
 
 def _descendants(root: int) -> list[int]:

@@ -224,7 +224,7 @@ def tasks_of(uid: int) -> int:
         with contextlib.suppress(OSError, KeyError):  # it has ended
             fields = _status(entry)
             if int(fields[b"Uid"][0]) == uid:
-                count += int(fields.get(b"Threads", [1])[0])  # one that only waits has none
+                count += max(int(fields[b"Threads"][0]), 1)  # one that has ended counts till reaped
     return count
 
 
@@ -379,7 +379,9 @@ def _unlock(path: str | Path) -> bool:
 def _lives_as(uid: int, pid: str) -> bool:
     """Read off `status`: the owner of /proc/PID is root for whoever has changed its uid."""
     fields = _status(pid)
-    return str(uid).encode() in fields[b"Uid"] and fields[b"State"][0] not in (b"Z", b"X")
+    # A process whose first thread has ended looks like a zombie as long as the others live.
+    ended = fields[b"State"][0] in (b"Z", b"X") and int(fields[b"Threads"][0]) < 2
+    return str(uid).encode() in fields[b"Uid"] and not ended
 
 
 def _status(pid: str) -> dict[bytes, list[bytes]]:

@@ -108,6 +108,7 @@ REFUSED: dict[str, tuple[int | None, int | None]] = {
     # memory that belongs to no process, so that no watch sees it
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
+    "socketpair": (53, 199),
     # shared memory that outlives its processes: System V's and POSIX message queues
     "shmget": (29, 194),
     "semget": (64, 190),

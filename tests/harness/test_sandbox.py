@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 import threading
+import time
+from pathlib import Path
 
 import pytest
 
@@ -64,6 +66,26 @@ def test_the_kernel_holds_an_ordinary_user_to_that_limit():
         cwd="/",
     )
     assert int(ran.stdout) == 5  # exact: this user has nothing else
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.getuid() != 0, reason="needs another user: root")
+def test_a_process_whose_first_thread_has_ended_still_lives():
+    ends = "import ctypes, os, threading, time; "
+    ends += "threading.Thread(target=time.sleep, args=(600,)).start(); "
+    ends += "number = 60 if os.uname().machine == 'x86_64' else 93; "
+    ends += "ctypes.CDLL(None).syscall(number, 0)"
+    process = subprocess.Popen(
+        [sys.executable, "-B", "-c", ends], user=NOBODY + 1, group=NOBODY, extra_groups=[], cwd="/"
+    )
+    status = Path(f"/proc/{process.pid}/status")
+    deadline = time.monotonic() + 30
+    while "State:\tZ" not in status.read_text(encoding="utf-8"):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert sandbox.processes_of(NOBODY + 1) == [process.pid]
+    assert sandbox.tasks_of(NOBODY + 1) == 2
+    assert sandbox.kill_user(NOBODY + 1)
+    assert process.wait(10) == -9
 
 
 @LINUX

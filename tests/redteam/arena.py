@@ -46,13 +46,14 @@ KERNEL = (
     "only the filter of system calls refuses these; of them, an authoritative run demands that "
     "sockets be refused, and fails without"
 )
+UNCOUNTED = "its memory is freed with it, but not counted while it lives"
 # What a mode without Landlock and seccomp can't stop, by name, with the reason. These are not run:
 # as an ordinary user they would hit the arena itself, or whoever runs it.
 NOT_STOPPED: dict[str, dict[str, str]] = {
     "root": {},
     "user": {},
     "root-bare": dict.fromkeys(("opens_sockets", "uses_rare_system_calls"), KERNEL)
-    | {"hoards_in_memory_files": "its memory is freed with it, but not counted while it lives"},
+    | dict.fromkeys(("hoards_in_memory_files", "hoards_in_sockets"), UNCOUNTED),
     "user-bare": dict.fromkeys(
         """reads_solutions reads_by_another_program reads_through_links reads_through_proc
         reads_results reads_other_peoples_files imports_the_judge unshares""".split(),
@@ -69,7 +70,8 @@ NOT_STOPPED: dict[str, dict[str, str]] = {
         limits_its_guardian slows_its_guardian""".split(),
         SIGNALS,
     )
-    | dict.fromkeys(("opens_sockets", "uses_rare_system_calls"), KERNEL),
+    | dict.fromkeys(("opens_sockets", "uses_rare_system_calls"), KERNEL)
+    | {"hoards_in_sockets": UNCOUNTED},
 }
 
 PARTS = ("quick", "long")  # `make test` runs the first
