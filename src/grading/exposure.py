@@ -57,7 +57,8 @@ def _mounts() -> list[_Mount]:
     except OSError:
         return []
     rows = [line.split(" ") for line in lines]
-    return [_Mount(row[2], _unescape(row[3]), _unescape(row[4])) for row in rows]
+    paths = [row for row in rows if row[3].startswith("/")]  # namespaces are mounted by other names
+    return [_Mount(row[2], _unescape(row[3]), _unescape(row[4])) for row in paths]
 
 
 def _unescape(path: str) -> str:

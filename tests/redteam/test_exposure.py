@@ -50,6 +50,15 @@ def test_what_lies_among_libraries_is_named(libraries, tmp_path):
     assert exposure.exposed(GUARDED, [tmp_path / "libraries-and-more"]) == []
 
 
+def test_mounts_of_namespaces_and_odd_names_are_read(monkeypatch, tmp_path):
+    listing = tmp_path / "mountinfo"
+    text = "9 1 0:4 net:[4026532] /run/netns/a rw - nsfs nsfs rw\n9 1 8:1 /x\\040y /a\\040b rw\n"
+    listing.write_text(text, encoding="utf-8")
+    monkeypatch.setattr(exposure, "MOUNTS", listing)
+    assert exposure._mounts() == [exposure._Mount("8:1", "/x y", "/a b")]
+    assert exposure._places("/a b/c", exposure._mounts()) == ["/a b/c"]
+
+
 def test_results_to_be_written_there_are_named(libraries):
     assert exposure.exposed(GUARDED, [libraries / "results.json"])
 
