@@ -29,6 +29,7 @@ VENV = Path(sys.prefix)
 CREATED = datetime.fromisoformat("2027-01-30T18:00:00.000000-08:00")
 KINDS = ("first", "tenth", "late", "extension", "group", "malformed", "missing")
 LAST_LINES = 60
+RUN_FAILED = re.compile(r"Traceback |grader\.py: the grader failed")  # and the rest says why
 GRADER_ERROR = re.compile(r"\S+ +grader error ")  # a test's line, and below it, indented, why:
 INDENT = " " * 6  # grading/console.py
 TIMED_OUT = {"score": 0, "output": "The autograder failed to execute correctly: it timed out."}
@@ -61,7 +62,8 @@ class Seen:
         That one stands in full before the end: later ones may only follow from it.
         """
         lines = self.stdout.splitlines()
-        end = max(len(lines) - LAST_LINES, 0)
+        failed = next((i for i, line in enumerate(lines) if RUN_FAILED.match(line)), len(lines))
+        end = max(min(len(lines) - LAST_LINES, failed), 0)
         first = next((i for i in range(end) if GRADER_ERROR.match(lines[i])), None)
         if first is None:
             return "\n".join(lines[end:])
