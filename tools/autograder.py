@@ -146,7 +146,7 @@ def _prove(
         if score != expected:
             raise BuildFailed(
                 f"{edition}: the {kind} earns {score} through the zip, expected {points}\n"
-                + "\n".join(seen.stdout.splitlines()[-60:])
+                + seen.reasons()
             )
         shown = json.dumps(seen.results, ensure_ascii=False).encode()
         if leaked := leaks.find("results.json", shown, leaks.secrets_of(repo)):

@@ -28,6 +28,10 @@ from .datafiles import REPO
 VENV = Path(sys.prefix)
 CREATED = datetime.fromisoformat("2027-01-30T18:00:00.000000-08:00")
 KINDS = ("first", "tenth", "late", "extension", "group", "malformed", "missing")
+LAST_LINES = 60
+RUN_FAILED = re.compile(r"Traceback |grader\.py: the grader failed")  # and the rest says why
+GRADER_ERROR = re.compile(r"\S+ +grader error ")  # a test's line, and below it, indented, why:
+INDENT = " " * 6  # grading/console.py
 TIMED_OUT = {"score": 0, "output": "The autograder failed to execute correctly: it timed out."}
 
 
@@ -51,6 +55,20 @@ class Seen:
         if not self.ran.limited:
             wall_s, how = self.ran.cpu_s / self.limits.cpus, f"{how}, reckoned from CPU time"
         return f"{wall_s:.0f} s of {how}, {self.ran.peak_bytes / 1e6:.0f} MB at most"
+
+    def reasons(self) -> str:
+        """Of the standard output, what explains a score: its end, and the first grader error.
+
+        That one stands in full before the end: later ones may only follow from it.
+        """
+        lines = self.stdout.splitlines()
+        failed = next((i for i, line in enumerate(lines) if RUN_FAILED.match(line)), len(lines))
+        end = max(min(len(lines) - LAST_LINES, failed), 0)
+        first = next((i for i in range(end) if GRADER_ERROR.match(lines[i])), None)
+        if first is None:
+            return "\n".join(lines[end:])
+        after = (i for i in range(first + 1, end) if not lines[i].startswith(INDENT))
+        return "\n".join([*lines[first : next(after, end)], "[...]", *lines[end:]])
 
 
 @dataclass(frozen=True)

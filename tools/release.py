@@ -60,7 +60,8 @@ def prove(repo: Path, edition: str, trained: Path, dist: Path) -> str:
     score = emulate.score_of(seen.results)
     if score != described.points:
         raise student.ReleaseFailed(
-            f"{edition}: through the release the reference earns {score} of {described.points}"
+            f"{edition}: through the release the reference earns {score} of {described.points}\n"
+            + seen.reasons()
         )
     earned = f"{plain(score)} of {plain(described.points)} points"
     return f"  reference through the release: {earned}; {seen.costs()}"

@@ -23,9 +23,12 @@ What is promised, and by what:
 - Student code can't read the solutions, answers or results, write outside its scratch folder, use
   a network, or reach another process: Landlock, a seccomp filter and no_new_privs hold for any
   Linux user; for root each test has a uid of its own besides, which alone suffices for files and
-  processes where the kernel lacks Landlock, given folders that others can't read. `--doctor` says
+  processes where the kernel lacks Landlock, given folders that others can't read. Without such a
+  uid, code starts threads but no processes, which would count as the user's. `--doctor` says
   which of these work here; `--authoritative` refuses to run where the required ones don't, and a
-  canary worker tries first.
+  canary worker tries first. Where solutions, answers or results lie among the libraries that code
+  may read (below /usr, say), no run judges hidden tests (`exposure.py`): exit code 2, or 3 if the
+  run was to be authoritative.
 - A fault of ours is no student's: outcome `grader error`, exit code 3. A worker says when it is
   about to run student code, so that what fails before is ours; where an exception shows no line
   of the student's, the same probe runs on the reference, and if that fails, too, it is ours.

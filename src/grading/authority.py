@@ -57,7 +57,7 @@ def send_canary(
         "submission": str(staged),
     }
     limits = Limits.for_test(CANARY_CPU_S)
-    finished = pool.run(Job(False, request, limits, scratch, confinement))
+    finished = pool.run(Job(False, request, limits, scratch, confinement, uids.claims_fd))
     uids.release(confinement.uid)
     try:
         envelope = wire.decode(finished.frame or b"")

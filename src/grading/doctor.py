@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from . import authority, paths, sandbox
+from . import authority, exposure, paths, sandbox
 from .errors import GradingError
 from .processes import clean_environment, command, fork_is_safe, open_pool
 
@@ -54,10 +54,11 @@ def _canary(layers: sandbox.Layers) -> None:
     work = Path(tempfile.mkdtemp(prefix="grading-"))
     work.chmod(0o711)
     staged = work / "staged"
-    staged.mkdir()
+    (staged / "submission").mkdir(parents=True)
     pool = open_pool(0)
     try:
         found = authority.faults(layers, authority.send_canary(pool, layers, work, staged))
+        found += exposure.exposed(layers, authority.secrets())
     except GradingError as error:
         found = [str(error)]
     finally:

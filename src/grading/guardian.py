@@ -27,7 +27,8 @@ class Ending:
     """How a worker ended.
 
     `reason` is "" when it ended by itself, else the limit that it hit: "cpu", "wall", "memory",
-    "processes" or "abandoned" (the grader went away).
+    "processes", "threads" or "abandoned" (the grader went away). `clean`: afterwards, nothing of
+    it was left.
     """
 
     code: int  # exit status, meaningless when signal is not 0
@@ -36,6 +37,7 @@ class Ending:
     cpu_s: float
     wall_s: float
     memory_bytes: int
+    clean: bool = False
 
 
 def become_subreaper() -> None:
@@ -48,7 +50,7 @@ def become_subreaper() -> None:
 def watch(pid: int, limits: Limits, lifeline: int) -> Ending:
     """Wait for the worker; kill it when it goes over a limit or `lifeline` closes."""
     started = time.monotonic()
-    reason, peak = "", 0
+    reason, peak, reaped = "", 0, 0
     libraries = _resident_bytes()  # the worker was forked with them, as this process was
     pidfd = os.pidfd_open(pid)
     poller = select.poll()
@@ -59,7 +61,8 @@ def watch(pid: int, limits: Limits, lifeline: int) -> Ending:
             ready = {fd for fd, _ in poller.poll(TICK_S * 1000)}
             if pidfd in ready:
                 break
-            use = _usage(libraries)
+            reaped += _reap_orphans(pid, limits.processes + 1)
+            use = _usage(libraries, reaped)
             peak = max(peak, use.memory_bytes)
             elapsed = time.monotonic() - started
             reason = _over(use, elapsed, limits, lifeline in ready)
@@ -69,7 +72,7 @@ def watch(pid: int, limits: Limits, lifeline: int) -> Ending:
         _, status, rusage = os.wait4(pid, 0)
     finally:
         os.close(pidfd)
-    cpu_s = rusage.ru_utime + rusage.ru_stime
+    cpu_s = _reaped_cpu_s()
     died_of = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     if not reason and died_of in (signal.SIGXCPU, signal.SIGKILL) and cpu_s >= limits.cpu_s:
         reason = "cpu"  # the kernel's limit was faster than the watch
@@ -79,6 +82,26 @@ def watch(pid: int, limits: Limits, lifeline: int) -> Ending:
     code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 0
     peak = max(peak, rusage.ru_maxrss * 1024)
     return Ending(code, died_of, reason, cpu_s, time.monotonic() - started, peak)
+
+
+def _reap_orphans(worker: int, most: int) -> int:
+    """Reap what has lost its parent and ended; how many that were, `most` at a time.
+
+    As long as nobody does, each keeps its number, and counts among the processes of its user.
+    """
+    for count in range(most):
+        ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if ended is None or ended.si_pid == worker:
+            return count
+        os.waitpid(ended.si_pid, 0)
+    return most
+
+
+def _reaped_cpu_s() -> float:
+    import resource  # not on Windows, where this never runs
+
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def kill_descendants() -> bool:
@@ -101,6 +124,7 @@ class _Usage:
     cpu_s: float
     memory_bytes: int
     processes: int
+    threads: int
 
 
 def _over(use: _Usage, elapsed_s: float, limits: Limits, abandoned: bool) -> str:
@@ -113,6 +137,8 @@ def _over(use: _Usage, elapsed_s: float, limits: Limits, abandoned: bool) -> str
     # Before the memory: pages that processes share count for each, so that many are over both.
     if use.processes > limits.processes:
         return "processes"
+    if use.threads > limits.threads:
+        return "threads"
     if use.memory_bytes > limits.memory_bytes:
         return "memory"
     return ""
@@ -123,27 +149,40 @@ def _resident_bytes() -> int:
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _usage(libraries: int) -> _Usage:
-    """What everything below this process uses now; processes that just ended count for 0.
+def _usage(libraries: int, reaped: int) -> _Usage:
+    """What everything below this process uses now, and what orphans that were reaped have used.
 
-    Memory is counted without the bytes of the libraries, once.
+    Memory is counted without the bytes of the libraries, once. Orphans still count as processes:
+    a chain of them is never long at any one time.
 
     Below the guardian, not the worker: a daemon's parent is the guardian. And bytes: a process may
     give itself a name that is no text.
     """
-    cpu_ticks, pages, processes = 0, 0, 0
+    cpu_ticks, pages, processes, threads = 0, 0, reaped, 0
     for each in _descendants(os.getpid()):
         try:
             fields = Path(f"/proc/{each}/stat").read_bytes().rpartition(b") ")[2]
             numbers = fields.split()
             cpu_ticks += sum(int(n) for n in numbers[11:15])  # utime stime cutime cstime
-            pages += int(numbers[21])
+            threads += int(numbers[17])
+            pages += _pages(each, numbers)
             processes += 1
         except (OSError, ValueError, IndexError):
             continue
     tick = os.sysconf("SC_CLK_TCK")
     held = pages * os.sysconf("SC_PAGE_SIZE") - libraries
-    return _Usage(cpu_ticks / tick, max(held, 0), processes)
+    return _Usage(cpu_ticks / tick + _reaped_cpu_s(), max(held, 0), processes, threads)
+
+
+def _pages(pid: int, numbers: list[bytes]) -> int:
+    """Resident pages of a process, whose first thread may have ended before the others.
+
+    It looks like a zombie then, without memory; the memory is what its other threads show.
+    """
+    if numbers[0] != b"Z" or int(numbers[17]) < 2:
+        return int(numbers[21])
+    stats = (task / "stat" for task in Path(f"/proc/{pid}/task").iterdir())
+    return max(int(stat.read_bytes().rpartition(b") ")[2].split()[21]) for stat in stats)
 
 
 def _descendants(root: int) -> list[int]:

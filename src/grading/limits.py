@@ -34,7 +34,8 @@ class Limits:
     file_bytes: int = 256 << 20
     open_files: int = 256
     stack_bytes: int = 64 << 20
-    processes: int = 64
+    processes: int = 64  # at a time, and orphans that have ended
+    threads: int = 256  # of all of them; libraries of right solutions start one or none
 
     @classmethod
     def for_test(cls, cpu_s: float, left_s: float = float("inf")) -> Limits:

@@ -39,6 +39,7 @@ class Job:
     limits: Limits
     scratch: Path
     confinement: Confinement = Confinement()
+    claims_fd: int | None = None  # the guardian keeps it open, and so the claim on the job's uid
 
 
 class Pool(Protocol):
@@ -190,7 +191,8 @@ class Zygote:
         self._lifelines.add(lifeline_w)
         try:
             with self._lock:
-                socket.send_fds(self._control, [message.encode("utf-8")], theirs)
+                kept = [] if job.claims_fd is None else [job.claims_fd]
+                socket.send_fds(self._control, [message.encode("utf-8")], theirs + kept)
         except ConnectionError:
             self._cut(lifeline_w)
             for fd in (request_w, frame_r, output_r, status_r):
@@ -333,7 +335,6 @@ def _ending(status: bytes) -> Ending:
         report = json.loads(status)
         if "failed" in report:
             raise GradingError(f"the guardian failed: {report['failed']}")
-        report.pop("clean")
         return Ending(**report)
     except (ValueError, TypeError, KeyError, AttributeError):
         return Ending(0, 9, "unknown", 0.0, 0.0, 0)

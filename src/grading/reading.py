@@ -18,6 +18,7 @@ from .errors import Verdict, WireError
 from .exchange import Finished
 from .limits import Limits
 from .outcomes import Outcome
+from .worker import NO_PROCESSES
 
 ERROR_SPEC = {"outcome": str, "type": str, "where": str, "message": str, "traceback": str}
 PLACE = re.compile(r"(submission/[^/:]+\.py):(0|[1-9][0-9]{0,5})")
@@ -42,6 +43,7 @@ BY_REASON = {
         "used more memory than a test may have (2 GiB, less in a small container)",
     ),
     "processes": (Outcome.KILLED, "started more than {processes} processes"),
+    "threads": (Outcome.KILLED, "started more than {threads} threads"),
     "abandoned": (Outcome.KILLED, "was stopped with the grader"),
     "unknown": (Outcome.KILLED, "ended in a way that could not be watched"),
 }
@@ -81,6 +83,7 @@ def _numbers(limits: Limits) -> dict[str, float]:
         "cpu_s": limits.cpu_s,
         "wall_s": limits.wall_s,
         "processes": limits.processes,
+        "threads": limits.threads,
     }
 
 
@@ -111,7 +114,8 @@ def explain_error(error: Any, spec: TestSpec, staged: Path) -> tuple[Verdict, bo
     elif kind == "NotImplementedError":
         message = f"{at}this part is not written yet"
     else:
-        message = f"{at}{kind}{HIDE}"
+        hint = f"; {NO_PROCESSES}" if kind == "BlockingIOError" else ""
+        message = f"{at}{kind}{HIDE}{hint}"
     # Of a part that nobody has written yet there is no more to know.
     detail = "" if kind == "NotImplementedError" else error["traceback"]
     return Verdict(outcome, message, detail), outcome is Outcome.ERROR and not where

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from . import authority, paths, release, sandbox, wire
+from . import authority, exposure, paths, release, sandbox, wire
 from .assignment import Assignment, Edition, TestSpec
 from .cases import BoundTest, GradedTestCase, bind, derive_seed
 from .coursedata import CourseData
@@ -105,7 +105,8 @@ class CourseTestRunner:
             data = CourseData(self.assignment, options.data, answers)
             run = Run(self.assignment, edition, staged, work, pool, hidden, data, seed)
             run.layers = options.layers
-            authority_facts = self._authority(options, pool, work, staged)
+            open_to_code = self._open_to_code(options, hidden)
+            authority_facts = self._authority(options, pool, work, staged, open_to_code)
             run.deadline = started + options.deadline_s
             results = self.blank(edition, seed)
             results.facts |= {"submission": sorted(staged.taken), "left": staged.left}
@@ -137,7 +138,23 @@ class CourseTestRunner:
         facts = {"judged_by": release.judged_by(), "versions": release.versions()}
         return Results(edition, seed, tests, facts)
 
-    def _authority(self, options: Options, pool: Pool, work: Path, staged: Staged) -> dict:
+    def _open_to_code(self, options: Options, hidden: ModuleType | None) -> list[str]:
+        """What of ours the submission's code could read among the libraries.
+
+        Raises:
+            UsageError: something, and the run is not one that would have to be authoritative.
+        """
+        if hidden is None or options.in_process:
+            return []  # there is nothing to read, or no confinement at all
+        secrets = [*authority.secrets(), options.answers, *options.private]
+        found = exposure.exposed(options.layers, secrets)
+        if found and not options.authoritative:
+            raise UsageError(f"{found[0]}; nothing is graded until it is elsewhere")
+        return found
+
+    def _authority(
+        self, options: Options, pool: Pool, work: Path, staged: Staged, open_to_code: list[str]
+    ) -> dict:
         """Which layers protect this run; an authoritative one sends the canary first.
 
         Raises:
@@ -148,7 +165,7 @@ class CourseTestRunner:
         if options.authoritative:
             private = options.private
             canary = authority.send_canary(pool, options.layers, work, staged.root, private)
-            found = authority.faults(options.layers, canary)
+            found = authority.faults(options.layers, canary) + open_to_code
             if found:
                 raise GradingError("this run can't be authoritative: " + "; ".join(found))
             facts["missing"] = options.layers.missing()
@@ -291,9 +308,13 @@ class Bench:
         scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=run.work))
         request = {"probe": probe, "args": args, "seed": seed, "submission": str(root)}
         confinement = self._confinement(role, scratch)
-        job = Job(self._spec.torch, request, self._limits(role), scratch, confinement)
+        claims_fd = run.uids.claims_fd if confinement.uid is not None else None
+        job = Job(self._spec.torch, request, self._limits(role), scratch, confinement, claims_fd)
         try:
-            return run.pool.run(job)
+            finished = run.pool.run(job)
+            if finished.ending.clean:
+                run.uids.release(confinement.uid)
+            return finished
         finally:
             sandbox.remove_tree(scratch)
 

@@ -3,7 +3,8 @@
 Three layers, each of which stands alone:
 1. limits (`limits.py`), a session of its own, an environment built from nothing, the watch of the
    guardian: everywhere;
-2. no_new_privs, Landlock (`landlock.py`), a seccomp filter (`seccomp.py`): any Linux user;
+2. no_new_privs, Landlock (`landlock.py`), a seccomp filter (`seccomp.py`): any Linux user, whose
+   tests may start threads but no processes, since they would count as the user's own;
 3. a uid of the test's own, in a range that nothing else uses: root only.
 """
 
@@ -14,11 +15,12 @@ import ctypes
 import os
 import secrets
 import signal
-import socket
 import stat
+import struct
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,7 +29,8 @@ from . import landlock, paths, seccomp
 from .limits import Limits
 
 PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
-FIRST_UID, UIDS = 61_000, 4_000  # beyond adduser's and below systemd's dynamic range
+FIRST_UID, UIDS = 61_000, 4_000  # beyond adduser's; systemd's dynamic users lie among them
+CLAIMS = Path("/run/grading-uids")  # which of these are in use; root's alone
 LIBRARIES = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 FACTS = ("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/sys/devices/system", "/proc/self")
@@ -44,6 +47,7 @@ class Confinement:
         landlock, seccomp: whether to use them.
         readable: files and folders below which the worker may read.
         writable: ... and write: its scratch folder and /dev/null.
+        most_tasks: how many processes and threads its user may have, all in all; None: any number.
     """
 
     uid: int | None = None
@@ -51,6 +55,7 @@ class Confinement:
     seccomp: bool = False
     readable: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
+    most_tasks: int | None = None
 
     def as_dict(self) -> dict:
         return asdict(self)
@@ -114,40 +119,55 @@ class UidPool:
     """Hands out a fresh uid for each test, one that no other grader on this machine is using.
 
     At its end a test's uid has everything of its own killed, so that two tests must never share
-    one. A claim is a name in the abstract socket namespace: the kernel lets one process hold it,
-    and frees it with that process, however it ends.
+    one. A claim is a lock on a byte of CLAIMS: the kernel grants it to one open file, and frees it
+    with the last process that has this file open, however that ends. Guardians keep it open, too,
+    since they may outlive a grader that was killed. It is a file because a name (an abstract
+    socket, say) belongs to a namespace: a grader on the machine itself reaches the processes of one
+    in a container, so that both must see the same claims (`tools/container.py`). Users that make no
+    claims, services for instance, are seen by their processes.
     """
 
     def __init__(self) -> None:
         self._next = secrets.randbelow(UIDS)
-        self._claims: dict[int, socket.socket] = {}
         self._lock = threading.Lock()
+        self._others: set[int] = set()
+        self.claims_fd: int | None = None  # open once a uid was taken
 
     def take(self) -> int:
         """A uid that is ours until `release`.
 
         Raises:
-            OSError: all are in use.
+            OSError: all are in use, or claims can't be written down.
         """
         with self._lock:
+            if self.claims_fd is None:
+                self.claims_fd = os.open(CLAIMS, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                weakref.finalize(self, os.close, self.claims_fd)
+                self._others = users_of_processes()
             for _ in range(UIDS):
                 self._next = (self._next + 1) % UIDS
                 uid = FIRST_UID + self._next
-                claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-                try:
-                    claim.bind(f"\0grading-uid-{uid}")
-                except OSError:
-                    claim.close()
-                    continue
-                self._claims[uid] = claim
-                return uid
+                if uid not in self._others and self._lock_byte(uid, taken=True):
+                    return uid
         raise OSError(f"all {UIDS} uids for tests are in use")
 
     def release(self, uid: int | None) -> None:
         """Give a uid back, once nothing of it is left."""
         with self._lock:
-            if uid in self._claims:
-                self._claims.pop(uid).close()
+            if uid is not None:
+                self._lock_byte(uid, taken=False)
+
+    def _lock_byte(self, uid: int, taken: bool) -> bool:
+        """Take or free a claim; False when another open file, of this process or not, holds it."""
+        import fcntl  # not on Windows, where this never runs
+
+        kind = fcntl.F_WRLCK if taken else fcntl.F_UNLCK
+        wanted = struct.pack("hhqqi", kind, os.SEEK_SET, uid, 1, 0)  # struct flock, 64 bits
+        try:
+            fcntl.fcntl(self.claims_fd, fcntl.F_OFD_SETLK, wanted)
+        except (BlockingIOError, PermissionError):  # POSIX allows either
+            return False
+        return True
 
 
 def interpreter_folders() -> list[str]:
@@ -164,28 +184,64 @@ def interpreter_folders() -> list[str]:
     return sorted({os.path.realpath(path) for path in found} | found)
 
 
+def readable_by_all() -> tuple[str, ...]:
+    """What every worker may read: libraries, and what they want to know of the machine."""
+    return (*LIBRARIES, *DEVICES, *FACTS, *interpreter_folders())
+
+
 def for_worker(layers: Layers, uids: UidPool | None, staged: Path, scratch: Path) -> Confinement:
     """The confinement of one worker that runs student code."""
-    readable = (*LIBRARIES, *DEVICES, *FACTS, *interpreter_folders(), str(staged))
+    readable = (*readable_by_all(), str(staged))
+    uid = uids.take() if layers.root and uids is not None else None
     return Confinement(
-        uid=uids.take() if layers.root and uids is not None else None,
+        uid=uid,
         landlock=bool(layers.landlock_abi),
         seccomp=layers.seccomp,
         readable=readable,
         writable=(str(scratch), "/dev/null"),
+        most_tasks=_most_tasks(uid, layers),
     )
 
 
-def take(confinement: Confinement, limits: Limits) -> None:
+def _most_tasks(uid: int | None, layers: Layers) -> int | None:
+    """The limit RLIMIT_NPROC of a worker, which counts whatever its user has on this machine.
+
+    A uid of its own has nothing else. Without one, the filter of system calls refuses processes;
+    where that is missing too, the limit is relative to what the user has now, of which a fixed one
+    would fall short on one machine and do nothing on another.
+    """
+    if uid is not None:
+        return Limits.processes
+    if layers.seccomp or sys.platform != "linux":
+        return None
+    return tasks_of(os.getuid()) + Limits.processes
+
+
+def tasks_of(uid: int) -> int:
+    """How many processes and threads a real user has: what RLIMIT_NPROC is compared with."""
+    count = 0
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError, KeyError):  # it has ended
+            fields = _status(entry)
+            if int(fields[b"Uid"][0]) == uid:
+                count += max(int(fields[b"Threads"][0]), 1)  # one that has ended counts till reaped
+    return count
+
+
+def take(confinement: Confinement) -> None:
     """Take the confinement on this process, for good.
 
     Raises:
         OSError: a layer that should work doesn't; no student code may run then.
     """
-    if confinement.uid is not None:
+    if confinement.most_tasks is not None:
         import resource  # not on Windows, where this never runs
 
-        resource.setrlimit(resource.RLIMIT_NPROC, (limits.processes, limits.processes))
+        hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+        most = confinement.most_tasks
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+    if confinement.uid is not None:
         os.setgroups([])
         os.setresgid(confinement.uid, confinement.uid, confinement.uid)
         os.setresuid(confinement.uid, confinement.uid, confinement.uid)
@@ -194,7 +250,7 @@ def take(confinement: Confinement, limits: Limits) -> None:
     if confinement.landlock:
         landlock.restrict(confinement.readable, confinement.writable)
     if confinement.seccomp:
-        seccomp.restrict(os.getpid())
+        seccomp.restrict(os.getpid(), processes=confinement.uid is not None)
 
 
 def hide_memory() -> None:
@@ -238,6 +294,15 @@ def processes_of(uid: int) -> list[int]:
                     found.append(int(entry))
             except (OSError, ValueError, IndexError):
                 continue
+    return found
+
+
+def users_of_processes() -> set[int]:
+    """The uids that some process here has now."""
+    found = set()
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError, KeyError):  # it has ended
+            found |= set(map(int, _status(entry)[b"Uid"]))
     return found
 
 
@@ -313,11 +378,18 @@ def _unlock(path: str | Path) -> bool:
 
 def _lives_as(uid: int, pid: str) -> bool:
     """Read off `status`: the owner of /proc/PID is root for whoever has changed its uid."""
+    fields = _status(pid)
+    # A process whose first thread has ended looks like a zombie as long as the others live.
+    ended = fields[b"State"][0] in (b"Z", b"X") and int(fields[b"Threads"][0]) < 2
+    return str(uid).encode() in fields[b"Uid"] and not ended
+
+
+def _status(pid: str) -> dict[bytes, list[bytes]]:
     fields = {}
     for line in Path(f"/proc/{pid}/status").read_bytes().splitlines():
         key, _, value = line.partition(b":")
         fields.setdefault(key, value.split())  # the name comes first, and may be anything
-    return str(uid).encode() in fields[b"Uid"] and fields[b"State"][0] not in (b"Z", b"X")
+    return fields
 
 
 def _reap() -> None:

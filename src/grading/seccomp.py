@@ -108,6 +108,7 @@ REFUSED: dict[str, tuple[int | None, int | None]] = {
     # memory that belongs to no process, so that no watch sees it
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
+    "socketpair": (53, 199),
     # shared memory that outlives its processes: System V's and POSIX message queues
     "shmget": (29, 194),
     "semget": (64, 190),
@@ -132,6 +133,8 @@ REFUSED_COMMANDS = {
     "ioctl": (16, 29, (0x8901, 0x8902, 0x5412, 0x541C)),  # FIOSETOWN, SIOCSPGRP, TIOC...
 }
 CLONE, CLONE3 = (56, 220), (435, 435)
+CLONE_THREAD = 0x00010000
+FORKS = ((57, None), (58, None))  # fork and vfork; on arm64, libc takes clone for both
 NEW_NAMESPACES = (
     0x7E020000 | 0x00000080
 )  # CLONE_NEW*: mount, cgroup, uts, ipc, user, pid, net, time
@@ -142,16 +145,17 @@ def available() -> bool:
     return platform.machine() in ARCHES and os.path.exists("/proc/sys/kernel/seccomp")
 
 
-def restrict(own_pid: int) -> None:
+def restrict(own_pid: int, processes: bool) -> None:
     """Install the filter on this process and all it will start; needs no_new_privs.
 
     Args:
         own_pid: the one process that `kill` and its like may name besides 0 (where 0 means self).
+        processes: whether it may start any; threads it may in any case.
 
     Raises:
         OSError: the kernel refuses.
     """
-    program = build(platform.machine(), own_pid)
+    program = build(platform.machine(), own_pid, processes)
     code = b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
     buffer = ctypes.create_string_buffer(code, len(code))
 
@@ -164,10 +168,12 @@ def restrict(own_pid: int) -> None:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
-def build(machine: str, own_pid: int) -> list[tuple[int, int, int, int]]:
+def build(machine: str, own_pid: int, processes: bool) -> list[tuple[int, int, int, int]]:
     """The filter as (code, jump if true, jump if false, constant)."""
     arch, column = ARCHES[machine]
     refuse = (RETURN, 0, 0, ERRNO | errno.EPERM)
+    # What the kernel says to a user who has too many: programs are prepared for it.
+    no_more = (RETURN, 0, 0, ERRNO | errno.EAGAIN)
     program = [
         (LOAD, 0, 0, ARCH_AT),
         (JEQ, 1, 0, arch),
@@ -178,12 +184,17 @@ def build(machine: str, own_pid: int) -> list[tuple[int, int, int, int]]:
         # clone3 hides its flags behind a pointer; told that it doesn't exist, libc takes clone.
         (JEQ, 0, 1, CLONE3[column]),
         (RETURN, 0, 0, ERRNO | errno.ENOSYS),
-        (JEQ, 0, 4, CLONE[column]),
+        (JEQ, 0, 6, CLONE[column]),
         (LOAD, 0, 0, _argument(0)),
         (JSET, 0, 1, NEW_NAMESPACES),
         refuse,
+        (JSET, 1, 0, CLONE_THREAD),
+        (RETURN, 0, 0, ALLOW) if processes else no_more,
         (RETURN, 0, 0, ALLOW),
     ]
+    for numbers in FORKS:
+        if not processes and numbers[column] is not None:
+            program += [(JEQ, 0, 1, numbers[column]), no_more]
     for numbers in REFUSED.values():
         if numbers[column] is not None:
             program += [(JEQ, 0, 1, numbers[column]), refuse]

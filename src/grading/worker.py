@@ -26,6 +26,10 @@ from .outcomes import Outcome
 READY = b"R"  # all of ours is done, the clock starts: what goes wrong from here on is the student's
 MAX_MESSAGE = 2_000  # characters of an exception's text
 MAX_TRACEBACK = 8_000
+NO_PROCESSES = (
+    "processes can't be started here (is there a DataLoader with num_workers > 0, "
+    "multiprocessing, subprocess or os.fork?)"
+)
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,7 @@ def describe(error: BaseException, root: Path) -> dict[str, Any]:
     `type` is the exception's nearest built-in class and `where` the innermost line of the
     student's own files: both are safe to show with hidden tests. `message` and `traceback` are not.
     """
-    text = _text(error)
+    text = f"{NO_PROCESSES}: {_text(error)}" if _wants_processes(error) else _text(error)
     return {
         "outcome": _outcome(error).value,
         "type": _builtin_name(error),
@@ -119,6 +123,16 @@ def _text(error: BaseException) -> str:
         return str(error)
     except BaseException:  # noqa: B902 - a hostile __str__
         return "(its text can't be read)"
+
+
+def _wants_processes(error: BaseException) -> bool:
+    """Whether it comes of starting a process, or a semaphore that processes would share."""
+    place = ""
+    frame = error.__traceback__
+    while frame is not None:
+        place, frame = frame.tb_frame.f_code.co_filename, frame.tb_next
+    shares = f"{os.sep}multiprocessing{os.sep}" in place
+    return isinstance(error, BlockingIOError) or (shares and isinstance(error, PermissionError))
 
 
 def _traceback(error: BaseException) -> str:

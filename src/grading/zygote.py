@@ -2,7 +2,7 @@
 
     parent --exec--> zygote --fork--> guardian --fork--> worker
 
-The parent sends one JSON message a job over a socket, with five descriptors beside it; the
+The parent sends one JSON message a job over a socket, with its descriptors beside it; the
 zygote forks a guardian and forgets about it. The guardian reports on the job's status pipe.
 """
 
@@ -17,12 +17,12 @@ import signal
 import socket
 import sys
 import traceback
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from . import guardian, limits, sandbox, wire, worker
 
-DESCRIPTORS = 5  # request, frame, output, status, lifeline
+DESCRIPTORS = 6  # request, frame, output, status, lifeline; claims of uids, if there are any
 ZYGOTES_SCORE = 500  # see limits.offer
 REQUEST_FD, FRAME_FD = 3, 4  # where the worker finds its two
 
@@ -68,7 +68,7 @@ def _reap() -> None:
 
 def _guard(job: dict[str, Any], fds: list[int]) -> None:
     """The guardian's life, from fork to exit."""
-    request, frame, output, status, lifeline = fds
+    request, frame, output, status, lifeline, *_claims = fds  # the claims: held until we end
     code = 1
     try:
         os.setsid()
@@ -83,8 +83,8 @@ def _guard(job: dict[str, Any], fds: list[int]) -> None:
         for fd in (request, frame, output):
             os.close(fd)
         ending = guardian.watch(pid, allowed, lifeline)
-        clean = _clean_up(confinement)
-        os.write(status, json.dumps({**asdict(ending), "clean": clean}).encode("ascii"))
+        ending = replace(ending, clean=_clean_up(confinement))
+        os.write(status, json.dumps(asdict(ending)).encode("ascii"))
         code = 0
     except Exception:  # ours: the worker may not touch this process
         os.write(status, json.dumps({"failed": traceback.format_exc()[-4000:]}).encode("ascii"))
@@ -123,7 +123,7 @@ def _work(
         os.chdir(job["scratch"])
         os.environ["HOME"] = os.environ["TMPDIR"] = job["scratch"]
         limits.take(allowed)
-        sandbox.take(confinement, allowed)
+        sandbox.take(confinement)
         wanted = wire.decode(wire.read_frame(lambda n: os.read(REQUEST_FD, n)))
         os.listdir(os.path.join(wanted["submission"], "submission"))  # TMPDIR may be locked
         answer = worker.prepare(wanted)

@@ -1,10 +1,12 @@
 """However a test ends, its outcome says so, in time, and the other tests' results stay right."""
 
+import os
 import time
+from dataclasses import replace
 
 import pytest
 
-from grading import guardian, limits, sandbox
+from grading import guardian, landlock, limits, sandbox, seccomp
 from grading.outcomes import Outcome
 
 ID = "3a-0-basic"
@@ -116,16 +118,110 @@ def test_a_forest_of_processes_is_stopped(write_query, grade):
         "time.sleep(600)\n"
     )
     result = grade(write_query(body), ID, layers=UNCONFINED)[ID]
-    assert result.outcome is Outcome.KILLED
-    assert "64 processes" in result.message
+    if os.getuid() == 0:  # whom no limit on processes holds
+        assert result.outcome is Outcome.KILLED
+        assert "64 processes" in result.message
+    else:
+        assert result.outcome in (Outcome.KILLED, Outcome.ERROR)
     confined = grade(write_query(body), ID)[ID]  # as root, the uid's own limit is first
     assert confined.outcome in (Outcome.KILLED, Outcome.ERROR)
+
+
+FILTERED = sandbox.Layers(root=False, landlock_abi=0, seccomp=True)
+STARTS = {
+    "fork": "import os; os.fork()",
+    "subprocess": "import subprocess; subprocess.run(['true'])",
+    "posix_spawn": "import os; os.posix_spawn('/bin/true', ['true'], {})",
+    "multiprocessing": "import multiprocessing as m; m.Process(target=print).start()",
+    "semaphores of processes": "import multiprocessing as m; m.Pool(2)",
+}
+
+
+@pytest.mark.skipif(not seccomp.available(), reason="this kernel has no seccomp")
+@pytest.mark.parametrize("way", STARTS)
+def test_without_a_uid_of_its_own_a_test_starts_no_process_and_says_so(way, write_query, grade):
+    results = grade(write_query(STARTS[way] + "\n" + RIGHT), ID, HIDDEN, layers=FILTERED)
+    assert results[ID].outcome is results[HIDDEN].outcome is Outcome.ERROR
+    assert "processes can't be started here" in results[ID].message
+    assert "num_workers > 0" in results[ID].message
+    assert "processes can't be started here" in results[HIDDEN].message
+
+
+@pytest.mark.skipif(not landlock.abi(), reason="this kernel has no Landlock")
+@pytest.mark.parametrize("own_uid", [False, True])
+def test_a_pool_of_processes_is_refused_in_words_where_files_are_guarded(
+    own_uid, write_query, grade
+):
+    layers = replace(sandbox.detect(), root=own_uid and sandbox.detect().root)
+    body = STARTS["semaphores of processes"] + "\n" + RIGHT
+    assert (
+        "processes can't be started here" in grade(write_query(body), ID, layers=layers)[ID].message
+    )
+
+
+@pytest.mark.parametrize("layers", [FILTERED, UNCONFINED])
+def test_what_starts_threads_or_asks_the_system_is_no_process(layers, write_query, grade):
+    body = """
+        import ctypes.util, platform, threading, uuid
+        from concurrent.futures import ThreadPoolExecutor
+        from tqdm import tqdm  # whose lock wants a semaphore
+        thread = threading.Thread(target=list)
+        thread.start()
+        thread.join()
+        ThreadPoolExecutor(4).submit(list, tqdm(range(3))).result()
+        platform.processor(), platform.platform(), uuid.getnode(), ctypes.util.find_library("m")
+        return 100.0 * keys[j]
+    """
+    result = grade(write_query(body), ID, layers=layers)[ID]
+    assert result.outcome is Outcome.PASSED, result
+
+
+def test_threads_are_counted(write_query, grade):
+    body = """
+        import threading, time
+        threading.stack_size(32768)
+        for _ in range(400):
+            threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+        time.sleep(600)
+    """
+    result = grade(write_query(body), ID, layers=UNCONFINED)[ID]
+    if os.getuid() == 0:
+        assert result.outcome is Outcome.KILLED
+        assert "256 threads" in result.message
+    else:
+        assert result.outcome in (Outcome.KILLED, Outcome.ERROR)
+
+
+def test_orphans_are_reaped_while_a_test_runs_and_still_count(write_query, grade):
+    zombies = """
+        import os, time
+        for _ in range({count}):
+            if os.fork() == 0:
+                if os.fork() == 0: os._exit(0)
+                os._exit(0)
+            os.wait()
+        time.sleep(0.3)
+        states = []
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            try: words = open(f"/proc/{{entry}}/stat").read().rpartition(") ")[2].split()
+            except OSError: continue
+            if words[1] == str(os.getppid()) and words[0] == "Z": states.append(entry)
+        assert not states
+        return 100.0 * keys[j]
+    """
+    few = grade(write_query(zombies.format(count=8)), ID, layers=UNCONFINED)[ID]
+    assert few.outcome is Outcome.PASSED, few
+    many = grade(write_query(zombies.format(count=80)), ID, layers=UNCONFINED)[ID]
+    assert many.outcome is Outcome.KILLED, many
+    assert "64 processes" in many.message
 
 
 def test_too_many_processes_are_called_so_though_their_memory_is_too_much():
     # The guardian looks every 30 ms: only chance would make a forest be over both at one look.
     bounds = limits.Limits(cpu_s=2.0, wall_s=12.0, memory_bytes=1 << 30)
-    both = guardian._Usage(cpu_s=0.1, memory_bytes=2 << 30, processes=bounds.processes + 1)
+    both = guardian._Usage(
+        cpu_s=0.1, memory_bytes=2 << 30, processes=bounds.processes + 1, threads=0
+    )
     assert guardian._over(both, 0.1, bounds, abandoned=False) == "processes"
 
 

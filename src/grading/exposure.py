@@ -1,0 +1,118 @@
+"""Whether the folders that workers may read hold what they must not: solutions, answers, results.
+
+Landlock opens folders of libraries whole. Where a course lies below one of them (in /usr/src, or in
+the folder of the Python environment), its solutions are open with the libraries. A bind mount may
+bring them there, too; links don't, since the kernel looks at what they lead to.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import sandbox
+
+MOUNTS = Path("/proc/self/mountinfo")
+
+
+def exposed(layers: sandbox.Layers, secrets: Iterable[str | Path]) -> list[str]:
+    """The folders of libraries that open secrets to workers: a line each, with one such secret.
+
+    Where there is no Landlock, no folder is opened because none is closed: what then protects
+    files are the uids of tests, or nothing (`Layers.missing`).
+
+    Args:
+        secrets: files and folders; those that don't exist yet are looked at all the same.
+    """
+    if not layers.landlock_abi:
+        return []
+    folders = sorted({os.path.realpath(f) for f in sandbox.readable_by_all() if os.path.exists(f)})
+    mounts = _mounts()
+    found: dict[str, str] = {}
+    for secret in secrets:
+        for place in _places(os.path.realpath(secret), mounts):
+            opened = next((f for f in folders if _meet(place, f)), None)
+            if opened and not (layers.root and _is_closed(place)):
+                found.setdefault(opened, place)
+    return [
+        f"the submission's code could read {place}, since {opened} is opened to it for libraries"
+        for opened, place in found.items()
+    ]
+
+
+@dataclass(frozen=True)
+class _Mount:
+    device: str
+    root: str  # the folder of the file system that is mounted ...
+    point: str  # ... and where
+
+
+def _mounts() -> list[_Mount]:
+    """This process's mounts, later ones above earlier ones; see proc_pid_mountinfo(5)."""
+    try:
+        lines = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return []
+    rows = [line.split(" ") for line in lines]
+    paths = [row for row in rows if row[3].startswith("/")]  # namespaces are mounted by other names
+    return [_Mount(row[2], _unescape(row[3]), _unescape(row[4])) for row in paths]
+
+
+def _unescape(path: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), path)
+
+
+def _places(path: str, mounts: list[_Mount]) -> list[str]:
+    """A real path, and where else bind mounts show it, or a part of it."""
+    above = [m for m in mounts if _is_below(path, m.point)]
+    if not above:
+        return [path]
+    own = max(reversed(above), key=lambda m: len(m.point))
+    inner = os.path.normpath(os.path.join(own.root, os.path.relpath(path, own.point)))
+    places = [path]
+    for mount in mounts:
+        if mount.device != own.device or mount == own:
+            continue
+        if _is_below(inner, mount.root):
+            here, there = path, os.path.relpath(inner, mount.root)
+            there = os.path.normpath(os.path.join(mount.point, there))
+        elif _is_below(mount.root, inner):
+            here = os.path.normpath(os.path.join(path, os.path.relpath(mount.root, inner)))
+            there = mount.point
+        else:
+            continue
+        if _same(here, there):  # else another mount covers it
+            places.append(there)
+    return places
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two paths lead to one file; of files that are to be written, their folders count."""
+    try:
+        if os.path.exists(one):
+            return os.path.samefile(one, other)
+        return os.path.samefile(os.path.dirname(one), os.path.dirname(other))
+    except OSError:
+        return False
+
+
+def _meet(place: str, folder: str) -> bool:
+    """Whether a readable folder holds the place, or lies in it: in a folder of secrets, that is."""
+    return _is_below(place, folder) or _is_below(folder, place)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return os.path.commonpath([path, folder]) == folder
+
+
+def _is_closed(path: str) -> bool:
+    """Whether file permissions keep others from it: a test with a uid of its own is an other."""
+    try:
+        needed = 0o005 if os.path.isdir(path) else 0o004
+        own = os.stat(path).st_mode & needed != needed
+        return own or any(not parent.stat().st_mode & 0o001 for parent in Path(path).parents)
+    except FileNotFoundError:
+        return True  # results, which are written for their owner alone

@@ -1,0 +1,48 @@
+"""What staff read of a run that did not earn what it should: its first grader error, in full."""
+
+import dataclasses
+
+from grading import console, paths
+from grading.assignment import load_assignment
+from grading.outcomes import Outcome
+from grading.results import TestResult
+from tools import container, emulate
+
+RAN = container.Ran(code=3, wall_s=1.0, cpu_s=1.0, peak_bytes=0, limited=True)
+TRACEBACK = "Traceback:\n" + "\n".join(f"  frame {i}" for i in range(90)) + "\nOSError: first cause"
+
+
+def seen(capsys, details: list[str]) -> emulate.Seen:
+    """A run whose tests ended as grader errors with these details, "" for a pass."""
+    specs = load_assignment(paths.ASSIGNMENT).edition(None).tests
+    print("Taken: 1 files\n")
+    for spec, detail in zip(specs, details, strict=False):
+        outcome = Outcome.GRADER_ERROR if detail else Outcome.PASSED
+        result = TestResult(spec, "a test", outcome=outcome, message="ours", detail=detail)
+        console.show_result(result, staff=True)
+    print("\nTHE GRADER FAILED in at least one test")
+    stdout = capsys.readouterr().out
+    return emulate.Seen(None, stdout, RAN, isolated=True, limits=container.GRADESCOPE)
+
+
+def test_the_first_grader_error_is_shown_from_its_first_to_its_last_line(capsys):
+    shown = seen(capsys, ["", TRACEBACK, *[TRACEBACK.replace("first", "later")] * 9]).reasons()
+    assert all(f"frame {i}\n" in shown for i in range(90))
+    assert shown.index("OSError: first cause") < shown.index("[...]")
+    assert shown.count("first cause") == 1
+    assert shown.endswith("THE GRADER FAILED in at least one test")
+    assert len(shown.splitlines()) < 200  # of later ones, what the end holds
+
+
+def test_the_failure_of_a_run_is_shown_whole(capsys):
+    ran = seen(capsys, [""])
+    why = "grader.py: the grader failed: the canary did not come back\n" + "a line of its\n" * 90
+    failed = dataclasses.replace(ran, stdout="a line\n" * 500 + why)
+    assert failed.reasons() == why.rstrip("\n")
+
+
+def test_a_short_output_is_shown_once(capsys):
+    ran = seen(capsys, ["", "OSError: first cause", ""])
+    assert ran.reasons() == ran.stdout.rstrip("\n")
+    long = dataclasses.replace(ran, stdout="a line\n" * 500)
+    assert long.reasons().splitlines() == ["a line"] * emulate.LAST_LINES

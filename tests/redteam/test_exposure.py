@@ -1,0 +1,143 @@
+"""Solutions, answers and results that lie among libraries, which workers may read, are refused.
+
+Where they do, hidden tests are judged by nobody: exit code 2, and 3 where the run was to be
+authoritative. The folders of the machine itself are changed in a mount namespace only.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from grading import exposure, paths, sandbox
+
+from .conftest import ASKED, FILE, STRICT
+
+GUARDED = sandbox.Layers(root=False, landlock_abi=1, seccomp=True)
+OWN_UIDS = sandbox.Layers(root=True, landlock_abi=1, seccomp=True)
+THERE = Path("/usr/local/src")  # an empty folder of the system's, to mount on
+
+
+def can_mount() -> bool:
+    tools = all(map(shutil.which, ("unshare", "setpriv", "mount")))
+    if sys.platform != "linux" or os.getuid() != 0 or not tools or not THERE.is_dir():
+        return False
+    return subprocess.run(["unshare", "--mount", "true"], check=False).returncode == 0
+
+
+@pytest.fixture
+def libraries(monkeypatch, tmp_path) -> Path:
+    """A folder that workers may read, and nothing else."""
+    folder = tmp_path / "libraries"
+    folder.mkdir()
+    monkeypatch.setattr(sandbox, "readable_by_all", lambda: (str(folder), "/no/such/folder"))
+    monkeypatch.setattr(exposure, "_mounts", list)
+    return folder
+
+
+def test_what_lies_among_libraries_is_named(libraries, tmp_path):
+    inside, outside = libraries / "course" / "solutions", tmp_path / "solutions"
+    inside.mkdir(parents=True)
+    outside.mkdir()
+    found = exposure.exposed(GUARDED, [outside, inside, inside / "data"])
+    assert len(found) == 1
+    assert str(inside) in found[0] and str(libraries) in found[0]
+    assert exposure.exposed(GUARDED, [outside]) == []
+    assert exposure.exposed(GUARDED, [tmp_path / "libraries-and-more"]) == []
+
+
+def test_mounts_of_namespaces_and_odd_names_are_read(monkeypatch, tmp_path):
+    listing = tmp_path / "mountinfo"
+    text = "9 1 0:4 net:[4026532] /run/netns/a rw - nsfs nsfs rw\n9 1 8:1 /x\\040y /a\\040b rw\n"
+    listing.write_text(text, encoding="utf-8")
+    monkeypatch.setattr(exposure, "MOUNTS", listing)
+    assert exposure._mounts() == [exposure._Mount("8:1", "/x y", "/a b")]
+    assert exposure._places("/a b/c", exposure._mounts()) == ["/a b/c"]
+
+
+def test_results_to_be_written_there_are_named(libraries):
+    assert exposure.exposed(GUARDED, [libraries / "results.json"])
+
+
+def test_a_folder_of_libraries_within_the_solutions_is_named(libraries, tmp_path):
+    assert exposure.exposed(GUARDED, [tmp_path])
+
+
+def test_links_are_followed_to_where_they_lead(libraries, tmp_path):
+    (tmp_path / "real").mkdir()
+    (libraries / "link").symlink_to(tmp_path / "real")
+    assert exposure.exposed(GUARDED, [libraries / "link"]) == []  # the kernel refuses it, too
+    (libraries / "kept").mkdir()
+    (tmp_path / "solutions").symlink_to(libraries / "kept")
+    assert exposure.exposed(GUARDED, [tmp_path / "solutions"])
+
+
+def test_what_others_cannot_read_is_safe_from_a_uid_of_its_own(libraries, monkeypatch):
+    with tempfile.TemporaryDirectory() as place:  # pytest's own folders are closed to others
+        solutions = Path(place) / "solutions"
+        solutions.mkdir(mode=0o700)
+        Path(place).chmod(0o755)
+        monkeypatch.setattr(sandbox, "readable_by_all", lambda: (place,))
+        assert exposure.exposed(OWN_UIDS, [solutions, Path(place) / "results.json"]) == []
+        assert exposure.exposed(GUARDED, [solutions])
+        solutions.chmod(0o755)
+        assert exposure.exposed(OWN_UIDS, [solutions])
+        Path(place).chmod(0o700)
+        assert exposure.exposed(OWN_UIDS, [solutions]) == []
+
+
+def test_without_landlock_nothing_is_opened_because_nothing_is_closed(libraries):
+    bare = sandbox.Layers(root=False, landlock_abi=0, seccomp=True)
+    assert exposure.exposed(bare, [libraries]) == []
+
+
+def test_an_environment_in_the_root_opens_it_and_one_below_does_not(monkeypatch):
+    monkeypatch.setattr(sys, "prefix", str(paths.ROOT))
+    assert exposure.exposed(GUARDED, [paths.SOLUTIONS])
+    monkeypatch.setattr(sys, "prefix", str(paths.ROOT / ".venv"))
+    assert exposure.exposed(GUARDED, [paths.SOLUTIONS]) == []
+
+
+@pytest.mark.skipif(not can_mount(), reason="needs root and mounts")
+@pytest.mark.parametrize("what", ["tree", "solutions", "solutions/data"])
+@pytest.mark.parametrize("authoritative", [False, True])
+def test_a_bind_mount_among_libraries_ends_the_run(
+    what, authoritative, make_tree, ordinary_user, upload
+):
+    tree = make_tree(ordinary_user)
+    secret = "Where was the secret born?"
+    (tree / "solutions" / "data").mkdir(exist_ok=True)
+    (tree / "solutions" / "data" / "birth_test.tsv").write_text(secret, encoding="utf-8")
+    shutil.chown(tree / "solutions" / "data", ordinary_user.pw_uid)
+    shutil.chown(tree / "solutions" / "data" / "birth_test.tsv", ordinary_user.pw_uid)
+    below = {"tree": "solutions/data", "solutions": "data", "solutions/data": "."}[what]
+    shown = THERE / below / "birth_test.tsv"
+    code = f"print('READ', open({str(shown)!r}, encoding='utf-8').read())\n"
+    shutil.copytree(upload, tree.parent / "upload")
+    with open(tree.parent / "upload" / FILE, "a", encoding="utf-8") as writer:
+        writer.write(code)
+    mounted = tree if what == "tree" else tree / what
+    start = THERE if what == "tree" else tree
+    script = (
+        f'mount --bind "{mounted}" {THERE}; exec setpriv --reuid={ordinary_user.pw_uid} '
+        f'--regid={ordinary_user.pw_gid} --clear-groups "$@"'
+    )
+    grader = [sys.executable, *STRICT, "-B", start / "src" / "grader.py", ASKED]
+    options = ["--submission", tree.parent / "upload", *["--authoritative"] * authoritative]
+    ran = subprocess.run(
+        ["unshare", "--mount", "sh", "-ec", script, "sh", *grader, *options],
+        env={"PATH": os.environ["PATH"], "TMPDIR": str(tree.parent / "tmp")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+        cwd="/",
+    )
+    assert "READ" not in ran.stdout
+    assert ran.returncode == (3 if authoritative else 2), ran.stdout + ran.stderr
+    assert f"could read {THERE}" in ran.stderr and "/usr is opened to it" in ran.stderr
