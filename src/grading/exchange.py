@@ -13,7 +13,7 @@ from .guardian import Ending
 from .worker import READY
 
 MAX_OUTPUT_BYTES = 64 << 10  # what a test may print and we keep
-MAX_FRAME_BYTES = wire.MAX_ANSWER_HEADER_BYTES + wire.MAX_ANSWER_BODY_BYTES + 1024
+MAX_FRAME_BYTES = wire.MAX_ANSWER_HEADER_BYTES + wire.MAX_ANSWER_BODY_BYTES + (64 << 10)
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,12 @@ class Finished:
     """What came back: how the worker ended, its frame if there is a whole one, its prints.
 
     `ready` tells whether it got as far as the student's code: what goes wrong before is ours.
+    The frame is a view of what was read: an answer is never in memory twice.
     """
 
     ending: Ending
     ready: bool
-    frame: bytes | None
+    frame: bytes | memoryview | None
     output: str
 
 
@@ -71,19 +72,10 @@ def finished(ending: Ending, frame: Reader, output: Reader) -> Finished:
     return Finished(ending, ready, _whole_frame(frame.data), _decode(output.data))
 
 
-def _whole_frame(data: bytearray) -> bytes | None:
+def _whole_frame(data: bytearray) -> memoryview | None:
     """The first frame behind READY, if all of it is there."""
     try:
-        stream = memoryview(data)
-        position = len(READY)
-
-        def read(count: int) -> bytes:
-            nonlocal position
-            chunk = bytes(stream[position : position + count])
-            position += len(chunk)
-            return chunk
-
-        return wire.read_frame(read, wire.MAX_ANSWER_HEADER_BYTES, wire.MAX_ANSWER_BODY_BYTES)
+        return wire.find_frame(memoryview(data)[len(READY) :])
     except WireError:
         return None
 

@@ -286,7 +286,7 @@ class Bench:
         return confinement
 
 
-def _open(frame: bytes) -> tuple[bool, Any]:
+def _open(frame: bytes | memoryview) -> tuple[bool, Any]:
     """An envelope of the submission's process: (whether it went well, value or error)."""
     try:
         envelope = wire.decode(frame)

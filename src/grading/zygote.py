@@ -132,8 +132,9 @@ def _work(
         with contextlib.suppress(Exception):  # by now these are whatever the student's code left
             sys.stdout.flush()
             sys.stderr.flush()
-        while reply:
-            reply = reply[os.write(FRAME_FD, reply) :]
+        left = memoryview(reply)
+        while left:
+            left = left[os.write(FRAME_FD, left) :]
     except Exception:
         traceback.print_exc()  # what goes wrong before READY is ours
         sys.stderr.flush()

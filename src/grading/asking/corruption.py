@@ -55,7 +55,8 @@ class AsksCorruption:
             drawn += repeat * len(documents)
             sizes = runs[-1]["drawn"]["x"] > 1  # neither PAD nor MASK: characters of documents
             found += _count_long(sizes, runs[-1]["drawn"]["x_sizes"])
-            size = int(1.1 * (wanted - found) * drawn / max(found, 1)) + 100
+            missing = int(1.1 * (wanted - found) * drawn / max(found, 1)) + 100
+            size = min(12_000, missing)  # more would be too long for one answer
         return runs
 
     @contextmanager
