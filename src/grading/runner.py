@@ -21,7 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from . import authority, paths, release, sandbox, wire
+from . import authority, importing, paths, release, sandbox, wire
 from .assignment import Assignment, Edition, TestSpec
 from .cases import BoundTest, GradedTestCase, bind, derive_seed
 from .coursedata import CourseData
@@ -78,8 +78,9 @@ class CourseTestRunner:
     ) -> Results:
         """Stage, run every wanted test, and return the results of all of the edition's tests.
 
-        `on_event` hears ("staged", Staged), ("started", Results), ("result", TestResult) and
-        ("graded", Run). A pool that is given is used and left open: many submissions can share one.
+        `on_event` hears ("staged", Staged), ("started", Results), ("ended", TestResult) as soon as
+        a test has ended, ("result", TestResult) in the edition's order, and ("graded", Run). A pool
+        that is given is used and left open: many submissions can share one.
         """
         started = time.monotonic()
         edition = self.assignment.edition(options.edition)
@@ -114,11 +115,9 @@ class CourseTestRunner:
                 result.asked = test in wanted
                 if result.asked:
                     todo.append((test, result))
-            # Results come in the edition's order, whichever test ends first.
             with ThreadPoolExecutor(options.jobs) as executor:
                 try:
-                    for result in executor.map(lambda pair: run.run_test(*pair), todo):
-                        on_event("result", result)
+                    _run_all(run, todo, executor, on_event)
                     on_event("graded", run)
                 except BaseException:  # Ctrl-C, a full disk: wait for no test's time limit
                     pool.abandon()
@@ -161,6 +160,28 @@ class CourseTestRunner:
         target.chmod(0o644)
 
 
+def _run_all(
+    run: Run,
+    todo: list[tuple[BoundTest, TestResult]],
+    executor: ThreadPoolExecutor,
+    on_event: Callable[[str, Any], None],
+) -> None:
+    """Run tests, those of files first: no code of a student's can take the time they need.
+
+    Results come in the edition's order, whichever test ends first.
+    """
+    order = sorted(range(len(todo)), key=lambda index: not todo[index][0].of_files)
+    ended: set[int] = set()
+    told = 0
+    runs = executor.map(lambda index: run.run_test(*todo[index]), order)
+    for index, result in zip(order, runs, strict=True):
+        on_event("ended", result)
+        ended.add(index)
+        while told in ended:
+            on_event("result", todo[told][1])
+            told += 1
+
+
 @dataclass
 class Run:
     """One run's shared state."""
@@ -178,6 +199,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self.uids = sandbox.UidPool()
+        self.stuck: dict[str, importing.Stuck] = {}  # by module
 
     def run_test(self, test: BoundTest, result: TestResult) -> TestResult:
         """Run one test and fill in its result; whatever happens, it happens to this one only."""
@@ -239,7 +261,8 @@ class Bench:
             GradingError: the reference's did, or the worker failed before it reached any code of
                 the student's.
         """
-        finished = self._work(probe, role, args, seed)
+        limits = self._limits(role)
+        finished = self._work(probe, role, args, seed, limits)
         if finished.frame is None and time.monotonic() >= self._run.deadline:
             raise Verdict(Outcome.NOT_RUN, OUT_OF_TIME)  # nobody's fault: it was cut short
         if not finished.ready:
@@ -248,24 +271,40 @@ class Bench:
             return _reference_value(finished)
         self._left_s -= finished.ending.cpu_s
         self.output += finished.output
+        if finished.notes.stopped in self._run.stuck:
+            raise self._run.stuck[finished.notes.stopped].verdict(self._spec.is_hidden)
         verdict = explain_ending(finished, Limits.for_test(self._spec.timeout_s))
         if verdict is not None:
-            raise verdict
+            raise self._placed(verdict, finished, limits)
         ok, value = _open(finished.frame)
         if ok:
             return value
         verdict, blames_us = explain_error(value, self._spec, self.staged.root)
         if blames_us and self.hidden is not None:
-            _reference_value(self._work(probe, "reference", args, seed))
+            again = self._work(probe, "reference", args, seed, self._limits("reference"))
+            _reference_value(again)
         raise verdict
 
-    def _work(self, probe: str, role: str, args: dict, seed: int) -> Finished:
+    def _placed(self, verdict: Verdict, finished: Finished, limits: Limits) -> Verdict:
+        """The verdict of a worker that ended badly; a module that it was stuck in is remembered."""
+        ending, taken, hidden = finished.ending, self.staged.taken, self._spec.is_hidden
+        stuck = importing.find_stuck(
+            finished.notes, ending.reason, ending.wall_s, limits, taken, named=not hidden
+        )
+        if stuck is None:
+            return verdict
+        self._run.stuck[finished.notes.importing] = stuck
+        return stuck.explain(verdict, hidden)
+
+    def _work(self, probe: str, role: str, args: dict, seed: int, limits: Limits) -> Finished:
         run = self._run
         root = self.staged.root if role == "submission" else paths.REFERENCE
         scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=run.work))
         request = {"probe": probe, "args": args, "seed": seed, "submission": str(root)}
+        if role == "submission":
+            request["stuck"] = [m for m, s in run.stuck.items() if limits.cpu_s <= s.cpu_s]
         confinement = self._confinement(role, scratch)
-        job = Job(self._spec.torch, request, self._limits(role), scratch, confinement)
+        job = Job(self._spec.torch, request, limits, scratch, confinement)
         try:
             return run.pool.run(job)
         finally:

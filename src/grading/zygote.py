@@ -20,7 +20,7 @@ import traceback
 from dataclasses import asdict
 from typing import Any
 
-from . import guardian, limits, sandbox, wire, worker
+from . import guardian, importing, limits, sandbox, wire, worker
 
 DESCRIPTORS = 5  # request, frame, output, status, lifeline
 ZYGOTES_SCORE = 500  # see limits.offer
@@ -128,6 +128,7 @@ def _work(
         os.listdir(os.path.join(wanted["submission"], "submission"))  # TMPDIR may be locked
         answer = worker.prepare(wanted)
         os.write(FRAME_FD, worker.READY)
+        importing.watch(lambda note: os.write(FRAME_FD, note), wanted.get("stuck", ()))
         reply = answer()
         with contextlib.suppress(Exception):  # by now these are whatever the student's code left
             sys.stdout.flush()
