@@ -40,6 +40,10 @@ BY_REASON = {
         "used more memory than a test may have (2 GiB, less in a small container)",
     ),
     "processes": (Outcome.KILLED, "started more than {processes} processes"),
+    "files": (
+        Outcome.KILLED,
+        "wrote more than {files} files, or {megabytes} MiB, or locked a folder",
+    ),
     "abandoned": (Outcome.KILLED, "was stopped with the grader"),
     "unknown": (Outcome.KILLED, "ended in a way that could not be watched"),
 }
@@ -79,6 +83,8 @@ def _numbers(limits: Limits) -> dict[str, float]:
         "cpu_s": limits.cpu_s,
         "wall_s": limits.wall_s,
         "processes": limits.processes,
+        "files": limits.scratch_files,
+        "megabytes": limits.scratch_bytes >> 20,
     }
 
 

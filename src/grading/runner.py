@@ -35,7 +35,10 @@ from .reading import explain_ending, explain_error
 from .results import Results, TestResult
 from .staging import Staged, stage
 
-DEADLINE_S = 540.0  # Gradescope's time-out, 600 s, throws everything away
+# Gradescope's time-out, 600 s, throws everything away. Staging counts; a worker that runs into the
+# deadline is killed, and what follows is bounded: twice GRACE_S, a scratch folder's few thousand
+# files, the results.
+DEADLINE_S = 540.0
 REFERENCE_CPU_S = 120.0
 OUT_OF_TIME = "not run: the whole run was out of time"
 

@@ -82,7 +82,7 @@ def _guard(job: dict[str, Any], fds: list[int]) -> None:
             _work(job, allowed, confinement, request, frame, output)
         for fd in (request, frame, output):
             os.close(fd)
-        ending = guardian.watch(pid, allowed, lifeline)
+        ending = guardian.watch(pid, allowed, lifeline, job["scratch"])
         clean = _clean_up(confinement)
         os.write(status, json.dumps({**asdict(ending), "clean": clean}).encode("ascii"))
         code = 0
