@@ -8,7 +8,8 @@ ones in staff's solutions/hidden/.
 
     cli.py       the command                     runner.py    a run of an edition's tests
     assignment.py  points, tests, thresholds     cases.py     what a test case is
-    staging.py   which files are graded          questions/, asking/: what is asked
+    staging.py, upload.py: which files are graded  questions/, asking/: what is asked
+    importing.py   where an import hangs
     processes.py, zygote.py, guardian.py, worker.py, limits.py: how workers start, live and end
     outcomes.py, reading.py, results.py, console.py: how a test ended, and who reads what of it
     report.py, replay.py, release.py: a result as HTML, a run had again, what it was judged by
@@ -34,7 +35,8 @@ What is promised, and by what:
   of the student's, the same probe runs on the reference, and if that fails, too, it is ours.
 - Hidden tests tell a student a fixed sentence of ours, for a crash also the built-in exception's
   type and the line in their own file; never a message, a print or a value.
-- The same submission and seed give the same verdicts and messages, whatever else runs.
+- The same submission and seed give the same verdicts and messages, whatever else runs; but a
+  module that hangs while it is imported does so in one test, and others say so at once.
 
 What is not promised:
 - Inputs of hidden tests are seen by the code that gets them, and pass or fail tells a bit a run.

@@ -3,7 +3,8 @@
 Required: a process and a uid of its own for each test (so: Linux, root), limits, no_new_privs,
 secrets that the tests' uids can't read, and no network. Landlock and seccomp are used where the
 kernel has them, and named where it doesn't. Nothing of this is taken on trust: a canary in a
-worker tries each thing, and any success is a grader error.
+worker tries each thing, and any success is a grader error. So is a link to the solutions that was
+followed when it was handed in.
 """
 
 from __future__ import annotations
@@ -14,12 +15,22 @@ from pathlib import Path
 from typing import Any
 
 from . import paths, sandbox, schema, wire
-from .errors import GradingError, WireError
+from .errors import GradingError, SubmissionError, WireError
 from .limits import Limits
 from .processes import Job, Pool
+from .staging import stage
 
 CANARY = {"read": [str], "written": [str], "signalled": [int], "sockets": [str], "scratch": bool}
 CANARY_CPU_S = 10.0
+# Where an upload may hold a link, and what of the solutions' folder it would lead to.
+LINKS = {
+    "submission": "submission",
+    "src": ".",
+    "src/submission": "submission",
+    "wrapping": ".",
+    "wrapping/submission": "submission",
+    "submission/dataset.py": "submission/dataset.py",
+}
 
 
 def secrets(private: Sequence[Path] = ()) -> list[str]:
@@ -33,7 +44,7 @@ def secrets(private: Sequence[Path] = ()) -> list[str]:
 def send_canary(
     pool: Pool, layers: sandbox.Layers, work: Path, staged: Path, private: Sequence[Path] = ()
 ) -> dict[str, Any]:
-    """Run the canary as a test would run; return what it could do.
+    """Run the canary as a test would run, and hand in links; return what it could do.
 
     Raises:
         GradingError: it didn't come back.
@@ -64,7 +75,25 @@ def send_canary(
         schema.check(envelope.get("value"), CANARY)
     except (WireError, AttributeError) as error:
         raise GradingError(f"the canary did not come back: {error}; {finished.output}") from None
-    return envelope["value"]
+    return envelope["value"] | {"linked": hand_in_links(work)}
+
+
+def hand_in_links(work: Path) -> list[str]:
+    """Try to hand in the reference as a link; return the places of links that were followed."""
+    followed = []
+    for number, (name, target) in enumerate(LINKS.items()):
+        upload, staged = work / f"canary-upload-{number}", work / f"canary-staged-{number}"
+        (upload / name).parent.mkdir(parents=True)
+        (upload / name).symlink_to(paths.REFERENCE / target)
+        try:
+            stage(upload, staged)
+            followed.append(name)
+        except SubmissionError:
+            continue
+        finally:
+            sandbox.remove_tree(upload)
+            sandbox.remove_tree(staged)
+    return followed
 
 
 def faults(layers: sandbox.Layers, canary: dict[str, Any]) -> list[str]:
@@ -74,4 +103,5 @@ def faults(layers: sandbox.Layers, canary: dict[str, Any]) -> list[str]:
     found += [f"student code can write to {path}" for path in canary["written"]]
     found += [f"student code can signal process {pid}" for pid in canary["signalled"]]
     found += [f"student code can open {kind} sockets" for kind in canary["sockets"]]
+    found += [f"{name} can be handed in as a link to the solutions" for name in canary["linked"]]
     return found + ([] if canary["scratch"] else ["student code can't write its scratch folder"])

@@ -74,6 +74,9 @@ class GradedTestCase:
     """Base of the classes in questions/: one class a topic, one instance a test."""
 
     topic = ""
+    # Names of tests that read what was handed in and run none of its code: the reference answers
+    # for parameters. (On a student's computer, where there is none, some do.)
+    of_files: tuple[str, ...] = ()
 
     def __init__(self, spec: TestSpec, laboratory: Any, seed: int) -> None:
         self.spec = spec
@@ -185,6 +188,11 @@ class BoundTest:
     method: Callable[[GradedTestCase], None]
 
     @property
+    def of_files(self) -> bool:
+        """Whether it runs none of the student's code."""
+        return self.spec.name in self.case.of_files
+
+    @property
     def description(self) -> str:
         """The first line of the method's docstring: what is checked."""
         return (self.method.__doc__ or self.spec.name).strip().splitlines()[0].strip().rstrip(".")
@@ -202,6 +210,10 @@ def bind(specs: tuple[TestSpec, ...], cases: list[type[GradedTestCase]]) -> list
     described = {(spec.topic, spec.name) for spec in specs}
     topics = {spec.topic for spec in specs}
     for topic in sorted(topics):
+        for name in set(by_topic[topic].of_files) - {n for t, n in described if t == topic}:
+            raise UsageError(
+                f"grader.py: {by_topic[topic].__name__}.of_files names {name}, which is no test"
+            )
         for name, method in vars(by_topic[topic]).items():
             if hasattr(method, "claims") and (topic, name.removeprefix("test_")) not in described:
                 raise UsageError(

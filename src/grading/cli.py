@@ -183,9 +183,10 @@ class _Hearer:
         elif event == "started":
             self._results = subject
             self._write()
+        elif event == "ended":
+            self._write()
         elif event == "result":
             console.show_result(subject, self._staff)
-            self._write()
 
     def _write(self) -> None:
         if self._path is not None:

@@ -7,26 +7,33 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-from . import wire
+from . import importing, wire
 from .errors import WireError
 from .guardian import Ending
 from .worker import READY
 
 MAX_OUTPUT_BYTES = 64 << 10  # what a test may print and we keep
-MAX_FRAME_BYTES = wire.MAX_ANSWER_HEADER_BYTES + wire.MAX_ANSWER_BODY_BYTES + 1024
+MAX_FRAME_BYTES = (
+    wire.MAX_ANSWER_HEADER_BYTES
+    + wire.MAX_ANSWER_BODY_BYTES
+    + importing.MAX_NOTES_BYTES
+    + 1024  # READY and the frame's prefix
+)
 
 
 @dataclass(frozen=True)
 class Finished:
-    """What came back: how the worker ended, its frame if there is a whole one, its prints.
+    """What came back: how the worker ended, its frame if there is a whole one, prints, notes.
 
     `ready` tells whether it got as far as the student's code: what goes wrong before is ours.
+    The frame is a view of what was read: an answer is never in memory twice.
     """
 
     ending: Ending
     ready: bool
-    frame: bytes | None
+    frame: bytes | memoryview | None
     output: str
+    notes: importing.Notes = importing.read_notes(b"")
 
 
 class Reader(threading.Thread):
@@ -68,22 +75,15 @@ def send(fd: int, data: bytes) -> None:
 def finished(ending: Ending, frame: Reader, output: Reader) -> Finished:
     """What a worker that has ended left behind."""
     ready = frame.data.startswith(READY)
-    return Finished(ending, ready, _whole_frame(frame.data), _decode(output.data))
+    view = memoryview(frame.data)[len(READY) :]
+    notes = importing.read_notes(bytes(view[: importing.MAX_NOTES_BYTES]))
+    return Finished(ending, ready, _whole_frame(view[notes.size :]), _decode(output.data), notes)
 
 
-def _whole_frame(data: bytearray) -> bytes | None:
-    """The first frame behind READY, if all of it is there."""
+def _whole_frame(data: memoryview) -> memoryview | None:
+    """The frame behind READY and notes, if all of it is there."""
     try:
-        stream = memoryview(data)
-        position = len(READY)
-
-        def read(count: int) -> bytes:
-            nonlocal position
-            chunk = bytes(stream[position : position + count])
-            position += len(chunk)
-            return chunk
-
-        return wire.read_frame(read, wire.MAX_ANSWER_HEADER_BYTES, wire.MAX_ANSWER_BODY_BYTES)
+        return wire.find_frame(data)
     except WireError:
         return None
 

@@ -2,7 +2,8 @@
 
 It runs none of the student's code. It is a child subreaper, so that a daemonized grandchild comes
 back to it; it measures CPU seconds, resident memory and the number of processes of everything the
-worker started, kills all of it at the end, and reports how the worker ended.
+worker started, and what lies in its scratch folder, kills all of it at the end, and reports how the
+worker ended.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import ctypes
 import os
 import select
 import signal
+import stat
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +29,8 @@ class Ending:
     """How a worker ended.
 
     `reason` is "" when it ended by itself, else the limit that it hit: "cpu", "wall", "memory",
-    "processes", "threads" or "abandoned" (the grader went away). `clean`: afterwards, nothing of
-    it was left.
+    "processes", "threads", "files" or "abandoned" (the grader went away). `clean`: afterwards,
+    nothing of it was left.
     """
 
     code: int  # exit status, meaningless when signal is not 0
@@ -47,10 +49,11 @@ def become_subreaper() -> None:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
 
 
-def watch(pid: int, limits: Limits, lifeline: int) -> Ending:
+def watch(pid: int, limits: Limits, lifeline: int, scratch: str) -> Ending:
     """Wait for the worker; kill it when it goes over a limit or `lifeline` closes."""
     started = time.monotonic()
     reason, peak, reaped = "", 0, 0
+    folder = _Scratch(scratch, limits)
     libraries = _resident_bytes()  # the worker was forked with them, as this process was
     pidfd = os.pidfd_open(pid)
     poller = select.poll()
@@ -66,6 +69,7 @@ def watch(pid: int, limits: Limits, lifeline: int) -> Ending:
             peak = max(peak, use.memory_bytes)
             elapsed = time.monotonic() - started
             reason = _over(use, elapsed, limits, lifeline in ready)
+            reason = reason or ("files" if folder.is_flooded() else "")
             if reason:
                 os.kill(pid, signal.SIGKILL)
                 break
@@ -142,6 +146,44 @@ def _over(use: _Usage, elapsed_s: float, limits: Limits, abandoned: bool) -> str
     if use.memory_bytes > limits.memory_bytes:
         return "memory"
     return ""
+
+
+class _Scratch:
+    """Looks into a worker's scratch folder."""
+
+    def __init__(self, path: str, limits: Limits) -> None:
+        self._path, self._limits = path, limits
+        self._next = 0.0
+
+    def is_flooded(self) -> bool:
+        """Whether there is too much in it. Looking takes at most a tenth of the time."""
+        started = time.monotonic()
+        if started < self._next:
+            return False
+        flooded = self._look()
+        ended = time.monotonic()
+        self._next = ended + 9 * (ended - started)
+        return flooded
+
+    def _look(self) -> bool:
+        files = size = 0
+        waiting = [self._path]
+        while waiting:
+            try:
+                with os.scandir(waiting.pop()) as entries:
+                    for entry in entries:
+                        status = entry.stat(follow_symlinks=False)
+                        files, size = files + 1, size + status.st_blocks * 512
+                        over = files > self._limits.scratch_files
+                        if over or size > self._limits.scratch_bytes:
+                            return True
+                        if stat.S_ISDIR(status.st_mode):
+                            waiting.append(entry.path)
+            except FileNotFoundError:
+                continue  # removed meanwhile
+            except OSError:  # locked, or too deep for a path: nobody needs either
+                return True
+        return False
 
 
 def _resident_bytes() -> int:

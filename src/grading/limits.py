@@ -36,6 +36,10 @@ class Limits:
     stack_bytes: int = 64 << 20
     processes: int = 64  # at a time, and orphans that have ended
     threads: int = 256  # of all of them; libraries of right solutions start one or none
+    # Of its scratch folder, which is removed when the test has ended: that takes time, too (some
+    # milliseconds a folder on slow file systems). A right solution writes a few files.
+    scratch_files: int = 1_000
+    scratch_bytes: int = 512 << 20
 
     @classmethod
     def for_test(cls, cpu_s: float, left_s: float = float("inf")) -> Limits:

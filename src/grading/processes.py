@@ -209,8 +209,7 @@ class Zygote:
             status.join(job.limits.wall_s + GRACE_S)
         finally:
             self._cut(lifeline_w)  # whatever is still alive is killed by the guardian now
-        for thread in (sender, frame, output, status):
-            thread.join(GRACE_S)
+        _join(sender, frame, output, status)
         if not status.data and not frame.data and self._ends_within(1.0):
             raise ZygoteKilled(f"the zygote ended with {self._process.poll()}")
         return finished(_ending(status.data), frame, output)
@@ -284,8 +283,7 @@ class FreshPool:
         self._running.add(process)
         ending = self._wait(process, frame, job.limits)
         self._running.discard(process)
-        for thread in (sender, frame, output):
-            thread.join(GRACE_S)
+        _join(sender, frame, output)
         process.stdout.close()
         process.stderr.close()
         return finished(ending, frame, output)
@@ -317,6 +315,13 @@ class FreshPool:
         if died_of in (9, 24) and not reason and wall_s >= limits.cpu_s:
             reason = "cpu"  # SIGKILL or SIGXCPU of the kernel's own limit
         return Ending(max(code, 0), died_of, reason, 0.0, wall_s, 0)
+
+
+def _join(*threads: threading.Thread) -> None:
+    """Wait for all of them together; they end with the processes that hold the other ends."""
+    deadline = time.monotonic() + GRACE_S
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
 
 
 def _kill_session(process: subprocess.Popen) -> None:

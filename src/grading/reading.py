@@ -44,6 +44,10 @@ BY_REASON = {
     ),
     "processes": (Outcome.KILLED, "started more than {processes} processes"),
     "threads": (Outcome.KILLED, "started more than {threads} threads"),
+    "files": (
+        Outcome.KILLED,
+        "wrote more than {files} files, or {megabytes} MiB, or locked a folder",
+    ),
     "abandoned": (Outcome.KILLED, "was stopped with the grader"),
     "unknown": (Outcome.KILLED, "ended in a way that could not be watched"),
 }
@@ -84,6 +88,8 @@ def _numbers(limits: Limits) -> dict[str, float]:
         "wall_s": limits.wall_s,
         "processes": limits.processes,
         "threads": limits.threads,
+        "files": limits.scratch_files,
+        "megabytes": limits.scratch_bytes >> 20,
     }
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from . import authority, exposure, paths, release, sandbox, wire
+from . import authority, exposure, importing, paths, release, sandbox, wire
 from .assignment import Assignment, Edition, TestSpec
 from .cases import BoundTest, GradedTestCase, bind, derive_seed
 from .coursedata import CourseData
@@ -36,7 +36,10 @@ from .reading import explain_ending, explain_error
 from .results import Results, TestResult
 from .staging import Staged, stage
 
-DEADLINE_S = 540.0  # Gradescope's time-out, 600 s, throws everything away
+# Gradescope's time-out, 600 s, throws everything away. Staging counts; a worker that runs into the
+# deadline is killed, and what follows is bounded: twice GRACE_S, a scratch folder's few thousand
+# files, the results.
+DEADLINE_S = 540.0
 REFERENCE_CPU_S = 120.0
 SHARED_CPU_S = 60.0  # of the submission's own processes, for what several tests share
 OUT_OF_TIME = "not run: the whole run was out of time"
@@ -80,8 +83,9 @@ class CourseTestRunner:
     ) -> Results:
         """Stage, run every wanted test, and return the results of all of the edition's tests.
 
-        `on_event` hears ("staged", Staged), ("started", Results), ("result", TestResult) and
-        ("graded", Run). A pool that is given is used and left open: many submissions can share one.
+        `on_event` hears ("staged", Staged), ("started", Results), ("ended", TestResult) as soon as
+        a test has ended, ("result", TestResult) in the edition's order, and ("graded", Run). A pool
+        that is given is used and left open: many submissions can share one.
         """
         started = time.monotonic()
         edition = self.assignment.edition(options.edition)
@@ -117,11 +121,9 @@ class CourseTestRunner:
                 result.asked = test in wanted
                 if result.asked:
                     todo.append((test, result))
-            # Results come in the edition's order, whichever test ends first.
             with ThreadPoolExecutor(options.jobs) as executor:
                 try:
-                    for result in executor.map(lambda pair: run.run_test(*pair), todo):
-                        on_event("result", result)
+                    _run_all(run, todo, executor, on_event)
                     on_event("graded", run)
                 except BaseException:  # Ctrl-C, a full disk: wait for no test's time limit
                     pool.abandon()
@@ -180,6 +182,28 @@ class CourseTestRunner:
         target.chmod(0o644)
 
 
+def _run_all(
+    run: Run,
+    todo: list[tuple[BoundTest, TestResult]],
+    executor: ThreadPoolExecutor,
+    on_event: Callable[[str, Any], None],
+) -> None:
+    """Run tests, those of files first: no code of a student's can take the time they need.
+
+    Results come in the edition's order, whichever test ends first.
+    """
+    order = sorted(range(len(todo)), key=lambda index: not todo[index][0].of_files)
+    ended: set[int] = set()
+    told = 0
+    runs = executor.map(lambda index: run.run_test(*todo[index]), order)
+    for index, result in zip(order, runs, strict=True):
+        on_event("ended", result)
+        ended.add(index)
+        while told in ended:
+            on_event("result", todo[told][1])
+            told += 1
+
+
 @dataclass
 class Run:
     """One run's shared state."""
@@ -199,6 +223,7 @@ class Run:
         self.uids = sandbox.UidPool()
         self._shared: dict[str, Future] = {}
         self._lock = threading.Lock()
+        self.stuck: dict[str, importing.Stuck] = {}  # by module
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
         """What several tests need, made by the first that asks; its exception is theirs, too."""
@@ -240,6 +265,8 @@ class Run:
         try:
             test.method(test.case(test.spec, bench, self.seed))
         except Verdict as verdict:
+            # Its frames hold the answer, and it: a large one would still be there in the next test.
+            verdict.__traceback__ = verdict.__context__ = None
             return verdict
         return Verdict(Outcome.PASSED, "", bench.notes, credit=Fraction(1))
 
@@ -275,7 +302,8 @@ class Bench:
             GradingError: the reference's did, or the worker failed before it reached any code of
                 the student's.
         """
-        finished = self._work(probe, role, args, seed)
+        limits = self._limits(role)
+        finished = self._work(probe, role, args, seed, limits)
         if finished.frame is None and time.monotonic() >= self._run.deadline:
             raise Verdict(Outcome.NOT_RUN, OUT_OF_TIME)  # nobody's fault: it was cut short
         if not finished.ready:
@@ -284,15 +312,18 @@ class Bench:
             return _reference_value(finished)
         self._left_s -= finished.ending.cpu_s
         self.output += finished.output
+        if finished.notes.stopped in self._run.stuck:
+            raise self._run.stuck[finished.notes.stopped].verdict(self._spec.is_hidden)
         verdict = explain_ending(finished, Limits.for_test(self._spec.timeout_s))
         if verdict is not None:
-            raise verdict
+            raise self._placed(verdict, finished, limits)
         ok, value = _open(finished.frame)
         if ok:
             return value
         verdict, blames_us = explain_error(value, self._spec, self.staged.root)
         if blames_us and self.hidden is not None:
-            _reference_value(self._work(probe, "reference", args, seed))
+            again = self._work(probe, "reference", args, seed, self._limits("reference"))
+            _reference_value(again)
         raise verdict
 
     def once(self, name: str, make: Callable[[Bench], Any]) -> Any:
@@ -302,14 +333,27 @@ class Bench:
         )
         return self._run.once(name, lambda: make(Bench(self._run, spec)))
 
-    def _work(self, probe: str, role: str, args: dict, seed: int) -> Finished:
+    def _placed(self, verdict: Verdict, finished: Finished, limits: Limits) -> Verdict:
+        """The verdict of a worker that ended badly; a module that it was stuck in is remembered."""
+        ending, taken, hidden = finished.ending, self.staged.taken, self._spec.is_hidden
+        stuck = importing.find_stuck(
+            finished.notes, ending.reason, ending.wall_s, limits, taken, named=not hidden
+        )
+        if stuck is None:
+            return verdict
+        self._run.stuck[finished.notes.importing] = stuck
+        return stuck.explain(verdict, hidden)
+
+    def _work(self, probe: str, role: str, args: dict, seed: int, limits: Limits) -> Finished:
         run = self._run
         root = self.staged.root if role == "submission" else paths.REFERENCE
         scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=run.work))
         request = {"probe": probe, "args": args, "seed": seed, "submission": str(root)}
+        if role == "submission":
+            request["stuck"] = [m for m, s in run.stuck.items() if limits.cpu_s <= s.cpu_s]
         confinement = self._confinement(role, scratch)
         claims_fd = run.uids.claims_fd if confinement.uid is not None else None
-        job = Job(self._spec.torch, request, self._limits(role), scratch, confinement, claims_fd)
+        job = Job(self._spec.torch, request, limits, scratch, confinement, claims_fd)
         try:
             finished = run.pool.run(job)
             if finished.ending.clean:
@@ -334,7 +378,7 @@ class Bench:
         return confinement
 
 
-def _open(frame: bytes) -> tuple[bool, Any]:
+def _open(frame: bytes | memoryview) -> tuple[bool, Any]:
     """An envelope of the submission's process: (whether it went well, value or error)."""
     try:
         envelope = wire.decode(frame)

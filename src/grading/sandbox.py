@@ -36,6 +36,7 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 FACTS = ("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/sys/devices/system", "/proc/self")
 SHARED_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "/run/lock")  # where anyone may write
 CLEANUP_S = 5.0
+SHALLOW = 8  # folders in folders whose path is short enough, whatever their names
 
 
 @dataclass(frozen=True)
@@ -307,16 +308,19 @@ def users_of_processes() -> set[int]:
 
 
 def sweep_files(uid: int) -> None:
-    """Remove what a test's uid left in folders that anyone may write to."""
+    """Remove what a test's uid left in folders that anyone may write to, as far as time allows."""
+    until = time.monotonic() + CLEANUP_S
     for folder in SHARED_FOLDERS:
         try:
             entries = list(os.scandir(folder))
         except OSError:
             continue
         for entry in entries:
+            if time.monotonic() > until:
+                return
             with contextlib.suppress(OSError):  # others tidy up there, too
                 if entry.stat(follow_symlinks=False).st_uid == uid:
-                    remove_tree(Path(entry.path))
+                    remove_tree(Path(entry.path), until)
 
 
 def sweep_memory(uid: int) -> None:
@@ -335,33 +339,44 @@ def sweep_memory(uid: int) -> None:
                 remove(int(entry[f"{kind}id"] if kind != "msg" else entry["msqid"]), 0, None)
 
 
-def remove_tree(root: Path) -> None:
+def remove_tree(root: Path, until: float = float("inf")) -> None:
     """Remove what student code wrote, a file or a folder, as far as this user can.
 
-    shutil.rmtree gives up on folders too deep for its recursion, and on locked ones. Here, folders
-    within folders are moved up to `root` before their turn comes. Links are never followed.
+    No later than `until`, by the monotonic clock.
+
+    shutil.rmtree gives up on folders too deep for its recursion, and on locked ones. Here, what
+    lies deep is moved up to `root` before its turn comes. Links are never followed.
     """
     progress = _unlock(root)
-    while progress:
-        progress = False
-        for folder in list(_unlink_files(root)):
-            for inner in list(_unlink_files(folder)):
-                with contextlib.suppress(OSError):
-                    os.rename(inner, root / secrets.token_hex(16))
-                    progress = True
-            with contextlib.suppress(OSError):
-                os.rmdir(folder)
+    while progress and time.monotonic() < until:
+        progress = _clear(root, root, 0, until)
     with contextlib.suppress(OSError):
         os.rmdir(root)
 
 
-def _unlink_files(folder: str | Path) -> Iterator[str]:
+def _clear(folder: str | Path, root: Path, depth: int, until: float) -> bool:
+    """Empty a folder; whether something was moved up to `root`, so that another round is needed."""
+    moved = False
+    for inner in list(_unlink_files(folder, until)):
+        with contextlib.suppress(OSError):
+            if depth < SHALLOW:
+                moved = _clear(inner, root, depth + 1, until) or moved
+                os.rmdir(inner)
+            else:
+                os.rename(inner, root / secrets.token_hex(16))
+                moved = True
+    return moved
+
+
+def _unlink_files(folder: str | Path, until: float) -> Iterator[str]:
     """Delete the files in a folder and yield its folders, unlocked."""
     try:
         entries = list(os.scandir(folder))
     except OSError:
         return
     for entry in entries:
+        if time.monotonic() > until:
+            return
         if _unlock(entry.path):
             yield entry.path
 

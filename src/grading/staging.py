@@ -2,27 +2,35 @@
 
 A submission is a folder or a zip: `submission/*.py`, and `*.params` and `*.predictions` beside it
 or inside it, as earlier years had them. One wrapping folder is fine; litter is ignored. Only
-regular files are taken, and what was taken and what was left is told.
+regular files are taken, a link on the way to any of them is refused (`upload.py`), and what was
+taken and what was left is told. Nothing is ever held in memory as a whole.
 """
 
 from __future__ import annotations
 
 import errno
-import filecmp
+import io
 import os
 import stat
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
+from . import paths
 from .errors import SubmissionError
+from .upload import MAX_ENTRIES, Folder
 
-MAX_FILES = 2_000
-MAX_TOTAL_BYTES = 1 << 30
 MAX_CODE_BYTES = 4 << 20
+# The largest recipe's parameters (`original`) take 14 MB, as float64 27 MB.
+MAX_OUTPUT_BYTES = 64 << 20
+# Gradescope takes 100 MB, and parameters hardly shrink when they are packed.
+MAX_TOTAL_BYTES = 256 << 20
+CHUNK_BYTES = 1 << 20
 OUTPUT_SUFFIXES = (".params", ".predictions")
 LITTER = ("__MACOSX", ".DS_Store", "__pycache__", ".ipynb_checkpoints")
 REFUSED_NAMES = ("sitecustomize.py", "usercustomize.py")
+TOO_MANY = f"too many files, more than {MAX_ENTRIES}: is this a submission?"
 
 
 @dataclass
@@ -30,12 +38,14 @@ class Staged:
     """A staged submission.
 
     `root` holds the package `submission` and the parameter and prediction files beside it;
-    `taken` maps each staged name to where it came from; `left` says what stayed behind and why.
+    `taken` maps each staged name to where it came from; `left` says what stayed behind and why;
+    `total_bytes` counts what was taken.
     """
 
     root: Path
     taken: dict[str, str] = field(default_factory=dict)
     left: list[str] = field(default_factory=list)
+    total_bytes: int = 0
 
     def path(self, name: str) -> Path | None:
         """The staged file of that name, or None."""
@@ -46,11 +56,12 @@ def stage(source: Path, target: Path) -> Staged:
     """Copy a submission into the empty folder `target`.
 
     Args:
-        source: a zip, or a folder: the assignment's root, its `src/`, its `src/submission/`, or
-            an unpacked upload.
+        source: a zip, or a folder: an unpacked upload, or the assignment's root. Where it is the
+            assignment's own `src/` or `src/submission/`, outputs may lie above it, too.
 
     Raises:
-        SubmissionError: there is no submission here, or two files of one name differ.
+        SubmissionError: there is no submission here, a link is in it, it is too large, or two
+            files of one name differ.
     """
     try:
         mode = source.stat().st_mode
@@ -63,143 +74,201 @@ def stage(source: Path, target: Path) -> Staged:
         raise SubmissionError(f"{source}: neither a folder nor a zip")
     if stat.S_ISREG(mode):
         source = _unpack(source, target.with_name(target.name + ".unpacked"))
-    package = _find_package(source)
+    within = ()
+    for inner in (("src",), ("src", "submission")):
+        if source.resolve() == paths.ROOT.joinpath(*inner).resolve():
+            source, within = paths.ROOT, inner
     staged = Staged(target)
     (target / "submission").mkdir(parents=True)
     for folder in (target, target / "submission"):
         folder.chmod(0o755)
-    _stage_code(package, staged)
-    _stage_outputs(_output_folders(package), staged)
+    with Folder.given(source) as top:
+        package = _find_package(_below(top, within))
+        _stage_code(package, staged)
+        _stage_outputs(_output_folders(package), staged)
     return staged
 
 
-def _find_package(source: Path) -> Path:
+def _below(folder: Folder, names: tuple[str, ...]) -> Folder | None:
+    """The folder that these names lead to, one in another; None where one is missing."""
+    for name in names:
+        folder = folder and folder.folder(name)
+    return folder
+
+
+def _find_package(start: Folder) -> Folder:
     """The folder of the student's modules: `submission`, or one that holds them directly."""
-    source = source.resolve()
-    for folder in (source, *_only_child(source)):
-        for candidate in (folder / "submission", folder / "src" / "submission", folder):
-            if candidate.is_dir() and any(candidate.glob("*.py")):
+    for find_outer in (lambda: start, lambda: _only_child(start)):
+        outer = find_outer()
+        for names in (("submission",), ("src", "submission"), ()):
+            candidate = outer and _below(outer, names)
+            if candidate and any(name.endswith(".py") for name in candidate.names()):
                 return candidate
     raise SubmissionError(
-        f"{source}: no folder `submission` with Python files in it; expected submission/*.py, "
+        f"{start.path}: no folder `submission` with Python files in it; expected submission/*.py, "
         "at most inside one wrapping folder"
     )
 
 
-def _output_folders(package: Path) -> list[Path]:
+def _output_folders(package: Folder) -> list[Folder]:
     """Where outputs may lie: earlier years' beside the code, `run.py`'s where it was called."""
-    if package.name != "submission":
-        return [package]
-    root = [package.parent.parent] if package.parent.name == "src" else []
-    return [*root, package.parent, package]
+    folders = [package]
+    if package.path.name == "submission" and package.parent:
+        folders.insert(0, package.parent)
+        if package.parent.path.name == "src" and package.parent.parent:
+            folders.insert(0, package.parent.parent)
+    return folders
 
 
-def _only_child(folder: Path) -> list[Path]:
-    children = [p for p in folder.iterdir() if p.name not in LITTER and not p.name.startswith(".")]
-    return children if len(children) == 1 and children[0].is_dir() else []
+def _only_child(folder: Folder) -> Folder | None:
+    """The folder that wraps everything, if there is one and nothing beside it."""
+    names = [n for n in folder.names() if n not in LITTER and not n.startswith(".")]
+    return folder.folder(names[0]) if len(names) == 1 else None
 
 
-def _stage_code(package: Path, staged: Staged) -> None:
-    for path in _entries(package):
-        if path.name in LITTER or path.suffix in OUTPUT_SUFFIXES or path.name == "recipes.json":
+def _stage_code(package: Folder, staged: Staged) -> None:
+    for file in package.names():
+        suffix = Path(file).suffix
+        if file in LITTER or suffix in OUTPUT_SUFFIXES or file == "recipes.json":
             continue
-        name = f"submission/{path.name}"
-        if not path.name.isprintable():  # escapes would paint over the grader's own lines
-            staged.left.append(f"submission/{path.name!a} (its name is no text)")
-        elif path.suffix != ".py" or path.name in REFUSED_NAMES:
+        name = f"submission/{file}"
+        if not file.isprintable():  # escapes would paint over the grader's own lines
+            staged.left.append(f"submission/{file!a} (its name is no text)")
+        elif suffix != ".py" or file in REFUSED_NAMES:
+            package.refuse_link(file)  # whatever it is called, it isn't merely left behind
             staged.left.append(f"{name} (only submission/*.py is taken)")
-        elif (problem := _copy(path, staged.root / name, MAX_CODE_BYTES)) is None:
-            staged.taken[name] = str(path)
         else:
-            staged.left.append(f"{name} ({problem})")
+            _take(package, file, name, MAX_CODE_BYTES, staged)
 
 
-def _entries(folder: Path) -> list[Path]:
-    entries = sorted(folder.iterdir())
-    if len(entries) > MAX_FILES:
-        raise SubmissionError(f"{folder}: too many files, {len(entries)}: is this a submission?")
-    return entries
-
-
-def _stage_outputs(folders: list[Path], staged: Staged) -> None:
+def _stage_outputs(folders: list[Folder], staged: Staged) -> None:
     for folder in folders:
-        for path in _entries(folder):
-            if path.suffix not in OUTPUT_SUFFIXES:
+        for name in folder.names():
+            if Path(name).suffix not in OUTPUT_SUFFIXES:
                 continue
-            earlier = staged.taken.get(path.name)
-            if earlier is not None:
-                if not filecmp.cmp(earlier, path, shallow=False):
-                    raise SubmissionError(
-                        f"{path.name} is there twice and differs: {earlier} and {path}; "
-                        "delete the one that is out of date"
-                    )
-                continue
-            problem = _copy(path, staged.root / path.name, MAX_TOTAL_BYTES)
-            if problem is None:
-                staged.taken[path.name] = str(path)
-            else:
-                staged.left.append(f"{path.name} ({problem})")
+            if not name.isprintable():
+                staged.left.append(f"{name!a} (its name is no text)")
+            elif name not in staged.taken:
+                _take(folder, name, name, MAX_OUTPUT_BYTES, staged)
+            elif not _is_same(folder, name, staged.root / name):
+                raise SubmissionError(
+                    f"{name} is there twice and differs: {staged.taken[name]} and "
+                    f"{folder.path / name}; delete the one that is out of date"
+                )
 
 
-def _copy(source: Path, target: Path, limit_bytes: int) -> str | None:
-    """Copy one regular file; return what is wrong with it instead of following links."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    flags |= getattr(os, "O_BINARY", 0)
-    if source.is_symlink():
-        return "a link"
+def _take(folder: Folder, file: str, name: str, limit_bytes: int, staged: Staged) -> None:
+    """Copy a file to its staged name, or say why it was left.
+
+    Raises:
+        SubmissionError: it is a link, or with it the submission is too large.
+    """
+    problem = _copy(folder, file, staged.root / name, limit_bytes)
+    if problem is not None:
+        staged.left.append(f"{name} ({problem})")
+        return
+    staged.taken[name] = str(folder.path / file)
+    staged.total_bytes += (staged.root / name).stat().st_size
+    if staged.total_bytes > MAX_TOTAL_BYTES:
+        raise SubmissionError(
+            f"too large: its files up to {folder.called(file)} have {staged.total_bytes} bytes, "
+            f"more than {MAX_TOTAL_BYTES}; remove what is not asked for"
+        )
+
+
+def _copy(folder: Folder, file: str, target: Path, limit_bytes: int) -> str | None:
+    """Copy one regular file; return what is wrong with it, and leave nothing of it then."""
     try:
-        fd = os.open(source, flags)
+        with folder.file(file) as reader, open(target, "wb") as writer:
+            size = os.fstat(reader.fileno()).st_size
+            if size <= limit_bytes:
+                size = _pump(reader, writer, limit_bytes + 1)  # it may grow meanwhile
     except OSError as error:
         return f"can't be read: {error.strerror}"
-    status = os.fstat(fd)
-    if not stat.S_ISREG(status.st_mode):
-        os.close(fd)
-        return "not a regular file"
-    with os.fdopen(fd, "rb") as reader:
-        if status.st_size > limit_bytes:
-            return f"{status.st_size} bytes, more than {limit_bytes}"
-        data = reader.read(limit_bytes + 1)
-    if len(data) > limit_bytes:
-        return f"more than {limit_bytes} bytes"
-    target.write_bytes(data)
+    except ValueError as error:
+        return str(error)
+    if size > limit_bytes:
+        target.unlink()
+        return f"{size} bytes, more than {limit_bytes}"
     target.chmod(0o644)  # every uid reads it, whatever the umask
     return None
+
+
+def _pump(reader: IO[bytes], writer: IO[bytes], most: int) -> int:
+    """Copy at most `most` bytes, a little at a time; return how many there were."""
+    left = most
+    while left and (chunk := reader.read(min(left, CHUNK_BYTES))):
+        writer.write(chunk)
+        left -= len(chunk)
+    return most - left
+
+
+def _is_same(folder: Folder, file: str, staged: Path) -> bool:
+    """Whether a file holds what was staged already."""
+    try:
+        with folder.file(file) as one, open(staged, "rb") as other:
+            while (chunk := one.read(CHUNK_BYTES)) == other.read(CHUNK_BYTES):
+                if not chunk:
+                    return True
+    except (OSError, ValueError):
+        pass
+    return False
 
 
 def _unpack(archive: Path, target: Path) -> Path:
     """Unpack regular files of a zip, refusing what could write elsewhere or fill the disk."""
     try:
-        with zipfile.ZipFile(archive) as opened:
+        with _Listing(io.FileIO(archive)) as file, zipfile.ZipFile(file) as opened:
             infos = [i for i in opened.infolist() if not i.is_dir() and _wanted(i.filename)]
-            if len(infos) > MAX_FILES or sum(i.file_size for i in infos) > MAX_TOTAL_BYTES:
-                raise SubmissionError(f"{archive.name}: too many files or too large once unpacked")
+            if len(infos) > MAX_ENTRIES:
+                raise SubmissionError(TOO_MANY)
+            if sum(i.file_size for i in infos) > MAX_TOTAL_BYTES:
+                raise SubmissionError(f"too large once unpacked, at most {MAX_TOTAL_BYTES} bytes")
+            target.mkdir(parents=True)
             for info in infos:
-                _unpack_one(opened, info, target, archive.name)
-    except SubmissionError:
-        raise
-    except Exception as error:  # zlib's, lzma's and others' own kinds, names too long, ...
+                _unpack_one(opened, info, target)
+    except SubmissionError as error:
+        raise SubmissionError(f"{archive.name}: {error}") from None
+    except Exception as error:  # zlib's and others' own kinds, names too long, ...
         raise SubmissionError(
             f"{archive.name} is no zip that can be read: {error!s:.200}"
         ) from None
-    target.mkdir(parents=True, exist_ok=True)
     return target
+
+
+class _Listing(io.BufferedReader):
+    """A zip's bytes, of which at most a listing of sensible length is read at once.
+
+    `zipfile` reads a zip's list of files whole, and makes an object of each, before one can ask
+    how many there are: 100 MB of nothing else would take gigabytes. A mebibyte has 20,000.
+    """
+
+    def read(self, size: int = -1) -> bytes:
+        if size > CHUNK_BYTES:
+            raise SubmissionError(TOO_MANY)
+        return super().read(size)
 
 
 def _wanted(name: str) -> bool:
     return not any(part in LITTER for part in name.replace("\\", "/").split("/"))
 
 
-def _unpack_one(opened: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path, archive: str) -> None:
+def _unpack_one(opened: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path) -> None:
     parts = [p for p in info.filename.replace("\\", "/").split("/") if p not in ("", ".")]
     if ".." in parts or (parts and ":" in parts[0]):
-        raise SubmissionError(f"{archive}: the name {info.filename!r} leads outside the zip")
+        raise SubmissionError(f"the name {info.filename!a} leads outside the zip")
+    if not parts:
+        raise SubmissionError(f"the name {info.filename!a} is no file's")
     kind = stat.S_IFMT(info.external_attr >> 16)
+    if kind == stat.S_IFLNK:
+        raise SubmissionError(f"{info.filename!a} is a link: pack the folder or file itself")
     if kind not in (0, stat.S_IFREG):  # 0: packed by a program that doesn't say
-        return  # a link or a device: not taken
+        return  # a device, say: not taken
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        # Of the others, a few kilobytes are unpacked to gigabytes in one go.
+        raise SubmissionError(f"{info.filename!a} is packed in a rare way: pack an ordinary zip")
     path = target.joinpath(*parts)
     path.parent.mkdir(parents=True, exist_ok=True)
     with opened.open(info) as reader, open(path, "wb") as writer:
-        remaining = info.file_size  # the announced size is what was counted; never write more
-        while remaining and (chunk := reader.read(min(remaining, 1 << 20))):
-            writer.write(chunk)
-            remaining -= len(chunk)
+        # The announced size is what was counted; never write more.
+        _pump(reader, writer, info.file_size)

@@ -20,12 +20,14 @@ from .errors import WireError
 
 PREFIX = struct.Struct("<4sIQ")
 MAGIC = b"grd1"
-MAX_HEADER_BYTES = 64 << 20  # 60,000 short strings fit many times
+MAX_HEADER_BYTES = 64 << 20  # of a request, which is ours: a corpus, questions
 MAX_BODY_BYTES = 512 << 20
-# Of an answer, which student code may have forged: small text becomes many objects when read (4 MiB
-# of "{}," take 180 MB), and the largest set of parameters anyone trains here is 60 MB.
-MAX_ANSWER_HEADER_BYTES = 4 << 20
-MAX_ANSWER_BODY_BYTES = 128 << 20
+# Of an answer, which student code may have forged. Its text is names, a few hundred places, a
+# traceback: 60 KB at most; and small text becomes many objects when read (1 MiB of "{}," takes 45).
+# The largest arrays are 12,000 examples of 128 pairs, 25 MB, and parameters (see
+# probes.prediction): what the smallest container has left, 768 MB, takes them once.
+MAX_ANSWER_HEADER_BYTES = 512 << 10
+MAX_ANSWER_BODY_BYTES = 64 << 20
 MAX_ARRAYS = 100_000
 DTYPES = ("|b1", "|u1", "<i2", "<i4", "<i8", "<f4", "<f8")
 ARRAY_KEY = "$array"
@@ -50,8 +52,8 @@ def encode(value: Any) -> bytes:
     return b"".join([prefix, head, *bodies])
 
 
-def decode(frame: bytes) -> Any:
-    """Turn a frame back into plain data; arrays are read-only.
+def decode(frame: bytes | bytearray | memoryview) -> Any:
+    """Turn a frame back into plain data; arrays are read-only views of it: nothing is copied.
 
     Raises:
         WireError: anything that `encode` could not have written.
@@ -63,7 +65,7 @@ def decode(frame: bytes) -> Any:
         raise WireError(
             f"a frame of {len(frame)} bytes announces {PREFIX.size + head_bytes + body_bytes}"
         )
-    view = memoryview(frame)[PREFIX.size :]
+    view = memoryview(frame).toreadonly()[PREFIX.size :]
     header = _load_json(bytes(view[:head_bytes]))
     arrays = _load_arrays(header.get("arrays"), view[head_bytes:])
     try:
@@ -76,19 +78,40 @@ def read_frame(
     read: Callable[[int], bytes],
     max_header: int = MAX_HEADER_BYTES,
     max_body: int = MAX_BODY_BYTES,
-) -> bytes:
+) -> bytearray:
     """Read one whole frame from `read(n)`, which returns up to n bytes and b"" at the end.
 
     Raises:
         WireError: the stream ends early or announces too much; nothing beyond is read.
     """
-    prefix = _read_exactly(read, PREFIX.size)
-    head_bytes, body_bytes = _lengths(prefix, max_header, max_body)
-    return prefix + _read_exactly(read, head_bytes + body_bytes)
+    frame = bytearray()
+    _extend(frame, read, PREFIX.size)
+    _extend(frame, read, sum(_lengths(frame, max_header, max_body)))
+    return frame
+
+
+def find_frame(
+    data: memoryview,
+    max_header: int = MAX_ANSWER_HEADER_BYTES,
+    max_body: int = MAX_ANSWER_BODY_BYTES,
+) -> memoryview:
+    """The frame that `data` starts with, without a copy.
+
+    Raises:
+        WireError: it isn't all there, or announces too much.
+    """
+    if len(data) < PREFIX.size:
+        raise WireError("the stream ended before the frame began")
+    frame_bytes = PREFIX.size + sum(_lengths(data[: PREFIX.size], max_header, max_body))
+    if len(data) < frame_bytes:
+        raise WireError(f"the stream ended {frame_bytes - len(data)} bytes before the frame did")
+    return data[:frame_bytes]
 
 
 def _lengths(
-    prefix: bytes, max_header: int = MAX_HEADER_BYTES, max_body: int = MAX_BODY_BYTES
+    prefix: bytes | memoryview,
+    max_header: int = MAX_HEADER_BYTES,
+    max_body: int = MAX_BODY_BYTES,
 ) -> tuple[int, int]:
     magic, head_bytes, body_bytes = PREFIX.unpack(prefix)
     if magic != MAGIC:
@@ -98,16 +121,15 @@ def _lengths(
     return head_bytes, body_bytes
 
 
-def _read_exactly(read: Callable[[int], bytes], count: int) -> bytes:
-    chunks: list[bytes] = []
+def _extend(frame: bytearray, read: Callable[[int], bytes], count: int) -> None:
+    """Append exactly `count` bytes."""
     missing = count
     while missing:
         chunk = read(min(missing, 1 << 20))
         if not chunk:
             raise WireError(f"the stream ended {missing} bytes before the frame did")
-        chunks.append(chunk)
+        frame += chunk
         missing -= len(chunk)
-    return b"".join(chunks)
 
 
 def _pack(value: Any, arrays: list[np.ndarray]) -> Any:

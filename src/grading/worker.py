@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import limits, paths, wire
+from . import importing, limits, paths, wire
 from .outcomes import Outcome
 
 READY = b"R"  # all of ours is done, the clock starts: what goes wrong from here on is the student's
@@ -202,6 +202,7 @@ def serve_streams() -> None:
     answer = prepare(request)
     frame_out.write(READY)
     frame_out.flush()
+    importing.watch(lambda note: os.write(frame_out.fileno(), note), request.get("stuck", ()))
     frame_out.write(answer())
     frame_out.flush()
     sys.stdout.flush()

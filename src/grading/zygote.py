@@ -20,7 +20,7 @@ import traceback
 from dataclasses import asdict, replace
 from typing import Any
 
-from . import guardian, limits, sandbox, wire, worker
+from . import guardian, importing, limits, sandbox, wire, worker
 
 DESCRIPTORS = 6  # request, frame, output, status, lifeline; claims of uids, if there are any
 ZYGOTES_SCORE = 500  # see limits.offer
@@ -82,7 +82,7 @@ def _guard(job: dict[str, Any], fds: list[int]) -> None:
             _work(job, allowed, confinement, request, frame, output)
         for fd in (request, frame, output):
             os.close(fd)
-        ending = guardian.watch(pid, allowed, lifeline)
+        ending = guardian.watch(pid, allowed, lifeline, job["scratch"])
         ending = replace(ending, clean=_clean_up(confinement))
         os.write(status, json.dumps(asdict(ending)).encode("ascii"))
         code = 0
@@ -128,12 +128,14 @@ def _work(
         os.listdir(os.path.join(wanted["submission"], "submission"))  # TMPDIR may be locked
         answer = worker.prepare(wanted)
         os.write(FRAME_FD, worker.READY)
+        importing.watch(lambda note: os.write(FRAME_FD, note), wanted.get("stuck", ()))
         reply = answer()
         with contextlib.suppress(Exception):  # by now these are whatever the student's code left
             sys.stdout.flush()
             sys.stderr.flush()
-        while reply:
-            reply = reply[os.write(FRAME_FD, reply) :]
+        left = memoryview(reply)
+        while left:
+            left = left[os.write(FRAME_FD, left) :]
     except Exception:
         traceback.print_exc()  # what goes wrong before READY is ours
         sys.stderr.flush()

@@ -225,6 +225,45 @@ def test_too_many_processes_are_called_so_though_their_memory_is_too_much():
     assert guardian._over(both, 0.1, bounds, abandoned=False) == "processes"
 
 
+def test_folders_too_deep_for_a_path_are_removed(tmp_path):
+    opened = [os.open(tmp_path, os.O_RDONLY)]
+    for _ in range(60):
+        os.mkdir("x" * 200, dir_fd=opened[-1])
+        opened.append(os.open("x" * 200, os.O_RDONLY, dir_fd=opened[-1]))
+    for descriptor in [*opened, os.open("file", os.O_CREAT, dir_fd=opened[-1])]:
+        os.close(descriptor)
+    sandbox.remove_tree(tmp_path / ("x" * 200))
+    assert list(tmp_path.iterdir()) == []
+
+
+FLOODS = {
+    "files": "open(str(n), 'w').close()",
+    "folders in folders": "os.makedirs(f'{n}/a/b/c')",
+    "bytes": "open(str(n), 'wb').write(bytes(4 << 20))",
+}
+
+
+@pytest.mark.parametrize("name", FLOODS)
+def test_a_flood_of_files_is_stopped_before_removing_it_takes_long(name, write_query, grade):
+    body = f"""
+        import itertools, os
+        for n in itertools.count():
+            {FLOODS[name]}
+    """
+    result = grade(write_query(body), ID)[ID]
+    assert result.outcome is Outcome.KILLED
+    assert "1000 files, or 512 MiB" in result.message
+
+
+def test_removing_stops_in_time(tmp_path):
+    for number in range(50):
+        (tmp_path / "flood" / str(number)).mkdir(parents=True)
+    sandbox.remove_tree(tmp_path / "flood", until=time.monotonic() - 1)
+    assert len(list((tmp_path / "flood").iterdir())) == 50
+    sandbox.remove_tree(tmp_path / "flood", until=time.monotonic() + 60)
+    assert not (tmp_path / "flood").exists()
+
+
 def test_nothing_outlives_a_test(write_query, grade, tmp_path):
     mark = tmp_path / "alive"
     body = f"""

@@ -1,6 +1,7 @@
 """Frames carry plain data whole, and nothing else gets through."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from grading import wire
 from grading.errors import WireError
 from grading.schema import Array, Maybe, check
+from tests.peak import growth_kib
 
 
 def forge(header: object, body: bytes = b"") -> bytes:
@@ -124,3 +126,57 @@ def test_any_other_answer_is_refused(value):
 def test_true_is_no_number():
     with pytest.raises(WireError):
         check(True, int)
+
+
+def test_arrays_are_views_of_the_frame_that_cannot_be_written_to():
+    frame = bytearray(wire.encode(np.arange(5)))
+    array = wire.decode(frame)
+    assert not array.flags.writeable and not array.flags.owndata
+    assert np.shares_memory(array, np.frombuffer(frame, np.uint8))
+
+
+# What the largest answers take in the grader ----------------------------------------------------
+
+MEASURED = """
+import os, threading
+from grading import exchange, guardian, wire
+
+fillers = {"objects": b"{},", "lists": b"[],", "numbers": b"1.5,", "strings": b'"\\\\u1234",'}
+filler = fillers[sys.argv[2]]
+room = wire.MAX_ANSWER_HEADER_BYTES - 100
+head = b'{"tree":[' + filler * (room // len(filler)) + b'{"$array":0}],'
+head += b'"arrays":[["|u1",[67108864]]]}'
+assert wire.MAX_ANSWER_BODY_BYTES == 67108864
+prefix = wire.PREFIX.pack(wire.MAGIC, len(head), wire.MAX_ANSWER_BODY_BYTES)
+
+def flood(fd):
+    os.write(fd, b"R" + prefix)
+    for left in (memoryview(head), *[memoryview(bytes(1 << 20))] * (64 + 8)):  # and 8 too many
+        while left:
+            left = left[os.write(fd, left):]
+    os.close(fd)
+
+before = peak_kib()
+pipes = os.pipe(), os.pipe()
+os.close(pipes[1][1])
+readers = [exchange.Reader(pipes[0][0], exchange.MAX_FRAME_BYTES), exchange.Reader(pipes[1][0], 9)]
+threading.Thread(target=flood, args=(pipes[0][1],)).start()
+for reader in readers:
+    reader.join()
+finished = exchange.finished(guardian.Ending(0, 0, "", 0.0, 0.0, 0), *readers)
+value = wire.decode(finished.frame)
+assert len(value[-1]) == wire.MAX_ANSWER_BODY_BYTES, len(value)
+print(peak_kib() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts as Linux does")
+@pytest.mark.parametrize("filler", ["objects", "lists", "numbers", "strings"])
+def test_the_largest_answer_is_in_memory_once(filler):
+    """Its body once, of a buffer that grows by an eighth at a time, and what its header becomes.
+
+    Measured: 71 MiB with a header of numbers or strings, 90 with one of empty objects, the worst.
+    Two copies of the body would take 128 at least; the limit is 112.
+    """
+    used = growth_kib(MEASURED, filler)
+    assert used < (wire.MAX_ANSWER_BODY_BYTES * 9 // 8 + (40 << 20)) >> 10

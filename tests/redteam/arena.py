@@ -14,6 +14,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import shutil
 import stat
 import sys
@@ -26,6 +27,7 @@ HERE = Path(__file__).resolve().parent
 ATTACKS = {path.stem: path for path in sorted((HERE / "attacks").glob("*.py"))}
 PRELUDE = (HERE / "prelude.py").read_text(encoding="utf-8")
 EPILOGUE = (HERE / "epilogue.py").read_text(encoding="utf-8")
+HANDS_IN = "hands in"  # header of attacks that build an upload instead of running in a worker
 PLANTED = "PLANTED-SECRET"  # with a random end: in the solutions, the answers, the environment
 BREACH = "BREACH" + ":"  # they print it where they got through without earning or reading
 MARK = "PWNED"  # attacks write it wherever they can
@@ -145,6 +147,8 @@ class Arena:
     def run(self, name: str) -> list[str]:
         """Grade the submission with this attack in it; what it achieved, in words."""
         body = ATTACKS[name].read_text(encoding="utf-8") if name in ATTACKS else ""
+        if body and header(ATTACKS[name], HANDS_IN):
+            return self._hand_in(body)
         upload = self._upload(body)
         files, processes = self._files(), self._processes()
         started = time.monotonic()
@@ -158,6 +162,25 @@ class Arena:
         faults += self._broke(results, printed)
         faults += self._left(files, processes)
         return faults + ([f"took {took_s:.0f} s"] if took_s > MOST_S else [])
+
+    def _hand_in(self, body: str) -> list[str]:
+        """Grade each upload that an attack builds; each must be refused in one line about it."""
+        from grading.errors import SubmissionError
+
+        attack: dict = {}
+        exec(body, attack)
+        faults, files, processes = [], self._files(), self._processes()
+        for number in range(attack["UPLOADS"]):
+            upload = Path(tempfile.mkdtemp(prefix="upload-", dir=self._tree.parent))
+            try:
+                results, _ = self._grade(attack["build"](upload, self._tree, number) or upload)
+                faults.append(f"upload {number} was graded: {results.score} points")
+            except SubmissionError as refusal:
+                if "\n" in str(refusal) or not re.search(attack["REFUSED"], str(refusal)):
+                    faults.append(f"upload {number} was refused for another reason: {refusal}")
+            finally:
+                shutil.rmtree(upload)
+        return faults + self._left(files, processes)
 
     def _upload(self, body: str) -> Path:
         upload = Path(tempfile.mkdtemp(prefix="upload-", dir=self._tree.parent))
@@ -180,7 +203,8 @@ class Arena:
 
     def _earned(self, results, breaks: str) -> list[str]:
         ends = {t.spec.test_id: t for t in results.tests}
-        found = [f"{i} earned {ends[i].score}" for i in ATTACKED if ends[i].score]
+        # A pass, since these tests are worth no points in this edition.
+        found = [f"{i} passed" for i in ATTACKED if ends[i].outcome.value == "passed"]
         found += [f"{i} {ends[i].outcome.value}" for i in ATTACKED if not ends[i].asked]
         for test_id in () if breaks else UNTOUCHED:
             if ends[test_id].outcome.value != "passed":
@@ -269,7 +293,6 @@ class Arena:
 def allowed(message: str) -> bool:
     """Whether a hidden test of questions 3a and 3b may say this to a student."""
     import builtins
-    import re
 
     from grading import reading, worker
 
@@ -284,7 +307,8 @@ def allowed(message: str) -> bool:
         + r"(?P<type>BlockingIOError); its text is not shown with hidden tests; "
         + re.escape(worker.NO_PROCESSES),
         place + "this part is not written yet",
-        "your code (" + "|".join(fixed) + ")",
+        "your code (" + "|".join(fixed) + ")( while it was imported)?",
+        "not run: importing your code took too long in an earlier test",
         "the submission's process answered something malformed",
         r"(copying|average)_query (doesn't|should) return [a-z ]+\(d,\)[a-z, ]*",
         r"what (copying|average)_query returns gives other attention weights for some inputs",

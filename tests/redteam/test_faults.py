@@ -131,8 +131,9 @@ UPLOADS = {
     "a zip of zeros": (bytes_changed(lambda data: bytes(5000)), 2, "no zip"),
     "an encrypted zip": (bytes_changed(flag_encrypted), 2, "zip"),
     "an empty zip": (bytes_changed(lambda data: b"PK\5\6" + bytes(18)), 2, "no folder"),
-    "a zip packed by bzip2": (zipped(method=zipfile.ZIP_BZIP2), 0, ""),
-    "a zip packed by lzma": (zipped(method=zipfile.ZIP_LZMA), 0, ""),
+    "a zip packed by bzip2": (zipped(method=zipfile.ZIP_BZIP2), 2, "rare way"),
+    "a zip packed by lzma": (zipped(method=zipfile.ZIP_LZMA), 2, "rare way"),
+    "a zip with an entry without a name": (zipped(lambda z: z.writestr(".", b"")), 2, "no file's"),
     "a zip without kinds of files": (zipped(), 0, ""),
     "a zip from Windows": (zipped(name="work\\submission\\attention_exploration.py"), 0, ""),
     "a zip with absolute names": (zipped(name="/etc/submission/attention_exploration.py"), 0, ""),
@@ -172,11 +173,20 @@ UPLOADS = {
     "a source too large": (source(RIGHT + b"#" * (5 << 20)), 1, "missing"),
     "a folder in its place": (replaced_by(Path.mkdir), 1, "missing"),
     "a pipe in its place": (replaced_by(os.mkfifo), 1, "missing"),
-    "a link to itself": (replaced_by(lambda p: p.symlink_to(p.name)), 1, "missing"),
+    "a link to itself": (replaced_by(lambda p: p.symlink_to(p.name)), 2, "is a link"),
     "a link to the answers": (
         replaced_by(lambda p: p.symlink_to(paths.SOLUTIONS / FILE)),
-        1,
-        "missing",
+        2,
+        "attention_exploration.py is a link",
+    ),
+    "a link to the answers' folder": (
+        lambda u: (
+            shutil.rmtree(u / "submission")
+            or (u / "submission").symlink_to(paths.SOLUTIONS / "submission")
+            or u
+        ),
+        2,
+        "submission is a link",
     ),
     "a folder named like a source": (beside(lambda f: (f / "x.py").mkdir()), 0, "left behind"),
     "names that are no text": (

@@ -57,10 +57,19 @@ def test_more_than_gradescope_takes_is_refused_with_the_largest(desk, monkeypatc
     assert "the largest: vanilla.finetune.params (250.0 kB)" in said
 
 
+@pytest.mark.parametrize("name", ["src/submission/model.py", "vanilla.model.params"])
+def test_a_link_is_refused_and_named(desk, tmp_path, name):
+    secret = tmp_path / "elsewhere"
+    secret.write_text("secret = 1\n", encoding="utf-8")
+    (desk.root / name).unlink()
+    (desk.root / name).symlink_to(secret)
+    assert f"{name} is a link, and links are not followed" in refused(desk)
+
+
 def test_more_than_the_grader_unpacks_is_refused(desk, monkeypatch):
     sizes = [p.stat().st_size for p in (*desk.code.iterdir(), *desk.root.glob("*.p*"))]
     monkeypatch.setattr(staging, "MAX_TOTAL_BYTES", max(sizes) + 1)
-    assert "too large once unpacked" in refused(desk)
+    assert "too large: its files up to" in refused(desk)
 
 
 @pytest.mark.parametrize("out", ["assignment5", "vanilla.model.params", "src/submission/model.py"])

@@ -179,18 +179,6 @@ def test_too_large_a_module_is_named(desk, monkeypatch):
     assert line == "submission/mine.py is not packed (30001 bytes, more than 30000)"
 
 
-def test_links_are_not_followed_and_named(desk, tmp_path):
-    secret = tmp_path / "elsewhere"
-    secret.write_text("secret = 1\n", encoding="utf-8")
-    for path in (desk.code / "model.py", desk.root / "vanilla.model.params"):
-        path.unlink()
-        path.symlink_to(secret)
-    assert sorted(desk.warnings()) == [
-        "submission/model.py is not packed (a link)",
-        "vanilla.model.params is not packed (a link)",
-    ]
-
-
 def test_a_folder_of_modules_is_named(desk):
     (desk.code / "parts").mkdir()
     (desk.code / "parts" / "mine.py").write_text("x = 1\n", encoding="utf-8")

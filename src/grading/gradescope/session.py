@@ -112,7 +112,7 @@ class Session:
             console.show_result(subject, staff=True)
         elif event == "graded" and self._edition.gradescope.leaderboard:
             self._leaderboard = ranking.entries(subject)
-        if event != "staged":
+        if event not in ("staged", "result"):
             self._write()
 
     def _note(self, words: str, names: list[str]) -> None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..worker import Context
@@ -18,12 +19,14 @@ def try_everything(
 ) -> dict[str, Any]:
     """Try to read each secret, write to each folder, signal each process, open a socket.
 
+    To read, also by a link in the scratch folder.
+
     Returns:
         What succeeded: the secrets read, the folders written to, the processes reached, the kinds
         of socket opened; and whether the scratch folder can be written to, as it should.
     """
     return {
-        "read": [path for path in secrets if _works(lambda path=path: _read(path))],
+        "read": [path for path in secrets if any(_ways_to_read(path))],
         "written": [path for path in folders if _works(lambda path=path: _write(path))],
         "signalled": [pid for pid in pids if _works(lambda pid=pid: os.kill(pid, 0))],
         "sockets": [
@@ -41,6 +44,15 @@ def _works(attempt: Callable[[], Any]) -> bool:
     except OSError:
         return False
     return True
+
+
+def _ways_to_read(path: str) -> Iterator[bool]:
+    """Whether each way to read a file or folder works: by its name, by a link of our own."""
+    yield _works(lambda: _read(path))
+    for make in (os.symlink, os.link):
+        with tempfile.TemporaryDirectory(dir=".") as folder:
+            link = os.path.join(folder, "link")
+            yield _works(lambda make=make, link=link: (make(path, link), _read(link)))
 
 
 def _read(path: str) -> None:

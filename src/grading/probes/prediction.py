@@ -10,7 +10,8 @@ import torch
 from ..worker import Context
 
 WRAPPERS = ("state_dict", "model_state_dict", "model", "params")
-MOST_TENSORS = 10_000  # a model has a few dozen
+MOST_TENSORS = 1_000  # a model has a few dozen
+MOST_NUMBERS = 12_000_000  # the largest recipe's model has 3.4 million
 PREFIXES = ("module.", "_orig_mod.")
 BUFFERS = (".mask", ".rope_cache")
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -33,13 +34,14 @@ def read_parameters(context: Context, name: str) -> dict[str, Any]:
         reason = f"torch.load(weights_only=True) says {type(error).__name__}"
         return {"problem": reason, "names": [], "arrays": []}
     if kept is None:
-        return {"problem": "it holds no model's named tensors", "names": [], "arrays": []}
+        reason = "it holds no model's named tensors, or far more numbers than one of a recipe's"
+        return {"problem": reason, "names": [], "arrays": []}
     return {"problem": "", "names": list(kept), "arrays": list(kept.values())}
 
 
 def _plain(state: dict[str, torch.Tensor] | None) -> dict[str, np.ndarray] | None:
     """Arrays of the parameters. Tensors that are sparse, or hold no values, have none: an error."""
-    if state is None or len(state) > MOST_TENSORS:
+    if state is None or not _is_sensible(state):
         return None
     kept = {}
     for key, tensor in state.items():
@@ -47,6 +49,11 @@ def _plain(state: dict[str, torch.Tensor] | None) -> dict[str, np.ndarray] | Non
         if tensor.dtype in DTYPES and not short.endswith(BUFFERS):
             kept[short] = tensor.detach().to(torch.float32).contiguous().numpy()
     return kept
+
+
+def _is_sensible(state: dict[str, torch.Tensor]) -> bool:
+    """Whether the numbers fit an answer: those of any recipe's model do, three times."""
+    return len(state) <= MOST_TENSORS and sum(t.numel() for t in state.values()) <= MOST_NUMBERS
 
 
 def _unwrap(state: Any) -> dict[str, torch.Tensor] | None:

@@ -15,6 +15,7 @@ CLOSE = 1e-4
 
 class Rotary(AsksRotary, AsksHelper, GradedTestCase):
     topic = "rotary"
+    of_files = ("dev_accuracy", "test_accuracy", "matches_checkpoint")
 
     @graded()
     def test_uses_rope(self):

@@ -12,6 +12,7 @@ FORWARD = "SynthesizerAttention.forward in submission/attention.py"
 
 class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles, GradedTestCase):
     topic = "synthesizer"
+    of_files = ("dev_accuracy", "test_accuracy", "matches_checkpoint")
 
     @graded()
     def test_uses_synthesizer(self):

@@ -27,6 +27,7 @@ class Finetuning(AsksHelper, GradedTestCase):
 
 class NoPretraining(AsksFiles, GradedTestCase):
     topic = "no_pretraining"
+    of_files = ("dev_predictions", "test_predictions", "remembers_training", "matches_checkpoint")
 
     @graded()
     def test_dev_predictions(self):
@@ -75,6 +76,7 @@ class NoPretraining(AsksFiles, GradedTestCase):
 
 class Pretraining(AsksHelper, AsksFiles, GradedTestCase):
     topic = "pretraining"
+    of_files = ("dev_accuracy", "test_accuracy", "matches_checkpoint")
 
     @graded()
     def test_pretrain_configuration(self):

@@ -1,0 +1,174 @@
+"""Code that never ends while it is imported: found once, and named at once from then on.
+
+Training code without `if __name__ == "__main__"` would otherwise cost every test that imports it
+its whole limit, until the run is out of time. A worker says which module of the submission it is
+importing, in notes before its frame:
+
+    I submission.helper 0.25    its import begins, a quarter of a second into the worker's life
+    E                           the import that began last ends
+    S submission.helper         known to be stuck: the worker ended instead of importing it
+
+A student who writes such notes stops tests of their own. What is stuck is so for a limit: a test
+that may take longer tries again.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import os
+import sys
+import time
+from collections.abc import Callable, Collection, Container
+from contextlib import suppress
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from .errors import Verdict
+from .limits import Limits
+from .outcomes import Outcome
+
+PACKAGE = "submission"
+MAX_NOTES_BYTES = 32 << 10  # a submission has a few dozen modules
+ADVICE = 'does it train there? Such code belongs below `if __name__ == "__main__":`'
+
+
+# In the worker ----------------------------------------------------------------------------------
+
+
+def watch(write: Callable[[bytes], Any], stuck: Collection[str]) -> None:
+    """Say which of the submission's modules are imported; end this process before a stuck one."""
+    sys.meta_path.insert(0, _Finder(write, frozenset(stuck)))
+
+
+class _Finder:
+    """Finds the submission's modules as usual, and has their loaders write notes."""
+
+    def __init__(self, write: Callable[[bytes], Any], stuck: frozenset[str]) -> None:
+        self._write, self._stuck = write, stuck
+        self._started, self._room = time.monotonic(), MAX_NOTES_BYTES
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name.partition(".")[0] != PACKAGE:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is None or spec.loader is None:  # no such module, or a folder without __init__.py
+            return spec
+        execute = spec.loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            if name in self._stuck:
+                self._note(f"S {name}")
+                os._exit(0)  # no exception, which the student's code could catch and go on
+            self._note(f"I {name} {time.monotonic() - self._started:.2f}")
+            try:
+                execute(module)
+            finally:
+                self._note("E")
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+    def _note(self, text: str) -> None:
+        note = text.encode("utf-8", errors="replace") + b"\n"
+        self._room -= len(note)
+        if self._room >= 0:
+            with suppress(OSError):  # the student's code may have closed it
+                self._write(note)
+
+
+# In the grader ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Notes:
+    """What a worker said.
+
+    Attributes:
+        size: bytes of all notes; the frame begins behind them.
+        importing: the module whose import began last and has not ended, or "".
+        began_s: when that was, in seconds from the worker's beginning.
+        stopped: the stuck module that it ended before, or "".
+    """
+
+    size: int
+    importing: str
+    began_s: float
+    stopped: str
+
+
+def read_notes(data: bytes) -> Notes:
+    """The notes that `data` starts with; whatever else comes is for others to judge."""
+    position, imports, stopped = 0, [("", 0.0)], ""
+    while (end := data.find(b"\n", position, MAX_NOTES_BYTES)) >= 0:
+        words = data[position:end].decode("utf-8", errors="replace").split(" ")
+        if len(words) == 3 and words[0] == "I" and words[2].replace(".", "", 1).isdecimal():
+            imports.append((words[1], float(words[2])))
+        elif words == ["E"] and len(imports) > 1:
+            imports.pop()
+        elif len(words) == 2 and words[0] == "S":
+            stopped = words[1]
+        else:
+            break
+        position = end + 1
+    return Notes(position, *imports[-1], stopped)
+
+
+@dataclass(frozen=True)
+class Stuck:
+    """A module whose import took all of a limit.
+
+    Attributes:
+        file: its name in the submission.
+        cpu_s: the limit.
+        named: whether messages may name it: not where a hidden test found it, whose inputs could
+            be told by the choice of a file.
+    """
+
+    file: str
+    cpu_s: float
+    named: bool
+
+    def where(self, is_hidden: bool) -> str:
+        """What a test's message may call it."""
+        return self.file if self.named and not is_hidden else "your code"
+
+    def verdict(self, is_hidden: bool) -> Verdict:
+        """The end of a test that would have imported it again."""
+        where = self.where(is_hidden)
+        sentence = f"not run: importing {where} took too long in an earlier test"
+        message = sentence if is_hidden else f"{sentence}; {ADVICE}"
+        return Verdict(Outcome.TIMED_OUT, message, f"stuck: {self.file}")
+
+    def explain(self, verdict: Verdict, is_hidden: bool) -> Verdict:
+        """The verdict of the test that found it, with the place."""
+        message = f"{verdict.message} while {self.where(is_hidden)} was imported"
+        if is_hidden:
+            message = f"{verdict.message} while it was imported"
+        else:
+            message = f"{message}; {ADVICE}"
+        return Verdict(verdict.outcome, message, f"{verdict.detail}\nstuck: {self.file}")
+
+
+def find_stuck(
+    notes: Notes, reason: str, wall_s: float, limits: Limits, files: Container[str], named: bool
+) -> Stuck | None:
+    """The module that a worker got stuck in, or None.
+
+    Only where a whole limit was spent (a run's deadline cuts some short), at least half of it in
+    this import, and the module is one of the submission's files: right code that hits a limit
+    elsewhere is tried again by every test.
+
+    Args:
+        reason, wall_s: of the worker's ending.
+        limits: that it had.
+        files: what was staged.
+    """
+    whole = reason == "cpu" or (
+        reason == "wall" and limits.wall_s >= Limits.for_test(limits.cpu_s).wall_s
+    )
+    module = notes.importing.replace(".", "/")
+    file = f"{module}/__init__.py" if module == PACKAGE else f"{module}.py"
+    if not whole or file not in files or notes.began_s > wall_s / 2:
+        return None
+    return Stuck(file, limits.cpu_s, named)

@@ -1,0 +1,58 @@
+"""The canary tries what an attacker would, and every success of its is a fault."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from grading import authority, sandbox, staging
+from grading.upload import Folder
+
+NOTHING = {"read": [], "written": [], "signalled": [], "sockets": [], "scratch": True, "linked": []}
+ROOT = sandbox.Layers(root=True, landlock_abi=0, seccomp=False)
+
+
+def test_no_link_can_be_handed_in(tmp_path):
+    assert authority.hand_in_links(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_grader_that_follows_links_is_caught(tmp_path, monkeypatch):
+    """Whatever part of staging would follow them again, every place of a link is told."""
+    monkeypatch.setattr(Folder, "folder", _follow)
+    monkeypatch.setattr(Folder, "file", lambda self, name: open(self.path / name, "rb"))
+    monkeypatch.setattr(staging.Folder, "refuse_link", lambda self, name: None)
+    assert authority.hand_in_links(tmp_path) == list(authority.LINKS)
+
+
+def _follow(folder: Folder, name: str) -> Folder | None:
+    path = folder.path / name
+    return Folder(path, folder, None) if path.is_dir() else None
+
+
+def test_each_success_of_the_canary_is_a_fault():
+    assert authority.faults(ROOT, NOTHING) == []
+    for key, value in NOTHING.items():
+        success = False if value is True else ["/solutions"]
+        assert len(authority.faults(ROOT, NOTHING | {key: success})) == 1
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root")
+def test_the_canary_comes_back_with_nothing(tmp_path, pools):
+    found = sandbox.detect()
+    if not found.root:
+        pytest.skip(found.obstacle)
+    work = Path("/tmp") / f"grading-canary-{os.getpid()}"
+    try:
+        (work / "staged" / "submission").mkdir(parents=True)
+        for folder in (work, work / "staged"):
+            folder.chmod(0o755)
+        secret = tmp_path / "secret"
+        secret.write_text("42", encoding="utf-8")
+        secret.chmod(0o600)
+        canary = authority.send_canary(pools["zygote"], found, work, work / "staged", (secret,))
+    finally:
+        shutil.rmtree(work)
+    assert canary["scratch"] and not canary["linked"]
+    assert str(secret) not in canary["read"]

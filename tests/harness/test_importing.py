@@ -1,0 +1,277 @@
+"""Code that hangs while it is imported costs one test its limit, and files none of their points."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from grading import importing, paths
+from grading.answers import model_configs
+from grading.cases import bind
+from grading.coursedata import CourseData
+from grading.errors import UsageError
+from grading.exchange import Finished
+from grading.guardian import Ending
+from grading.importing import Notes, Stuck, find_stuck, read_notes
+from grading.limits import Limits
+from grading.outcomes import Outcome
+from grading.questions.attention import AttentionCopying
+from grading.runner import Bench, Options, Run
+from grading.staging import Staged
+
+FILE = "submission/attention_exploration.py"
+LOOP = "\n\nwhile True:\n    pass\n"
+ASKED = ("3a-0-basic", "3a-1-hidden", "3b-0-basic", "3b-1-hidden")
+
+
+def append(submission: Path, text: str, name: str = FILE) -> Path:
+    with open(submission / name, "a", encoding="utf-8") as writer:
+        writer.write(text)
+    return submission
+
+
+@pytest.mark.parametrize("way", ["zygote", "fresh"])
+def test_an_endless_import_is_run_once_and_named(way, submission, grade):
+    results = grade(append(submission, LOOP), *ASKED, "1g-2-basic", way=way)
+    first, *others = (results[test_id] for test_id in ASKED)
+    assert first.outcome is Outcome.TIMED_OUT
+    assert f"while {FILE} was imported" in first.message and "__main__" in first.message
+    for result in others:
+        assert result.outcome is Outcome.TIMED_OUT
+        assert result.message.startswith("not run: importing ")
+        assert (FILE in result.message) is not result.spec.is_hidden
+        assert FILE in result.detail
+    assert results["1g-2-basic"].outcome is Outcome.PASSED  # it imports other modules
+
+
+def test_an_import_that_waits_is_run_once(submission, grade, monkeypatch):
+    monkeypatch.setattr("grading.limits.WALL_FACTOR", 0.3)
+    results = grade(append(submission, "\nimport time\ntime.sleep(600)\n"), *ASKED)
+    assert "is it waiting?" in results[ASKED[0]].message
+    assert all(results[i].message.startswith("not run: importing") for i in ASKED[1:])
+
+
+def test_what_a_hidden_test_found_is_never_named_to_students(submission, grade):
+    """Which file hangs may be chosen by what a hidden test shows."""
+    results = grade(append(submission, LOOP), "3a-1-hidden", "3b-0-basic")
+    for test_id in ("3a-1-hidden", "3b-0-basic"):
+        assert "import" in results[test_id].message
+        assert FILE not in results[test_id].message
+    assert FILE in results["3a-1-hidden"].detail
+
+
+def test_a_module_that_another_one_imports_is_the_one_that_is_named(submission, grade):
+    (submission / "submission" / "mine.py").write_text(LOOP, encoding="utf-8")
+    append(submission, "\nfrom . import mine\n")
+    results = grade(submission, *ASKED[:1])
+    assert "while submission/mine.py was imported" in results[ASKED[0]].message
+
+
+def test_an_exception_while_importing_and_one_that_is_caught_change_nothing(submission, grade):
+    (submission / "submission" / "mine.py").write_text("raise KeyError\n", encoding="utf-8")
+    append(submission, "\ntry:\n    from . import mine\nexcept KeyError:\n    pass\n")
+    assert grade(submission, ASKED[0])[ASKED[0]].outcome is Outcome.PASSED
+    append(submission, "\nraise KeyError('lost')\n")
+    result = grade(submission, ASKED[0])[ASKED[0]]
+    assert result.outcome is Outcome.ERROR and "lost" in result.message
+
+
+def test_a_loop_in_a_function_is_run_by_every_test(submission, grade):
+    """The limit was hit elsewhere than in an import: what other tests do, they must find out."""
+    append(submission, "\n\ndef copying_query(keys, j):\n    while True:\n        pass\n")
+    results = grade(submission, *ASKED)
+    assert "seconds of CPU time" in results["3a-1-hidden"].message
+    assert "import" not in results["3a-1-hidden"].message
+    assert results["3b-0-basic"].outcome is Outcome.PASSED
+
+
+# What counts as stuck ---------------------------------------------------------------------------
+
+LIMITS = Limits.for_test(20.0)
+INSIDE = Notes(0, "submission.helper", 0.2, "")
+FILES = {"submission/helper.py": "", "submission/__init__.py": ""}
+
+
+def find(notes=INSIDE, reason="cpu", wall_s=40.0, limits=LIMITS, files=FILES):
+    return find_stuck(notes, reason, wall_s, limits, files, named=True)
+
+
+def test_a_whole_limit_spent_in_an_import_is_stuck():
+    assert find() == find(reason="wall") == Stuck("submission/helper.py", 20.0, True)
+    assert find(Notes(0, "submission", 0.0, "")).file == "submission/__init__.py"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"notes": Notes(0, "", 0.0, "")},  # in no import
+        {"notes": replace(INSIDE, began_s=30.0)},  # the limit went elsewhere
+        {"notes": replace(INSIDE, importing="submission.nothing")},
+        {"notes": replace(INSIDE, importing="os")},
+        {"reason": "memory"},
+        {"reason": "abandoned"},
+        {"reason": ""},
+        {"reason": "wall", "limits": Limits.for_test(20.0, left_s=15.0)},  # the run's deadline
+    ],
+)
+def test_anything_else_is_tried_again(other):
+    assert find(**other) is None
+
+
+class OneAnswer:
+    """A pool that keeps what it was asked."""
+
+    def run(self, job):
+        self.request = job.request
+        return Finished(Ending(0, 9, "", 0.0, 0.0, 0), True, None, "")
+
+
+@pytest.mark.parametrize(("limit_s", "known"), [(2.0, ["submission.helper"]), (2.1, [])])
+def test_a_test_with_a_longer_limit_tries_again(limit_s, known, runner, tmp_path):
+    assignment, pool = runner.assignment, OneAnswer()
+    data = CourseData(assignment, paths.DATA, None)
+    edition = assignment.edition(None)
+    run = Run(assignment, edition, Staged(tmp_path), tmp_path, pool, None, data, 1)
+    run.deadline = float("inf")
+    run.stuck["submission.helper"] = Stuck("submission/helper.py", 2.0, True)
+    bench = Bench(run, replace(edition.tests[0], timeout_s=limit_s))
+    with pytest.raises(Exception, match="killed|ended"):
+        bench.observe("canary.try_everything", "submission", {}, 1)
+    assert pool.request["stuck"] == known
+
+
+# Notes ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data", "notes"),
+    [
+        (b"", Notes(0, "", 0.0, "")),
+        (b"grd1....", Notes(0, "", 0.0, "")),
+        (b"I submission 0.10\ngrd1", Notes(18, "submission", 0.1, "")),
+        (b"I a 0\nI a.b 1\nE\n", Notes(16, "a", 0.0, "")),
+        (b"I a 0\nE\nE\nI b 2\n", Notes(8, "", 0.0, "")),
+        (b"S a\n", Notes(4, "", 0.0, "a")),
+        (b"I a nan\n", Notes(0, "", 0.0, "")),
+        (b"I a -1\n", Notes(0, "", 0.0, "")),
+        (b"I a \xc2\xb2\n", Notes(0, "", 0.0, "")),
+        (b"I \xff 0\n", Notes(6, "\N{REPLACEMENT CHARACTER}", 0.0, "")),
+        (b"I a 0", Notes(0, "", 0.0, "")),
+        (b"E" * 100_000, Notes(0, "", 0.0, "")),
+    ],
+)
+def test_notes_are_read_as_far_as_they_are_some(data, notes):
+    assert read_notes(data) == notes
+
+
+def test_forged_notes_cost_nobody_but_the_forger_and_crash_nothing(write_query, grade):
+    body = """
+        import os
+        os.write(4, b"S submission.helper\\nI submission 0.1\\nI submission.helper 9" + b"9" * 5000)
+        os.write(4, b"\\n" + b"E\\n" * 40_000)
+        return 100.0 * keys[j]
+    """
+    results = grade(write_query(body), "3a-0-basic", "1g-2-basic")
+    assert results["3a-0-basic"].outcome is Outcome.EXITED
+    assert results["1g-2-basic"].outcome is Outcome.PASSED
+
+
+def test_thousands_of_imports_leave_the_frame_where_it_is(write_query, grade):
+    body = """
+        import importlib, submission.mine
+        for _ in range(5000):
+            importlib.reload(submission.mine)
+        return 100.0 * keys[j]
+    """
+    submission = write_query(body)
+    (submission / "submission" / "mine.py").touch()
+    assert grade(submission, "3a-0-basic")["3a-0-basic"].outcome is Outcome.PASSED
+
+
+# Which tests come first -------------------------------------------------------------------------
+
+
+def test_tests_of_files_run_first_and_results_come_in_the_editions_order(
+    runner, submission, monkeypatch
+):
+    ran, heard = [], []
+    monkeypatch.setattr(
+        Run, "run_test", lambda self, test, result: ran.append(test.spec.test_id) or result
+    )
+
+    def hear(event, subject):
+        if event in ("ended", "result"):
+            heard.append((event, subject.spec.test_id))
+
+    options = Options(submission=submission, in_process=True)
+    results = runner.run(options, 7, hear)
+    bound = runner.tests(runner.assignment.edition(None))
+    ids = [test.spec.test_id for test in bound]
+    files = [test.spec.test_id for test in bound if test.of_files]
+    assert len(files) == 10
+    assert ran == files + [test_id for test_id in ids if test_id not in files]
+    assert [test_id for event, test_id in heard if event == "result"] == ids
+    assert [t.spec.test_id for t in results.tests] == ids
+    for test_id in ids:  # the file of results is written before a result is told
+        assert heard.index(("ended", test_id)) < heard.index(("result", test_id))
+
+
+MODELS = """
+import sys, torch
+sys.path[:0] = [sys.argv[2], sys.argv[1]]
+from pathlib import Path
+from submission import helper
+from submission.model import GPTConfig
+for variant, config in eval(sys.argv[4]).items():
+    model = getattr(helper, f"initialize_{variant}_model")(GPTConfig(**config))
+    for name in ("model", "pretrain", "finetune"):
+        torch.save(model.state_dict(), Path(sys.argv[3]) / f"{variant}.{name}.params")
+"""
+
+
+def test_no_code_of_the_students_runs_in_tests_of_files_and_some_in_all_others(
+    runner, submission, grade
+):
+    """All modules raise, and all files that could be asked for are there."""
+    assignment = runner.assignment
+    data = CourseData(assignment, paths.DATA, paths.ANSWERS)
+    vocabulary = len({*data.corpus()} | {"\n"}) + 2
+    configs = {
+        variant: next(iter(model_configs(assignment, data.dataset, variant).values()))
+        | {"vocab_size": vocabulary}
+        for variant in ("vanilla", "synthesizer", "rope")
+    }
+    arguments = [paths.SRC, paths.REFERENCE, submission, repr(configs)]
+    subprocess.run([sys.executable, "-c", MODELS, *arguments], check=True)
+    for variant in configs:
+        for stage in ("nopretrain", "pretrain"):
+            for split in ("dev", "test"):
+                lines = "London\n" * len(data.questions(split))
+                name = f"{variant}.{stage}.{split}.predictions"
+                (submission / name).write_text(lines, encoding="utf-8")
+    for path in (submission / "submission").glob("*.py"):
+        path.write_text("raise KeyError('ran')\n", encoding="utf-8")
+    edition = assignment.editions["current"]
+    results = grade(submission, edition="current")
+    for test in bind(edition.tests, runner._cases):
+        result = results[test.spec.test_id]
+        assert ("KeyError" in result.message) is not test.of_files, result
+        assert result.outcome is not Outcome.MISSING_FILE
+
+
+def test_a_name_that_is_no_test_of_files_is_refused(runner):
+    class Wrong(AttentionCopying):
+        of_files = ("nothing",)
+
+    specs = runner.assignment.edition(None).tests
+    with pytest.raises(UsageError, match="of_files names nothing"):
+        bind(tuple(s for s in specs if s.topic == Wrong.topic), [Wrong])
+
+
+def test_the_order_of_hooks_is_the_students_own_affair():
+    """The finder finds nothing but the submission."""
+    finder = importing._Finder(lambda note: None, frozenset())
+    assert finder.find_spec("json") is None
+    assert finder.find_spec("submission_of_mine") is None

@@ -1,0 +1,274 @@
+"""No link of any kind, at any level below the path that was given, lets a file from outside in."""
+
+import os
+import stat
+import sys
+import zipfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from grading import paths, upload
+from grading.errors import SubmissionError
+from grading.staging import stage
+from tests.peak import growth_kib
+
+OUTPUT = "vanilla.model.params"
+SECRET = "ANSWER = 42\n"
+
+
+@pytest.fixture
+def solutions(tmp_path) -> Path:
+    """What an attacker would like to hand in, in each layout that a submission may have."""
+    root = tmp_path / "elsewhere"
+    for package in ("submission", "src/submission", "wrapping/submission"):
+        (root / package).mkdir(parents=True)
+        (root / package / "dataset.py").write_text(SECRET, encoding="utf-8")
+    (root / OUTPUT).write_text(SECRET, encoding="utf-8")
+    return root
+
+
+def link(path: Path, target: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(target)
+
+
+def own_code(work: Path) -> None:
+    (work / "submission").mkdir(parents=True)
+    (work / "submission" / "helper.py").write_text("# mine\n", encoding="utf-8")
+
+
+# What the upload holds, by name of the entry that is a link: where it leads, and what is beside it.
+LINKS = {
+    "submission": ("submission", False),
+    "src": ("src", False),
+    "src/submission": ("submission", False),
+    "wrapping": ("wrapping", False),
+    "wrapping/submission": ("submission", False),
+    "wrapping/src": ("src", False),
+    "wrapping/src/submission": ("submission", False),
+    "submission/dataset.py": ("submission/dataset.py", True),
+    "submission/notes.txt": ("submission/dataset.py", True),
+    "submission/folder": ("submission", True),
+    f"submission/{OUTPUT}": (OUTPUT, True),
+    OUTPUT: (OUTPUT, True),
+}
+
+
+@pytest.fixture(params=[True, False], ids=["by descriptor", "by path"])
+def platform(request, monkeypatch):
+    """Both ways of opening; the one of Windows is forced on Linux here."""
+    monkeypatch.setattr(upload, "BY_DESCRIPTOR", request.param)
+
+
+@pytest.mark.parametrize("name", LINKS)
+@pytest.mark.parametrize("relative", [False, True])
+def test_a_link_is_refused_at_every_level_and_named(name, relative, solutions, tmp_path, platform):
+    target, has_code = LINKS[name]
+    work = tmp_path / "upload"
+    if has_code:
+        own_code(work)
+    destination = solutions / target
+    if relative:
+        destination = Path(os.path.relpath(destination, (work / name).parent))
+    link(work / name, destination)
+    with pytest.raises(SubmissionError, match=f"^{name} is a link") as caught:
+        stage(work, tmp_path / "staged")
+    assert "\n" not in str(caught.value)
+    assert "dataset.py" not in {p.name for p in (tmp_path / "staged").rglob("*")}
+
+
+def test_a_link_inside_of_the_upload_is_refused_as_well(tmp_path, platform):
+    own_code(tmp_path / "upload" / "mine")
+    link(tmp_path / "upload" / "submission", tmp_path / "upload" / "mine" / "submission")
+    with pytest.raises(SubmissionError, match="^submission is a link"):
+        stage(tmp_path / "upload", tmp_path / "staged")
+
+
+def test_the_path_that_was_given_may_be_a_link(tmp_path, platform):
+    own_code(tmp_path / "upload")
+    link(tmp_path / "given", tmp_path / "upload")
+    staged = stage(tmp_path / "given", tmp_path / "staged")
+    assert list(staged.taken) == ["submission/helper.py"]
+
+
+def test_links_that_nobody_looks_at_cost_nothing(tmp_path, platform):
+    """A virtual environment, a data set on another disk: a student's own folder has such."""
+    own_code(tmp_path / "upload")
+    link(tmp_path / "upload" / ".venv", tmp_path)
+    link(tmp_path / "upload" / "data", tmp_path)
+    assert list(stage(tmp_path / "upload", tmp_path / "staged").taken) == ["submission/helper.py"]
+
+
+def test_nothing_above_the_path_that_was_given_is_taken(tmp_path, platform):
+    work = tmp_path / "src" / "submission"
+    own_code(tmp_path / "src")
+    for folder in (tmp_path, work.parent):
+        (folder / OUTPUT).write_text(SECRET, encoding="utf-8")
+    assert list(stage(work, tmp_path / "staged").taken) == ["submission/helper.py"]
+
+
+def test_outputs_above_the_assignments_own_src_are_taken(tmp_path, monkeypatch, platform):
+    monkeypatch.setattr(paths, "ROOT", tmp_path / "a5")
+    own_code(tmp_path / "a5" / "src")
+    (tmp_path / "a5" / OUTPUT).write_bytes(b"weights")
+    for number, part in enumerate(("src", "src/submission")):
+        staged = stage(tmp_path / "a5" / part, tmp_path / f"staged{number}")
+        assert staged.path(OUTPUT) is not None
+
+
+def test_a_junction_counts_as_a_link(tmp_path, monkeypatch):
+    """As Python 3.11's lstat shows one on Windows: a folder with a tag."""
+    own_code(tmp_path / "upload")
+    monkeypatch.setattr(upload, "BY_DESCRIPTOR", False)
+    seen = SimpleNamespace(st_mode=stat.S_IFDIR | 0o755, st_reparse_tag=upload.JUNCTION)
+    real = os.stat
+    monkeypatch.setattr(
+        upload.os,
+        "stat",
+        lambda path, **how: seen if str(path).endswith("submission") and how else real(path, **how),
+    )
+    with pytest.raises(SubmissionError, match="^submission is a link"):
+        stage(tmp_path / "upload", tmp_path / "staged")
+
+
+def test_a_folder_swapped_for_a_link_in_between_is_not_followed(tmp_path, solutions, monkeypatch):
+    """The look before opening sees a folder; what is opened is a link by then."""
+    if not upload.BY_DESCRIPTOR:
+        pytest.skip("not on this platform")
+    folder = os.lstat(solutions)
+    monkeypatch.setattr(upload.Folder, "refuse_link", lambda self, name: folder)
+    link(tmp_path / "upload" / "submission", solutions / "submission")
+    with pytest.raises(SubmissionError, match="submission can't be read"):
+        stage(tmp_path / "upload", tmp_path / "staged")
+    (tmp_path / "upload" / "submission").unlink()
+    own_code(tmp_path / "upload")
+    link(tmp_path / "upload" / "submission" / "dataset.py", solutions / "submission/dataset.py")
+    assert "submission/dataset.py" not in stage(tmp_path / "upload", tmp_path / "again").taken
+
+
+# Hard links -----------------------------------------------------------------------------------
+
+
+def test_a_hard_link_to_a_solution_is_refused(tmp_path, solutions, monkeypatch, platform):
+    monkeypatch.setattr(paths, "SOLUTIONS", solutions)
+    own_code(tmp_path / "upload")
+    os.link(solutions / "submission/dataset.py", tmp_path / "upload/submission/dataset.py")
+    with pytest.raises(SubmissionError, match="^submission/dataset.py is a hard link"):
+        stage(tmp_path / "upload", tmp_path / "staged")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root")
+def test_a_hard_link_to_another_users_file_is_refused(tmp_path, solutions, platform):
+    own_code(tmp_path / "upload")
+    theirs = solutions / "submission/dataset.py"
+    os.chown(theirs, 12345, 12345)
+    os.link(theirs, tmp_path / "upload/submission/dataset.py")
+    with pytest.raises(SubmissionError, match="^submission/dataset.py is a hard link"):
+        stage(tmp_path / "upload", tmp_path / "staged")
+
+
+def test_a_students_own_file_may_have_two_names(tmp_path, platform):
+    own_code(tmp_path / "upload")
+    os.link(tmp_path / "upload/submission/helper.py", tmp_path / "backup.py")
+    assert list(stage(tmp_path / "upload", tmp_path / "staged").taken) == ["submission/helper.py"]
+
+
+# Zips -----------------------------------------------------------------------------------------
+
+
+def zip_with(tmp_path: Path, *entries: tuple[str, str, int]) -> Path:
+    """A zip of (name, content, kind of file)."""
+    archive = tmp_path / "up.zip"
+    with zipfile.ZipFile(archive, "w") as writer:
+        for name, content, kind in entries:
+            info = zipfile.ZipInfo(name)
+            info.external_attr = (kind | 0o755) << 16
+            writer.writestr(info, content)
+    return archive
+
+
+CODE = ("submission/helper.py", "# mine\n", stat.S_IFREG)
+
+
+@pytest.mark.parametrize("name", ["submission", "src", "w/submission", "submission/x.py", "a/b/c"])
+def test_a_link_in_a_zip_is_refused_and_named(tmp_path, solutions, name):
+    archive = zip_with(tmp_path, CODE, (name, str(solutions / "submission"), stat.S_IFLNK))
+    with pytest.raises(SubmissionError, match=f"'{name}' is a link"):
+        stage(archive, tmp_path / "staged")
+
+
+def test_nothing_is_written_through_a_link_of_a_zip(tmp_path, solutions):
+    through = ("way/dataset.py", "# overwritten\n", stat.S_IFREG)
+    archive = zip_with(tmp_path, ("way", str(solutions / "submission"), stat.S_IFLNK), through)
+    with pytest.raises(SubmissionError, match="'way' is a link"):
+        stage(archive, tmp_path / "staged")
+    assert (solutions / "submission/dataset.py").read_text(encoding="utf-8") == SECRET
+
+
+@pytest.mark.parametrize("name", [".", "./.", "\\", "./\\."])
+def test_a_zips_entry_without_a_name_is_refused(tmp_path, name):
+    archive = zip_with(tmp_path, CODE, (name, "", stat.S_IFREG))
+    with pytest.raises(SubmissionError, match="is no file's"):
+        stage(archive, tmp_path / "staged")
+
+
+# Sizes ----------------------------------------------------------------------------------------
+
+MEASURED = """
+from pathlib import Path
+from grading import staging
+before = peak_kib()
+try:
+    staged = staging.stage(Path(sys.argv[2]), Path(sys.argv[3]))
+    print(len(staged.taken))
+except staging.SubmissionError as error:
+    print(error, file=sys.stderr)
+print(peak_kib() - before)
+"""
+
+
+def zeros(work: Path) -> Path:
+    """Parameters of 60 MiB that take a few kilobytes in a zip, and no space in a folder."""
+    own_code(work)
+    with open(work / OUTPUT, "wb") as writer:
+        writer.truncate(60 << 20)
+    return work
+
+
+def zipped_zeros(work: Path) -> Path:
+    zeros(work)
+    with zipfile.ZipFile(work / "up.zip", "w", zipfile.ZIP_DEFLATED) as writer:
+        writer.write(work / OUTPUT, OUTPUT)
+        writer.write(work / "submission/helper.py", "submission/helper.py")
+    return work / "up.zip"
+
+
+def two_names(work: Path) -> Path:
+    """Equal copies, which are compared."""
+    zeros(work)
+    with open(work / "submission" / OUTPUT, "wb") as writer:
+        writer.truncate(60 << 20)
+    return work
+
+
+def long_listing(work: Path) -> Path:
+    """A zip that lists 400,000 empty files: 40 MB, of which objects would take 300 MB."""
+    work.mkdir()
+    header = bytearray(46)
+    header[:4], header[28:30] = b"PK\1\2", (60).to_bytes(2, "little")
+    count = 400_000
+    listing = b"".join(bytes(header) + b"%060d" % number for number in range(count))
+    end = b"PK\5\6" + bytes(8) + len(listing).to_bytes(4, "little") + bytes(6)
+    (work / "up.zip").write_bytes(listing + end)
+    return work / "up.zip"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts as Linux does")
+@pytest.mark.parametrize("make", [zeros, zipped_zeros, two_names, long_listing])
+def test_staging_holds_a_few_megabytes_whatever_is_handed_in(make, tmp_path):
+    # Pieces of 1 MiB, a few alive at a time: 2 to 4 MiB when measured, for files of 60.
+    (tmp_path / "staged").mkdir()
+    used = growth_kib(MEASURED, make(tmp_path / "upload"), tmp_path / "staged" / "here")
+    assert used < 16 << 10

@@ -1,0 +1,29 @@
+"""The peak memory of a process that a test starts (Linux): code that stands before its own.
+
+Not getrusage: its peak includes that of the process before exec, which is pytest's own.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from grading import paths
+
+HEAD = """
+import sys
+sys.path.insert(0, sys.argv[1])
+def peak_kib():
+    with open("/proc/self/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
+"""
+
+
+def growth_kib(code: str, *arguments: str | Path) -> int:
+    """What `code` prints last, run with these as sys.argv[2:]: by how much peak_kib() grew."""
+    ran = subprocess.run(
+        [sys.executable, "-c", HEAD + code, paths.SRC, *arguments],
+        check=True,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    return int(ran.stdout.splitlines()[-1])

@@ -1,0 +1,4 @@
+# tries: to use up the run's time by an endless loop in every test that imports it
+# breaks: average_query, which is imported with it
+while True:
+    pass
