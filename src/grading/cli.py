@@ -69,8 +69,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="grader.py",
         description="Grade a submission.",
-        epilog="exit codes: 0 all that was asked passed, 1 something did not, 2 usage or bad "
-        "input, 3 the grader failed, 130 interrupted",
+        epilog="exit codes: 0 all that was asked passed, 1 something did not, or was not run (no "
+        "data set, no time left), 2 usage or bad input, 3 the grader failed, 130 interrupted",
     )
     parser.add_argument("tests", nargs="*", help="tests (1e-0-basic) or questions (1e); none: all")
     parser.add_argument("--list", action="store_true", help="print all tests with their points")

@@ -2,7 +2,8 @@
 
     GradingError
     |- UsageError          bad input to the command: one line, exit code 2
-    |  `- SubmissionError  what was handed in can't be graded at all
+    |  |- SubmissionError  what was handed in can't be graded at all
+    |  `- DataError        there is no data set that can be read: a test that needs one is not run
     |- Verdict             a test's end that is not a pass; carries the outcome and what to say
     |  `- NotGraded        a hidden test without `solutions/`: it ran, nobody judged it
     `- WireError           bytes that are no frame of ours
@@ -26,6 +27,10 @@ class UsageError(GradingError):
 
 class SubmissionError(UsageError):
     """There is no submission to grade, or not one that can be taken."""
+
+
+class DataError(UsageError):
+    """The installed data set, or one of its files, is missing or can't be read."""
 
 
 class WireError(GradingError):

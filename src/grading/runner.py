@@ -25,7 +25,7 @@ from . import authority, paths, release, sandbox, wire
 from .assignment import Assignment, Edition, TestSpec
 from .cases import BoundTest, GradedTestCase, bind, derive_seed
 from .coursedata import CourseData
-from .errors import GradingError, UsageError, Verdict, WireError
+from .errors import DataError, GradingError, UsageError, Verdict, WireError
 from .exchange import Finished
 from .inprocess import InProcessPool
 from .limits import Limits
@@ -38,6 +38,8 @@ from .staging import Staged, stage
 DEADLINE_S = 540.0  # Gradescope's time-out, 600 s, throws everything away
 REFERENCE_CPU_S = 120.0
 OUT_OF_TIME = "not run: the whole run was out of time"
+NO_DATA = "not run, it needs the data set"
+GRADER_FAILED = "the grader itself failed here; this is not your fault: tell staff"
 
 
 @dataclass(frozen=True)
@@ -51,11 +53,17 @@ class Options:
     jobs: int = 1  # how many tests run side by side
     in_process: bool = False
     authoritative: bool = False
+    complete: bool = False  # refuse to run without the whole data set; an authoritative run does
     private: tuple[Path, ...] = ()  # files that no student's code may read: results, ...
     deadline_s: float = DEADLINE_S
     data: Path = paths.DATA
     answers: Path = paths.ANSWERS  # staff only; used where solutions/hidden/ is
     layers: sandbox.Layers = field(default_factory=sandbox.detect)
+
+    @property
+    def counts(self) -> bool:
+        """Whether a test that lacks its data would cost a student points."""
+        return self.authoritative or self.complete
 
 
 class CourseTestRunner:
@@ -86,6 +94,9 @@ class CourseTestRunner:
         bound = self.tests(edition)
         wanted = select(bound, options.wanted)
         hidden = load_hidden(paths.HIDDEN)
+        data = CourseData(self.assignment, options.data, options.answers if hidden else None)
+        if options.counts:
+            require_data(data)
         own = None
         if pool is None:
             pool = own = (
@@ -99,10 +110,8 @@ class CourseTestRunner:
             staged = stage(options.submission, work / "staged")
             self._add_recipes(staged)
             on_event("staged", staged)
-            answers = options.answers if hidden else None
-            data = CourseData(self.assignment, options.data, answers)
             run = Run(self.assignment, edition, staged, work, pool, hidden, data, seed)
-            run.layers = options.layers
+            run.layers, run.counts = options.layers, options.counts
             authority_facts = self._authority(options, pool, work, staged)
             run.deadline = started + options.deadline_s
             results = self.blank(edition, seed)
@@ -175,6 +184,7 @@ class Run:
     seed: int
     layers: sandbox.Layers = field(default_factory=sandbox.detect)
     deadline: float = 0.0
+    counts: bool = False
 
     def __post_init__(self) -> None:
         self.uids = sandbox.UidPool()
@@ -191,12 +201,15 @@ class Run:
             result.score = share_of(test.spec.max_score, verdict.credit)
             result.outcome, result.message = verdict.outcome, verdict.message
             result.detail = verdict.detail
+        except DataError as error:
+            if self.counts:  # all of it was there when the run began
+                _blame_us(result)
+            else:
+                result.outcome, result.message = Outcome.NOT_RUN, f"{NO_DATA}: {error}"
         except UsageError:
             raise
         except Exception:
-            result.outcome = Outcome.GRADER_ERROR
-            result.message = "the grader itself failed here; this is not your fault: tell staff"
-            result.detail = traceback.format_exc()
+            _blame_us(result)
         result.output = bench.output
         result.wall_s = time.monotonic() - started
         return result
@@ -207,6 +220,24 @@ class Run:
         except Verdict as verdict:
             return verdict
         return Verdict(Outcome.PASSED, "", credit=Fraction(1))
+
+
+def _blame_us(result: TestResult) -> None:
+    """The test ended by a fault of ours, which is being handled."""
+    result.outcome, result.message = Outcome.GRADER_ERROR, GRADER_FAILED
+    result.detail = traceback.format_exc()
+
+
+def require_data(data: CourseData) -> None:
+    """Refuse to begin a run that counts without the data: it would cost each student points.
+
+    Raises:
+        GradingError: some file is missing or can't be read: our fault.
+    """
+    try:
+        data.require()
+    except DataError as error:
+        raise GradingError(f"this run can't count without its data set: {error}") from None
 
 
 def share_of(points: Decimal, credit: Fraction) -> Decimal:

@@ -79,6 +79,7 @@ class Session:
             edition=self._edition.name,
             wanted=basic if self._kept else (),
             authoritative=self._authoritative,
+            complete=True,  # a preview, too
             private=(self._root / METADATA, self._root / RESULTS, *paths.ANSWERS.glob(SECRET)),
         )
         seed = seed_of(self._about)
