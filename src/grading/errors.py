@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from . import printable
 from .outcomes import Outcome
 
 
@@ -23,6 +24,9 @@ class GradingError(Exception):
 
 class UsageError(GradingError):
     """The command was asked for something that it can't do; `str()` is the one line to print."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable.line(message))  # it may hold names that a student chose
 
 
 class SubmissionError(UsageError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from decimal import Decimal
 from html import escape
 
+from . import printable
 from .assignment import Question
 from .console import points
 from .outcomes import Outcome
@@ -173,6 +174,6 @@ def _facts(results: Results) -> str:
     ]
     cells = "".join(
         f'<tr><th scope="row">{name}</th><td><code>{escape(value)}</code></td></tr>'
-        for name, value in rows
+        for name, value in ((name, printable.line(value, 20_000)) for name, value in rows)
     )
     return f"<table><tbody>{cells}</tbody></table>"

@@ -15,6 +15,7 @@ import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from . import printable
 from .errors import SubmissionError
 
 MAX_FILES = 2_000
@@ -22,6 +23,7 @@ MAX_TOTAL_BYTES = 1 << 30
 MAX_CODE_BYTES = 4 << 20
 OUTPUT_SUFFIXES = (".params", ".predictions")
 LITTER = ("__MACOSX", ".DS_Store", "__pycache__", ".ipynb_checkpoints")
+NO_TEXT = "its name is no text"
 REFUSED_NAMES = ("sitecustomize.py", "usercustomize.py")
 
 
@@ -40,6 +42,10 @@ class Staged:
     def path(self, name: str) -> Path | None:
         """The staged file of that name, or None."""
         return self.root / name if name in self.taken else None
+
+    def leave(self, name: str, reason: str) -> None:
+        """Note a file that stays behind; its name may be anything."""
+        self.left.append(f"{printable.line(name, 200)} ({reason})")
 
 
 def stage(source: Path, target: Path) -> Staged:
@@ -104,14 +110,14 @@ def _stage_code(package: Path, staged: Staged) -> None:
         if path.name in LITTER or path.suffix in OUTPUT_SUFFIXES or path.name == "recipes.json":
             continue
         name = f"submission/{path.name}"
-        if not path.name.isprintable():  # escapes would paint over the grader's own lines
-            staged.left.append(f"submission/{path.name!a} (its name is no text)")
+        if not path.name.isprintable():
+            staged.leave(name, NO_TEXT)
         elif path.suffix != ".py" or path.name in REFUSED_NAMES:
-            staged.left.append(f"{name} (only submission/*.py is taken)")
+            staged.leave(name, "only submission/*.py is taken")
         elif (problem := _copy(path, staged.root / name, MAX_CODE_BYTES)) is None:
             staged.taken[name] = str(path)
         else:
-            staged.left.append(f"{name} ({problem})")
+            staged.leave(name, problem)
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -126,6 +132,9 @@ def _stage_outputs(folders: list[Path], staged: Staged) -> None:
         for path in _entries(folder):
             if path.suffix not in OUTPUT_SUFFIXES:
                 continue
+            if not path.name.isprintable():
+                staged.leave(path.name, NO_TEXT)
+                continue
             earlier = staged.taken.get(path.name)
             if earlier is not None:
                 if not filecmp.cmp(earlier, path, shallow=False):
@@ -138,7 +147,7 @@ def _stage_outputs(folders: list[Path], staged: Staged) -> None:
             if problem is None:
                 staged.taken[path.name] = str(path)
             else:
-                staged.left.append(f"{path.name} ({problem})")
+                staged.leave(path.name, problem)
 
 
 def _copy(source: Path, target: Path, limit_bytes: int) -> str | None:

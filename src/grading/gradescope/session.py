@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from .. import console, paths, replay
+from .. import console, paths, printable, replay
 from ..assignment import Edition
 from ..errors import GradingError, SubmissionError
 from ..outcomes import ExitCode, Outcome, exit_code
@@ -71,7 +71,7 @@ class Session:
     def run(self) -> ExitCode:
         self._protect()
         for problem in self._about.problems:
-            print(f"metadata: {problem}")
+            print(f"metadata: {printable.line(problem)}")
         tests = self._runner.tests(self._edition)
         basic = tuple(t.spec.test_id for t in tests if not t.spec.is_hidden)
         options = Options(
