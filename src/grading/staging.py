@@ -137,7 +137,7 @@ def _stage_outputs(folders: list[Path], staged: Staged) -> None:
                 continue
             earlier = staged.taken.get(path.name)
             if earlier is not None:
-                if not filecmp.cmp(earlier, path, shallow=False):
+                if not _same(earlier, path):
                     raise SubmissionError(
                         f"{path.name} is there twice and differs: {earlier} and {path}; "
                         "delete the one that is out of date"
@@ -148,6 +148,14 @@ def _stage_outputs(folders: list[Path], staged: Staged) -> None:
                 staged.taken[path.name] = str(path)
             else:
                 staged.leave(path.name, problem)
+
+
+def _same(first: str, second: Path) -> bool:
+    """Whether two files hold the same; what can't be read, or leads nowhere, is not the same."""
+    try:
+        return filecmp.cmp(first, second, shallow=False)
+    except OSError:
+        return False
 
 
 def _copy(source: Path, target: Path, limit_bytes: int) -> str | None:
@@ -182,6 +190,7 @@ def _unpack(archive: Path, target: Path) -> Path:
             infos = [i for i in opened.infolist() if not i.is_dir() and _wanted(i.filename)]
             if len(infos) > MAX_FILES or sum(i.file_size for i in infos) > MAX_TOTAL_BYTES:
                 raise SubmissionError(f"{archive.name}: too many files or too large once unpacked")
+            target.mkdir(parents=True, exist_ok=True)
             for info in infos:
                 _unpack_one(opened, info, target, archive.name)
     except SubmissionError:
@@ -190,7 +199,6 @@ def _unpack(archive: Path, target: Path) -> Path:
         raise SubmissionError(
             f"{archive.name} is no zip that can be read: {error!s:.200}"
         ) from None
-    target.mkdir(parents=True, exist_ok=True)
     return target
 
 
@@ -206,6 +214,10 @@ def _unpack_one(opened: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path, ar
     if kind not in (0, stat.S_IFREG):  # 0: packed by a program that doesn't say
         return  # a link or a device: not taken
     path = target.joinpath(*parts)
+    if not parts:
+        raise SubmissionError(f"{archive}: the name {info.filename!r} is no file's")
+    if os.path.lexists(path):
+        raise SubmissionError(f"{archive} holds {'/'.join(parts)!r} twice; pack your files again")
     path.parent.mkdir(parents=True, exist_ok=True)
     with opened.open(info) as reader, open(path, "wb") as writer:
         remaining = info.file_size  # the announced size is what was counted; never write more
