@@ -112,7 +112,9 @@ class Session:
         elif event == "result":
             console.show_result(subject, staff=True)
         elif event == "graded" and self._edition.gradescope.leaderboard:
-            self._leaderboard = ranking.entries(subject)
+            self._leaderboard = ranking.entries(
+                subject, self._results, self._runner.tests(self._edition)
+            )
         if event != "staged":
             self._write()
 
