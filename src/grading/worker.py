@@ -100,7 +100,8 @@ def describe(error: BaseException, root: Path) -> dict[str, Any]:
     """Say what an exception was, as plain data.
 
     `type` is the exception's nearest built-in class and `where` the innermost line of the
-    student's own files: both are safe to show with hidden tests. `message` and `traceback` are not.
+    student's own files. With hidden tests only the type and the line's function are shown (see
+    reading.py).
     """
     text = _text(error)
     return {
