@@ -95,6 +95,7 @@ def readme(repo: Path, edition: str, paper: str) -> str:
         "student/README.md.j2",
         title=described.edition.title + ": " + described.assignment.title,
         due_plain=described.due_plain,
+        python=described.assignment.gradescope_python,
         pipelines=pipelines,
         unseen=str(predict_unseen("vanilla")),
     )

@@ -11,6 +11,7 @@ ones in staff's solutions/hidden/.
     staging.py   which files are graded          questions/, asking/: what is asked
     processes.py, zygote.py, guardian.py, worker.py, limits.py: how workers start, live and end
     outcomes.py, reading.py, results.py, console.py: how a test ended, and who reads what of it
+    float_ranges.py: a warning of what only a Python older than Gradescope's takes
     printable.py: what makes a student's text fit to be shown
     report.py, replay.py, release.py: a result as HTML, a run had again, what it was judged by
     gradescope/  results.json and metadata, as Gradescope documents them

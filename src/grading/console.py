@@ -75,4 +75,6 @@ def show_summary(results: Results, staff: bool) -> None:
         print(f"{ungraded} hidden tests ran without crashing; they are graded when you submit.")
     if any(t.outcome is Outcome.GRADER_ERROR for t in asked):
         print("THE GRADER FAILED in at least one test: no score of this run counts. Tell staff.")
+    for warning in results.facts.get("warnings", []):
+        print(f"Warning: {warning}")
     print(f"seed {results.seed}")

@@ -118,6 +118,13 @@ def explain_error(error: Any, spec: TestSpec, staged: Path) -> tuple[Verdict, bo
     return Verdict(outcome, message, detail), outcome is Outcome.ERROR and not where
 
 
+def float_ranges(envelope: dict[str, Any], staged: Path) -> str:
+    """The place that a worker noted (see float_ranges.py), if it is one; else ""."""
+    claimed = envelope.get("float_ranges")
+    plain = isinstance(claimed, list) and len(claimed) == 1 and isinstance(claimed[0], str)
+    return _place(claimed[0], staged) if plain else ""
+
+
 def _place(claimed: str, staged: Path) -> str:
     """`claimed` if such a line exists in a staged file, else "": names and numbers that a student
     makes up could carry hidden inputs out."""

@@ -170,6 +170,7 @@ def _facts(results: Results) -> str:
         ("Protected by", ", ".join(facts.get("layers", [])) or "nothing"),
         ("Versions", ", ".join(f"{k} {v}" for k, v in facts.get("versions", {}).items())),
         ("Judged by", facts.get("judged_by", "")),
+        ("Warnings", " ".join(facts.get("warnings", [])) or "none"),
         ("Left behind", "; ".join(facts.get("left", [])) or "nothing"),
     ]
     cells = "".join(

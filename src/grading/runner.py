@@ -21,7 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from . import authority, paths, release, sandbox, wire
+from . import authority, float_ranges, paths, release, sandbox, wire
 from .assignment import Assignment, Edition, TestSpec
 from .cases import BoundTest, GradedTestCase, bind, derive_seed
 from .coursedata import CourseData
@@ -32,6 +32,7 @@ from .limits import Limits
 from .outcomes import Outcome
 from .processes import Job, Pool, open_pool
 from .reading import explain_ending, explain_error
+from .reading import float_ranges as float_ranges_of
 from .results import Results, TestResult
 from .staging import Staged, stage
 
@@ -128,6 +129,10 @@ class CourseTestRunner:
                 try:
                     for result in executor.map(lambda pair: run.run_test(*pair), todo):
                         on_event("result", result)
+                    if run.float_ranges:
+                        python = self.assignment.gradescope_python
+                        warning = float_ranges.advice(run.float_ranges, python)
+                        results.facts["warnings"] = [warning]
                     on_event("graded", run)
                 except BaseException:  # Ctrl-C, a full disk: wait for no test's time limit
                     pool.abandon()
@@ -185,6 +190,7 @@ class Run:
     layers: sandbox.Layers = field(default_factory=sandbox.detect)
     deadline: float = 0.0
     counts: bool = False
+    float_ranges: str = ""  # the first place that draws from a range with a float
 
     def __post_init__(self) -> None:
         self.uids = sandbox.UidPool()
@@ -282,8 +288,11 @@ class Bench:
         verdict = explain_ending(finished, Limits.for_test(self._spec.timeout_s))
         if verdict is not None:
             raise verdict
-        ok, value = _open(finished.frame)
+        ok, value, envelope = _open(finished.frame)
         if ok:
+            if not self._spec.is_hidden:  # of hidden tests no line is told
+                place = float_ranges_of(envelope, self.staged.root)
+                self._run.float_ranges = self._run.float_ranges or place
             return value
         verdict, blames_us = explain_error(value, self._spec, self.staged.root)
         if blames_us and self.hidden is not None:
@@ -317,11 +326,12 @@ class Bench:
         return confinement
 
 
-def _open(frame: bytes) -> tuple[bool, Any]:
-    """An envelope of the submission's process: (whether it went well, value or error)."""
+def _open(frame: bytes) -> tuple[bool, Any, dict[str, Any]]:
+    """The submission's process: (whether it went well, value or error, the whole envelope)."""
     try:
         envelope = wire.decode(frame)
-        return envelope["ok"] is True, envelope["value" if envelope["ok"] is True else "error"]
+        ok = envelope["ok"] is True
+        return ok, envelope["value" if ok else "error"], envelope
     except (WireError, KeyError, TypeError) as problem:
         raise Verdict(
             Outcome.ERROR, "the submission's process answered something malformed", str(problem)
