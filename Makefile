@@ -29,7 +29,7 @@ $(STAMP): $(wildcard requirements*.txt) constraints.txt tools/setup.sh
 setup-tex: $(STAMP) ## install LaTeX and what else apt.txt names (Debian, Ubuntu; as root)
 	@$(PYTHON_VENV) -m tools.apt --loud
 
-world: $(STAMP) ## generate the data set of fictional people [SEED=N PEOPLE=N DATASET=NAME]
+world: $(STAMP) ## generate a fresh data set of fictional people [PEOPLE=N DATASET=NAME SEED=64-BITS]
 	@$(PYTHON_VENV) -m tools.world $(if $(SEED),--seed "$(SEED)") \
 	  $(if $(PEOPLE),--people "$(PEOPLE)") $(if $(DATASET),--dataset "$(DATASET)")
 
@@ -82,7 +82,7 @@ release: $(STAMP) $(RECIPES) $(DATA) ## handout, student release, autograder, pr
 	@$(PYTHON_VENV) -m tools.release $(if $(EDITION),--edition "$(EDITION)") \
 	  $(if $(RECIPE),--recipe "$(RECIPE)") $(if $(PAPER),--paper "$(PAPER)")
 
-new-term: $(STAMP) $(RECIPES) ## another world, term and dates: SEED=N TERM="Spring 2027" [DUE=DATE]
+new-term: $(STAMP) $(RECIPES) ## another world, term and dates: TERM="Spring 2027" [DUE=DATE SEED=64-BITS]
 	@$(PYTHON_VENV) -m tools.new_term $(if $(SEED),--seed "$(SEED)") \
 	  $(if $(TERM),--term "$(TERM)") $(if $(DUE),--due "$(DUE)") \
 	  $(if $(DATASET),--dataset "$(DATASET)")

@@ -10,11 +10,15 @@ import pytest
 
 from tests import golden_verdicts
 from tests.golden_seeds import failures
-from tests.variants import Variant, all_variants, lay_out
+from tests.variants import NEEDS_FILES, Variant, all_variants, lay_out
+
+from grading import paths  # isort: skip # where .variants finds it
+from grading.assignment import load_assignment  # isort: skip
 
 VARIANTS = all_variants()
 TABLE = golden_verdicts.read_table()
 BY_NAME = {variant.name: variant for variant in VARIANTS}
+TESTS = load_assignment(paths.ASSIGNMENT).edition("current").tests
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +61,16 @@ def test_wrong_variants_are_caught_by_the_tests_meant_for_them(name: str):
     meant = set(BY_NAME[name].caught_by)
     assert meant, "name the tests that are meant for it: # caught by: ..."
     assert meant <= caught, f"passes {', '.join(sorted(meant - caught))}"
+
+
+@pytest.mark.parametrize("name", [v.name for v in VARIANTS if "/wrong/returns_" in v.name])
+def test_what_computes_nothing_earns_nothing(name: str):
+    """Zeros, a constant, the input, an empty tensor: only what was asked of others is passed."""
+    others = {"uses_synthesizer", "uses_rope", "angles", "any_angles"}
+    caught = {test for tests in TABLE[name].values() for test in tests}
+    topic = BY_NAME[name].topic
+    code = {t.name for t in TESTS if t.topic == topic and t.name not in NEEDS_FILES}
+    assert code - caught <= others
 
 
 def test_the_grader_itself_never_fails():

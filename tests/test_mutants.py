@@ -110,7 +110,6 @@ def fits(tmp_path, file: bool, shape: int) -> None:
 
 # What only a forged frame holds: our probes answer as many as they were asked, of one shape.
 ZEROS = np.zeros((2, 10, 4))
-NARROW = np.where(np.arange(40).reshape(1, 10, 4) % 2, 1.0, 0.0)
 FORGED_DRAW = {
     "length": 2,
     "forms": ["tuple of int64[32], int64[32]"],
@@ -157,16 +156,6 @@ WRONG_ANSWERS = {
     ).expect_accuracy("file", "vanilla"),
     f"{HIDDEN}/synthesizer.py:_expect_equation:0": lambda hidden, _: hidden.synthesizer_values(
         Case(answers={"synthesizer.forward": shown(ZEROS)}), asked={}, got=shown()
-    ),
-    f"{HIDDEN}/synthesizer.py:synthesizer_no_leak:0": lambda hidden, _: hidden.synthesizer_no_leak(
-        Case(), [shown(ZEROS, ZEROS[:, :1])]
-    ),
-    f"{HIDDEN}/synthesizer.py:synthesizer_dropout:0": lambda hidden, _: hidden.synthesizer_dropout(
-        Case(),
-        plain=shown(ZEROS),
-        evaluation=shown(ZEROS),
-        attention=shown(NARROW, 2 * NARROW),
-        residual=shown(NARROW, 2 * NARROW),
     ),
     "src/grading/asking/functions.py:AsksFunctions.call:0": lambda *_: Case(
         answers={"attention.call": {"forms": ["f"], "answers": [[np.zeros(2)]]}}

@@ -297,7 +297,7 @@ def test_conda_environment_parses_and_takes_the_same_lists(root):
     python = rattler.VersionSpec(str(specs["python"].version))
     versions = [f"3.{minor}.2" for minor in range(9, 17)]
     accepted = [version for version in versions if python.matches(rattler.Version(version))]
-    assert accepted == ["3.11.2", "3.12.2", "3.13.2", "3.14.2"]
+    assert accepted == ["3.12.2"]  # Gradescope's
     assert pip == {"pip": ["-r requirements.txt", "-c constraints.txt"]}
 
 

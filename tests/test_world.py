@@ -1,6 +1,7 @@
 """The generated world: what its files promise, and that one seed means one world."""
 
 import hashlib
+import re
 import unicodedata
 from collections import Counter
 from itertools import pairwise
@@ -262,15 +263,20 @@ def test_smoke_world_is_tiny_and_london_has_a_fifth(smoke):
     assert len(set(birth_places(smoke).values())) == 10
 
 
+BIG = str(2**32)  # the least seed that is taken
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["--seed", "-1"], "got '-1', expected a whole number"),
         (["--seed", "x"], "got 'x', expected a whole number"),
-        (["--seed", "1", "--people", "29"], "got 29 people, expected 30 to"),
-        (["--seed", "1", "--people", "0"], "got 0 people, expected 30 to"),
-        (["--seed", "1", "--people", "1000000"], "got 1000000 people, expected 30 to"),
-        (["--seed", "1", "--dataset", "real"], "invalid choice: 'real'"),
+        (["--seed", BIG, "--people", "29"], "got 29 people, expected 30 to"),
+        (["--seed", BIG, "--people", "0"], "got 0 people, expected 30 to"),
+        (["--seed", BIG, "--people", "1000000"], "got 1000000 people, expected 30 to"),
+        (["--seed", "0"], "got the seed 0, expected 2^32 or more"),
+        (["--seed", str(2**32 - 1)], "can be found by trying"),
+        (["--seed", BIG, "--dataset", "real"], "invalid choice: 'real'"),
     ],
 )
 def test_impossible_requests_get_one_line_and_exit_code_2(arguments, words, tmp_path, capsys):
@@ -297,7 +303,7 @@ def test_command_writes_plain_newlines_and_utf8(tmp_path, capsys):
 
 
 def test_command_prints_a_summary(tmp_path, capsys):
-    assert world.main(["--seed", "5", "--out", str(tmp_path)]) == 0
+    assert world.main(["--seed", BIG, "--out", str(tmp_path)]) == 0
     output = capsys.readouterr().out
     assert "600 (400 train, 100 dev, 100 test), and 50 unseen" in output
     assert "2400 lines" in output
@@ -310,6 +316,24 @@ def test_without_a_seed_every_world_is_new(tmp_path, capsys):
         assert world.main(["--dataset", "smoke", "--out", str(tmp_path / folder)]) == 0
     seeds = [(tmp_path / folder / datafiles.SEED).read_bytes() for folder in ("one", "two")]
     assert seeds[0] != seeds[1]
+
+
+def test_a_drawn_seed_has_64_bits(tmp_path, monkeypatch, capsys):
+    asked = []
+    monkeypatch.setattr(world.secrets, "randbits", lambda bits: asked.append(bits) or 2**63 + 5)
+    assert world.main(["--out", str(tmp_path)]) == 0
+    assert asked == [64]
+    assert (tmp_path / datafiles.SEED).read_text(encoding="utf-8") == f"{2**63 + 5}\n"
+
+
+def test_nothing_that_people_read_shows_a_small_seed(root):
+    """A seed that stands in an example is one that somebody takes."""
+    texts = [*root.glob("*.md"), root / "Makefile", *root.glob("tools/**/*.py")]
+    texts += [*root.glob("handout/**/*.j2"), *root.glob("*/*.md"), root / "assignment.toml"]
+    for path in texts:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            about = re.search(r"make (world|new-term)|tools\.(world|new_term)", line)
+            assert not (about and re.search(r"(SEED=|--seed )\d", line)), f"{path}: {line}"
 
 
 def test_a_failure_leaves_the_old_files_whole(tmp_path, monkeypatch):

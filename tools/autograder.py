@@ -14,6 +14,7 @@ import json
 import os
 import secrets
 import sys
+import tomllib
 from decimal import Decimal
 from pathlib import Path
 
@@ -58,12 +59,21 @@ def contents(repo: Path, edition: str) -> dict[str, bytes]:
         if not found:
             raise BuildFailed(f"{pattern} is missing: is there a data set? (make world)")
         files |= {p.relative_to(repo).as_posix(): p.read_bytes() for p in found}
-    for name in SCRIPTS:
-        text = (repo / SCRIPTS_FROM / name).read_text(encoding="utf-8")
-        files[name] = text.replace("@EDITION@", edition).encode()
+    files |= contents_of_scripts(repo, edition)
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}
     files["manifest.json"] = (json.dumps(hashes, indent=1) + "\n").encode()
     return files
+
+
+def contents_of_scripts(repo: Path, edition: str) -> dict[str, bytes]:
+    """setup.sh and run_autograder for an edition, and for the Python that assignment.toml names."""
+    described = tomllib.loads((repo / "assignment.toml").read_text(encoding="utf-8"))
+    python = described["assignment"]["gradescope_python"]
+    scripts = {}
+    for name in SCRIPTS:
+        text = (repo / SCRIPTS_FROM / name).read_text(encoding="utf-8")
+        scripts[name] = text.replace("@PYTHON@", python).replace("@EDITION@", edition).encode()
+    return scripts
 
 
 def keep_secret(repo: Path) -> None:

@@ -1,10 +1,10 @@
 """Begin a new term: another world, the term's name and dates, and a reference that still passes.
 
-    python -m tools.new_term --seed N --term "Spring 2027" [--due 2027-05-02T23:59:00-07:00]
+    python -m tools.new_term --term "Spring 2027" [--due 2027-05-02T23:59:00-07:00] [--seed N]
 
-Writes the data set and its answers, the term into course.toml, and, with --due, the dates: the time
-between publishing and due stays. Then trains the reference on the new world and compares its
-accuracies on dev with the thresholds.
+Writes the data set and its answers, of a fresh seed unless one is given (see tools/world.py), the
+term into course.toml, and, with --due, the dates: the time between publishing and due stays. Then
+trains the reference on the new world and compares its accuracies on dev with the thresholds.
 Exit codes: 0 all right, 1 the reference fails or is below a threshold, 2 bad input; then nothing
 was changed.
 """
@@ -61,14 +61,15 @@ def main(arguments: list[str] | None = None) -> int:
     """The command."""
     parser = datafiles.OneLineParser(prog="python -m tools.new_term", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--seed", type=datafiles.whole_number, required=True)
+    parser.add_argument("--seed", type=datafiles.whole_number, help="of a world to make again")
     parser.add_argument("--term", required=True)
     parser.add_argument("--due", type=_moment, help="date and time with its zone")
     parser.add_argument("--dataset", default="world", help=argparse.SUPPRESS)  # tests: smoke
     asked = parser.parse_args(arguments)
     try:
         text = renewed((REPO / COURSE).read_text(encoding="utf-8"), asked.term, asked.due)
-        if code := world.main(["--seed", str(asked.seed), "--dataset", asked.dataset]):
+        seed = [] if asked.seed is None else ["--seed", str(asked.seed)]
+        if code := world.main([*seed, "--dataset", asked.dataset]):
             return code
         _replace(REPO / COURSE, text)
         dates = read_course(REPO / COURSE)["dates"]

@@ -95,6 +95,7 @@ def readme(repo: Path, edition: str, paper: str) -> str:
         "student/README.md.j2",
         title=described.edition.title + ": " + described.assignment.title,
         due_plain=described.due_plain,
+        python=described.assignment.gradescope_python,
         pipelines=pipelines,
         unseen=str(predict_unseen("vanilla")),
     )
@@ -132,7 +133,7 @@ def release(repo: Path, edition: str, paper: str, dist: Path | None = None) -> t
         ReleaseFailed, HandoutError: see `contents`; or something leaks, and then no zip is left.
     """
     if not (repo / DATASET).is_file():
-        raise ReleaseFailed("there is no data set in src/data: make world SEED=...")
+        raise ReleaseFailed("there is no data set in src/data: make world")
     dist = dist or repo / "dist"
     target = dist / f"{edition}-student.zip"
     target.unlink(missing_ok=True)

@@ -1,11 +1,13 @@
 """Make an embedded data set: a corpus about fictional people, and questions on their birth places.
 
-    python -m tools.world --seed 7
+    python -m tools.world
 
 writes wiki.txt, the tables of train, dev, test and unseen people, and dataset.json to src/data/,
 and the test split's answers and the seed to solutions/data/. The same seed gives the same bytes on
-every platform and Python; a new one makes the old answers worthless. Without --seed a fresh one is
-drawn, so that nobody installs last year's answers by forgetting it.
+every platform and Python; a new one makes the old answers worthless. Without --seed a fresh one of
+64 bits is drawn, so that nobody installs last year's answers by forgetting it; --seed makes a world
+again, from the number in solutions/data/seed.txt. Small seeds are refused: whoever has wiki.txt and
+these tools would find one by trying, and with it the answers. Only `smoke`, for tests, takes any.
 
 Names, places and sentences come from `tools/wordlists/`. Nothing about a name tells the birth
 place: only the sentences of wiki.txt do. People of train stand in wiki.txt and in train; people of
@@ -28,6 +30,9 @@ from tools.words import LINES_A_PERSON, Words, load_words, new_names
 # How many cities a data set has. 50 give London, which gets twice a city's fair share, 4 %;
 # the smoke world is too small for that: there London has 20 % of ten cities.
 CITIES = {"world": 50, "smoke": 10}
+SEED_BITS = 64  # of a seed that is drawn
+LEAST_SEED = 2**32  # one process tries 50,000 a second: all below it in a day
+ANY_SEED = ("smoke",)  # data sets for tests, whose answers are nobody's secret
 # Fewer people than this may not use every sentence, or all characters of 50 unseen names.
 LEAST_PEOPLE = 30
 # The share of the city of rank r falls as 1 / (r + 18) (Zipf-Mandelbrot): with 50 cities the first
@@ -92,6 +97,19 @@ def make_world(seed: int, people: int | None = None, dataset: str = "world") -> 
             f"{datafiles.UNSEEN_PEOPLE}: ask for more people, or lengthen the word lists"
         )
     return World(file_texts(wiki, folk, unseen, seed, dataset), summarize(wiki, folk))
+
+
+def check_seed(seed: int, dataset: str) -> None:
+    """Refuse a seed that can be found by trying.
+
+    Raises:
+        DataError: it is too small for this data set.
+    """
+    if seed < LEAST_SEED and dataset not in ANY_SEED:
+        raise DataError(
+            f"got the seed {seed}, expected 2^32 or more: a smaller one can be found by trying, "
+            "and with it the answers; leave it out, and one is drawn"
+        )
 
 
 def split_sizes(dataset: str, people: int | None = None) -> dict[str, int]:
@@ -262,7 +280,9 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m tools.world", description="Make the data set of fictional people."
     )
     parser.add_argument(
-        "--seed", type=datafiles.whole_number, help="0 or more; by default a fresh, secret one"
+        "--seed",
+        type=datafiles.whole_number,
+        help="that of a world to make again, 2^32 or more; by default a fresh, secret one",
     )
     parser.add_argument(
         "--people", type=datafiles.whole_number, help="all splits together; 600 by default"
@@ -274,7 +294,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
 
     def work() -> None:
-        seed = secrets.randbits(64) if options.seed is None else options.seed
+        seed = secrets.randbits(SEED_BITS) if options.seed is None else options.seed
+        if options.seed is not None:
+            check_seed(seed, options.dataset)
         world = make_world(seed, options.people, options.dataset)
         datafiles.write_all(options.out, world.texts)
         print(f"wrote the data set '{options.dataset}' below {options.out}:")

@@ -12,6 +12,8 @@ ones in staff's solutions/hidden/.
     importing.py   where an import hangs
     processes.py, zygote.py, guardian.py, worker.py, limits.py: how workers start, live and end
     outcomes.py, reading.py, results.py, console.py: how a test ended, and who reads what of it
+    float_ranges.py: a warning of what only a Python older than Gradescope's takes
+    printable.py: what makes a student's text fit to be shown
     report.py, replay.py, release.py: a result as HTML, a run had again, what it was judged by
     gradescope/  results.json and metadata, as Gradescope documents them
 
@@ -34,12 +36,17 @@ What is promised, and by what:
   about to run student code, so that what fails before is ours; where an exception shows no line
   of the student's, the same probe runs on the reference, and if that fails, too, it is ours.
 - Hidden tests tell a student a fixed sentence of ours, for a crash also the built-in exception's
-  type and the line in their own file; never a message, a print or a value.
+  type and which of the assignment's functions it came from; never a message, a print, a value or
+  a line number.
 - The same submission and seed give the same verdicts and messages, whatever else runs; but a
   module that hangs while it is imported does so in one test, and others say so at once.
 
 What is not promised:
-- Inputs of hidden tests are seen by the code that gets them, and pass or fail tells a bit a run.
+- Inputs of hidden tests are seen by the code that gets them, and a test's end tells something of
+  them. Code made for that chooses among a dozen outcomes, 70 types of exceptions, the functions of
+  a file and some seconds of time: that carries ten to fifteen bits out of each hidden test and run.
+  A limit on hidden feedback (`hidden_feedback_a_day`) bounds how often; inputs are drawn afresh for
+  each submission, so that what is carried out of one is worth nothing in the next.
 - Code in a worker can answer for the probe. It then has to know the right answer: what decides
   points are values that only right code computes, on inputs drawn afresh. Of the tests of set-ups
   (helper.py) this is not so: what they ask stands in the docstrings, and forging it is more work.

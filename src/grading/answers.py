@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import recipes
+from . import printable, recipes
 from .assignment import Assignment, DataSet
 from .errors import Verdict
 from .outcomes import Outcome
@@ -114,7 +114,8 @@ def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:
     for key, array in weights.items():
         if not np.isfinite(array).all():
             raise Verdict(
-                Outcome.FAILED, f"{name}: {key} holds numbers that are not finite; train again"
+                Outcome.FAILED,
+                f"{name}: {_named(key)} holds numbers that are not finite; train again",
             )
     return weights
 
@@ -140,7 +141,12 @@ def misfit(weights: dict[str, np.ndarray], shapes: dict[str, list[int]]) -> str:
         if list(weights[key].shape) != shape:
             return f"{key} has shape {list(weights[key].shape)}, the model's is {shape}"
     extra = sorted(set(weights) - set(shapes))
-    return f"{extra[0]} is not in the model" if extra else ""
+    return f"{_named(extra[0])} is not in the model" if extra else ""
+
+
+def _named(key: str) -> str:
+    """A parameter's name, which a student chose, for a message: in one line."""
+    return printable.line(key, 80)
 
 
 def widen_columns(

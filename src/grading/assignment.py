@@ -6,6 +6,7 @@ counted in hundredths, and a question's tests share its points by weight without
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
 from decimal import Decimal
@@ -109,6 +110,7 @@ class Assignment:
     title: str
     default_edition: str
     default_dataset: str
+    gradescope_python: str  # "3.12": what setup.sh installs there
     parts: dict[str, str]  # titles of the sheet's sections
     editions: dict[str, Edition]
     datasets: dict[str, DataSet]
@@ -144,6 +146,7 @@ def load_assignment(path: Path) -> Assignment:
         title=head.get("title", str),
         default_edition=head.get("default_edition", str),
         default_dataset=head.get("default_dataset", str),
+        gradescope_python=_version(head),
         parts={name: parts.get(name, str) for name in parts.raw},
         editions={name: _edition(name, editions.table(name), topics) for name in editions.raw},
         datasets=_datasets(table.table("datasets")),
@@ -156,6 +159,15 @@ def load_assignment(path: Path) -> Assignment:
     if assignment.default_edition not in assignment.editions:
         raise UsageError(f"{path.name}: default_edition is no [editions.*] table")
     return assignment
+
+
+def _version(head: _Table) -> str:
+    version = head.get("gradescope_python", str)
+    if not re.fullmatch(r"3\.[1-9][0-9]?", version):
+        raise UsageError(
+            f'{head.name}: gradescope_python = {version!r} should be a version like "3.12"'
+        )
+    return version
 
 
 class _Table:

@@ -12,13 +12,15 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from . import console, doctor, paths, replay, report, sandbox
+from . import console, doctor, paths, printable, replay, report, sandbox
 from .assignment import Edition, load_assignment
 from .cases import GradedTestCase
 from .errors import GradingError, UsageError
 from .outcomes import ExitCode, exit_code
 from .results import Results, write_atomically
 from .runner import CourseTestRunner, Options, load_hidden
+
+MAX_TRACEBACK = 20_000  # characters
 
 
 def main(cases: list[type[GradedTestCase]], arguments: list[str] | None = None) -> int:
@@ -47,10 +49,11 @@ def main(cases: list[type[GradedTestCase]], arguments: list[str] | None = None) 
         print(f"grader.py: {error}", file=sys.stderr)
         return ExitCode.USAGE
     except GradingError as error:
-        print(f"grader.py: the grader failed: {error}", file=sys.stderr)
+        text = printable.lines(str(error), MAX_TRACEBACK)  # it may quote what a worker said
+        print(f"grader.py: the grader failed: {text}", file=sys.stderr)
         return ExitCode.GRADER_ERROR
     except Exception:
-        traceback.print_exc()
+        print(printable.lines(traceback.format_exc(), MAX_TRACEBACK), file=sys.stderr)
         print("grader.py: the grader failed, see above", file=sys.stderr)
         return ExitCode.GRADER_ERROR
     except KeyboardInterrupt:
@@ -69,8 +72,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="grader.py",
         description="Grade a submission.",
-        epilog="exit codes: 0 all that was asked passed, 1 something did not, 2 usage or bad "
-        "input, 3 the grader failed, 130 interrupted",
+        epilog="exit codes: 0 all that was asked passed, 1 something did not, or was not run (no "
+        "data set, no time left), 2 usage or bad input, 3 the grader failed, 130 interrupted",
     )
     parser.add_argument("tests", nargs="*", help="tests (1e-0-basic) or questions (1e); none: all")
     parser.add_argument("--list", action="store_true", help="print all tests with their points")

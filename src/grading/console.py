@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from . import printable
 from .outcomes import Outcome
 from .results import Results, TestResult
 from .staging import Staged
@@ -29,7 +30,7 @@ def show_staged(staged: Staged, required: tuple[str, ...]) -> None:
         folder = origin.removesuffix(name.rsplit("/", 1)[-1])
         folders.setdefault(folder, []).append(name.rsplit("/", 1)[-1])
     for folder, names in folders.items():
-        print(f"  {folder}  {' '.join(sorted(names))}")
+        print(f"  {printable.line(folder)}  {' '.join(sorted(names))}")
     for left in staged.left:
         print(f"  left behind: {left}")
     missing = [name for name in required if name not in staged.taken]
@@ -74,4 +75,6 @@ def show_summary(results: Results, staff: bool) -> None:
         print(f"{ungraded} hidden tests ran without crashing; they are graded when you submit.")
     if any(t.outcome is Outcome.GRADER_ERROR for t in asked):
         print("THE GRADER FAILED in at least one test: no score of this run counts. Tell staff.")
+    for warning in results.facts.get("warnings", []):
+        print(f"Warning: {warning}")
     print(f"seed {results.seed}")

@@ -2,7 +2,8 @@
 
     GradingError
     |- UsageError          bad input to the command: one line, exit code 2
-    |  `- SubmissionError  what was handed in can't be graded at all
+    |  |- SubmissionError  what was handed in can't be graded at all
+    |  `- DataError        there is no data set that can be read: a test that needs one is not run
     |- Verdict             a test's end that is not a pass; carries the outcome and what to say
     |  `- NotGraded        a hidden test without `solutions/`: it ran, nobody judged it
     `- WireError           bytes that are no frame of ours
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from . import printable
 from .outcomes import Outcome
 
 
@@ -23,9 +25,16 @@ class GradingError(Exception):
 class UsageError(GradingError):
     """The command was asked for something that it can't do; `str()` is the one line to print."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(printable.line(message))  # it may hold names that a student chose
+
 
 class SubmissionError(UsageError):
     """There is no submission to grade, or not one that can be taken."""
+
+
+class DataError(UsageError):
+    """The installed data set, or one of its files, is missing or can't be read."""
 
 
 class WireError(GradingError):

@@ -27,7 +27,7 @@ class ExitCode(IntEnum):
     """What `python grader.py` returns to the shell."""
 
     OK = 0  # all that was asked passed
-    FAILED = 1  # something did not
+    FAILED = 1  # something did not, or was not run (no data set, no time left)
     USAGE = 2  # bad usage or bad input
     GRADER_ERROR = 3  # the grader failed: no score counts
     INTERRUPTED = 130  # Ctrl-C

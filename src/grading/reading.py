@@ -1,7 +1,8 @@
 """Turns a worker's ending or exception into a verdict that a student understands.
 
 With a hidden test a student reads a fixed sentence, for a crash also the built-in exception's type
-and the line of their own file: never a message or a value, which could carry hidden inputs out.
+and which of the assignment's functions it came from: no message, value or line number, which code
+made for it would use to carry hidden inputs out. The exact line shows with basic tests.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from . import schema
+from . import paths, schema
 from .assignment import TestSpec
 from .errors import Verdict, WireError
 from .exchange import Finished
@@ -22,6 +23,7 @@ from .worker import NO_PROCESSES
 
 ERROR_SPEC = {"outcome": str, "type": str, "where": str, "message": str, "traceback": str}
 PLACE = re.compile(r"(submission/[^/:]+\.py):(0|[1-9][0-9]{0,5})")
+DEFINED = re.compile(r"(?:async )?def ([A-Za-z_][A-Za-z0-9_]*)")
 REPORTED = (
     Outcome.FAILED,
     Outcome.ERROR,
@@ -114,7 +116,8 @@ def explain_error(error: Any, spec: TestSpec, staged: Path) -> tuple[Verdict, bo
         outcome = Outcome.ERROR
     where = _place(error["where"], staged)
     kind = error["type"] if _is_builtin(error["type"]) else "Exception"
-    at = f"{where}: " if where else ""
+    shown = _function_of(where, staged) if spec.is_hidden else where
+    at = f"{shown}: " if shown else ""
     if not spec.is_hidden:
         message = _basic_message(outcome, kind, at, error["message"])
     elif kind == "NotImplementedError":
@@ -127,6 +130,13 @@ def explain_error(error: Any, spec: TestSpec, staged: Path) -> tuple[Verdict, bo
     return Verdict(outcome, message, detail), outcome is Outcome.ERROR and not where
 
 
+def float_ranges(envelope: dict[str, Any], staged: Path) -> str:
+    """The place that a worker noted (see float_ranges.py), if it is one; else ""."""
+    claimed = envelope.get("float_ranges")
+    plain = isinstance(claimed, list) and len(claimed) == 1 and isinstance(claimed[0], str)
+    return _place(claimed[0], staged) if plain else ""
+
+
 def _place(claimed: str, staged: Path) -> str:
     """`claimed` if such a line exists in a staged file, else "": names and numbers that a student
     makes up could carry hidden inputs out."""
@@ -136,6 +146,46 @@ def _place(claimed: str, staged: Path) -> str:
         return ""
     lines = (staged / match[1]).read_bytes().count(b"\n") + 1
     return claimed if int(match[2]) <= lines else ""
+
+
+def _function_of(place: str, staged: Path) -> str:
+    """`submission/dataset.py, in __getitem__` for a checked place; "" for a file of their own.
+
+    Named are functions of the assignment alone: which one of a thousand of their own a student
+    lets crash could carry hidden inputs out, too. In one of their own, it's the one around it.
+    """
+    match = PLACE.fullmatch(place)
+    given = _given_functions(match[1]) if match else None
+    if given is None:
+        return ""
+    lines = (staged / match[1]).read_text(encoding="utf-8", errors="replace").split("\n")
+    above = lines[: int(match[2])]
+    inner = _indentation(above[-1]) if above else 0
+    for line in filter(str.strip, reversed(above)):
+        if _indentation(line) < inner:
+            inner = _indentation(line)
+            found = DEFINED.match(line.strip())
+            if found and (found[1] in given or not paths.REFERENCE.exists()):
+                return f"{match[1]}, in {found[1]}"
+    return match[1]
+
+
+def _given_functions(file: str) -> set[str] | None:
+    """The functions of the assignment's own file of that name; None where it has no such file.
+
+    Where there are no solutions, and so no hidden inputs to keep, any file will do.
+    """
+    own = paths.REFERENCE / file
+    if not paths.REFERENCE.exists():
+        return set()
+    if not own.is_file():
+        return None
+    lines = own.read_text(encoding="utf-8").splitlines()
+    return {found[1] for line in lines if (found := DEFINED.match(line.strip()))}
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _is_builtin(claimed: str) -> bool:

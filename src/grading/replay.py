@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import release
+from . import printable, release
 from .errors import UsageError
+from .outcomes import Outcome
 from .results import Results
 
 RECORD = "record: "
@@ -39,10 +40,8 @@ def read(path: Path) -> Record:
         UsageError: it can't be read, or lacks what a replay needs.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-        lines = [line for line in text.splitlines() if line.startswith(RECORD)]
-        return _record(json.loads(lines[-1].removeprefix(RECORD) if lines else text))
-    except (OSError, ValueError, RecursionError) as error:
+        return _record(json.loads(_recorded(path.read_text(encoding="utf-8"))))
+    except (OSError, ValueError, OverflowError, RecursionError) as error:
         raise UsageError(f"--replay {path}: can't be read: {error!s:.200}") from None
     except (KeyError, TypeError, AttributeError) as missing:
         raise UsageError(
@@ -51,16 +50,43 @@ def read(path: Path) -> Record:
         ) from None
 
 
+def _recorded(text: str) -> str:
+    """The JSON in a file: all of it, or the record that ends a grading's standard output.
+
+    The record is the last thing that a grading prints, and what a student's code printed stands
+    indented above it. So a line like it in any other place is a forgery, or two outputs in a file.
+
+    Raises:
+        ValueError: there is no record, or more than one.
+    """
+    if text.lstrip().startswith("{"):
+        return text
+    lines = [line.rstrip("\r") for line in text.split("\n") if line.strip()]
+    records = [line for line in lines if line.startswith(RECORD)]
+    if len(records) > 1:
+        raise ValueError(f"{len(records)} lines begin with {RECORD!r}, expected the last alone")
+    if not records or records != lines[-1:]:
+        raise ValueError(
+            f"it is no JSON, and its last line doesn't begin with {RECORD!r}: is it all of the "
+            "output of a grading that came to its end?"
+        )
+    return records[0].removeprefix(RECORD)
+
+
 def _record(raw: dict[str, Any]) -> Record:
     facts = raw["extra_data"] if "extra_data" in raw else raw["facts"]
     head = raw if "facts" in raw else facts
     tests = {}
     for test in raw["tests"]:
         about = test.get("extra_data", test)
-        tests[about["test_id"]] = (about["outcome"], float(test["score"]))
-    versions = {str(k): str(v) for k, v in facts["versions"].items()}
+        outcome = Outcome(about["outcome"]).value
+        tests[str(about["test_id"])] = (outcome, float(test["score"]))
+    versions = {printable.line(k, 60): printable.line(v, 60) for k, v in facts["versions"].items()}
     in_full = facts.get("hidden_feedback", True)
-    return Record(head["edition"], int(head["seed"]), facts["judged_by"], versions, in_full, tests)
+    seed = int(head["seed"])
+    if seed < 0:
+        raise ValueError(f"the seed is {seed}")
+    return Record(str(head["edition"]), seed, facts["judged_by"], versions, in_full, tests)
 
 
 def line(results: Results) -> str:

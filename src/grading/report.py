@@ -8,6 +8,7 @@ from __future__ import annotations
 from decimal import Decimal
 from html import escape
 
+from . import printable
 from .assignment import Question
 from .console import points
 from .outcomes import Outcome
@@ -169,10 +170,11 @@ def _facts(results: Results) -> str:
         ("Protected by", ", ".join(facts.get("layers", [])) or "nothing"),
         ("Versions", ", ".join(f"{k} {v}" for k, v in facts.get("versions", {}).items())),
         ("Judged by", facts.get("judged_by", "")),
+        ("Warnings", " ".join(facts.get("warnings", [])) or "none"),
         ("Left behind", "; ".join(facts.get("left", [])) or "nothing"),
     ]
     cells = "".join(
         f'<tr><th scope="row">{name}</th><td><code>{escape(value)}</code></td></tr>'
-        for name, value in rows
+        for name, value in ((name, printable.line(value, 20_000)) for name, value in rows)
     )
     return f"<table><tbody>{cells}</tbody></table>"

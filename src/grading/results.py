@@ -14,6 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from . import printable
 from .assignment import Edition, TestSpec
 from .outcomes import Outcome
 
@@ -43,7 +44,7 @@ class TestResult:
     def __setattr__(self, name: str, value: Any) -> None:
         """Texts may come out of student code: whoever sets one, it is made fit to be shown."""
         most = MAX_CHARACTERS.get(name)
-        super().__setattr__(name, value if most is None else printable(value, most))
+        super().__setattr__(name, value if most is None else printable.lines(value, most))
 
     def as_dict(self, staff: bool) -> dict[str, Any]:
         """Plain data for the results file."""
@@ -66,20 +67,6 @@ class TestResult:
         if staff or not self.spec.is_hidden:
             shown["output"] = self.output
         return shown
-
-
-def printable(text: str, most: int) -> str:
-    """At most `most` characters of a text; escapes and the like as `\\x1b`, for people to see.
-
-    A terminal obeys escapes, a line could be painted over, and half a surrogate pair can't be
-    written to a file at all.
-    """
-    cut = text if len(text) <= most else text[:most] + "\n[... cut]"
-    lines = cut.replace("\r\n", "\n")
-    return "".join(
-        c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode("ascii")
-        for c in lines
-    )
 
 
 @dataclass

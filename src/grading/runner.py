@@ -22,17 +22,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from . import authority, exposure, importing, paths, release, sandbox, wire
+from . import authority, exposure, float_ranges, importing, paths, release, sandbox, wire
 from .assignment import Assignment, Edition, TestSpec
 from .cases import BoundTest, GradedTestCase, bind, derive_seed
 from .coursedata import CourseData
-from .errors import GradingError, UsageError, Verdict, WireError
+from .errors import DataError, GradingError, UsageError, Verdict, WireError
 from .exchange import Finished
 from .inprocess import InProcessPool
 from .limits import Limits
 from .outcomes import Outcome
 from .processes import Job, Pool, open_pool
 from .reading import explain_ending, explain_error
+from .reading import float_ranges as float_ranges_of
 from .results import Results, TestResult
 from .staging import Staged, stage
 
@@ -43,6 +44,8 @@ DEADLINE_S = 540.0
 REFERENCE_CPU_S = 120.0
 SHARED_CPU_S = 60.0  # of the submission's own processes, for what several tests share
 OUT_OF_TIME = "not run: the whole run was out of time"
+NO_DATA = "not run, it needs the data set"
+GRADER_FAILED = "the grader itself failed here; this is not your fault: tell staff"
 
 
 @dataclass(frozen=True)
@@ -56,11 +59,17 @@ class Options:
     jobs: int = 1  # how many tests run side by side
     in_process: bool = False
     authoritative: bool = False
+    complete: bool = False  # refuse to run without the whole data set; an authoritative run does
     private: tuple[Path, ...] = ()  # files that no student's code may read: results, ...
     deadline_s: float = DEADLINE_S
     data: Path = paths.DATA
     answers: Path = paths.ANSWERS  # staff only; used where solutions/hidden/ is
     layers: sandbox.Layers = field(default_factory=sandbox.detect)
+
+    @property
+    def counts(self) -> bool:
+        """Whether a test that lacks its data would cost a student points."""
+        return self.authoritative or self.complete
 
 
 class CourseTestRunner:
@@ -92,6 +101,9 @@ class CourseTestRunner:
         bound = self.tests(edition)
         wanted = select(bound, options.wanted)
         hidden = load_hidden(paths.HIDDEN)
+        data = CourseData(self.assignment, options.data, options.answers if hidden else None)
+        if options.counts:
+            require_data(data)
         own = None
         if pool is None:
             pool = own = (
@@ -105,10 +117,8 @@ class CourseTestRunner:
             staged = stage(options.submission, work / "staged")
             self._add_recipes(staged)
             on_event("staged", staged)
-            answers = options.answers if hidden else None
-            data = CourseData(self.assignment, options.data, answers)
             run = Run(self.assignment, edition, staged, work, pool, hidden, data, seed)
-            run.layers = options.layers
+            run.layers, run.counts = options.layers, options.counts
             open_to_code = self._open_to_code(options, hidden)
             authority_facts = self._authority(options, pool, work, staged, open_to_code)
             run.deadline = started + options.deadline_s
@@ -124,6 +134,10 @@ class CourseTestRunner:
             with ThreadPoolExecutor(options.jobs) as executor:
                 try:
                     _run_all(run, todo, executor, on_event)
+                    if run.float_ranges:
+                        python = self.assignment.gradescope_python
+                        warning = float_ranges.advice(run.float_ranges, python)
+                        results.facts["warnings"] = [warning]
                     on_event("graded", run)
                 except BaseException:  # Ctrl-C, a full disk: wait for no test's time limit
                     pool.abandon()
@@ -218,6 +232,8 @@ class Run:
     seed: int
     layers: sandbox.Layers = field(default_factory=sandbox.detect)
     deadline: float = 0.0
+    counts: bool = False
+    float_ranges: str = ""  # the first place that draws from a range with a float
 
     def __post_init__(self) -> None:
         self.uids = sandbox.UidPool()
@@ -251,12 +267,15 @@ class Run:
             result.score = share_of(test.spec.max_score, verdict.credit)
             result.outcome, result.message = verdict.outcome, verdict.message
             result.detail = verdict.detail
+        except DataError as error:
+            if self.counts:  # all of it was there when the run began
+                _blame_us(result)
+            else:
+                result.outcome, result.message = Outcome.NOT_RUN, f"{NO_DATA}: {error}"
         except UsageError:
             raise
         except Exception:
-            result.outcome = Outcome.GRADER_ERROR
-            result.message = "the grader itself failed here; this is not your fault: tell staff"
-            result.detail = traceback.format_exc()
+            _blame_us(result)
         result.output = bench.output
         result.wall_s = time.monotonic() - started
         return result
@@ -269,6 +288,24 @@ class Run:
             verdict.__traceback__ = verdict.__context__ = None
             return verdict
         return Verdict(Outcome.PASSED, "", bench.notes, credit=Fraction(1))
+
+
+def _blame_us(result: TestResult) -> None:
+    """The test ended by a fault of ours, which is being handled."""
+    result.outcome, result.message = Outcome.GRADER_ERROR, GRADER_FAILED
+    result.detail = traceback.format_exc()
+
+
+def require_data(data: CourseData) -> None:
+    """Refuse to begin a run that counts without the data: it would cost each student points.
+
+    Raises:
+        GradingError: some file is missing or can't be read: our fault.
+    """
+    try:
+        data.require()
+    except DataError as error:
+        raise GradingError(f"this run can't count without its data set: {error}") from None
 
 
 def share_of(points: Decimal, credit: Fraction) -> Decimal:
@@ -317,8 +354,11 @@ class Bench:
         verdict = explain_ending(finished, Limits.for_test(self._spec.timeout_s))
         if verdict is not None:
             raise self._placed(verdict, finished, limits)
-        ok, value = _open(finished.frame)
+        ok, value, envelope = _open(finished.frame)
         if ok:
+            if not self._spec.is_hidden:  # of hidden tests no line is told
+                place = float_ranges_of(envelope, self.staged.root)
+                self._run.float_ranges = self._run.float_ranges or place
             return value
         verdict, blames_us = explain_error(value, self._spec, self.staged.root)
         if blames_us and self.hidden is not None:
@@ -378,11 +418,12 @@ class Bench:
         return confinement
 
 
-def _open(frame: bytes | memoryview) -> tuple[bool, Any]:
-    """An envelope of the submission's process: (whether it went well, value or error)."""
+def _open(frame: bytes | memoryview) -> tuple[bool, Any, dict[str, Any]]:
+    """The submission's process: (whether it went well, value or error, the whole envelope)."""
     try:
         envelope = wire.decode(frame)
-        return envelope["ok"] is True, envelope["value" if envelope["ok"] is True else "error"]
+        ok = envelope["ok"] is True
+        return ok, envelope["value" if ok else "error"], envelope
     except (WireError, KeyError, TypeError) as problem:
         raise Verdict(
             Outcome.ERROR, "the submission's process answered something malformed", str(problem)

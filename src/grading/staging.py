@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from . import paths
+from . import paths, printable
 from .errors import SubmissionError
 from .upload import MAX_ENTRIES, Folder
 
@@ -29,6 +29,7 @@ MAX_TOTAL_BYTES = 256 << 20
 CHUNK_BYTES = 1 << 20
 OUTPUT_SUFFIXES = (".params", ".predictions")
 LITTER = ("__MACOSX", ".DS_Store", "__pycache__", ".ipynb_checkpoints")
+NO_TEXT = "its name is no text"
 REFUSED_NAMES = ("sitecustomize.py", "usercustomize.py")
 TOO_MANY = f"too many files, more than {MAX_ENTRIES}: is this a submission?"
 
@@ -50,6 +51,10 @@ class Staged:
     def path(self, name: str) -> Path | None:
         """The staged file of that name, or None."""
         return self.root / name if name in self.taken else None
+
+    def leave(self, name: str, reason: str) -> None:
+        """Note a file that stays behind; its name may be anything."""
+        self.left.append(f"{printable.line(name, 200)} ({reason})")
 
 
 def stage(source: Path, target: Path) -> Staged:
@@ -133,10 +138,10 @@ def _stage_code(package: Folder, staged: Staged) -> None:
             continue
         name = f"submission/{file}"
         if not file.isprintable():  # escapes would paint over the grader's own lines
-            staged.left.append(f"submission/{file!a} (its name is no text)")
+            staged.leave(name, NO_TEXT)
         elif suffix != ".py" or file in REFUSED_NAMES:
             package.refuse_link(file)  # whatever it is called, it isn't merely left behind
-            staged.left.append(f"{name} (only submission/*.py is taken)")
+            staged.leave(name, "only submission/*.py is taken")
         else:
             _take(package, file, name, MAX_CODE_BYTES, staged)
 
@@ -147,7 +152,7 @@ def _stage_outputs(folders: list[Folder], staged: Staged) -> None:
             if Path(name).suffix not in OUTPUT_SUFFIXES:
                 continue
             if not name.isprintable():
-                staged.left.append(f"{name!a} (its name is no text)")
+                staged.leave(name, NO_TEXT)
             elif name not in staged.taken:
                 _take(folder, name, name, MAX_OUTPUT_BYTES, staged)
             elif not _is_same(folder, name, staged.root / name):
@@ -165,7 +170,7 @@ def _take(folder: Folder, file: str, name: str, limit_bytes: int, staged: Staged
     """
     problem = _copy(folder, file, staged.root / name, limit_bytes)
     if problem is not None:
-        staged.left.append(f"{name} ({problem})")
+        staged.leave(name, problem)
         return
     staged.taken[name] = str(folder.path / file)
     staged.total_bytes += (staged.root / name).stat().st_size
@@ -268,6 +273,8 @@ def _unpack_one(opened: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path) ->
         # Of the others, a few kilobytes are unpacked to gigabytes in one go.
         raise SubmissionError(f"{info.filename!a} is packed in a rare way: pack an ordinary zip")
     path = target.joinpath(*parts)
+    if os.path.lexists(path):
+        raise SubmissionError(f"it holds {'/'.join(parts)!r} twice; pack your files again")
     path.parent.mkdir(parents=True, exist_ok=True)
     with opened.open(info) as reader, open(path, "wb") as writer:
         # The announced size is what was counted; never write more.

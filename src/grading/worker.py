@@ -18,9 +18,10 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
-from . import importing, limits, paths, wire
+from . import float_ranges, importing, limits, paths, wire
 from .outcomes import Outcome
 
 READY = b"R"  # all of ours is done, the clock starts: what goes wrong from here on is the student's
@@ -75,10 +76,12 @@ def prepare(request: dict[str, Any]) -> Callable[[], bytes]:
     context = Context(scratch=Path.cwd(), files=root)
 
     def answer() -> bytes:
-        try:
-            return wire.encode({"ok": True, "value": probe(context, **arguments)})
-        except BaseException as error:  # noqa: B902 - student code may raise anything at all
-            return wire.encode({"ok": False, "error": describe(error, root)})
+        with float_ranges.noticed(lambda frame: _place_of(frame, root)) as places:
+            try:
+                found = {"ok": True, "value": probe(context, **arguments)}
+                return wire.encode(found | {"float_ranges": places[:1]})
+            except BaseException as error:  # noqa: B902 - student code may raise anything at all
+                return wire.encode({"ok": False, "error": describe(error, root)})
 
     return answer
 
@@ -104,7 +107,8 @@ def describe(error: BaseException, root: Path) -> dict[str, Any]:
     """Say what an exception was, as plain data.
 
     `type` is the exception's nearest built-in class and `where` the innermost line of the
-    student's own files: both are safe to show with hidden tests. `message` and `traceback` are not.
+    student's own files. With hidden tests only the type and the line's function are shown (see
+    reading.py).
     """
     text = f"{NO_PROCESSES}: {_text(error)}" if _wants_processes(error) else _text(error)
     return {
@@ -178,6 +182,10 @@ def _where(error: BaseException, root: Path) -> str:
         place = inside or place
         frame = frame.tb_next
     return place
+
+
+def _place_of(frame: FrameType, root: Path) -> str:
+    return _inside(frame.f_code.co_filename, frame.f_lineno, root)
 
 
 def _inside(filename: str, line: int, root: Path) -> str:

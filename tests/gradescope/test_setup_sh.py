@@ -14,7 +14,22 @@ from pathlib import Path
 import pytest
 from project import ROOT
 
+from grading import paths
+from grading.assignment import load_assignment
+from tools import autograder
+
 pytestmark = [pytest.mark.requires_tool("bash"), pytest.mark.timeout(120)]
+
+
+def python_for_everybody() -> Path | None:
+    """An interpreter that setup.sh would take, were it of the version that is asked for."""
+    names = ("python3.13", "python3.12", "python3.11")
+    found = [Path(folder, name) for name in names for folder in ("/usr/local/bin", "/usr/bin")]
+    return next((path for path in found if path.exists()), None)
+
+
+# Tests install with the Python that is here; which one Gradescope's is makes no difference to them.
+VERSION = (python_for_everybody() or Path("python3.12")).name.removeprefix("python")
 NOWHERE = "http://127.0.0.1:9"  # refuses at once
 
 
@@ -35,8 +50,16 @@ def source(place) -> Path:
     (source / "requirements.txt").write_text("torch>=2.13,<3\n", encoding="ascii")
     (source / "requirements-autograder.txt").write_text("-r requirements.txt\n", encoding="ascii")
     (source / "constraints.txt").write_text("torch==2.13.0\n", encoding="ascii")
-    shutil.copy(ROOT / "tools" / "gradescope" / "setup.sh", source.parent / "setup.sh")
+    write_script(source, VERSION)
     return source
+
+
+def write_script(source: Path, version: str) -> None:
+    """setup.sh as `make autograder` writes it, for this version of Python."""
+    text = (ROOT / "tools" / "gradescope" / "setup.sh").read_text(encoding="utf-8")
+    assert "@PYTHON@" in text
+    script = source.parent / "setup.sh"
+    script.write_text(text.replace("@PYTHON@", version), encoding="utf-8")
 
 
 def wheels(folder: Path) -> Path:
@@ -63,13 +86,6 @@ def set_up(source: Path, **environment: str) -> subprocess.CompletedProcess:
         capture_output=True,
         encoding="utf-8",
     )
-
-
-def python_for_everybody() -> Path | None:
-    """An interpreter that setup.sh takes where it finds it."""
-    names = ("python3.13", "python3.12", "python3.11")
-    found = [Path(folder, name) for name in names for folder in ("/usr/local/bin", "/usr/bin")]
-    return next((path for path in found if path.exists()), None)
 
 
 needs_python = pytest.mark.skipif(
@@ -109,25 +125,25 @@ def stand_in_for_pip(place: Path, body: str) -> str:
 def test_without_a_python_it_asks_uv_and_says_when_that_fails(source, place):
     done = set_up(source, PYTHON_FOLDERS="/nowhere", PATH=stand_in_for_pip(place, "exit 1"))
     assert done.returncode == 1
-    assert "fetching Python 3.12 with uv" in done.stdout
+    assert f"fetching Python {VERSION} with uv" in done.stdout
     assert "setup.sh: uv can't be installed" in done.stderr
 
 
-# As uv lays an interpreter: DIR/cpython-.../bin/python3.12, and a link to that folder.
+# As uv lays an interpreter: DIR/cpython-.../bin/python3.N, and a link to that folder.
 UV = """
 import os, sys
 words = ["python", "install", "--no-bin", "--install-dir"]
-assert sys.argv[1:5] == words and sys.argv[6:] == ["3.12"], sys.argv
-folder = os.path.join(sys.argv[5], "cpython-3.12.9-linux-x86_64-gnu", "bin")
+assert sys.argv[1:5] == words and sys.argv[6:] == ["VERSION"], sys.argv
+folder = os.path.join(sys.argv[5], "cpython-VERSION.9-linux-x86_64-gnu", "bin")
 os.makedirs(folder)
-os.symlink("INTERPRETER", os.path.join(folder, "python3.12"))
+os.symlink("INTERPRETER", os.path.join(folder, "pythonVERSION"))
 """
 
 
 @needs_python
 def test_what_uv_fetched_is_taken(source, place):
     # uv itself is made up: the real one's download needs a host that tests don't reach.
-    body = UV.replace("INTERPRETER", str(python_for_everybody()))
+    body = UV.replace("INTERPRETER", str(python_for_everybody())).replace("VERSION", VERSION)
     (place / "uv.py").write_text(body, encoding="utf-8")
     pip = f"""while [ "$1" != --target ]; do shift; done
         mkdir -p "$2/uv" && cp "{place}/uv.py" "$2/uv/__main__.py" """
@@ -135,5 +151,26 @@ def test_what_uv_fetched_is_taken(source, place):
     found = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels(place / "wheels"))}
     done = set_up(source, PYTHON_FOLDERS="/nowhere", PATH=path, **found)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "cpython-3.12.9-linux-x86_64-gnu/bin/python3.12" in done.stdout
+    assert f"cpython-{VERSION}.9-linux-x86_64-gnu/bin/python{VERSION}" in done.stdout
     assert done.stdout.endswith("setup.sh: done\n")
+
+
+@needs_python
+def test_no_other_python_is_taken_than_the_one_that_is_pinned(source, place):
+    major, minor = VERSION.split(".")
+    write_script(source, f"{major}.{int(minor) + 1}")
+    folder = place / "pythons"
+    folder.mkdir()  # by its name it is the one; by what it says of itself, it isn't
+    (folder / f"python{major}.{int(minor) + 1}").symlink_to(python_for_everybody())
+    folders = f"{folder} {python_for_everybody().parent}"
+    done = set_up(source, PYTHON_FOLDERS=folders, PATH=stand_in_for_pip(place, "exit 1"))
+    assert done.returncode == 1
+    assert f"fetching Python {major}.{int(minor) + 1} with uv" in done.stdout
+
+
+def test_one_python_is_named_everywhere():
+    version = load_assignment(paths.ASSIGNMENT).gradescope_python
+    conda = (ROOT / "environment.yml").read_text(encoding="utf-8")
+    assert f"- python ={version}\n" in conda
+    script = autograder.contents_of_scripts(ROOT, "xcs224n")["setup.sh"].decode()
+    assert f"\nversion={version} " in script and "@" not in script.split("version=")[1][:20]

@@ -17,6 +17,7 @@ MINIMAL = """
 title = "A"
 default_edition = "e"
 default_dataset = "d"
+gradescope_python = "3.12"
 [datasets.d]
 title = "D"
 thresholds = { vanilla = 0.5 }

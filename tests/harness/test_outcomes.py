@@ -334,10 +334,48 @@ def test_hidden_tests_show_no_message_of_the_students_code(write_query, grade):
     assert result.outcome is Outcome.ERROR
     assert "secret" not in result.message
     assert "ValueError" in result.message
-    assert "submission/attention_exploration.py:4" in result.message
-    assert "secret" in result.detail
+    assert result.message.startswith("submission/attention_exploration.py, in copying_query: ")
+    assert ":4" not in result.message
+    assert "secret" in result.detail and "line 4" in result.detail
     assert "output" not in result.as_dict(staff=False)
     assert "detail" not in result.as_dict(staff=False)
+
+
+NAMED = "submission/attention_exploration.py, in copying_query: ValueError"
+UNNAMED = "submission/attention_exploration.py: ValueError"
+CRASHES = {
+    "a function within": ("def secret_17(): raise ValueError\nsecret_17()\n", "", NAMED),
+    "a function within, on one line": ("if True:\n  [int('x') for _ in keys]\n", "", NAMED),
+    "a function of their own": (
+        "secret_17()\n",
+        "def secret_17():\n    raise ValueError\n",
+        UNNAMED,
+    ),
+    "at import": (RIGHT, "raise ValueError\n", UNNAMED),
+    "in compiled text": (
+        "exec(compile('\\n' * 700 + 'raise ValueError', __file__, 'exec'))\n",
+        "",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CRASHES)
+def test_hidden_tests_name_functions_of_the_assignment_only(name, write_query, grade):
+    body, before, words = CRASHES[name]
+    message = grade(write_query(body, before), HIDDEN)[HIDDEN].message
+    assert message.startswith(words) and "ValueError; its text is not shown" in message
+    assert "secret_17" not in message and not any(c.isdigit() for c in message)
+
+
+def test_hidden_tests_name_no_file_of_a_students_own(submission, write_query, grade):
+    write_query("from .secret_17 import crash\ncrash()\n")
+    own = submission / "submission" / "secret_17.py"
+    own.write_text("def crash():\n    raise ValueError\n", encoding="utf-8")
+    result = grade(submission, HIDDEN)[HIDDEN]
+    assert result.message.startswith("ValueError; ") and "secret_17" in result.detail
+    basic = grade(submission, ID)[ID]
+    assert basic.message.startswith("submission/secret_17.py:2: ValueError")
 
 
 def test_without_solutions_hidden_tests_say_ran_not_graded(

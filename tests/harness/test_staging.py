@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -166,3 +167,86 @@ def test_the_students_own_files_stay_as_they_are(tmp_path):
     staged = stage(tmp_path / "upload", tmp_path / "staged")
     shutil.rmtree(staged.root)
     assert {p: p.read_bytes() for p in package.iterdir()} == before
+
+
+ODD_NAMES = {
+    "a point": ["."],
+    "a slash": ["/"],
+    "a point and a slash": ["./"],
+    "slashes": ["//"],
+    "a folder's own name": ["submission"],
+    "a point in a folder": ["submission/."],
+    "a file's name twice": ["submission/dataset.py"],
+    "a file's name twice, written otherwise": [".//submission/./dataset.py"],
+    "a file's name twice, with a backslash": ["submission\\dataset.py"],
+    "a folder of a file's name": ["submission/dataset.py/"],
+    "a file in a file": ["submission/dataset.py/x.py"],
+    "a folder's name, then files in it": ["new", "new/x.py"],
+    "files in a folder, then its name": ["new/x.py", "new"],
+    "a long name": ["submission/" + "x" * 300 + ".py"],
+    "a long path": ["d/" * 3000 + "x.py"],
+    "a long folder": ["x" * 300 + "/x.py"],
+}
+
+
+@pytest.mark.parametrize("name", [".", "./.", "/.", "/", "./", ".\\\\."])
+def test_a_zip_of_no_name_alone_is_bad_input(tmp_path, name):
+    archive = tmp_path / "up.zip"
+    with zipfile.ZipFile(archive, "w") as writer:
+        writer.writestr(name, b"" if name.endswith("/") else b"x")
+    with pytest.raises(UsageError):
+        stage(archive, tmp_path / "staged")
+
+
+def test_a_zip_entry_without_any_name_is_bad_input(tmp_path):
+    archive = tmp_path / "up.zip"
+    with zipfile.ZipFile(archive, "w") as writer:
+        writer.writestr("Q", "x = 2\n")
+    data = bytearray(archive.read_bytes())
+    for magic, at in ((b"PK\3\4", 26), (b"PK\1\2", 28)):
+        start = data.find(magic) + at
+        data[start : start + 4] = b"\0\0\1\0"  # the name's letter becomes an extra field
+    archive.write_bytes(data)
+    with pytest.raises(UsageError):
+        stage(archive, tmp_path / "staged")
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("case", ODD_NAMES)
+@pytest.mark.parametrize("first", [True, False])
+def test_odd_names_in_a_zip_are_bad_input_at_worst(tmp_path, case, first):
+    package = make_package(tmp_path / "p" / "submission")
+    archive = tmp_path / "up.zip"
+    own = {f"submission/{path.name}": path.read_bytes() for path in package.iterdir()}
+    odd = [(name, b"x = 2\n") for name in ODD_NAMES[case]]
+    with zipfile.ZipFile(archive, "w") as writer:
+        for name, data in odd + list(own.items()) if first else list(own.items()) + odd:
+            writer.writestr(name, b"" if name.endswith("/") else data)
+    try:
+        staged = stage(archive, tmp_path / "staged")
+    except UsageError as error:
+        assert "\n" not in str(error)
+    else:  # or it costs nothing
+        assert {n: (staged.root / n).read_bytes() for n in own} == own
+
+
+@pytest.mark.parametrize("case", ["a file's name twice", "a file's name twice, written otherwise"])
+def test_a_file_that_is_in_a_zip_twice_is_named(tmp_path, case):
+    archive = pack(make_package(tmp_path / "p" / "submission").parent, tmp_path / "up.zip")
+    with zipfile.ZipFile(archive, "a") as writer, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        writer.writestr(ODD_NAMES[case][0], "x = 2\n")
+    with pytest.raises(UsageError, match="holds 'submission/dataset.py' twice"):
+        stage(archive, tmp_path / "staged")
+
+
+@pytest.mark.parametrize("kind", ["nowhere", "folder"])
+def test_a_second_output_that_is_no_file_is_bad_input(tmp_path, kind):
+    package = make_package(tmp_path / "a5" / "submission")
+    (tmp_path / "a5" / OUTPUT).write_bytes(b"weights")
+    if kind == "folder":
+        (package / OUTPUT).mkdir()
+    else:
+        (package / OUTPUT).symlink_to("nowhere")
+    with pytest.raises(UsageError, match="is there twice and differs"):
+        stage(tmp_path / "a5", tmp_path / "staged")

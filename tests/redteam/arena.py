@@ -296,7 +296,7 @@ def allowed(message: str) -> bool:
 
     from grading import reading, worker
 
-    place = r"(submission/attention_exploration\.py:(?P<line>\d{1,3}): )?"
+    place = r"(submission/attention_exploration\.py(, in (copying|average)_query)?: )?"
     fixed = [sentence for _, sentence in reading.BY_REASON.values()] + [*reading.SIGNALS.values()]
     fixed = [re.sub(r"\\{.*?\\}", r"[\\d.e+]+", re.escape(sentence)) for sentence in fixed]
     fixed += [r"ended the process \(exit, quit or os\._exit\?\)", r"was ended by signal \d\d?"]

@@ -11,6 +11,7 @@ umask 022
 home=${PROBLEM_SET_HOME:-/opt/problem-set}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 if [ -f "$here/source/requirements-autograder.txt" ]; then here=$here/source; fi # its copy, above
+version=@PYTHON@ # gradescope_python in assignment.toml: one Python, whatever the image has
 torch_index=https://download.pytorch.org/whl/cpu
 
 fail() {
@@ -18,33 +19,32 @@ fail() {
     exit 1
 }
 
-# 3.11 or newer, with venv, outside root's own folders.
+# That version, with venv, outside root's own folders.
 usable() {
-    "$1" -I -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null &&
+    "$1" -I -c 'import sys, venv, ensurepip; sys.exit("%d.%d" % sys.version_info[:2] != sys.argv[1])' \
+        "$version" 2>/dev/null &&
         case $(readlink -f "$1") in /root/*) false ;; esac
 }
 
 find_python() {
-    for name in python3.13 python3.12 python3.11; do
-        for folder in ${PYTHON_FOLDERS-/usr/local/bin /usr/bin}; do
-            if [ -x "$folder/$name" ] && usable "$folder/$name"; then
-                echo "$folder/$name"
-                return
-            fi
-        done
+    for folder in ${PYTHON_FOLDERS-/usr/local/bin /usr/bin}; do
+        if [ -x "$folder/python$version" ] && usable "$folder/python$version"; then
+            echo "$folder/python$version"
+            return
+        fi
     done
 }
 
 python=$(find_python)
 if [ -z "$python" ]; then
-    echo "setup.sh: fetching Python 3.12 with uv"
+    echo "setup.sh: fetching Python $version with uv"
     if ! command -v pip3 >/dev/null; then
         apt-get update && apt-get install -y --no-install-recommends python3-pip
     fi
     pip3 install --quiet --target "$home/uv" uv || fail "uv can't be installed"
-    PYTHONPATH=$home/uv python3 -m uv python install --no-bin --install-dir "$home/python" 3.12 ||
-        fail "uv can't fetch Python 3.12"
-    python=$(find "$home/python" -path '*/bin/python3.12' | head -n 1)
+    PYTHONPATH=$home/uv python3 -m uv python install --no-bin --install-dir "$home/python" "$version" ||
+        fail "uv can't fetch Python $version"
+    python=$(find "$home/python" -path "*/bin/python$version" | head -n 1)
     usable "$python" || fail "uv's Python does not run: ${python:-none was installed}"
 fi
 echo "setup.sh: $("$python" --version) at $python"

@@ -104,7 +104,10 @@ class Sheet:
             )
         }  # fmt: skip
         return functions | {
-            "assignment": {"title": tex(d.assignment.title)},
+            "assignment": {
+                "title": tex(d.assignment.title),
+                "gradescope_python": d.assignment.gradescope_python,
+            },
             "course": d.course,
             "due": tex(d.due_plain),
             "kind": "Solutions, for staff only: " if self._target == "solutions" else "",

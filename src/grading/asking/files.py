@@ -91,6 +91,15 @@ class AsksFiles:
         # As run.py writes them: one line each, whatever a model that has learnt little says.
         return [" ".join(place.split("\n")).strip() for place in got["places"]]
 
+    def parameter_count(self, params: str, variant: str) -> int:
+        """How many parameters the model has that the file fits.
+
+        Raises:
+            Verdict: it fits none.
+        """
+        weights, _ = self.fitting(params, variant)
+        return sum(array.size for array in weights.values())
+
     def fitting(self, params: str, variant: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The file's weights, and the recipe's model that they fit.
 

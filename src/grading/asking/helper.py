@@ -48,7 +48,7 @@ class AsksHelper:
             answers.DESCRIBED,
             corpus=_corpus(),
             config=_training_config(),
-            recipe=self.lab.data.dataset.recipe,
+            recipe=self.lab.data.recipe,
             variant=variant,
         )
 
@@ -60,7 +60,7 @@ class AsksHelper:
             corpus=_corpus(),
             pairs="".join(f"Where was {name} born?\t{place}\n" for name, place in PAIRS),
             config=_training_config(),
-            recipe=self.lab.data.dataset.recipe,
+            recipe=self.lab.data.recipe,
             variant=variant,
             pretrained=pretrained,
         )
@@ -122,7 +122,7 @@ class AsksHelper:
     ) -> None:
         documents = len(material.FRIENDLY_DOCUMENTS) + len(PAIRS)
         config = _training_config()
-        selected = self.lab.data.dataset.recipe
+        selected = self.lab.data.recipe
         problems = {}
         for recipe in (selected, "original"):
             table = self.lab.assignment.recipes[recipe]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from .. import printable
 from ..console import points
 from ..outcomes import Outcome
 from ..results import TestResult
@@ -45,14 +46,15 @@ def plain(text: str) -> str:
 
     Entities, since every dialect of Markdown shows them; which backslashes it obeys differs.
     """
-    shown = " ".join(text.split())
+    shown = printable.line(" ".join(text.split()))
     shown = re.sub(r"[\\`*_{}\[\]#|~$<>&]", lambda found: f"&#{ord(found[0])};", shown)
     return re.sub(r"^([-+]|\d+[.)])", lambda found: f"&#{ord(found[0][0])};{found[0][1:]}", shown)
 
 
 def fenced(text: str, most: int = MAX_LINES - 6) -> str:
     """Text as a block that Markdown leaves alone; long lines are wrapped, long texts cut."""
-    lines = [part for line in text.strip("\n").split("\n") for part in _wrapped(line)]
+    shown = printable.lines(text.strip("\n"), len(text))
+    lines = [part for line in shown.split("\n") for part in _wrapped(line)]
     if len(lines) > most:
         lines = [*lines[:most], f"[... {len(lines) - most} more lines]"]
     body = "\n".join(lines)

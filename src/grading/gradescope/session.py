@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from .. import console, paths, replay
+from .. import console, paths, printable, replay
 from ..assignment import Edition
 from ..errors import GradingError, SubmissionError
 from ..outcomes import ExitCode, Outcome, exit_code
@@ -71,7 +71,7 @@ class Session:
     def run(self) -> ExitCode:
         self._protect()
         for problem in self._about.problems:
-            print(f"metadata: {problem}")
+            print(f"metadata: {printable.line(problem)}")
         tests = self._runner.tests(self._edition)
         basic = tuple(t.spec.test_id for t in tests if not t.spec.is_hidden)
         options = Options(
@@ -79,6 +79,7 @@ class Session:
             edition=self._edition.name,
             wanted=basic if self._kept else (),
             authoritative=self._authoritative,
+            complete=True,  # a preview, too
             private=(self._root / METADATA, self._root / RESULTS, *paths.ANSWERS.glob(SECRET)),
         )
         seed = seed_of(self._about)
@@ -111,7 +112,9 @@ class Session:
         elif event == "result":
             console.show_result(subject, staff=True)
         elif event == "graded" and self._edition.gradescope.leaderboard:
-            self._leaderboard = ranking.entries(subject)
+            self._leaderboard = ranking.entries(
+                subject, self._results, self._runner.tests(self._edition)
+            )
         if event not in ("staged", "result"):
             self._write()
 

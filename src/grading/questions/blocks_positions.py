@@ -190,6 +190,12 @@ class BlocksRotation(AsksBlocks, GradedTestCase):
                 "channels",
                 look_at=answer.look_at,
             )
+            # All of x comes near 0 with a probability far below 1e-6.
+            self.expect(
+                bool((np.abs(rotated - x)[1:].max(axis=1) > 1e-4).all()),
+                f'with pairing "{pairing}", vectors at positions after 0 come back as they were',
+                look_at=answer.look_at,
+            )
 
     @graded(is_hidden=True)
     def test_random(self):

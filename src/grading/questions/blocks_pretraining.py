@@ -44,6 +44,15 @@ class BlocksBertMask(AsksBlocks, GradedTestCase):
         """Targets stand where tokens were chosen, tokens stay where none was"""
         for inputs, targets, tokens, answer in self.masked(sizes=[(4, 60), (1, 500)]):
             chosen = targets != blocks.IGNORED
+            # 240 tokens or more: none has probability .85^240 < 1e-16, all .15^240.
+            self.expect(
+                0 < chosen.sum() < chosen.size,
+                "of hundreds of tokens none is chosen, or all are: a target that isn't IGNORED "
+                "marks a chosen one",
+                got=f"{chosen.sum()} of {chosen.size}",
+                expected="about 15 %",
+                look_at=answer.look_at,
+            )
             self.expect(
                 bool((inputs == tokens)[~chosen].all()),
                 "an input differs from its token where the target is IGNORED",

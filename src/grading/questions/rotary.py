@@ -94,6 +94,13 @@ class Rotary(AsksRotary, AsksHelper, GradedTestCase):
             cause="the two coordinates of a pair need the same angle: neighbours and halves mixed",
             look_at=TURN,
         )
+        # The pair with theta = 1 moves some coordinate by a fifth of its length or more. A pair is
+        # shorter than 5 * CLOSE with probability 1.3e-7, and all four would have to be.
+        self.expect(
+            (np.abs(q - x)[:, :, 1:].max(axis=3) > CLOSE).all(),
+            "at positions after 0, x should be turned, and not come back as it was",
+            look_at=TURN,
+        )
 
     @graded()
     def test_dev_accuracy(self):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..asking import AsksFiles, AsksHelper, AsksSynthesizer
+from ..asking.synthesizer import moved
 from ..cases import GradedTestCase, graded
 
 FORWARD = "SynthesizerAttention.forward in submission/attention.py"
@@ -21,10 +22,11 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles, GradedTestCase):
 
     @graded()
     def test_shapes(self):
-        """The output has the shape (B, T, C) of the input"""
-        shapes = [(1, 1, 12), (2, 5, 12), (3, 9, 12)]
-        out = self.forward(12, 3, 10, [self.rng.normal(size=s) for s in shapes])
-        for form, shape in zip(out["forms"], shapes, strict=True):
+        """The output has the shape (B, T, C) of the input, and is computed from it"""
+        shapes = [(1, 1, 12), (2, 5, 12), (3, 9, 12)] * 2
+        inputs = [self.rng.normal(size=s) for s in shapes]
+        out = self.forward(12, 3, 10, inputs)
+        for form, shape in zip(out["forms"], shapes, strict=False):
             expected = f"float64[{', '.join(map(str, shape))}]"
             self.expect(
                 form == expected,
@@ -33,30 +35,53 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles, GradedTestCase):
                 expected=expected,
                 look_at=FORWARD,
             )
+        outputs = self.outputs(out, inputs, look_at=FORWARD)
+        first, second = outputs[:3], outputs[3:]
+        self.expect(
+            all(moved(one, other).all() for one, other in zip(first, second, strict=True)),
+            "the output is the same for another input",
+            cause="zeros or another constant is returned, not what was computed",
+            look_at=FORWARD,
+        )
+        self.expect(
+            not any(np.array_equal(x, y) for x, y in zip(inputs, outputs, strict=True)),
+            "the output is the input, unchanged",
+            look_at=FORWARD,
+        )
 
     @graded()
     def test_causality(self):
-        """The output at a position depends on no later position"""
+        """The output at a position depends on no later position, and on the earlier ones"""
         x = self.rng.normal(size=(1, 8, 12))
         changed = x.copy()
         changed[:, 5:] = self.rng.normal(size=(1, 3, 12))
-        outputs = self.outputs(self.forward(12, 3, 10, [x, changed]), look_at=FORWARD)
+        inputs = [x, changed, self.changed_at_first(x)]
+        plain, later, first = self.outputs(self.forward(12, 3, 10, inputs), inputs, look_at=FORWARD)
         # Nothing before position 5 has any reason to move at all; 1e-9 leaves room for kernels
         # that sum in another order. A leak moves the output by 0.01 to 1.
-        moved = np.abs(outputs[0] - outputs[1]).max(axis=(0, 2)) > 1e-9
+        at = moved(plain, later)[0]
         self.expect(
-            not moved[:5].any(),
+            not at[:5].any(),
             "a change at position 5 moved the output before it",
-            got=f"positions that moved: {np.flatnonzero(moved).tolist()}",
+            got=f"positions that moved: {np.flatnonzero(at).tolist()}",
             expected="only 5, 6, 7",
             cause="the causal mask is missing, or lies on the wrong axis",
             look_at=FORWARD,
         )
         self.expect(
-            moved[5:].all(),
+            at[5:].all(),
             "a change at positions 5, 6, 7 did not move the output there",
-            got=f"positions that moved: {np.flatnonzero(moved).tolist()}",
+            got=f"positions that moved: {np.flatnonzero(at).tolist()}",
             expected="5, 6, 7",
+            look_at=FORWARD,
+        )
+        at = moved(plain, first)[0]
+        self.expect(
+            at.all(),
+            "a change at position 0 did not move the output at every position",
+            got=f"positions that moved: {np.flatnonzero(at).tolist()}",
+            expected="all from 0 to 7",
+            cause="a position should see all those before it, not itself alone",
             look_at=FORWARD,
         )
 
@@ -116,8 +141,8 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles, GradedTestCase):
     def test_batch_invariance(self):
         """Each sequence of a batch is computed as if it were alone"""
         x = self.rng.normal(size=(5, 9, 24))
-        together = [x, *(x[i : i + 1] for i in range(5))]
-        self.judge(outputs=self.forward(24, 4, 16, together)["outputs"])
+        inputs = [x, self.changed_at_first(x), *(x[i : i + 1] for i in range(5))]
+        self.judge(inputs=inputs, got=self.forward(24, 4, 16, inputs))
 
     @graded(is_hidden=True)
     def test_dropout(self):

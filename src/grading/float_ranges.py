@@ -1,0 +1,67 @@
+"""Notices what an older Python lets pass: random.randint(4, block_size * 7 / 8).
+
+Up to Python 3.11, randint and randrange take a float that is a whole number, 112.0, and warn of it
+where nobody looks; from 3.12 on they raise a TypeError. A submission that was written on the older
+Python would fail where it is graded, so the grader repeats the warning, with its place.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+SINCE = (3, 12)
+WARNING = "non-integer arguments to randrange"
+
+
+@contextmanager
+def noticed(place_of: Callable[[FrameType], str]) -> Iterator[list[str]]:
+    """Note the first place that draws from a range with a float.
+
+    Python itself raises the warning once for each line of its own module random, so that this
+    costs nothing; with a newer Python nothing is watched.
+
+    Args:
+        place_of: what to call a frame: "submission/dataset.py:57", or "" if it isn't the student's.
+    """
+    places: list[str] = []
+    if sys.version_info >= SINCE:
+        yield places
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("default", WARNING, DeprecationWarning)
+        before = warnings.showwarning
+
+        def show(message, category, *rest) -> None:
+            if not (issubclass(category, DeprecationWarning) and WARNING in str(message)):
+                before(message, category, *rest)
+            elif not places:
+                places.extend(_innermost(sys._getframe(1), place_of))
+
+        warnings.showwarning = show
+        yield places
+
+
+def _innermost(frame: FrameType | None, place_of: Callable[[FrameType], str]) -> list[str]:
+    while frame is not None:
+        if place := place_of(frame):
+            return [place]
+        frame = frame.f_back
+    return []
+
+
+def advice(place: str, graded_with: str) -> str:
+    """What to tell a student, in a sentence or two.
+
+    Args:
+        graded_with: the Python that grades: "3.12".
+    """
+    here = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    return (
+        f"{place}: randint or randrange gets a float here. Your Python, {here}, takes it; "
+        f"Gradescope runs Python {graded_with}, where it is a TypeError. Use whole numbers: "
+        "int(...), or // in place of /."
+    )

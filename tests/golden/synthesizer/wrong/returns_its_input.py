@@ -1,0 +1,3 @@
+# Nothing is computed.
+# caught by: shapes, causality, plain_average, values, full_length, gradients, no_leak, batch_invariance
+return x

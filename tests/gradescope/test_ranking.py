@@ -1,0 +1,75 @@
+"""The leaderboard: a row only for what was accepted, and for a model that exists."""
+
+import copy
+from types import SimpleNamespace
+
+import pytest
+
+from grading import paths
+from grading.assignment import load_assignment
+from grading.errors import Verdict
+from grading.gradescope import ranking
+from grading.outcomes import Outcome
+from grading.results import Results, TestResult
+
+ASSIGNMENT = load_assignment(paths.ASSIGNMENT)
+EDITION = ASSIGNMENT.edition("current")
+PLACES = ["Rome", "Oslo", "Lima", "Bern"]
+
+
+class Case:
+    """In place of a question's test case: three of four predictions are right."""
+
+    fits = True
+
+    def __init__(self, *_):
+        pass
+
+    def predictions(self, name, split):
+        assert (name, split) == ("vanilla.pretrain.dev.predictions", "dev")
+        return [*PLACES[:3], "?"]
+
+    def parameter_count(self, params, variant):
+        if not self.fits:
+            raise Verdict(Outcome.FAILED, "it fits no model")
+        return 1234
+
+
+@pytest.fixture
+def run() -> SimpleNamespace:
+    data = SimpleNamespace(places=lambda split: PLACES)
+    given = {"staged": None, "hidden": None, "assignment": ASSIGNMENT, "seed": 1}
+    return SimpleNamespace(data=data, **given)
+
+
+def rows(run, outcomes: dict[str, Outcome], case: type = Case) -> list[dict]:
+    """The rows, when all tests of vanilla's question passed but for these."""
+    tests = [TestResult(spec, "does") for spec in EDITION.tests]
+    for test in tests:
+        if test.spec.topic == "pretraining":
+            test.outcome = outcomes.get(test.spec.name, Outcome.PASSED)
+    bound = [SimpleNamespace(spec=copy.copy(spec), case=case) for spec in EDITION.tests]
+    return ranking.entries(run, Results(EDITION, 1, tests), bound)
+
+
+def test_what_passed_is_ranked(run):
+    assert rows(run, {}) == [
+        {"name": "vanilla: right on dev (%)", "value": 75.0},
+        {"name": "vanilla: parameters", "value": 1234, "order": "asc"},
+    ]
+
+
+@pytest.mark.parametrize("name", ranking.DEMANDED)
+@pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.NOT_RUN, Outcome.RAN_NOT_GRADED])
+def test_what_did_not_pass_has_no_row(run, name, outcome):
+    assert rows(run, {name: outcome}) == []
+
+
+def test_parameters_that_fit_no_model_have_no_row(run):
+    assert rows(run, {}, type("Misfit", (Case,), {"fits": False})) == []
+
+
+def test_every_demanded_test_exists():
+    for topic in ranking.TOPICS.values():
+        names = {spec.name for spec in EDITION.tests if spec.topic == topic}
+        assert names.issuperset(ranking.DEMANDED)

@@ -1,0 +1,94 @@
+"""randint with a float works up to Python 3.11: the grader warns, once, and names the place."""
+
+import sys
+
+import pytest
+
+from grading import console, float_ranges
+from grading.outcomes import Outcome
+
+OLD = sys.version_info < float_ranges.SINCE
+
+
+def place_of(frame) -> str:
+    return f"mine:{frame.f_lineno}" if frame.f_code.co_name == "draw" else ""
+
+
+def draw(high) -> None:
+    import random
+
+    assert 4 <= random.randint(4, high) <= 112
+    random.randrange(4, high)
+
+
+@pytest.mark.skipif(not OLD, reason="this Python raises a TypeError")
+def test_the_first_place_is_noticed_once():
+    line = draw.__code__.co_firstlineno + 3
+    for _ in range(2):  # Python's own memory of what it has warned of is not relied upon
+        with float_ranges.noticed(place_of) as places:
+            for _ in range(3):
+                draw(128 * 7 / 8)
+        assert places == [f"mine:{line}"]
+
+
+def test_whole_numbers_are_not_noticed(recwarn):
+    with float_ranges.noticed(place_of) as places:
+        draw(112)
+    assert places == [] and not recwarn.list
+
+
+@pytest.mark.skipif(not OLD, reason="nothing is watched by this Python")
+def test_other_warnings_pass():
+    import warnings
+
+    with pytest.warns(UserWarning, match="another"), float_ranges.noticed(place_of) as places:
+        warnings.warn("another", UserWarning, stacklevel=1)
+    assert places == []
+
+
+@pytest.fixture
+def with_floats(submission):
+    """The reference's corruption, whose longest length is a float."""
+    path = submission / "submission" / "dataset.py"
+    text = path.read_text(encoding="utf-8")
+    changed = text.replace("random.randint(", "random.randint(1.0 * ")
+    assert changed != text
+    path.write_text(changed, encoding="utf-8")
+    number = next(i for i, row in enumerate(changed.splitlines(), 1) if "1.0 * " in row)
+    return submission, f"submission/dataset.py:{number}"
+
+
+@pytest.mark.parametrize("way", ["zygote", "fresh"])
+def test_the_grader_warns_once_and_names_both_versions(with_floats, runner, pools, capsys, way):
+    from grading.runner import Options
+
+    upload, place = with_floats
+    asked = Options(submission=upload, wanted=("1e-1-basic", "1e-2-basic"))
+    results = runner.run(asked, 7, lambda *_: None, pools[way])
+    console.show_summary(results, staff=False)
+    shown = capsys.readouterr().out
+    ends = {t.outcome for t in results.tests if t.asked}
+    if OLD:
+        assert ends == {Outcome.PASSED}
+        assert shown.count("Warning: ") == 1
+        assert f"Warning: {place}: randint or randrange gets a float here" in shown
+        assert f"Gradescope runs Python {runner.assignment.gradescope_python}" in shown
+    else:
+        assert ends == {Outcome.ERROR} and "Warning" not in shown
+
+
+def test_the_reference_gets_no_warning(submission, runner, pools, capsys):
+    from grading.runner import Options
+
+    asked = Options(submission=submission, wanted=("1e-1-basic",))
+    results = runner.run(asked, 7, lambda *_: None, pools["zygote"])
+    assert "warnings" not in results.facts
+
+
+@pytest.mark.parametrize(
+    "claimed", [None, "x", [], [5], ["submission/nowhere.py:1"], ["a", "b"], [{"a": 1}]]
+)
+def test_a_forged_place_is_not_repeated(submission, claimed):
+    from grading.reading import float_ranges as read
+
+    assert read({"float_ranges": claimed}, submission) == ""
