@@ -38,7 +38,13 @@ class Case:
 @pytest.fixture
 def run() -> SimpleNamespace:
     data = SimpleNamespace(places=lambda split: PLACES)
-    given = {"staged": None, "hidden": None, "assignment": ASSIGNMENT, "seed": 1}
+    given = {
+        "staged": None,
+        "hidden": None,
+        "assignment": ASSIGNMENT,
+        "seed": 1,
+        "edition": EDITION,
+    }
     return SimpleNamespace(data=data, **given)
 
 
