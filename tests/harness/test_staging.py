@@ -156,7 +156,7 @@ def test_too_long_a_source_file_stays_behind(tmp_path, monkeypatch):
 )
 def test_no_submission_is_one_clear_line(tmp_path, prepare, words):
     prepare(tmp_path / "upload")
-    with pytest.raises(UsageError, match="is there twice and differs") as caught:
+    with pytest.raises(UsageError, match=words) as caught:
         stage(tmp_path / "upload", tmp_path / "staged")
     assert "\n" not in str(caught.value)
 
