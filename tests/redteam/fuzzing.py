@@ -60,11 +60,13 @@ class Fuzzed:
         self._real, self._staged = real, str(staged)
         self._recorded: dict[bytes, Finished] = {}
         self.answer: Callable[[str, Finished], Finished] | None = None
+        self.asked = 0  # of the submission
 
     def run(self, job: Job) -> Finished:
         right = self._right(job)
         if self.answer is None or job.request["submission"] != self._staged:
             return right
+        self.asked += 1
         return self.answer(job.request["probe"], right)
 
     def _right(self, job: Job) -> Finished:
@@ -92,10 +94,18 @@ class Grader:
             ASSIGNMENT, course / "src" / "data", course / "solutions" / "data"
         )
         self._pool = Fuzzed(real, self._staged.root)
+        self._probes: dict[BoundTest, int] = {}
 
     def file(self, name: str) -> Path:
         """A staged file, to be written over."""
         return self._staged.root / name
+
+    def probes(self, test: BoundTest) -> int:
+        """How many probes a test asks of an honest submission."""
+        if test not in self._probes:
+            self.grade(test, lambda _, right: right)
+            self._probes[test] = self._pool.asked
+        return self._probes[test]
 
     def grade(
         self,
@@ -108,7 +118,7 @@ class Grader:
         where = (ASSIGNMENT, edition, self._staged, self._work, self._pool)
         run = Run(*where, self._hidden if hidden else None, self._data, SEED)
         run.layers, run.deadline = UNCONFINED, time.monotonic() + 3600
-        self._pool.answer = answer
+        self._pool.answer, self._pool.asked = answer, 0
         result = TestResult(test.spec, test.description)
         run.run_test(test, result)
         whole = Results(edition, SEED, [result]).as_dict(staff=True)
@@ -124,7 +134,7 @@ def answering(frame: bytes | None, ending: Ending = WELL, output: str = "") -> F
 
 # Answers that are nearly right ---------------------------------------------------------------
 
-ODD_TEXTS = ["", " ", "\ud800", "\udfff\x00", "\x1b[2J", "record: 1", "\u202e" * 9, "é" * 70_000]
+ODD_TEXTS = ["", " ", "\ud800", "\udfff\x00", "\x1b[2J", "record: 1", "\u202e" * 9, "long"]
 ODD_NUMBERS = [0, -1, 1, 2**31, 2**63 - 1, -(2**63), 2**64, 10**400, -(10**4000)]
 ODD_FLOATS = [float("nan"), float("inf"), float("-inf"), -0.0, 1e308, 5e-324]
 SHAPES = [(), (0,), (1,), (3,), (0, 0), (2, 0, 3), (1, 1, 1), (2, 2), (1,) * 8, (70_000, 1)]
@@ -138,12 +148,13 @@ def _nested(depth: int) -> list:
     return value
 
 
+texts = st.sampled_from(ODD_TEXTS).map(lambda text: "é" * 70_000 if text == "long" else text)
 scalars = st.one_of(
     st.none(),
     st.booleans(),
     st.sampled_from(ODD_NUMBERS),
     st.sampled_from(ODD_FLOATS),
-    st.sampled_from(ODD_TEXTS),
+    texts,
     st.integers(),
     st.floats(),
     st.text(max_size=8),
@@ -159,9 +170,18 @@ def arrays(draw: st.DrawFn) -> np.ndarray:
     return np.full(draw(st.sampled_from(SHAPES)), fill, dtype)
 
 
+# By name: hypothesis prints what it samples from.
+HUGE = {
+    "no entries": [None] * 150_000,
+    "texts": ["x"] * 150_000,
+    "deep": _nested(100),
+    "deeper": _nested(900),
+}
+MANY = st.sampled_from(sorted(HUGE))
+
+
 def values() -> st.SearchStrategy:
     """Any plain data."""
-    many = st.sampled_from([[None] * 150_000, ["x"] * 150_000, _nested(100), _nested(900)])
     return st.one_of(
         st.recursive(
             scalars | arrays(),
@@ -169,7 +189,7 @@ def values() -> st.SearchStrategy:
             | st.dictionaries(st.text(max_size=5), inner, max_size=4),
             max_leaves=6,
         ),
-        many,
+        MANY.map(lambda name: HUGE[name]),
     )
 
 
@@ -194,7 +214,7 @@ def replaced(tree: Any, path: tuple, change: Callable[[Any], Any]) -> Any:
 @st.composite
 def altered(draw: st.DrawFn, node: Any) -> Any:
     """Something like `node`, of the same kind or not."""
-    if draw(st.integers(0, 3)) == 0:
+    if draw(st.integers(0, 7)) == 0:
         return draw(values())
     if isinstance(node, np.ndarray):
         return draw(_altered_array(node))
@@ -208,7 +228,7 @@ def altered(draw: st.DrawFn, node: Any) -> Any:
         return draw(st.sampled_from([node + 1, node - 1, -node, float(node), *ODD_NUMBERS]))
     if isinstance(node, float):
         return draw(st.sampled_from([node + 1, node * 1e300, -node, *ODD_FLOATS, *ODD_NUMBERS]))
-    return draw(st.sampled_from([node + "x", node[:-1], node * 2, *ODD_TEXTS]))
+    return draw(st.sampled_from([node + "x", node[:-1], node * 2]) | texts)
 
 
 @st.composite
@@ -228,7 +248,7 @@ def _altered_array(draw: st.DrawFn, array: np.ndarray) -> np.ndarray:
         "as it is": lambda: array,
     }
     changed = np.array(shapes[draw(st.sampled_from(sorted(shapes)))]())
-    dtype = np.dtype(draw(st.sampled_from([array.dtype.str, array.dtype.str, *wire.DTYPES])))
+    dtype = np.dtype(draw(st.sampled_from([array.dtype.str] * 20 + [*wire.DTYPES])))
     with np.errstate(all="ignore"):
         changed = changed.astype(dtype)
         if draw(st.booleans()):
@@ -243,20 +263,33 @@ def _altered_array(draw: st.DrawFn, array: np.ndarray) -> np.ndarray:
 @st.composite
 def _altered_list(draw: st.DrawFn, items: list) -> list:
     filling = draw(scalars | arrays())
-    changes = [[], items[:-1], items[::-1], items + items, [*items, filling], [filling, *items[1:]]]
-    changes += [[filling] * len(items), [items], items[:1] * 150_000, items[:1] * len(items)]
-    return draw(st.sampled_from(changes))
+    small = [item for item in items[:1] if not isinstance(item, list | dict)]
+    changes = {
+        "none": lambda: [],
+        "one less": lambda: items[:-1],
+        "backwards": lambda: items[::-1],
+        "twice": lambda: items + items,
+        "one more": lambda: [*items, filling],
+        "another first": lambda: [filling, *items[1:]],
+        "others": lambda: [filling] * len(items),
+        "deeper": lambda: [items],
+        "the first alone": lambda: items[:1] * len(items),
+        "very many": lambda: small * 150_000,
+    }
+    return changes[draw(st.sampled_from(sorted(changes)))]()
 
 
 @st.composite
 def _altered_dict(draw: st.DrawFn, table: dict) -> dict:
     left = draw(st.sampled_from(sorted(table))) if table else ""
     fewer = {key: value for key, value in table.items() if key != left}
-    return draw(
-        st.sampled_from(
-            [fewer, {**table, "more": 1}, {**fewer, left + "\ud800": table.get(left)}, {}]
-        )
-    )
+    changes = {
+        "fewer": lambda: fewer,
+        "more": lambda: {**table, "more": 1},
+        "renamed": lambda: {**fewer, left + "\ud800": table.get(left)},
+        "none": lambda: {},
+    }
+    return changes[draw(st.sampled_from(sorted(changes)))]()
 
 
 @st.composite
@@ -303,7 +336,7 @@ def frames(draw: st.DrawFn) -> bytes:
 
 def errors() -> st.SearchStrategy[bytes]:
     """Envelopes of exceptions, as a worker describes them or as one would forge them."""
-    words = st.sampled_from([*ODD_TEXTS, *(outcome.value for outcome in Outcome)])
+    words = texts | st.sampled_from([outcome.value for outcome in Outcome])
     kinds = st.sampled_from(["KeyError", "NotImplementedError", "print", "__debug__", "\ud800"])
     lines = ["submission/dataset.py:1", "submission/dataset.py:999999", "submission/\ud800.py:1"]
     fields = {
