@@ -34,8 +34,8 @@ def synthesizer_single_precision(case: Any, asked: dict, got: dict) -> None:
 
 
 def _expect_equation(case: Any, tolerance: float, asked: dict, got: dict) -> None:
-    wanted = case.reference("synthesizer.forward", answers.ATTENTION, **asked)["outputs"]
-    case.expect(len(got["outputs"]) == len(wanted), "outputs are missing")
+    spec = answers.outputs(len(asked["inputs"]))
+    wanted = case.reference("synthesizer.forward", spec, **asked)["outputs"]
     for out, right in zip(got["outputs"], wanted, strict=True):
         sentence = "the output is not that of the synthesizer's equation"
         expect_close(case, out, right, tolerance, sentence)
@@ -44,19 +44,17 @@ def _expect_equation(case: Any, tolerance: float, asked: dict, got: dict) -> Non
 def synthesizer_gradients(case: Any, asked: dict, got: dict) -> None:
     wanted = case.reference("synthesizer.gradients", answers.GRADIENTS, **asked)
     found = dict(zip(got["names"], got["arrays"], strict=True))
+    columns = asked["weights"]["w2"].shape[1]  # earlier years have a column less
     for name, right in zip(wanted["names"], wanted["arrays"], strict=True):
         case.expect(name in found, "a parameter gets no gradient", missing=name)
-        mine = found[name]
-        if isinstance(mine, np.ndarray) and name in ("w2", "b2"):
-            right = right[..., : mine.shape[-1]]  # earlier years have a column less
-        expect_close(case, mine, right, FLOAT64, "a gradient is wrong")
+        right = right[..., :columns] if name in ("w2", "b2") else right
+        expect_close(case, found[name], right, FLOAT64, "a gradient is wrong")
 
 
 def synthesizer_no_leak(case: Any, runs: list[dict]) -> None:
     for run in runs:
         plain, *changed = case.outputs(run)
         for t, out in enumerate(changed, start=1):
-            case.expect(out.shape == plain.shape, "the output has another shape than the input")
             case.expect(
                 bool((np.abs(out - plain)[:, :t] <= FLOAT64).all()),
                 "the output at a position depends on a later position",
@@ -65,11 +63,9 @@ def synthesizer_no_leak(case: Any, runs: list[dict]) -> None:
             )
 
 
-def synthesizer_batch_invariance(case: Any, outputs: list) -> None:
-    together, *alone = outputs
+def synthesizer_batch_invariance(case: Any, got: dict) -> None:
+    together, *alone = case.outputs(got)
     for row, out in enumerate(alone):
-        fine = isinstance(together, np.ndarray) and together.shape[0] == len(alone)
-        case.expect(fine, "the output of a batch has another shape than the batch")
         sentence = "a sequence's output depends on the others in its batch"
         expect_close(case, out, together[row : row + 1], FLOAT64, sentence)
 
@@ -83,8 +79,6 @@ def synthesizer_dropout(case: Any, plain: dict, evaluation: dict, **training: di
         expect_close(case, out, right, FLOAT64, sentence)
     for kind in ("attention", "residual"):
         first, second = case.outputs(training[kind])
-        for out in (first, second):
-            case.expect(out.shape == right.shape, "the output has another shape in training")
         case.expect(
             bool(np.abs(first - right).max() > FLOAT64 and np.abs(first - second).max() > FLOAT64),
             f"the {kind} dropout does nothing in training",

@@ -13,19 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from .schema import Array
+from .schema import Array, Where
 
 MASK_CHAR = "\u2047"
 PAD_CHAR = "\u25a1"
 SHORTEST = 4  # characters that a document is truncated to at least
 
-DRAWN = {
-    "forms": [str],
-    "x": Array("int64", (None,)),
-    "y": Array("int64", (None,)),
-    "x_sizes": Array("int64", (None,)),
-    "y_sizes": Array("int64", (None,)),
-}
+MOST = 4096  # entries of an item that the probe sends
+
+VECTOR = Array("int64", (None,))
+DRAWN = {"forms": [str], "x": VECTOR, "y": VECTOR, "x_sizes": VECTOR, "y_sizes": VECTOR}
 VOCABULARY = {
     "itos": [str],
     "stoi_agrees": bool,
@@ -33,6 +30,19 @@ VOCABULARY = {
     "block_size": int,
     "length": int,
 }
+
+
+def drawn(count: int) -> Where:
+    """What the probe answers that draws `count` items; none of them if one is no pair."""
+
+    def adds_up(value: dict[str, Any]) -> bool:
+        both = [(value[name], value[f"{name}_sizes"]) for name in ("x", "y")]
+        if len({len(sizes) for _, sizes in both}) > 1 or len(both[0][1]) not in (0, count):
+            return False
+        fine = all(bool(((sizes >= 0) & (sizes <= MOST)).all()) for _, sizes in both)
+        return fine and all(len(entries) == int(sizes.sum()) for entries, sizes in both)
+
+    return Where(DRAWN, adds_up, f"sizes of {count} items that add up")
 
 
 class Malformed(Exception):

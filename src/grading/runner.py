@@ -25,7 +25,7 @@ from . import authority, paths, release, sandbox, wire
 from .assignment import Assignment, Edition, TestSpec
 from .cases import BoundTest, GradedTestCase, bind, derive_seed
 from .coursedata import CourseData
-from .errors import GradingError, UsageError, Verdict, WireError
+from .errors import Doubtful, GradingError, ReferenceFailed, UsageError, Verdict, WireError
 from .exchange import Finished
 from .inprocess import InProcessPool
 from .limits import Limits
@@ -37,6 +37,7 @@ from .staging import Staged, stage
 
 DEADLINE_S = 540.0  # Gradescope's time-out, 600 s, throws everything away
 REFERENCE_CPU_S = 120.0
+MALFORMED = "the submission's process answered something malformed"
 OUT_OF_TIME = "not run: the whole run was out of time"
 
 
@@ -204,9 +205,40 @@ class Run:
     def _verdict(self, test: BoundTest, bench: Bench) -> Verdict:
         try:
             test.method(test.case(test.spec, bench, self.seed))
+        except Doubtful as verdict:
+            theirs: Verdict = verdict
         except Verdict as verdict:
             return verdict
-        return Verdict(Outcome.PASSED, "", credit=Fraction(1))
+        except ReferenceFailed:
+            theirs = _malformed(traceback.format_exc())
+        except (GradingError, OSError):
+            raise  # a broken installation, a full disk, no more processes
+        except Exception:  # in a judge: no answer that fits its schema should do that
+            theirs = _malformed(traceback.format_exc())
+        else:
+            return Verdict(Outcome.PASSED, "", credit=Fraction(1))
+        return theirs if self.hidden is None else self._unless_ours(test, theirs)
+
+    def _unless_ours(self, test: BoundTest, theirs: Verdict) -> Verdict:
+        """`theirs`, if all is well with the reference in the submission's place.
+
+        Raises:
+            Exception: it isn't, so that it's the grader's own fault.
+        """
+        try:
+            test.method(test.case(test.spec, Bench(self, test.spec, stands_in=True), self.seed))
+        except Verdict as verdict:
+            if verdict.outcome is Outcome.NOT_RUN:
+                return verdict  # the run's time is over: nobody can tell
+            # The reference has no trained files. What is asked of a student's was matched before.
+            if verdict.outcome not in (Outcome.MISSING_FILE, Outcome.RAN_NOT_GRADED):
+                ends = f"{verdict.outcome.value}: {verdict.message}\n{verdict.detail}"
+                raise GradingError(f"the reference, too: {ends}\n{theirs.detail}") from None
+        return theirs
+
+
+def _malformed(detail: str) -> Verdict:
+    return Verdict(Outcome.ERROR, MALFORMED, detail)
 
 
 def share_of(points: Decimal, credit: Fraction) -> Decimal:
@@ -222,23 +254,30 @@ def share_of(points: Decimal, credit: Fraction) -> Decimal:
 
 
 class Bench:
-    """One test's place to work: its limits, what it printed; the `Laboratory` of its case."""
+    """One test's place to work: its limits, what it printed; the `Laboratory` of its case.
 
-    def __init__(self, run: Run, spec: TestSpec) -> None:
-        self._run, self._spec = run, spec
+    With `stands_in`, the reference answers in the submission's place, and has no trained files.
+    """
+
+    def __init__(self, run: Run, spec: TestSpec, stands_in: bool = False) -> None:
+        self._run, self._spec, self._stands_in = run, spec, stands_in
         self._left_s = spec.timeout_s  # CPU seconds, over all of the test's probes
         self.output = ""
         self.hidden, self.data = run.hidden, run.data
         self.staged, self.assignment = run.staged, run.assignment
+        if stands_in:
+            self.staged = Staged(run.staged.root)
 
     def observe(self, probe: str, role: str, args: dict, seed: int) -> Any:
         """Run one probe in one worker and return what it saw.
 
         Raises:
             Verdict: the submission's process ended badly or raised.
-            GradingError: the reference's did, or the worker failed before it reached any code of
-                the student's.
+            ReferenceFailed: the reference's raised.
+            GradingError: the reference's ended badly, or the worker failed before it reached any
+                code of the student's.
         """
+        role = "reference" if self._stands_in else role
         finished = self._work(probe, role, args, seed)
         if finished.frame is None and time.monotonic() >= self._run.deadline:
             raise Verdict(Outcome.NOT_RUN, OUT_OF_TIME)  # nobody's fault: it was cut short
@@ -254,10 +293,7 @@ class Bench:
         ok, value = _open(finished.frame)
         if ok:
             return value
-        verdict, blames_us = explain_error(value, self._spec, self.staged.root)
-        if blames_us and self.hidden is not None:
-            _reference_value(self._work(probe, "reference", args, seed))
-        raise verdict
+        raise explain_error(value, self._spec, self.staged.root)
 
     def _work(self, probe: str, role: str, args: dict, seed: int) -> Finished:
         run = self._run
@@ -290,21 +326,30 @@ def _open(frame: bytes) -> tuple[bool, Any]:
     """An envelope of the submission's process: (whether it went well, value or error)."""
     try:
         envelope = wire.decode(frame)
-        return envelope["ok"] is True, envelope["value" if envelope["ok"] is True else "error"]
-    except (WireError, KeyError, TypeError) as problem:
-        raise Verdict(
-            Outcome.ERROR, "the submission's process answered something malformed", str(problem)
-        ) from None
+        if not isinstance(envelope, dict):
+            raise WireError(f"the envelope is of type {type(envelope).__name__}")
+        went_well = envelope["ok"] is True
+        return went_well, envelope["value" if went_well else "error"]
+    except (WireError, KeyError) as problem:
+        raise _malformed(str(problem)) from None
 
 
 def _reference_value(finished: Finished) -> Any:
-    """The reference's answer; anything but a value is the grader's own fault."""
+    """The reference's answer.
+
+    Raises:
+        ReferenceFailed: an exception instead.
+        GradingError: no answer, which is the grader's own fault.
+    """
     if finished.frame is None:
         raise GradingError(f"the reference's worker did not answer: {finished.output[-2000:]}")
     envelope = wire.decode(finished.frame)
-    if not envelope["ok"]:
-        raise GradingError(f"the reference failed:\n{envelope['error']['traceback']}")
-    return envelope["value"]
+    if envelope["ok"]:
+        return envelope["value"]
+    error = envelope["error"]
+    ours = error["outcome"] == Outcome.OUT_OF_MEMORY.value  # with its inputs' sizes known
+    kind = GradingError if ours else ReferenceFailed
+    raise kind(f"the reference failed:\n{error['traceback']}")
 
 
 def select(bound: list[BoundTest], wanted: tuple[str, ...]) -> list[BoundTest]:

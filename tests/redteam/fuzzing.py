@@ -90,9 +90,7 @@ class Grader:
         recipes = course / "src" / "submission" / "recipes.json"
         shutil.copyfile(recipes, self._staged.root / "submission" / "recipes.json")
         self._work, self._hidden = work, load_hidden(paths.HIDDEN)
-        self._data = CourseData(
-            ASSIGNMENT, course / "src" / "data", course / "solutions" / "data"
-        )
+        self._data = CourseData(ASSIGNMENT, course / "src" / "data", course / "solutions" / "data")
         self._pool = Fuzzed(real, self._staged.root)
         self._probes: dict[BoundTest, int] = {}
 
@@ -185,8 +183,10 @@ def values() -> st.SearchStrategy:
     return st.one_of(
         st.recursive(
             scalars | arrays(),
-            lambda inner: st.lists(inner, max_size=4)
-            | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+            lambda inner: (
+                st.lists(inner, max_size=4)
+                | st.dictionaries(st.text(max_size=5), inner, max_size=4)
+            ),
             max_leaves=6,
         ),
         MANY.map(lambda name: HUGE[name]),

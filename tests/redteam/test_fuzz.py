@@ -10,16 +10,15 @@ the smallest answer that does it. What the command does around single tests is i
 """
 
 import itertools
-import shutil
 import time
 
+import laid_out
 import pytest
 import torch
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import laid_out
-from grading import answers, exchange, processes, wire
+from grading import answers, processes, wire
 from grading.outcomes import Outcome
 from tools import starter
 
@@ -144,12 +143,16 @@ def _answers(frame, kind):
 @pytest.mark.parametrize("key", [key for key, test in TESTS.items() if test.spec.is_hidden])
 def test_an_answer_of_another_type_earns_nothing(grader, key):
     """With hidden tests, whose points nobody gets for a form alone."""
-    asked = []
+    for garbage in (None, True, 1, "passed", [], {}, [[1.0]]):
+        asked = []
+        frame = wire.encode({"ok": True, "value": garbage})
+        result = graded(grader, key, _repeating(frame, asked))
+        assert not asked or (result.outcome is not Outcome.PASSED and not result.score)
 
+
+def _repeating(frame, asked):
     def answer(probe, right):
         asked.append(probe)
-        return answering(wire.encode({"ok": True, "value": garbage}))
+        return answering(frame)
 
-    for garbage in (None, True, 1, "passed", [], {}, [[1.0]]):
-        result = graded(grader, key, answer)
-        assert not asked or (result.outcome is not Outcome.PASSED and not result.score)
+    return answer

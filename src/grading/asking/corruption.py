@@ -18,7 +18,7 @@ class AsksCorruption:
         """All documents in turn, `repeat` times."""
         return self.probe(
             "span_corruption.draw",
-            corruption.DRAWN,
+            corruption.drawn(repeat * len(documents)),
             documents=list(documents),
             block_size=block_size,
             indices=list(range(len(documents))),

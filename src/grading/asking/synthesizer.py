@@ -35,15 +35,20 @@ class AsksSynthesizer:
         weights = material.synthesizer_weights(self.rng, config, self.columns(config))
         return self._forward(config=config, weights=weights, inputs=inputs, **asked)
 
-    def _forward(self, **asked: Any) -> dict[str, Any]:
-        return self.probe("synthesizer.forward", answers.ATTENTION, **asked)
+    def _forward(self, inputs: list[np.ndarray], **asked: Any) -> dict[str, Any]:
+        """The probe's answer, and under "shapes" those of the inputs."""
+        spec = answers.outputs(len(inputs))
+        got = self.probe("synthesizer.forward", spec, inputs=inputs, **asked)
+        return got | {"shapes": [x.shape for x in inputs]}
 
     def outputs(self, got: dict[str, Any], **detail: Any) -> list[np.ndarray]:
-        """The outputs, once they are finite arrays of three dimensions."""
-        for out, form in zip(got["outputs"], got["forms"], strict=True):
+        """The outputs, once they are arrays of finite numbers in their inputs' shapes."""
+        for out, form, shape in zip(got["outputs"], got["forms"], got["shapes"], strict=True):
             fine = isinstance(out, np.ndarray) and out.ndim == 3 and np.isfinite(out).all()
             sentence = "the output is no tensor of shape (B, T, C) with finite numbers"
             self.expect(fine, sentence, got=form, **detail)
+            sentence = "the output has another shape than the input"
+            self.expect(out.shape == shape, sentence, got=form, expected=list(shape), **detail)
         return got["outputs"]
 
     def plain_average(self, x: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
@@ -53,9 +58,7 @@ class AsksSynthesizer:
         weights["w2"][:] = 0.0
         weights["b2"][:] = 0.0
         got = self._forward(config=config, weights=weights, inputs=[x])
-        out = self.outputs(got)[0]
-        self.expect(out.shape == x.shape, "the output has another shape than the input")
-        return out, weights
+        return self.outputs(got)[0], weights
 
     def comparison(
         self, n_embd: int, n_head: int, block_size: int, lengths: list[int], dtype: str = "float64"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
-
-import numpy as np
 
 from .. import answers, schema
 from ..errors import GradingError
@@ -42,5 +41,5 @@ def _size(run: Run, variant: str) -> list[dict[str, Any]]:
         arrays = answers.parameters(read, name).values()
     except GradingError:
         return []
-    count = sum(int(np.prod(array.shape)) for array in arrays)
+    count = sum(math.prod(array.shape) for array in arrays)
     return [{"name": f"{variant}: parameters", "value": count, "order": "asc"}]

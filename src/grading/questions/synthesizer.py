@@ -116,7 +116,7 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles, GradedTestCase):
         """Each sequence of a batch is computed as if it were alone"""
         x = self.rng.normal(size=(5, 9, 24))
         together = [x, *(x[i : i + 1] for i in range(5))]
-        self.judge(outputs=self.forward(24, 4, 16, together)["outputs"])
+        self.judge(got=self.forward(24, 4, 16, together))
 
     @graded(is_hidden=True)
     def test_dropout(self):
