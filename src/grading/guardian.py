@@ -20,14 +20,15 @@ from .limits import Limits
 PR_SET_CHILD_SUBREAPER = 36
 TICK_S = 0.03
 CLEANUP_S = 5.0
+REASONS = ("", "cpu", "wall", "memory", "processes", "abandoned")
 
 
 @dataclass(frozen=True)
 class Ending:
     """How a worker ended.
 
-    `reason` is "" when it ended by itself, else the limit that it hit: "cpu", "wall", "memory",
-    "processes" or "abandoned" (the grader went away).
+    `reason` is "" when it ended by itself, else the limit that it hit ("abandoned": the grader went
+    away).
     """
 
     code: int  # exit status, meaningless when signal is not 0

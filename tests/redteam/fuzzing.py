@@ -12,7 +12,7 @@ import shutil
 import struct
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,7 +25,8 @@ from grading.assignment import load_assignment
 from grading.cases import BoundTest, bind
 from grading.coursedata import CourseData
 from grading.exchange import Finished, finished
-from grading.guardian import Ending
+from grading.gradescope import ranking
+from grading.guardian import REASONS, Ending
 from grading.outcomes import Outcome
 from grading.processes import Job, Pool
 from grading.questions import CASES
@@ -98,12 +99,27 @@ class Grader:
         """A staged file, to be written over."""
         return self._staged.root / name
 
+    def run(self, test: BoundTest, hidden: bool = True) -> Run:
+        """A run of an edition that has this test."""
+        edition = next(e for e in ASSIGNMENT.editions.values() if test.spec in e.tests)
+        where = (ASSIGNMENT, edition, self._staged, self._work, self._pool)
+        run = Run(*where, self._hidden if hidden else None, self._data, SEED)
+        run.layers, run.deadline = UNCONFINED, time.monotonic() + 3600
+        return run
+
     def probes(self, test: BoundTest) -> int:
         """How many probes a test asks of an honest submission."""
         if test not in self._probes:
             self.grade(test, lambda _, right: right)
             self._probes[test] = self._pool.asked
         return self._probes[test]
+
+    def leaderboard(self, answer: Callable[[str, Finished], Finished]) -> list[dict[str, Any]]:
+        """The rows of a leaderboard when the submission's workers answer so."""
+        test = next(test for test in every_test() if test.spec.torch)
+        run = self.run(test)
+        self._pool.answer = answer
+        return ranking.entries(run)
 
     def grade(
         self,
@@ -112,14 +128,11 @@ class Grader:
         hidden: bool = True,
     ) -> TestResult:
         """How a test ends when the submission's workers answer so."""
-        edition = next(e for e in ASSIGNMENT.editions.values() if test.spec in e.tests)
-        where = (ASSIGNMENT, edition, self._staged, self._work, self._pool)
-        run = Run(*where, self._hidden if hidden else None, self._data, SEED)
-        run.layers, run.deadline = UNCONFINED, time.monotonic() + 3600
+        run = self.run(test, hidden)
         self._pool.answer, self._pool.asked = answer, 0
         result = TestResult(test.spec, test.description)
         run.run_test(test, result)
-        whole = Results(edition, SEED, [result]).as_dict(staff=True)
+        whole = Results(run.edition, SEED, [result]).as_dict(staff=True)
         json.dumps(whole, allow_nan=False).encode("utf-8")  # it can be written, whatever it says
         return result
 
@@ -355,11 +368,22 @@ def errors() -> st.SearchStrategy[bytes]:
 
 def endings() -> st.SearchStrategy[Ending]:
     """However a worker may have ended."""
-    reasons = ["", "", "cpu", "wall", "memory", "processes", "abandoned", "unknown"]
     return st.builds(
         replace,
         st.just(WELL),
         code=st.sampled_from([0, 1, 255]),
         signal=st.sampled_from([0, 0, 6, 9, 11, 25, 64]),
-        reason=st.sampled_from(reasons),
+        reason=st.sampled_from(["", "unknown", *REASONS]),
+        cpu_s=st.sampled_from([0.0, 0.1, 1e6]),
     )
+
+
+@st.composite
+def statuses(draw: st.DrawFn) -> bytes:
+    """What a guardian may report, or who writes in its place."""
+    plain = st.recursive(scalars, lambda inner: st.lists(inner) | st.dictionaries(texts, inner))
+    report = {**asdict(WELL), "clean": True}
+    report |= draw(st.dictionaries(st.sampled_from([*report, "more"]), plain, max_size=2))
+    for key in draw(st.sets(st.sampled_from(sorted(report)), max_size=1)):
+        del report[key]
+    return json.dumps(draw(st.just(report) | plain)).encode("ascii")

@@ -1,7 +1,7 @@
 """No student ends a run as our fault: whatever a worker answers, each test has a verdict.
 
     python -m pytest tests/redteam/test_fuzz.py          500 answers and more, the same each time
-    make redteam ARGS="-k fuzz"                          30,000, other ones each time
+    make redteam ARGS="-k fuzz"                          12,000, other ones each time
 
 Every test of every edition judges answers of workers that we make up: the reference's with
 something altered, frames by the grammar, any bytes, exceptions of any form. A judge that raises is
@@ -10,6 +10,7 @@ the smallest answer that does it. What the command does around single tests is i
 """
 
 import itertools
+import json
 import time
 
 import laid_out
@@ -19,7 +20,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grading import answers, processes, wire
+from grading.errors import GradingError
+from grading.limits import Limits
 from grading.outcomes import Outcome
+from grading.reading import explain_ending
 from tools import starter
 
 from . import fuzzing
@@ -27,13 +31,15 @@ from .fuzzing import ASSIGNMENT, Grader, answering
 
 ALL = {f"{t.spec.topic}.{t.spec.name}": t for t in fuzzing.every_test()}
 TESTS = {k: t for k, t in ALL.items() if not k.endswith(("predictions", "accuracy"))}  # of workers
+OF_FILES = [key for key in ALL if key.endswith(("predictions", "accuracy", "checkpoint"))]
 OF_PARAMETERS = [key for key in TESTS if key.endswith(("checkpoint", "remembers_training"))]
 PARAMETERS = ["vanilla.model", "vanilla.finetune", "synthesizer.finetune", "rope.finetune"]
-QUICK, LONG = 500, 30_000
+PREDICTED = ["vanilla.nopretrain", "vanilla.pretrain", "synthesizer.pretrain", "rope.pretrain"]
+QUICK, LONG = 500, 12_000
 SLOWEST_S = 20.0  # of this process's CPU; the slowest right answers take 2 s
 
 
-def examples(count: int, shared_by: int, **more):
+def examples(count: int, shared_by: int):
     """Settings for a test's share of `count` examples; the long run's are other ones each time."""
     return settings(
         max_examples=-(-count // shared_by),
@@ -41,7 +47,6 @@ def examples(count: int, shared_by: int, **more):
         database=None,
         deadline=None,
         suppress_health_check=list(HealthCheck),
-        **more,
     )
 
 
@@ -57,7 +62,7 @@ def grader(tmp_path_factory):
     recipes.write_bytes(starter.recipes_file(laid_out.REPOSITORY))
     for params in PARAMETERS:
         torch.save(_model(source, params.split(".")[0]).state_dict(), source / f"{params}.params")
-    for name in ("vanilla.nopretrain", "vanilla.pretrain", "synthesizer.pretrain", "rope.pretrain"):
+    for name in PREDICTED:
         for split, table in _tables(course).items():
             places = [line.split("\t")[1] for line in table.read_text("utf-8").splitlines()]
             text = "".join(f"{place}\n" for place in places)
@@ -138,6 +143,75 @@ def _answers(frame, kind):
     if kind < 9:
         return fuzzing.frames() | st.binary(max_size=64)
     return fuzzing.errors()
+
+
+@pytest.mark.parametrize("count", BOTH)
+def test_any_ending_has_a_verdict(grader, count):
+    """Of a worker that answered or not, whatever it printed."""
+    key = "attention_copying.perpendicular"
+
+    @examples(count, 20)
+    @given(fuzzing.endings(), fuzzing.errors() | st.none(), fuzzing.texts | st.text())
+    def holds(ending, frame, output):
+        result = graded(grader, key, lambda *_: answering(frame, ending, output))
+        assert result.outcome is not Outcome.PASSED
+
+    holds()
+
+
+@pytest.mark.parametrize("count", BOTH)
+def test_any_report_of_a_guardian_is_an_ending_or_a_failure_of_ours(count):
+    @examples(count, 5)
+    @given(fuzzing.statuses() | st.binary(max_size=64))
+    def holds(status):
+        try:
+            ending = processes._ending(status)
+        except GradingError as error:
+            assert "failed" in json.loads(status), error
+        else:
+            assert explain_ending(answering(None, ending), Limits.for_test(1.0)) is not None
+
+    holds()
+
+
+@pytest.mark.parametrize("count", BOTH)
+@pytest.mark.parametrize("key", OF_FILES)
+def test_any_predictions_have_a_verdict(grader, key, count):
+    """Bytes of any kind, and lines that nearly are what they should be."""
+    names = [f"{name}.{split}.predictions" for name in PREDICTED for split in ("dev", "test")]
+    right = {name: grader.file(name).read_bytes() for name in names}
+
+    @examples(count, 4 * len(OF_FILES))
+    @given(st.data())
+    def holds(data):
+        for name in names:
+            lines = data.draw(st.permutations(right[name].split(b"\n")))
+            odd = st.sampled_from([b"", b"\xff", b"\xef\xbb\xbf", b"\r", b"\0", "\u2028".encode()])
+            junk = data.draw(odd | st.binary(max_size=40))
+            texts = st.sampled_from([junk, b"\n".join(lines), b"\n".join([junk, *lines[1:]])])
+            grader.file(name).write_bytes(data.draw(texts))
+        graded(grader, key, None)
+
+    try:
+        holds()
+    finally:
+        for name, text in right.items():
+            grader.file(name).write_bytes(text)
+
+
+@pytest.mark.parametrize("count", BOTH)
+def test_any_parameters_have_a_leaderboard(grader, count):
+    @examples(count, 20)
+    @given(st.data())
+    def holds(data):
+        kind = st.integers(0, 9)
+        rows = grader.leaderboard(
+            lambda _, right: answering(data.draw(_answers(right.frame, data.draw(kind))))
+        )
+        json.dumps(rows, allow_nan=False)
+        assert all(row["value"] >= 0 for row in rows)
+
+    holds()
 
 
 @pytest.mark.parametrize("key", [key for key, test in TESTS.items() if test.spec.is_hidden])
