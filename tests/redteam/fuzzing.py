@@ -17,10 +17,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import laid_out
 import numpy as np
+import torch
 from hypothesis import strategies as st
 
-from grading import paths, sandbox, wire
+from grading import answers, paths, sandbox, wire
 from grading.assignment import load_assignment
 from grading.cases import BoundTest, bind
 from grading.coursedata import CourseData
@@ -34,6 +36,7 @@ from grading.results import Results, TestResult
 from grading.runner import Run, load_hidden
 from grading.staging import stage
 from grading.worker import READY
+from tools import starter
 
 SEED = 7
 WELL = Ending(0, 0, "", 0.1, 0.2, 1 << 20)
@@ -387,3 +390,38 @@ def statuses(draw: st.DrawFn) -> bytes:
     for key in draw(st.sets(st.sampled_from(sorted(report)), max_size=1)):
         del report[key]
     return json.dumps(draw(st.just(report) | plain)).encode("ascii")
+
+
+# A course ------------------------------------------------------------------------------------
+
+PARAMETERS = ["vanilla.model", "vanilla.finetune", "synthesizer.finetune", "rope.finetune"]
+PREDICTED = ["vanilla.nopretrain", "vanilla.pretrain", "synthesizer.pretrain", "rope.pretrain"]
+
+
+def lay_out(course: Path) -> Path:
+    """Fill a folder: a smoke world, the reference, untrained parameters, right predictions."""
+    source = laid_out.lay_out(course) / "src"
+    recipes = source / "submission" / "recipes.json"
+    recipes.write_bytes(starter.recipes_file(laid_out.REPOSITORY))
+    for params in PARAMETERS:
+        torch.save(_model(source, params.split(".")[0]).state_dict(), source / f"{params}.params")
+    tables = {
+        "dev": source / "data" / "birth_dev.tsv",
+        "test": course / "solutions" / "data" / "birth_test.tsv",
+    }
+    for split, path in tables.items():
+        places = [row.split("\t")[1] for row in path.read_text(encoding="utf-8").splitlines()]
+        text = "".join(f"{place}\n" for place in places)
+        for name in PREDICTED:
+            (source / f"{name}.{split}.predictions").write_text(text, encoding="utf-8")
+    return course
+
+
+def _model(source: Path, variant: str) -> torch.nn.Module:
+    config = answers.model_configs(ASSIGNMENT, ASSIGNMENT.datasets["smoke"], variant)["smoke"]
+    corpus = (source / "data" / "wiki.txt").read_text(encoding="utf-8").removesuffix("\n")
+    with laid_out.imports_from(source):
+        from submission import helper, model
+
+        make = getattr(helper, f"initialize_{variant}_model")
+        return make(model.GPTConfig(**config, vocab_size=len(set(corpus)) + 2))

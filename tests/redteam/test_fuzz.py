@@ -13,28 +13,23 @@ import itertools
 import json
 import time
 
-import laid_out
 import pytest
-import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from grading import answers, processes, wire
+from grading import processes, wire
 from grading.errors import GradingError
 from grading.limits import Limits
 from grading.outcomes import Outcome
 from grading.reading import explain_ending
-from tools import starter
 
 from . import fuzzing
-from .fuzzing import ASSIGNMENT, Grader, answering
+from .fuzzing import PREDICTED, answering
 
 ALL = {f"{t.spec.topic}.{t.spec.name}": t for t in fuzzing.every_test()}
 TESTS = {k: t for k, t in ALL.items() if not k.endswith(("predictions", "accuracy"))}  # of workers
 OF_FILES = [key for key in ALL if key.endswith(("predictions", "accuracy", "checkpoint"))]
 OF_PARAMETERS = [key for key in TESTS if key.endswith(("checkpoint", "remembers_training"))]
-PARAMETERS = ["vanilla.model", "vanilla.finetune", "synthesizer.finetune", "rope.finetune"]
-PREDICTED = ["vanilla.nopretrain", "vanilla.pretrain", "synthesizer.pretrain", "rope.pretrain"]
 QUICK, LONG = 500, 12_000
 SLOWEST_S = 20.0  # of this process's CPU; the slowest right answers take 2 s
 
@@ -51,41 +46,6 @@ def examples(count: int, shared_by: int):
 
 
 BOTH = [pytest.param(QUICK, id="quick"), pytest.param(LONG, id="long", marks=pytest.mark.long)]
-
-
-@pytest.fixture(scope="session")
-def grader(tmp_path_factory):
-    """The grader, with a smoke world and untrained parameters of each variant."""
-    course = laid_out.lay_out(tmp_path_factory.mktemp("course"))
-    source = course / "src"
-    recipes = source / "submission" / "recipes.json"
-    recipes.write_bytes(starter.recipes_file(laid_out.REPOSITORY))
-    for params in PARAMETERS:
-        torch.save(_model(source, params.split(".")[0]).state_dict(), source / f"{params}.params")
-    for name in PREDICTED:
-        for split, table in _tables(course).items():
-            places = [line.split("\t")[1] for line in table.read_text("utf-8").splitlines()]
-            text = "".join(f"{place}\n" for place in places)
-            (source / f"{name}.{split}.predictions").write_text(text, encoding="utf-8")
-    pool = processes.ZygotePool(hash_seed=1)
-    yield Grader(pool, tmp_path_factory.mktemp("work"), course)
-    pool.close()
-
-
-def _tables(course):
-    dev = course / "src" / "data" / "birth_dev.tsv"
-    return {"dev": dev, "test": course / "solutions" / "data" / "birth_test.tsv"}
-
-
-def _model(source, variant):
-    config = answers.model_configs(ASSIGNMENT, ASSIGNMENT.datasets["smoke"], variant)["smoke"]
-    corpus = (source / "data" / "wiki.txt").read_text(encoding="utf-8").removesuffix("\n")
-    vocab_size = len(set(corpus)) + 2
-    with laid_out.imports_from(source):
-        from submission import attention, helper, model  # noqa: F401
-
-        make = getattr(helper, f"initialize_{variant}_model")
-        return make(model.GPTConfig(**config, vocab_size=vocab_size))
 
 
 def graded(grader, key, answer, hidden=True):
