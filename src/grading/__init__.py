@@ -27,8 +27,12 @@ What is promised, and by what:
   which of these work here; `--authoritative` refuses to run where the required ones don't, and a
   canary worker tries first.
 - A fault of ours is no student's: outcome `grader error`, exit code 3. A worker says when it is
-  about to run student code, so that what fails before is ours; where an exception shows no line
-  of the student's, the same probe runs on the reference, and if that fails, too, it is ours.
+  about to run student code, so that what fails before is ours.
+- No student can cause one: whatever a worker answers, its test has a verdict. Specs say all that
+  judges rely on (`schema.py`); the reference works on a student's parameters once their names,
+  shapes and types are its own. Where a judge or the reference raises all the same, or an exception
+  shows no line of the student's, the test runs again with the reference in the submission's place:
+  if that fails, too, it is ours. tests/redteam/test_fuzz.py holds it.
 - Hidden tests tell a student a fixed sentence of ours, for a crash also the built-in exception's
   type and the line in their own file; never a message, a print or a value.
 - The same submission and seed give the same verdicts and messages, whatever else runs.

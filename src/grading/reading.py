@@ -119,9 +119,12 @@ def _place(claimed: str, staged: Path) -> str:
     makes up could carry hidden inputs out."""
     match = PLACE.fullmatch(claimed)
     package = staged / "submission"
-    if match is None or match[1] not in {f"submission/{p.name}" for p in package.glob("*.py")}:
+    try:
+        if match is None or match[1] not in {f"submission/{p.name}" for p in package.glob("*.py")}:
+            return ""
+        lines = (staged / match[1]).read_bytes().count(b"\n") + 1
+    except OSError:  # a test that runs as the files' owner may have locked them
         return ""
-    lines = (staged / match[1]).read_bytes().count(b"\n") + 1
     return claimed if int(match[2]) <= lines else ""
 
 
