@@ -30,6 +30,7 @@ from .golden_verdicts import SEED, open_executor
 from .variants import GOLDEN, ROOT, Bench, Variant, all_variants
 
 from grading import corruption, errors  # isort: skip # where .variants finds it
+from grading.runner import MALFORMED  # isort: skip
 
 TABLE = GOLDEN / "killers.toml"
 JUDGES = (
@@ -204,7 +205,8 @@ def passes_without(key: str, killed: Killed) -> bool:
         test = next(t for t in bench.tests if (t.spec.topic, t.spec.name) == (topic, name))
         with disabled(site):
             (result,) = bench.verdicts(variant, [test], SEED).values()
-    return result.outcome.value in ("passed", "grader error")
+    broken = result.message == MALFORMED and "Traceback" in result.detail
+    return broken or result.outcome.value in ("passed", "grader error")
 
 
 def read_table() -> dict[str, Killed]:

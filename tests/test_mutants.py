@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 from grading import paths
-from grading.asking.attention import AsksAttention
-from grading.asking.corruption import AsksCorruption
-from grading.asking.rotary import AsksRotary
-from grading.asking.synthesizer import AsksSynthesizer
+from grading.asking.files import AsksFiles
 from grading.cases import GradedTestCase
 from grading.errors import Verdict
 from grading.runner import load_hidden
@@ -38,12 +35,12 @@ def test_without_the_assertion_a_wrong_variant_passes(key: str, alive):
     assert alive[key].result(), f"{TABLE[key]} is caught all the same: is the assertion dead?"
 
 
-# Submissions with wrong files, and forged answers of probes, for the assertions about those.
+# Submissions with wrong files, for the assertions about those.
 PLACES = list("ABCDEFGHIJ")
 SHAPES = {"names": ["w"], "shapes": [[2]]}
 
 
-class Case(AsksAttention, AsksCorruption, AsksSynthesizer, AsksRotary, GradedTestCase):
+class Case(AsksFiles, GradedTestCase):
     """A test whose lab, and the answers of whose probes, are given."""
 
     spec = SimpleNamespace(is_hidden=True)
@@ -108,23 +105,7 @@ def fits(tmp_path, file: bool, shape: int) -> None:
     assert found is None or found[1] == {}
 
 
-# What only a forged frame holds: our probes answer as many as they were asked, of one shape.
-ZEROS = np.zeros((2, 10, 4))
-FORGED_DRAW = {
-    "length": 2,
-    "forms": ["tuple of int64[32], int64[32]"],
-    **{key: np.zeros(0, np.int64) for key in ("x", "y")},
-    **{key: np.zeros(1, np.int64) for key in ("x_sizes", "y_sizes")},
-}
-
-
-def shown(*outputs: np.ndarray) -> dict:
-    """An answer of the probe that runs the synthesizer."""
-    return {"outputs": list(outputs), "forms": ["float64"] * len(outputs)}
-
-
 HIDDEN = "solutions/hidden"
-ROTARY = "src/grading/asking/rotary.py:AsksRotary"
 FILES = "src/grading/asking/files.py:AsksFiles"
 WRONG_ANSWERS = {
     f"{HIDDEN}/training.py:no_pretraining_remembers_training:0": lambda hidden, _: (
@@ -154,18 +135,6 @@ WRONG_ANSWERS = {
     f"{FILES}.expect_accuracy:0": lambda hidden, tmp_path: Judging(
         lab([*PLACES[:4], *"??????"], tmp_path, hidden)
     ).expect_accuracy("file", "vanilla"),
-    f"{HIDDEN}/synthesizer.py:_expect_equation:0": lambda hidden, _: hidden.synthesizer_values(
-        Case(answers={"synthesizer.forward": shown(ZEROS)}), asked={}, got=shown()
-    ),
-    "src/grading/asking/functions.py:AsksFunctions.call:0": lambda *_: Case(
-        answers={"attention.call": {"forms": ["f"], "answers": [[np.zeros(2)]]}}
-    ).ask("copying_query", [[0, 0], [1, 1]]),
-    "src/grading/asking/corruption.py:AsksCorruption.draw:0": lambda *_: Case(
-        answers={"span_corruption.draw": FORGED_DRAW}
-    ).draw(["four", "more"], 32, repeat=1),
-    f"{ROTARY}._outputs:0": lambda *_: Case(answers={"rotary.angles": shown()}).rotary_angles(
-        [[2, 1]]
-    ),
     f"{FILES}.fitting:0": lambda _, tmp_path: fits(tmp_path, file=False, shape=2),
     f"{FILES}.fitting:1": lambda _, tmp_path: fits(tmp_path, file=True, shape=3),
 }

@@ -50,7 +50,7 @@ def same_logits(case: Any, asked: dict, got: Any, other_reading: Any = None) -> 
     case.expect(not problem, "the model has other parameters than the given GPT", problem=problem)
     wide = asked | {"weights": answers.widen_columns(asked["weights"], shapes)}
     wanted = case.reference("synthesizer.model_logits", answers.LOGITS, **wide)["logits"]
-    logits = got.get("logits") if isinstance(got, dict) else None
+    logits = got["logits"]
     if other_reading is not None and not is_close(logits, wanted, FLOAT64):
         wide |= {"weights": other_reading(wide["weights"])}
         wanted = case.reference("synthesizer.model_logits", answers.LOGITS, **wide)["logits"]

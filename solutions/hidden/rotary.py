@@ -23,7 +23,8 @@ ANGLES = 1e-3
 
 
 def rotary_any_angles(case: Any, sizes: list, got: dict) -> None:
-    wanted = case.reference("rotary.angles", answers.ATTENTION, sizes=sizes)["outputs"]
+    spec = answers.outputs(len(sizes))
+    wanted = case.reference("rotary.angles", spec, sizes=sizes)["outputs"]
     for out, right in zip(got["outputs"], wanted, strict=True):
         expect_close(case, out, right, ANGLES, "an angle's cosine or sine is wrong")
 
@@ -53,8 +54,8 @@ def _expect_turned(case: Any, tolerance: float, asked: dict, got: dict) -> None:
 
 
 def _turned(case: Any, inputs: list, caches: list) -> list[np.ndarray]:
-    turned = case.reference("rotary.turned", answers.ATTENTION, inputs=inputs, caches=caches)
-    return turned["outputs"]
+    asked = {"inputs": inputs, "caches": caches}
+    return case.reference("rotary.turned", answers.outputs(len(inputs)), **asked)["outputs"]
 
 
 def _nearest(candidates: tuple[list, ...], outputs: list) -> list[np.ndarray]:
@@ -74,7 +75,7 @@ def rotary_gradients(case: Any, asked: dict, got: dict) -> None:
 
     def reference(change: Any, back: Any) -> list[np.ndarray]:
         changed = asked | {name: change(asked[name]) for name in ("x", "upstream")}
-        answer = case.reference("rotary.gradient", answers.ATTENTION, **changed)
+        answer = case.reference("rotary.gradient", answers.outputs(1), **changed)
         return [back(out) for out in answer["outputs"]]
 
     pairings = (

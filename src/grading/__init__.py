@@ -33,8 +33,12 @@ What is promised, and by what:
   may read (below /usr, say), no run judges hidden tests (`exposure.py`): exit code 2, or 3 if the
   run was to be authoritative.
 - A fault of ours is no student's: outcome `grader error`, exit code 3. A worker says when it is
-  about to run student code, so that what fails before is ours; where an exception shows no line
-  of the student's, the same probe runs on the reference, and if that fails, too, it is ours.
+  about to run student code, so that what fails before is ours.
+- No student can cause one: whatever a worker answers, its test has a verdict. Specs say all that
+  judges rely on (`schema.py`); the reference works on a student's parameters once their names,
+  shapes and types are its own. Where a judge or the reference raises all the same, or an exception
+  shows no line of the student's, the test runs again with the reference in the submission's place:
+  if that fails, too, it is ours. tests/redteam/test_fuzz.py holds it.
 - Hidden tests tell a student a fixed sentence of ours, for a crash also the built-in exception's
   type and which of the assignment's functions it came from; never a message, a print, a value or
   a line number.

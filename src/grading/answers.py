@@ -12,13 +12,14 @@ from . import printable, recipes
 from .assignment import Assignment, DataSet
 from .errors import Verdict
 from .outcomes import Outcome
-from .schema import Array
+from .recipes import FIELDS
+from .schema import AnyOf, Array, Maybe, Where, table
 from .staging import Staged
 
 MAX_PREDICTION_BYTES = 4 << 20
-PARAMETERS = {"problem": str, "names": [str], "arrays": list}
-SHAPES = {"names": [str], "shapes": [[int]]}
-PLACES = {"places": [str]}
+ANY_REAL = Maybe(Array("float64", None))  # None: no tensor of real numbers, or far too large
+PARAMETERS = table({"names": str, "arrays": Array("float32", None)}, problem=str)
+SHAPES = table({"names": str, "shapes": [int]})
 
 
 def read_predictions(staged: Staged, name: str, expected_lines: int) -> list[str]:
@@ -96,7 +97,7 @@ def model_configs(
 
 
 def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:
-    """The arrays of `prediction.read_parameters`, checked.
+    """The arrays of a probe's answer, PARAMETERS, checked.
 
     Raises:
         Verdict: the file can't be read, or holds something else than finite numbers.
@@ -106,11 +107,7 @@ def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:
             Outcome.FAILED,
             f"{name} can't be read as parameters: {read['problem']}; write it with run.py",
         )
-    arrays = read["arrays"]
-    plain = all(isinstance(a, np.ndarray) and a.dtype == np.float32 for a in arrays)
-    if not plain or len(arrays) != len(read["names"]):
-        raise Verdict(Outcome.ERROR, f"{name}: its process answered something malformed")
-    weights = dict(zip(read["names"], arrays, strict=True))
+    weights = dict(zip(read["names"], read["arrays"], strict=True))
     for key, array in weights.items():
         if not np.isfinite(array).all():
             raise Verdict(
@@ -120,16 +117,16 @@ def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:
     return weights
 
 
-def refuse_large(names: list[str], shapes: list[list[int]], most: int = 1_000_000) -> None:
+def refuse_large(shapes: list[list[int]], most: int = 1_000_000) -> None:
     """Refuse shapes, named by a submission, that no numbers are to be drawn for.
 
-    A test's model has a few thousand parameters.
+    A test's model has a few thousand parameters, in some dozen arrays of one or two dimensions.
 
     Raises:
-        Verdict: there are more than `most`, or a size is not positive.
+        Verdict: there are more than `most`, or a shape is none of a model's.
     """
-    sizes = [math.prod(shape) for shape in shapes if all(n > 0 for n in shape)]
-    if not len(names) == len(sizes) == len(shapes) or sum(sizes) > most:
+    fine = all(1 <= len(shape) <= 4 and all(n > 0 for n in shape) for shape in shapes)
+    if not fine or len(shapes) > 1000 or sum(map(math.prod, shapes)) > most:
         raise Verdict(Outcome.FAILED, "the model has other parameters than the given GPT")
 
 
@@ -166,17 +163,28 @@ def widen_columns(
     return widened
 
 
+SIMPLE = Maybe(AnyOf((bool, int, float, str)))
+PLAIN = AnyOf((SIMPLE, [SIMPLE]))
 DESCRIBED = {
     "returned": str,
-    "fields": dict,
+    "fields": {name: PLAIN for name in FIELDS},
     "dataset": str,
     "examples": int,
     "same_vocabulary": bool,
     "trains_given_model": bool,
     "same_config": bool,
-    "changed": object,
+    "changed": Maybe(str),
 }
-ATTENTION = {"forms": [str], "outputs": list}
-GRADIENTS = {"names": [str], "arrays": list}
-VARIANT = {"attentions": [str], "names": [str], "shapes": [[int]]}
-LOGITS = {"form": str, "logits": Array("float64", (None, None, None))}
+GRADIENTS = table({"names": str, "arrays": ANY_REAL})
+VARIANT = table({"names": str, "shapes": [int]}, attentions=[str])
+LOGITS = {"form": str, "logits": ANY_REAL}
+
+
+def outputs(count: int) -> Where:
+    """What probes answer that call attention, or parts of it, `count` times."""
+    return table({"forms": str, "outputs": ANY_REAL}, rows=count)
+
+
+def places(count: int) -> Where:
+    """What a model answers to `count` questions."""
+    return table({"places": str}, rows=count)

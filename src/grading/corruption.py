@@ -14,20 +14,23 @@ from typing import Any
 
 import numpy as np
 
-from .schema import Array
+from .schema import Array, Where
 
 MASK_CHAR = "\u2047"
 PAD_CHAR = "\u25a1"
 SHORTEST = 4  # characters that a document is truncated to at least
 MALFORMED = 0.05  # the share of items that a test of something else leaves aside
 
+MOST = 4096  # entries of an item that the probe sends
+
+VECTOR = Array("int64", (None,))
 DRAWN = {
     "length": int,
     "forms": [str],
-    "x": Array("int64", (None,)),
-    "y": Array("int64", (None,)),
-    "x_sizes": Array("int64", (None,)),
-    "y_sizes": Array("int64", (None,)),
+    "x": VECTOR,
+    "y": VECTOR,
+    "x_sizes": VECTOR,
+    "y_sizes": VECTOR,
 }
 VOCABULARY = {
     "itos": [str],
@@ -36,6 +39,19 @@ VOCABULARY = {
     "block_size": int,
     "length": int,
 }
+
+
+def drawn(count: int) -> Where:
+    """What the probe answers that draws `count` items; both sizes of one that is no pair are 0."""
+
+    def adds_up(value: dict[str, Any]) -> bool:
+        both = [(value[name], value[f"{name}_sizes"]) for name in ("x", "y")]
+        if not len(both[0][1]) == len(both[1][1]) == count:
+            return False
+        fine = all(bool(((sizes >= 0) & (sizes <= MOST)).all()) for _, sizes in both)
+        return fine and all(len(entries) == int(sizes.sum()) for entries, sizes in both)
+
+    return Where(DRAWN, adds_up, f"sizes of {count} items that add up")
 
 
 class Malformed(Exception):
@@ -128,17 +144,6 @@ def longest(document: str, block_size: int) -> int:
 def expected_vocabulary(documents: list[str]) -> list[str]:
     """PAD, MASK, then the sorted characters of the whole text, the newline included."""
     return [PAD_CHAR, MASK_CHAR, *sorted(set("\n".join(documents)))]
-
-
-def is_whole(drawn: dict[str, Any], count: int) -> bool:
-    """Whether a probe's answer is that of `count` draws: only a forged one is not."""
-    xs, ys = drawn["x_sizes"], drawn["y_sizes"]
-    sizes = np.concatenate([xs, ys])
-    return (
-        len(xs) == len(ys) == count > 0
-        and bool((0 <= sizes).all() and (sizes <= len(drawn["x"]) + len(drawn["y"])).all())
-        and (int(xs.sum()), int(ys.sum())) == (len(drawn["x"]), len(drawn["y"]))
-    )
 
 
 def items(drawn: dict[str, Any]) -> Iterator[tuple[np.ndarray, np.ndarray]]:

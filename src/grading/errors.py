@@ -5,9 +5,13 @@
     |  |- SubmissionError  what was handed in can't be graded at all
     |  `- DataError        there is no data set that can be read: a test that needs one is not run
     |- Verdict             a test's end that is not a pass; carries the outcome and what to say
-    |  `- NotGraded        a hidden test without `solutions/`: it ran, nobody judged it
+    |  |- NotGraded        a hidden test without `solutions/`: it ran, nobody judged it
+    |  `- Doubtful         an exception in which no line of the student's took part
+    |- ReferenceFailed     the reference raised an exception on what it was asked
     `- WireError           bytes that are no frame of ours
-Anything else that escapes is the grader's own fault: outcome `grader error`, exit code 3.
+Anything else that escapes while a test is judged, a ReferenceFailed and a Doubtful included, is
+the student's when the reference in the submission's place comes through, and the grader's own fault
+when it doesn't (`runner.Run`): outcome `grader error`, exit code 3.
 """
 
 from __future__ import annotations
@@ -41,6 +45,10 @@ class WireError(GradingError):
     """A frame is malformed, too large, or holds a type that may not cross."""
 
 
+class ReferenceFailed(GradingError):
+    """The reference raised an exception; what it was asked may hold a student's data."""
+
+
 class Verdict(GradingError):
     """A test ended without passing.
 
@@ -67,3 +75,7 @@ class NotGraded(Verdict):
 
     def __init__(self, message: str) -> None:
         super().__init__(Outcome.RAN_NOT_GRADED, message)
+
+
+class Doubtful(Verdict):
+    """The submission's process raised an exception that may be our own probe's."""

@@ -22,15 +22,15 @@ from .limits import Limits
 PR_SET_CHILD_SUBREAPER = 36
 TICK_S = 0.03
 CLEANUP_S = 5.0
+REASONS = ("", "cpu", "wall", "memory", "processes", "threads", "files", "abandoned")
 
 
 @dataclass(frozen=True)
 class Ending:
     """How a worker ended.
 
-    `reason` is "" when it ended by itself, else the limit that it hit: "cpu", "wall", "memory",
-    "processes", "threads", "files" or "abandoned" (the grader went away). `clean`: afterwards,
-    nothing of it was left.
+    `reason` is "" when it ended by itself, else the limit that it hit ("abandoned": the grader went
+    away). `clean`: afterwards, nothing of it was left.
     """
 
     code: int  # exit status, meaningless when signal is not 0

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from . import wire
-from .errors import GradingError
+from . import schema, wire
+from .errors import GradingError, WireError
 from .exchange import MAX_FRAME_BYTES, MAX_OUTPUT_BYTES, Finished, Reader, finished, send, start
-from .guardian import Ending
+from .guardian import REASONS, Ending
 from .limits import Limits
 from .paths import SRC
 from .sandbox import Confinement
@@ -27,6 +27,15 @@ from .sandbox import Confinement
 START_S = 120.0  # importing torch from a cold disk
 GRACE_S = 10.0  # what a guardian may take after the wall-clock limit
 
+ENDING = {
+    "code": int,
+    "signal": int,
+    "reason": schema.Where(str, lambda reason: reason in REASONS, "a limit's name or none"),
+    "cpu_s": float,
+    "wall_s": float,
+    "memory_bytes": int,
+    "clean": bool,
+}
 FLAGS = ("-P", "-s", "-B", "-X", "utf8")
 
 
@@ -340,6 +349,7 @@ def _ending(status: bytes) -> Ending:
         report = json.loads(status)
         if "failed" in report:
             raise GradingError(f"the guardian failed: {report['failed']}")
+        schema.check(report, ENDING)
         return Ending(**report)
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, WireError):
         return Ending(0, 9, "unknown", 0.0, 0.0, 0)

@@ -4,6 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+FIELDS = (  # of a TrainerConfig, as far as a recipe sets them
+    "max_epochs",
+    "batch_size",
+    "learning_rate",
+    "betas",
+    "grad_norm_clip",
+    "weight_decay",
+    "lr_decay",
+    "warmup_tokens",
+    "final_tokens",
+    "optimizer",
+    "muon_learning_rate",
+    "schedule",
+)
 NOT_COMPARED = ("num_workers", "ckpt_path", "writer")  # free to choose
 
 

@@ -26,7 +26,15 @@ from . import authority, exposure, float_ranges, importing, paths, release, sand
 from .assignment import Assignment, Edition, TestSpec
 from .cases import BoundTest, GradedTestCase, bind, derive_seed
 from .coursedata import CourseData
-from .errors import DataError, GradingError, UsageError, Verdict, WireError
+from .errors import (
+    DataError,
+    Doubtful,
+    GradingError,
+    ReferenceFailed,
+    UsageError,
+    Verdict,
+    WireError,
+)
 from .exchange import Finished
 from .inprocess import InProcessPool
 from .limits import Limits
@@ -43,6 +51,7 @@ from .staging import Staged, stage
 DEADLINE_S = 540.0
 REFERENCE_CPU_S = 120.0
 SHARED_CPU_S = 60.0  # of the submission's own processes, for what several tests share
+MALFORMED = "the submission's process answered something malformed"
 OUT_OF_TIME = "not run: the whole run was out of time"
 NO_DATA = "not run, it needs the data set"
 GRADER_FAILED = "the grader itself failed here; this is not your fault: tell staff"
@@ -283,11 +292,42 @@ class Run:
     def _verdict(self, test: BoundTest, bench: Bench) -> Verdict:
         try:
             test.method(test.case(test.spec, bench, self.seed))
+        except Doubtful as verdict:
+            theirs: Verdict = verdict
         except Verdict as verdict:
             # Its frames hold the answer, and it: a large one would still be there in the next test.
             verdict.__traceback__ = verdict.__context__ = None
             return verdict
-        return Verdict(Outcome.PASSED, "", bench.notes, credit=Fraction(1))
+        except ReferenceFailed:
+            theirs = _malformed(traceback.format_exc())
+        except (GradingError, OSError):
+            raise  # a broken installation, a full disk, no more processes
+        except Exception:  # in a judge: no answer that fits its schema should do that
+            theirs = _malformed(traceback.format_exc())
+        else:
+            return Verdict(Outcome.PASSED, "", bench.notes, credit=Fraction(1))
+        return theirs if self.hidden is None else self._unless_ours(test, theirs)
+
+    def _unless_ours(self, test: BoundTest, theirs: Verdict) -> Verdict:
+        """`theirs`, if all is well with the reference in the submission's place.
+
+        Raises:
+            Exception: it isn't, so that it's the grader's own fault.
+        """
+        try:
+            test.method(test.case(test.spec, Bench(self, test.spec, stands_in=True), self.seed))
+        except Verdict as verdict:
+            if verdict.outcome is Outcome.NOT_RUN:
+                return verdict  # the run's time is over: nobody can tell
+            # The reference has no trained files. What is asked of a student's was matched before.
+            if verdict.outcome not in (Outcome.MISSING_FILE, Outcome.RAN_NOT_GRADED):
+                ends = f"{verdict.outcome.value}: {verdict.message}\n{verdict.detail}"
+                raise GradingError(f"the reference, too: {ends}\n{theirs.detail}") from None
+        return theirs
+
+
+def _malformed(detail: str) -> Verdict:
+    return Verdict(Outcome.ERROR, MALFORMED, detail)
 
 
 def _blame_us(result: TestResult) -> None:
@@ -321,24 +361,31 @@ def share_of(points: Decimal, credit: Fraction) -> Decimal:
 
 
 class Bench:
-    """One test's place to work: its limits, what it printed; the `Laboratory` of its case."""
+    """One test's place to work: its limits, what it printed; the `Laboratory` of its case.
 
-    def __init__(self, run: Run, spec: TestSpec) -> None:
-        self._run, self._spec = run, spec
+    With `stands_in`, the reference answers in the submission's place, and has no trained files.
+    """
+
+    def __init__(self, run: Run, spec: TestSpec, stands_in: bool = False) -> None:
+        self._run, self._spec, self._stands_in = run, spec, stands_in
         self._left_s = spec.timeout_s  # CPU seconds, over all of the test's probes
         self.output, self.notes = "", ""
         self.hidden, self.data = run.hidden, run.data
         self.edition, self.seed = run.edition, run.seed
         self.staged, self.assignment = run.staged, run.assignment
+        if stands_in:
+            self.staged = Staged(run.staged.root)
 
     def observe(self, probe: str, role: str, args: dict, seed: int) -> Any:
         """Run one probe in one worker and return what it saw.
 
         Raises:
             Verdict: the submission's process ended badly or raised.
-            GradingError: the reference's did, or the worker failed before it reached any code of
-                the student's.
+            ReferenceFailed: the reference's raised.
+            GradingError: the reference's ended badly, or the worker failed before it reached any
+                code of the student's.
         """
+        role = "reference" if self._stands_in else role
         limits = self._limits(role)
         finished = self._work(probe, role, args, seed, limits)
         if finished.frame is None and time.monotonic() >= self._run.deadline:
@@ -360,14 +407,12 @@ class Bench:
                 place = float_ranges_of(envelope, self.staged.root)
                 self._run.float_ranges = self._run.float_ranges or place
             return value
-        verdict, blames_us = explain_error(value, self._spec, self.staged.root)
-        if blames_us and self.hidden is not None:
-            again = self._work(probe, "reference", args, seed, self._limits("reference"))
-            _reference_value(again)
-        raise verdict
+        raise explain_error(value, self._spec, self.staged.root)
 
     def once(self, name: str, make: Callable[[Bench], Any]) -> Any:
         """What several tests of this run need; `make` gets a bench of its own, with torch."""
+        if self._stands_in:  # nothing that was made of the submission
+            return make(self)
         spec = replace(
             self._spec, topic="shared", name=name, kind="hidden", timeout_s=SHARED_CPU_S, torch=True
         )
@@ -422,22 +467,30 @@ def _open(frame: bytes | memoryview) -> tuple[bool, Any, dict[str, Any]]:
     """The submission's process: (whether it went well, value or error, the whole envelope)."""
     try:
         envelope = wire.decode(frame)
+        if not isinstance(envelope, dict):
+            raise WireError(f"the envelope is of type {type(envelope).__name__}")
         ok = envelope["ok"] is True
         return ok, envelope["value" if ok else "error"], envelope
-    except (WireError, KeyError, TypeError) as problem:
-        raise Verdict(
-            Outcome.ERROR, "the submission's process answered something malformed", str(problem)
-        ) from None
+    except (WireError, KeyError) as problem:
+        raise _malformed(str(problem)) from None
 
 
 def _reference_value(finished: Finished) -> Any:
-    """The reference's answer; anything but a value is the grader's own fault."""
+    """The reference's answer.
+
+    Raises:
+        ReferenceFailed: an exception instead.
+        GradingError: no answer, which is the grader's own fault.
+    """
     if finished.frame is None:
         raise GradingError(f"the reference's worker did not answer: {finished.output[-2000:]}")
     envelope = wire.decode(finished.frame)
-    if not envelope["ok"]:
-        raise GradingError(f"the reference failed:\n{envelope['error']['traceback']}")
-    return envelope["value"]
+    if envelope["ok"]:
+        return envelope["value"]
+    error = envelope["error"]
+    ours = error["outcome"] == Outcome.OUT_OF_MEMORY.value  # with its inputs' sizes known
+    kind = GradingError if ours else ReferenceFailed
+    raise kind(f"the reference failed:\n{error['traceback']}")
 
 
 def select(bound: list[BoundTest], wanted: tuple[str, ...]) -> list[BoundTest]:

@@ -293,7 +293,7 @@ def processes_of(uid: int) -> list[int]:
             try:
                 if _lives_as(uid, entry):
                     found.append(int(entry))
-            except (OSError, ValueError, IndexError):
+            except (OSError, ValueError, LookupError):
                 continue
     return found
 

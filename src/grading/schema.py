@@ -1,12 +1,17 @@
 """What the parent believes of an answer: nothing that was not checked.
 
 A spec mirrors the value: a type, `[spec]` for a list of any length, `{key: spec}` for a dict with
-exactly those keys, `Array(dtype, shape)` for an array (None stands for any size), and
-`Maybe(spec)` where None is fine.
+exactly those keys, `Array(dtype, shape)` for an array, `Maybe(spec)` where None is fine,
+`AnyOf(specs)`, and `Where(spec, holds, says)` where more than its form matters.
+
+Student code may forge any answer, so that what judges rely on stands in the spec. Wherever one says
+`str`, `int`, `float` or a list, it means a text that can be written to a file, a number of 64 bits,
+a finite number, and no more entries than a probe of ours ever sends.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +19,17 @@ import numpy as np
 
 from .errors import WireError
 
+MOST_CHARACTERS = 100_000
+MOST_ENTRIES = 10_000  # of a list; a checkpoint has a few dozen tensors, a vocabulary 100 letters
+WHOLE = 2**63
+
 
 @dataclass(frozen=True)
 class Array:
-    """An array of this dtype and shape; a size of None is any size."""
+    """An array of this dtype and shape; a size of None is any size, a shape of None any shape."""
 
     dtype: str
-    shape: tuple[int | None, ...]
+    shape: tuple[int | None, ...] | None
 
 
 @dataclass(frozen=True)
@@ -30,16 +39,58 @@ class Maybe:
     spec: Any
 
 
+@dataclass(frozen=True)
+class AnyOf:
+    """What one of `specs` says."""
+
+    specs: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Where:
+    """What `spec` says, and `holds(value)` besides; `says` is that in words."""
+
+    spec: Any
+    holds: Callable[[Any], bool]
+    says: str
+
+
+def table(columns: dict[str, Any], rows: int | None = None, **more: Any) -> Where:
+    """A dict of lists of one length.
+
+    Args:
+        columns: what an entry of each list is.
+        rows: how many entries each has, if that is known.
+        more: other keys of the dict.
+    """
+
+    def fits(value: dict[str, Any]) -> bool:
+        lengths = {len(value[name]) for name in columns}
+        return len(lengths) == 1 and rows in (None, *lengths)
+
+    spec = {name: [entry] for name, entry in columns.items()} | more
+    count = "as many" if rows is None else f"{rows}"
+    return Where(spec, fits, f"{count} entries in each of {', '.join(columns)}")
+
+
 def check(value: Any, spec: Any, where: str = "answer") -> None:
     """Raise a WireError that names the place where `value` is not what `spec` says."""
     if isinstance(spec, Maybe):
         if value is not None:
             check(value, spec.spec, where)
+    elif isinstance(spec, AnyOf):
+        if not any(_is(value, each) for each in spec.specs):
+            raise WireError(f"{where}: {type(value).__name__} is none of what it may be")
+    elif isinstance(spec, Where):
+        check(value, spec.spec, where)
+        if not spec.holds(value):
+            raise WireError(f"{where}: expected {spec.says}")
     elif isinstance(spec, Array):
         _check_array(value, spec, where)
     elif isinstance(spec, list):
-        if not isinstance(value, list):
-            raise WireError(f"{where}: got {type(value).__name__}, expected a list")
+        if not isinstance(value, list) or len(value) > MOST_ENTRIES:
+            got = len(value) if isinstance(value, list) else type(value).__name__
+            raise WireError(f"{where}: got {got}, expected a list of {MOST_ENTRIES} at most")
         for index, item in enumerate(value):
             check(item, spec[0], f"{where}[{index}]")
     elif isinstance(spec, dict):
@@ -47,15 +98,32 @@ def check(value: Any, spec: Any, where: str = "answer") -> None:
             raise WireError(f"{where}: expected exactly the keys {sorted(spec)}")
         for key, item in spec.items():
             check(value[key], item, f"{where}.{key}")
-    elif spec is not object and type(value) is not spec:
-        raise WireError(f"{where}: got {type(value).__name__}, expected {spec.__name__}")
+    elif type(value) is not spec or not _is_in_bounds(value):
+        raise WireError(f"{where}: got {type(value).__name__}, expected a sane {spec.__name__}")
+
+
+def _is(value: Any, spec: Any) -> bool:
+    try:
+        check(value, spec)
+    except WireError:
+        return False
+    return True
+
+
+def _is_in_bounds(value: Any) -> bool:
+    if isinstance(value, str):  # half a surrogate pair can't be written
+        return len(value) <= MOST_CHARACTERS and not any("\ud800" <= c <= "\udfff" for c in value)
+    if isinstance(value, float):
+        return bool(np.isfinite(value))
+    return not isinstance(value, int) or -WHOLE <= value < WHOLE
 
 
 def _check_array(value: Any, spec: Array, where: str) -> None:
     if not isinstance(value, np.ndarray):
         raise WireError(f"{where}: got {type(value).__name__}, expected an array")
-    fits = len(value.shape) == len(spec.shape) and all(
-        want is None or got == want for got, want in zip(value.shape, spec.shape, strict=True)
+    fits = spec.shape is None or (
+        len(value.shape) == len(spec.shape)
+        and all(want in (None, got) for got, want in zip(value.shape, spec.shape, strict=True))
     )
     if value.dtype != np.dtype(spec.dtype) or not fits:
         raise WireError(

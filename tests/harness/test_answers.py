@@ -123,16 +123,24 @@ def test_parameters_without_dimensions_are_no_crash_of_ours():
     assert answers.widen_columns(weights, {"blocks.0.attn.b2": [16]}).keys() == weights.keys()
 
 
-@pytest.mark.parametrize("shapes", [[], [[3, 4], [5]], [[]], [[1000, 1000]]])
+@pytest.mark.parametrize("shapes", [[], [[3, 4], [5]], [[1000, 1000]]])
 def test_numbers_are_drawn_for_shapes_that_a_test_can_have(shapes):
-    answers.refuse_large(["name"] * len(shapes), shapes)
+    answers.refuse_large(shapes)
 
 
 @pytest.mark.parametrize(
-    "shapes", [[[-1]], [[0, 4]], [[200_000, 200_000]], [[1_000_001]], [[1000, 500], [1000, 501]]]
+    "shapes",
+    [
+        [[-1]],
+        [[0, 4]],
+        [[200_000, 200_000]],
+        [[1_000_001]],
+        [[1000, 500], [1000, 501]],
+        [[]],
+        [[1] * 100],
+        [[1]] * 9_000,
+    ],
 )
 def test_other_shapes_are_refused(shapes):
     with pytest.raises(Verdict, match="other parameters"):
-        answers.refuse_large(["name"] * len(shapes), shapes)
-    with pytest.raises(Verdict, match="other parameters"):
-        answers.refuse_large(["name"], [])
+        answers.refuse_large(shapes)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from grading import paths, sandbox
+from grading import paths, processes, sandbox
 
 from . import arena
 
@@ -195,3 +195,14 @@ def whole(path: Path, tree: Path) -> dict:
     ).stdout.splitlines()[1:]
     assert [t["test_id"] for t in results["tests"]] == [line.split()[0] for line in listed]
     return results
+
+
+@pytest.fixture(scope="session")
+def grader(tmp_path_factory):
+    """A grader that is told what workers answer; see fuzzing.py."""
+    from . import fuzzing  # imports torch
+
+    pool = processes.ZygotePool(hash_seed=1)
+    course = fuzzing.lay_out(tmp_path_factory.mktemp("course"))
+    yield fuzzing.Grader(pool, tmp_path_factory.mktemp("work"), course)
+    pool.close()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import material
+from .. import answers, material
 from ..exploration import attention_weights, averaging_margin, weights_are_right
 from .functions import Answer, AsksFunctions
 
@@ -26,6 +26,8 @@ RETURNS = {
 
 class AsksAttention(AsksFunctions):
     """Tries queries and keys from attention_exploration.py on keys and queries of ours."""
+
+    part = answers.ANY_REAL
 
     def ask(self, function: str, arguments: list[list[Any]]) -> list[Answer]:
         """The function's answers, one for each list of arguments, all in one worker."""

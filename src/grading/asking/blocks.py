@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..schema import AnyOf, Array, Maybe, table
 from .functions import Answer, AsksFunctions
 
-ANSWERS = {"forms": [str], "answers": [list], "changed": [bool]}
+PART = Maybe(AnyOf((*(Array(dtype, None) for dtype in ("float64", "int64", "bool")), [str])))
 PARTS = {"span_corruption": 2, "bert_mask": 2}  # all others answer one thing
 # Right codes differ by 1e-12 in float64. Where one computes frequencies in float32, which are then
 # off by 3e-7 of themselves, angles of 300 are off by 9e-5, and turned vectors of length 6 by 6e-4.
@@ -20,6 +21,8 @@ KINDS = {"f": "numbers", "i": "whole numbers", "b": "truth values"}
 class AsksBlocks(AsksFunctions):
     """Asks the functions of building_blocks.py, and checks the form of what they answer."""
 
+    part = PART
+
     def ask(self, function: str, arguments: list[list[Any]]) -> list[Answer]:
         """The function's answers, one for each list of arguments, all in one worker."""
         answers, got = self.call(
@@ -28,7 +31,7 @@ class AsksBlocks(AsksFunctions):
             function,
             arguments,
             PARTS.get(function, 1),
-            changed=[bool],
+            changed=bool,
         )
         for answer, changed in zip(answers, got["changed"], strict=True):
             self.expect(
@@ -43,8 +46,9 @@ class AsksBlocks(AsksFunctions):
         """What the reference answers to the same arguments; for staff's judge alone."""
         function = answers[0].function
         asked = {"function": function, "arguments": [a.arguments for a in answers]}
+        spec = table({"forms": str, "answers": [PART], "changed": bool}, rows=len(answers))
         parts = PARTS.get(function, 1)
-        return self.reference("building_blocks.call", ANSWERS, **asked, parts=parts)["answers"]
+        return self.reference("building_blocks.call", spec, **asked, parts=parts)["answers"]
 
     def array(
         self, answer: Answer, shape: tuple[int, ...], kind: str = "f", part: int = 0

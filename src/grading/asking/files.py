@@ -70,7 +70,8 @@ class AsksFiles:
 
     def london_baseline(self, places: list[str]) -> Any:
         """What london_baseline returns for a table with these places."""
-        return self.probe("training.london", {"returned": object}, places=places)["returned"]
+        answer = {"returned": answers.PLAIN}
+        return self.probe("training.london", answer, places=places)["returned"]
 
     def model_answers(self, params: str, variant: str, questions: list[str]) -> list[str]:
         """What a model with the student's parameters answers.
@@ -81,7 +82,7 @@ class AsksFiles:
         ask = self.reference if self.graded_here else self.probe
         got = ask(
             "prediction.answers",
-            answers.PLACES,
+            answers.places(len(questions)),
             variant=variant,
             config=config,
             weights=weights,

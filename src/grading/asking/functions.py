@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..schema import Where, table
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -22,7 +24,13 @@ class Answer:
 
 
 class AsksFunctions:
-    """Calls functions of a student's module with arguments of ours."""
+    """Calls functions of a student's module with arguments of ours.
+
+    Attributes:
+        part: the spec of a part of an answer.
+    """
+
+    part: Any
 
     def call(
         self,
@@ -31,7 +39,7 @@ class AsksFunctions:
         function: str,
         arguments: list[list[Any]],
         parts: int,
-        **more: list[type],
+        **more: type,
     ) -> tuple[list[Answer], dict[str, list]]:
         """The function's answers, one for each list of arguments, all in one worker.
 
@@ -42,10 +50,9 @@ class AsksFunctions:
         Returns:
             the answers, and what the probe sent.
         """
-        fields = {"forms": [str], "answers": [list], **more}
-        got = self.probe(probe, fields, function=function, arguments=arguments, parts=parts)
-        counts = {len(got[name]) for name in fields} | {len(arguments)}
-        fine = len(counts) == 1 and all(len(answer) == parts for answer in got["answers"])
-        self.expect(fine, "answers are missing")
+        consists = Where([self.part], lambda answer: len(answer) == parts, f"{parts} parts")
+        columns = {"forms": str, "answers": consists, **more}
+        asked = {"function": function, "arguments": arguments, "parts": parts}
+        got = self.probe(probe, table(columns, rows=len(arguments)), **asked)
         told = zip(arguments, got["forms"], got["answers"], strict=True)
         return [Answer(module, function, *answer) for answer in told], got

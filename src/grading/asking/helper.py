@@ -35,11 +35,14 @@ class AsksHelper:
         """The submission's logits for random weights and ids, to compare with the reference's."""
         config = material.attention_config(24, 4, 16)
         shape = self.probe("synthesizer.model_variant", answers.VARIANT, **_model(variant, config))
-        answers.refuse_large(shape["names"], shape["shapes"])
+        answers.refuse_large(shape["shapes"])
         weights = material.model_weights(self.rng, shape["names"], shape["shapes"])
         ids = self.rng.integers(0, config["vocab_size"], size=(3, 15))
         asked = {**_model(variant, config), "weights": weights, "ids": ids}
-        return {"asked": asked, "got": self.probe("synthesizer.model_logits", object, **asked)}
+        return {
+            "asked": asked,
+            "got": self.probe("synthesizer.model_logits", answers.LOGITS, **asked),
+        }
 
     def pretraining(self, variant: str) -> dict[str, Any]:
         """What helper.pretrain prepares."""

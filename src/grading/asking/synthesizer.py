@@ -41,8 +41,9 @@ class AsksSynthesizer:
         weights = material.synthesizer_weights(self.rng, config, self.columns(config))
         return self._forward(config=config, weights=weights, inputs=inputs, **asked)
 
-    def _forward(self, **asked: Any) -> dict[str, Any]:
-        return self.probe("synthesizer.forward", answers.ATTENTION, **asked)
+    def _forward(self, inputs: list[np.ndarray], **asked: Any) -> dict[str, Any]:
+        spec = answers.outputs(len(inputs))
+        return self.probe("synthesizer.forward", spec, inputs=inputs, **asked)
 
     def outputs(
         self, got: dict[str, Any], inputs: list[np.ndarray], **detail: Any

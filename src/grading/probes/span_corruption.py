@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..corruption import MOST
 from ..worker import Context
 from .plain import form_of
-
-MAX_ENTRIES = 4096  # of one item; longer ones are cut: they are wrong anyway
 
 
 def draw(
@@ -102,6 +101,6 @@ class _Entries:
         if vector is None:
             self.sizes.append(0)
             return
-        entries = vector[:MAX_ENTRIES].detach().cpu().long().numpy()
+        entries = vector[:MOST].detach().cpu().long().numpy()
         self.bytes += entries.tobytes()
         self.sizes.append(len(entries))

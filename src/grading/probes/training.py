@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import math
 from typing import Any
 
 import torch
 
+from ..recipes import FIELDS
 from ..worker import Context
 from .synthesizer import build
-
-FIELDS = (
-    "max_epochs",
-    "batch_size",
-    "learning_rate",
-    "betas",
-    "grad_norm_clip",
-    "weight_decay",
-    "lr_decay",
-    "warmup_tokens",
-    "final_tokens",
-    "optimizer",
-    "muon_learning_rate",
-    "schedule",
-)
 
 
 def pretraining(
@@ -119,12 +106,20 @@ def _kinds(returned: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers, words and pairs of numbers; anything else becomes its type's name."""
-    if value is None or type(value) in (bool, int, float, str):
-        return value
+    """Numbers, words and pairs of such; of anything else, its type's name."""
     if isinstance(value, tuple | list):
-        return [_plain(item) for item in value[:4]]
-    return type(value).__name__
+        return [_simple(item) for item in value[:4]]
+    return _simple(value)
+
+
+def _simple(value: Any) -> Any:
+    if type(value) is str:
+        return value[:200]
+    if type(value) is float and not math.isfinite(value):
+        return str(value)
+    if type(value) is int and not -(2**63) <= value < 2**63:
+        return "an int of more than 64 bits"
+    return value if value is None or type(value) in (bool, int, float) else type(value).__name__
 
 
 def _length(dataset: Any) -> int:

@@ -1,0 +1,261 @@
+"""Forged answers that once ended a run as our fault, and who is to blame where a judge raises.
+
+    python -m pytest tests/redteam/test_forged.py
+
+`test_fuzz.py` looks for others.
+"""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from grading import wire
+from grading.answers import ANY_REAL
+from grading.outcomes import Outcome
+from grading.results import TestResult
+
+from . import fuzzing
+from .fuzzing import answering
+
+TESTS = {f"{t.spec.topic}.{t.spec.name}": t for t in fuzzing.every_test()}
+NO_RIGHT = [Outcome.FAILED, Outcome.ERROR]
+VALUES = "attention_copying.oblique"
+
+
+def forging(wanted, change):
+    """Answer honestly, but for one probe, with what `change` makes of its value."""
+
+    def answer(probe, right):
+        if probe != wanted:
+            return right
+        value = wire.decode(right.frame)["value"]
+        return answering(wire.encode({"ok": True, "value": change(value)}))
+
+    return answer
+
+
+def setting(**fields):
+    return lambda value: {**value, **fields}
+
+
+def outputs(change):
+    return lambda value: {**value, "outputs": [change(out) for out in value["outputs"]]}
+
+
+def shaped(*shape):
+    """The parameters' names with other shapes."""
+    return lambda value: {**value, "shapes": [list(shape)] * len(value["names"])}
+
+
+def named(count):
+    def change(value):
+        names = [f"p{i}" for i in range(count)]
+        return {**value, "names": names, "shapes": [[1]] * count}
+
+    return change
+
+
+def sizes(*first):
+    """The sizes of the first items."""
+
+    def change(value):
+        both = {}
+        for name in ("x_sizes", "y_sizes"):
+            both[name] = value[name].copy()
+            both[name][: len(first)] = first
+        return {**value, **both}
+
+    return change
+
+
+def settings_with(**fields):
+    return lambda value: {**value, "fields": {**value["fields"], **fields}}
+
+
+VARIANT, FORWARD = "synthesizer.model_variant", "synthesizer.forward"
+DRAW, FINETUNING = "span_corruption.draw", "training.finetuning"
+EMPTY = outputs(lambda out: out[:, :0])
+FORGED = {
+    # name: (test, probe, what becomes of its value)
+    "a huge learning rate": (
+        "finetuning.configuration",
+        FINETUNING,
+        settings_with(learning_rate=10**400),
+    ),
+    "an infinite one": (
+        "finetuning.configuration",
+        FINETUNING,
+        settings_with(learning_rate=float("inf")),
+    ),
+    "an array for a setting": (
+        "finetuning.configuration",
+        FINETUNING,
+        settings_with(betas=np.ones(2)),
+    ),
+    "100 dimensions": ("finetuning.model_output", VARIANT, shaped(*[1] * 100)),
+    "no dimensions": ("finetuning.model_output", VARIANT, shaped()),
+    "150,000 names": ("finetuning.model_output", VARIANT, named(150_000)),
+    "shapes for other names": ("synthesizer.whole_model", VARIANT, setting(names=["w"])),
+    "half characters": (
+        "span_corruption.any_alphabet",
+        "span_corruption.vocabulary",
+        setting(itos=["\ud800"]),
+    ),
+    "another count": (
+        "synthesizer.shapes",
+        FORWARD,
+        lambda value: {**value, "forms": value["forms"][:1]},
+    ),
+    "too few parameters": ("synthesizer.values", "synthesizer.describe", setting(names=[])),
+    "empty outputs in causality": ("synthesizer.causality", FORWARD, EMPTY),
+    "empty outputs in no_leak": ("synthesizer.no_leak", FORWARD, EMPTY),
+    "empty outputs in batch_invariance": ("synthesizer.batch_invariance", FORWARD, EMPTY),
+    "empty outputs in dropout": ("synthesizer.dropout", FORWARD, EMPTY),
+    "empty outputs in plain_average": ("synthesizer.plain_average", FORWARD, EMPTY),
+    "truth values in causality": ("synthesizer.causality", FORWARD, outputs(lambda out: out > 0)),
+    "truth values in no_leak": ("synthesizer.no_leak", FORWARD, outputs(lambda out: out > 0)),
+    "truth values in dropout": ("synthesizer.dropout", FORWARD, outputs(lambda out: out > 0)),
+    "numbers without dimensions": (
+        "synthesizer.batch_invariance",
+        FORWARD,
+        outputs(lambda out: np.array(out.sum())),
+    ),
+    "a gradient without columns": (
+        "synthesizer.gradients",
+        "synthesizer.gradients",
+        lambda value: {**value, "arrays": [a[..., :0] for a in value["arrays"]]},
+    ),
+    "a gradient without dimensions": (
+        "synthesizer.gradients",
+        "synthesizer.gradients",
+        lambda value: {**value, "arrays": [np.array(a.sum()) for a in value["arrays"]]},
+    ),
+    "sizes below 0": ("span_corruption.arrangement", DRAW, sizes(-64, 192)),
+    "sizes that don't add up": ("span_corruption.short_documents", DRAW, sizes(7)),
+    "sizes that overflow": ("span_corruption.block_sizes", DRAW, sizes(2**62, 2**62, 2**62, 2**62)),
+    "an array for numbers": (
+        "no_pretraining.london_baseline",
+        "training.london",
+        setting(returned=np.ones(3)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_a_forged_answer_costs_the_test_and_nothing_else(grader, name):
+    key, probe, change = FORGED[name]
+    result = grader.grade(TESTS[key], forging(probe, change))
+    assert result.outcome in NO_RIGHT, result
+    assert "Traceback" not in result.detail, "a judge raised: the spec should have refused it"
+
+
+@pytest.mark.parametrize("frame", [wire.encode(value) for value in (np.ones(3), [1], "x", None)])
+def test_an_envelope_that_is_none(grader, frame):
+    result = grader.grade(TESTS[VALUES], lambda *_: answering(frame))
+    assert result.outcome is Outcome.ERROR
+
+
+# Who is to blame -----------------------------------------------------------------------------
+
+
+def judged_by(method):
+    """A test whose judge is this."""
+    return replace(TESTS[VALUES], method=method)
+
+
+def clumsy(raises_on):
+    """A judge with a bug that no spec keeps out: it raises where `raises_on` of a part is true."""
+
+    def method(case):
+        (answer,) = case.copying(trials=1)
+        if raises_on(answer.parts[0]):
+            raise ZeroDivisionError("a bug of ours")
+
+    return judged_by(method)
+
+
+NOTHING = forging("attention.call", lambda value: {**value, "answers": [[None]]})
+
+
+def test_a_judge_that_raises_on_a_students_data_costs_the_test_and_tells_staff(grader):
+    result = grader.grade(clumsy(lambda part: part is None), NOTHING)
+    assert (result.outcome, result.score) == (Outcome.ERROR, 0)
+    assert "malformed" in result.message and "a bug of ours" not in result.message
+    assert "ZeroDivisionError: a bug of ours" in result.detail
+
+
+@pytest.mark.parametrize("answer", [None, NOTHING])
+def test_a_judge_that_raises_on_the_references_data_is_a_grader_error(grader, answer):
+    result = grader.grade(clumsy(lambda part: True), answer)
+    assert result.outcome is Outcome.GRADER_ERROR
+    assert "a bug of ours" in result.detail
+
+
+def test_a_judge_that_refuses_the_reference_is_a_grader_error_where_it_raises_besides(grader):
+    def method(case):
+        (answer,) = case.copying(trials=1)
+        case.expect(answer.parts[0] is None, "the reference is refused")
+        raise ZeroDivisionError
+
+    assert grader.grade(judged_by(method), NOTHING).outcome is Outcome.GRADER_ERROR
+
+
+@pytest.mark.parametrize(
+    ("asks_what_it_got", "outcome"), [(True, Outcome.ERROR), (False, Outcome.GRADER_ERROR)]
+)
+def test_a_reference_that_raises_is_to_blame_if_it_does_so_on_its_own_data(
+    grader, asks_what_it_got, outcome
+):
+    """Its function is called with None, which it can't index."""
+
+    def method(case):
+        (answer,) = case.copying(trials=1)
+        keys = answer.parts[0] if asks_what_it_got else None
+        keys = None if keys is None else answer.arguments[0]
+        asked = {"function": "copying_query", "arguments": [[keys, 0]], "parts": 1}
+        case.reference("attention.call", {"forms": [str], "answers": [[ANY_REAL]]}, **asked)
+
+    assert grader.grade(judged_by(method), NOTHING).outcome is outcome
+
+
+UNPLACED = wire.encode(
+    {
+        "ok": False,
+        "error": {
+            "outcome": "error",
+            "type": "KeyError",
+            "where": "",
+            "message": "",
+            "traceback": "",
+        },
+    }
+)
+
+
+def test_an_error_without_a_place_is_the_students_if_the_reference_has_none(grader):
+    result = grader.grade(TESTS[VALUES], lambda *_: answering(UNPLACED))
+    assert result.outcome is Outcome.ERROR
+    assert "KeyError" in result.message
+
+
+def test_an_error_without_a_place_that_the_reference_has_too_is_ours(grader):
+    def method(case):
+        case.probe("attention.call", {}, function="nobody_wrote_it", arguments=[[]], parts=1)
+
+    assert grader.grade(judged_by(method)).outcome is Outcome.GRADER_ERROR
+
+
+def test_an_error_without_a_place_just_before_the_deadline_is_nobodys(grader):
+    run = grader.run(TESTS[VALUES])
+
+    def late(job):
+        if run.deadline:
+            run.deadline = 0.0  # while the student's code ran
+            return answering(UNPLACED)
+        return answering(None)  # the reference, which is stopped at once
+
+    run.pool = SimpleNamespace(run=late)
+    result = run.run_test(TESTS[VALUES], TestResult(TESTS[VALUES].spec, ""))
+    assert result.outcome is Outcome.NOT_RUN

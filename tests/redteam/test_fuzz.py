@@ -1,0 +1,192 @@
+"""No student ends a run as our fault: whatever a worker answers, each test has a verdict.
+
+    python -m pytest tests/redteam/test_fuzz.py          500 answers and more, the same each time
+    make redteam ARGS="-k fuzz"                          12,000, other ones each time
+
+Every test of every edition judges answers of workers that we make up: the reference's with
+something altered, frames by the grammar, any bytes, exceptions of any form. A judge that raises is
+the grader's fault unless it raises on the reference's own answer, too; then this fails, and prints
+the smallest answer that does it. What the command does around single tests is in `test_faults.py`.
+"""
+
+import itertools
+import json
+import time
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from grading import processes, wire
+from grading.errors import GradingError
+from grading.limits import Limits
+from grading.outcomes import Outcome
+from grading.reading import explain_ending
+
+from . import fuzzing
+from .fuzzing import PREDICTED, answering
+
+ALL = {f"{t.spec.topic}.{t.spec.name}": t for t in fuzzing.every_test()}
+TESTS = {k: t for k, t in ALL.items() if not k.endswith(("predictions", "accuracy"))}  # of workers
+OF_FILES = [key for key in ALL if key.endswith(("predictions", "accuracy", "checkpoint"))]
+OF_PARAMETERS = [key for key in TESTS if key.endswith(("checkpoint", "remembers_training"))]
+QUICK, LONG = 500, 12_000
+SLOWEST_S = 20.0  # of this process's CPU; the slowest right answers take 2 s
+
+
+def examples(count: int, shared_by: int):
+    """Settings for a test's share of `count` examples; the long run's are other ones each time."""
+    return settings(
+        max_examples=-(-count // shared_by),
+        derandomize=count == QUICK,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+BOTH = [pytest.param(QUICK, id="quick"), pytest.param(LONG, id="long", marks=pytest.mark.long)]
+
+
+def graded(grader, key, answer, hidden=True):
+    """Grade, and hold what holds of any answer."""
+    drawing_s = 0.0
+
+    def timed(probe, right):
+        nonlocal drawing_s
+        started = time.process_time()
+        sent = answer(probe, right)
+        drawing_s += time.process_time() - started
+        return sent
+
+    started = time.process_time()
+    result = grader.grade(ALL[key], answer and timed, hidden)
+    took_s = time.process_time() - started - drawing_s
+    assert result.outcome is not Outcome.GRADER_ERROR, result.detail
+    assert 0 <= result.score <= ALL[key].spec.max_score
+    assert took_s < SLOWEST_S
+    return result
+
+
+@pytest.mark.parametrize("key", ALL)
+def test_the_reference_passes_here(grader, key):
+    """Else nothing that follows would be about what the judges do with an answer."""
+    result = graded(grader, key, None)
+    if key not in OF_PARAMETERS:  # nobody has trained these
+        assert result.outcome is Outcome.PASSED, result
+
+
+@pytest.mark.parametrize("count", BOTH)
+@pytest.mark.parametrize("key", TESTS)
+def test_any_answer_has_a_verdict(grader, key, count):
+    @examples(count, len(TESTS))
+    @given(st.data())
+    def holds(data):
+        first = data.draw(st.integers(0, grader.probes(TESTS[key]) - 1), label="first")
+        probes = itertools.count()
+
+        def answer(probe, right):
+            if next(probes) < first:
+                return right
+            sent = data.draw(_answers(right.frame, data.draw(st.integers(0, 9))), label=probe)
+            return answering(sent)
+
+        graded(grader, key, answer, hidden=data.draw(st.integers(0, 3)) > 0)
+
+    holds()
+
+
+def _answers(frame, kind):
+    """Mostly what is nearly right: it comes furthest."""
+    if kind < 7:
+        return fuzzing.nearly_right(frame)
+    if kind < 9:
+        return fuzzing.frames() | st.binary(max_size=64)
+    return fuzzing.errors()
+
+
+@pytest.mark.parametrize("count", BOTH)
+def test_any_ending_has_a_verdict(grader, count):
+    """Of a worker that answered or not, whatever it printed."""
+    key = "attention_copying.perpendicular"
+
+    @examples(count, 20)
+    @given(fuzzing.endings(), fuzzing.errors() | st.none(), fuzzing.texts | st.text())
+    def holds(ending, frame, output):
+        result = graded(grader, key, lambda *_: answering(frame, ending, output))
+        assert result.outcome is not Outcome.PASSED
+
+    holds()
+
+
+@pytest.mark.parametrize("count", BOTH)
+def test_any_report_of_a_guardian_is_an_ending_or_a_failure_of_ours(count):
+    @examples(count, 5)
+    @given(fuzzing.statuses() | st.binary(max_size=64))
+    def holds(status):
+        try:
+            ending = processes._ending(status)
+        except GradingError as error:
+            assert "failed" in json.loads(status), error
+        else:
+            assert explain_ending(answering(None, ending), Limits.for_test(1.0)) is not None
+
+    holds()
+
+
+@pytest.mark.parametrize("count", BOTH)
+@pytest.mark.parametrize("key", OF_FILES)
+def test_any_predictions_have_a_verdict(grader, key, count):
+    """Bytes of any kind, and lines that nearly are what they should be."""
+    names = [f"{name}.{split}.predictions" for name in PREDICTED for split in ("dev", "test")]
+    right = {name: grader.file(name).read_bytes() for name in names}
+
+    @examples(count, 4 * len(OF_FILES))
+    @given(st.data())
+    def holds(data):
+        for name in names:
+            lines = data.draw(st.permutations(right[name].split(b"\n")))
+            odd = st.sampled_from([b"", b"\xff", b"\xef\xbb\xbf", b"\r", b"\0", "\u2028".encode()])
+            junk = data.draw(odd | st.binary(max_size=40))
+            texts = st.sampled_from([junk, b"\n".join(lines), b"\n".join([junk, *lines[1:]])])
+            grader.file(name).write_bytes(data.draw(texts))
+        graded(grader, key, None)
+
+    try:
+        holds()
+    finally:
+        for name, text in right.items():
+            grader.file(name).write_bytes(text)
+
+
+@pytest.mark.parametrize("count", BOTH)
+def test_any_parameters_have_a_leaderboard(grader, count):
+    @examples(count, 20)
+    @given(st.data())
+    def holds(data):
+        kind = st.integers(0, 9)
+        rows = grader.leaderboard(
+            lambda _, right: answering(data.draw(_answers(right.frame, data.draw(kind))))
+        )
+        json.dumps(rows, allow_nan=False)
+        assert all(row["value"] >= 0 for row in rows)
+
+    holds()
+
+
+@pytest.mark.parametrize("key", [key for key, test in TESTS.items() if test.spec.is_hidden])
+def test_an_answer_of_another_type_earns_nothing(grader, key):
+    """With hidden tests, whose points nobody gets for a form alone."""
+    for garbage in (None, True, 1, "passed", [], {}, [[1.0]]):
+        asked = []
+        frame = wire.encode({"ok": True, "value": garbage})
+        result = graded(grader, key, _repeating(frame, asked))
+        assert not asked or (result.outcome is not Outcome.PASSED and not result.score)
+
+
+def _repeating(frame, asked):
+    def answer(probe, right):
+        asked.append(probe)
+        return answering(frame)
+
+    return answer
