@@ -30,7 +30,7 @@ from .golden_verdicts import SEED, open_executor
 from .variants import GOLDEN, ROOT, Bench, Variant, all_variants
 
 from grading import corruption, errors  # isort: skip # where .variants finds it
-from grading.runner import MALFORMED  # isort: skip
+from grading.bench import MALFORMED  # isort: skip
 
 TABLE = GOLDEN / "killers.toml"
 JUDGES = (

@@ -6,7 +6,7 @@ runs in a *worker* process with the submission's code and answers with one frame
 JSON and arrays; the parent checks it (`schema.py`) and judges: basic tests in questions/, hidden
 ones in staff's solutions/hidden/.
 
-    cli.py       the command                     runner.py    a run of an edition's tests
+    cli.py       the command                     runner.py, bench.py: a run of tests, a test's place
     assignment.py  points, tests, thresholds     cases.py     what a test case is
     staging.py, upload.py: which files are graded  questions/, asking/: what is asked
     importing.py   where an import hangs

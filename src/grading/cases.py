@@ -61,7 +61,7 @@ def graded(
 
 
 class Laboratory(Protocol):
-    """What a case needs of the run it is part of (see `runner.Bench`)."""
+    """What a case needs of the run it is part of (see `bench.Bench`)."""
 
     hidden: Any | None  # the package solutions/hidden, or None on a student's computer
 

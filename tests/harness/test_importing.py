@@ -9,6 +9,7 @@ import pytest
 
 from grading import importing, paths
 from grading.answers import model_configs
+from grading.bench import Bench
 from grading.cases import bind
 from grading.coursedata import CourseData
 from grading.errors import UsageError
@@ -18,7 +19,7 @@ from grading.importing import Notes, Stuck, find_stuck, read_notes
 from grading.limits import Limits
 from grading.outcomes import Outcome
 from grading.questions.attention import AttentionCopying
-from grading.runner import Bench, Options, Run
+from grading.runner import Options, Run
 from grading.staging import Staged
 
 FILE = "submission/attention_exploration.py"

@@ -10,11 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 from .. import answers
+from ..bench import Bench
 from ..cases import BoundTest
 from ..errors import GradingError
 from ..outcomes import Outcome
 from ..results import Results, TestResult
-from ..runner import Bench, Run
+from ..runner import Run
 
 TOPICS = {"vanilla": "pretraining", "synthesizer": "synthesizer", "rope": "rotary"}
 DEMANDED = ("dev_accuracy", "test_accuracy", "matches_checkpoint")

@@ -1,0 +1,167 @@
+"""One test's place to work: it runs probes in workers, and says what became of each."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import importing, paths, sandbox, wire
+from .assignment import TestSpec
+from .errors import GradingError, ReferenceFailed, Verdict, WireError
+from .exchange import Finished
+from .limits import Limits
+from .outcomes import Outcome
+from .processes import Job
+from .reading import explain_ending, explain_error, float_ranges
+from .staging import Staged
+
+if TYPE_CHECKING:
+    from .runner import Run
+
+REFERENCE_CPU_S = 120.0
+SHARED_CPU_S = 60.0  # of the submission's own processes, for what several tests share
+MALFORMED = "the submission's process answered something malformed"
+OUT_OF_TIME = "not run: the whole run was out of time"
+
+
+class Bench:
+    """One test's place to work: its limits, what it printed; the `Laboratory` of its case.
+
+    With `stands_in`, the reference answers in the submission's place, and has no trained files.
+    """
+
+    def __init__(self, run: Run, spec: TestSpec, stands_in: bool = False) -> None:
+        self._run, self._spec, self._stands_in = run, spec, stands_in
+        self._left_s = spec.timeout_s  # CPU seconds, over all of the test's probes
+        self.output, self.notes = "", ""
+        self.hidden, self.data = run.hidden, run.data
+        self.edition, self.seed = run.edition, run.seed
+        self.staged, self.assignment = run.staged, run.assignment
+        if stands_in:
+            self.staged = Staged(run.staged.root)
+
+    def observe(self, probe: str, role: str, args: dict, seed: int) -> Any:
+        """Run one probe in one worker and return what it saw.
+
+        Raises:
+            Verdict: the submission's process ended badly or raised.
+            ReferenceFailed: the reference's raised.
+            GradingError: the reference's ended badly, or the worker failed before it reached any
+                code of the student's.
+        """
+        role = "reference" if self._stands_in else role
+        limits = self._limits(role)
+        finished = self._work(probe, role, args, seed, limits)
+        if finished.frame is None and time.monotonic() >= self._run.deadline:
+            raise Verdict(Outcome.NOT_RUN, OUT_OF_TIME)  # nobody's fault: it was cut short
+        if not finished.ready:
+            raise GradingError(f"a worker failed before it was ready: {finished.output[-2000:]}")
+        if role == "reference":
+            return _reference_value(finished)
+        self._left_s -= finished.ending.cpu_s
+        self.output += finished.output
+        if finished.notes.stopped in self._run.stuck:
+            raise self._run.stuck[finished.notes.stopped].verdict(self._spec.is_hidden)
+        verdict = explain_ending(finished, Limits.for_test(self._spec.timeout_s))
+        if verdict is not None:
+            raise self._placed(verdict, finished, limits)
+        ok, value, envelope = _open(finished.frame)
+        if ok:
+            if not self._spec.is_hidden:  # of hidden tests no line is told
+                place = float_ranges(envelope, self.staged.root)
+                self._run.float_ranges = self._run.float_ranges or place
+            return value
+        raise explain_error(value, self._spec, self.staged.root)
+
+    def once(self, name: str, make: Callable[[Bench], Any]) -> Any:
+        """What several tests of this run need; `make` gets a bench of its own, with torch."""
+        if self._stands_in:  # nothing that was made of the submission
+            return make(self)
+        spec = replace(
+            self._spec, topic="shared", name=name, kind="hidden", timeout_s=SHARED_CPU_S, torch=True
+        )
+        return self._run.once(name, lambda: make(Bench(self._run, spec)))
+
+    def _placed(self, verdict: Verdict, finished: Finished, limits: Limits) -> Verdict:
+        """The verdict of a worker that ended badly; a module that it was stuck in is remembered."""
+        ending, taken, hidden = finished.ending, self.staged.taken, self._spec.is_hidden
+        stuck = importing.find_stuck(
+            finished.notes, ending.reason, ending.wall_s, limits, taken, named=not hidden
+        )
+        if stuck is None:
+            return verdict
+        self._run.stuck[finished.notes.importing] = stuck
+        return stuck.explain(verdict, hidden)
+
+    def _work(self, probe: str, role: str, args: dict, seed: int, limits: Limits) -> Finished:
+        run = self._run
+        root = self.staged.root if role == "submission" else paths.REFERENCE
+        scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=run.work))
+        request = {"probe": probe, "args": args, "seed": seed, "submission": str(root)}
+        if role == "submission":
+            request["stuck"] = [m for m, s in run.stuck.items() if limits.cpu_s <= s.cpu_s]
+        confinement = self._confinement(role, scratch)
+        claims_fd = run.uids.claims_fd if confinement.uid is not None else None
+        job = Job(self._spec.torch, request, limits, scratch, confinement, claims_fd)
+        try:
+            finished = run.pool.run(job)
+            if finished.ending.clean:
+                run.uids.release(confinement.uid)
+            return finished
+        finally:
+            sandbox.remove_tree(scratch)
+
+    def _limits(self, role: str) -> Limits:
+        cpu_s = REFERENCE_CPU_S if role == "reference" else max(self._left_s, 0.1)
+        return Limits.for_test(cpu_s, self._run.deadline - time.monotonic())
+
+    def _confinement(self, role: str, scratch: Path) -> sandbox.Confinement:
+        """A student's worker gets all there is; the reference's, which may hold a student's
+        parameters, gets what needs no user of its own."""
+        run = self._run
+        if role == "reference":
+            return sandbox.for_worker(run.layers, None, paths.REFERENCE, scratch)
+        confinement = sandbox.for_worker(run.layers, run.uids, self.staged.root, scratch)
+        if confinement.uid is not None:
+            os.chown(scratch, confinement.uid, confinement.uid)
+        return confinement
+
+
+def _open(frame: bytes | memoryview) -> tuple[bool, Any, dict[str, Any]]:
+    """The submission's process: (whether it went well, value or error, the whole envelope)."""
+    try:
+        envelope = wire.decode(frame)
+        if not isinstance(envelope, dict):
+            raise WireError(f"the envelope is of type {type(envelope).__name__}")
+        ok = envelope["ok"] is True
+        return ok, envelope["value" if ok else "error"], envelope
+    except (WireError, KeyError) as problem:
+        raise malformed(str(problem)) from None
+
+
+def _reference_value(finished: Finished) -> Any:
+    """The reference's answer.
+
+    Raises:
+        ReferenceFailed: an exception instead.
+        GradingError: no answer, which is the grader's own fault.
+    """
+    if finished.frame is None:
+        raise GradingError(f"the reference's worker did not answer: {finished.output[-2000:]}")
+    envelope = wire.decode(finished.frame)
+    if envelope["ok"]:
+        return envelope["value"]
+    error = envelope["error"]
+    ours = error["outcome"] == Outcome.OUT_OF_MEMORY.value  # with its inputs' sizes known
+    kind = GradingError if ours else ReferenceFailed
+    raise kind(f"the reference failed:\n{error['traceback']}")
+
+
+def malformed(detail: str) -> Verdict:
+    """An answer that our probes never give; `detail` is for staff."""
+    return Verdict(Outcome.ERROR, MALFORMED, detail)
