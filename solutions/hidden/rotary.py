@@ -54,8 +54,8 @@ def _expect_turned(case: Any, tolerance: float, asked: dict, got: dict) -> None:
 
 
 def _turned(case: Any, inputs: list, caches: list) -> list[np.ndarray]:
-    asked = {"inputs": inputs, "caches": caches}
-    return case.reference("rotary.turned", answers.outputs(len(inputs)), **asked)["outputs"]
+    answer = answers.outputs(len(inputs))
+    return case.reference("rotary.turned", answer, inputs=inputs, caches=caches)["outputs"]
 
 
 def _nearest(candidates: tuple[list, ...], outputs: list) -> list[np.ndarray]:

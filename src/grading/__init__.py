@@ -57,7 +57,7 @@ What is not promised:
 - Predictions have to agree with the parameters handed in, all but 2 lines or 2 % of them, whichever
   is more: decoding takes the likeliest character, and where two are as likely, rounding on another
   computer takes the other. Where an edition requires the pretrained parameters, too, these have to
-  show that they were pretrained on the corpus (staff's solutions/hidden/evidence.py). Whose work
+  show that they were pretrained on the corpus (staff's solutions/hidden/ says how). Whose work
   they are nobody can tell from them. Another's parameters pass, with a little noise added as well.
   So does a genuine pretraining that is finetuned on more questions than the given ones, found by
   searching the corpus. Where an edition does not require them (cs224n), a model that was finetuned

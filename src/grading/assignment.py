@@ -93,7 +93,7 @@ class DataSet:
     Attributes:
         thresholds: the share of right lines that each variant has to reach.
         evidence: what pretrained parameters have to show: `p`, `cosine`, and `loss`, by recipe
-            and variant (staff's solutions/hidden/evidence.py).
+            and variant (staff's module `evidence` defines them).
     """
 
     name: str

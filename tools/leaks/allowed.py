@@ -18,7 +18,12 @@ ALLOWED = {
         text = text.ljust(self.block_size + 1, self.PAD_CHAR)
         ids = torch.tensor([self.stoi[ch] for ch in text], dtype=torch.long)
         """,
-    "an import": "from __future__ import annotations",
+    "imports": """
+        from __future__ import annotations
+        from collections.abc import Iterator
+        from contextlib import contextmanager
+        from dataclasses import dataclass
+        """,
     "arguments of functions of the same names": "len(pretrain_dataset),block_size,",
     "what basic tests assert, too": """
         except corruption.Malformed as wrong:

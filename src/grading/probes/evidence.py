@@ -1,7 +1,7 @@
 """What a model with given parameters thinks of text: for evidence that it was pretrained.
 
 Nothing is trained or sampled here, and the answers are plain numbers. The reference's code runs
-these probes with a student's parameters (see staff's solutions/hidden/evidence.py).
+these probes with a student's parameters; staff's module `evidence` judges.
 """
 
 from __future__ import annotations
