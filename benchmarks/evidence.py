@@ -102,7 +102,7 @@ ADAMW = {
     "max_epochs": 250,
 }
 DROPOUT = {"embd_pdrop": 0.1, "resid_pdrop": 0.1, "attn_pdrop": 0.1}
-OTHER = 0xB00C5EED00000001  # a world's seed
+OTHER = 9320179070645247638  # a world's seed
 CASES = {
     "reference": Case("the reference", True),
     "synthesizer": Case("the reference", True, "synthesizer"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -92,8 +93,8 @@ class DataSet:
 
     Attributes:
         thresholds: the share of right lines that each variant has to reach.
-        evidence: what pretrained parameters have to show: `p`, `cosine`, and `loss`, by recipe
-            and variant (staff's module `evidence` defines them).
+        evidence: what pretrained parameters have to show: `p`, `cosine`, and `loss`, by variant
+            (staff's module `evidence` defines them).
     """
 
     name: str
@@ -206,24 +207,20 @@ def _datasets(table: _Table) -> dict[str, DataSet]:
         if not all(type(v) is float and 0 < v < 1 for v in thresholds.values()):
             raise UsageError(f"{entry.name}: thresholds are shares between 0 and 1")
         title, recipe = entry.get("title", str), entry.get("recipe", str)
-        evidence = _evidence(entry.table("evidence"))
+        evidence = _evidence(entry.table("evidence"), thresholds)
         datasets[name] = DataSet(name, title, thresholds, recipe, evidence)
     return datasets
 
 
-def _evidence(table: _Table) -> dict[str, Any]:
+def _evidence(table: _Table, variants: Iterable[str]) -> dict[str, Any]:
     limits = {key: table.get(key, float) for key in ("p", "cosine")}
-    losses = table.get("loss", dict, {})
+    losses = table.get("loss", dict)
     table.refuse_unknown()
-    by_variant = [losses[recipe].items() for recipe in losses if type(losses[recipe]) is dict]
-    known = len(by_variant) == len(losses) and all(
-        type(limit) is float and limit > 0 for items in by_variant for _, limit in items
-    )
-    if not all(0 < v < 1 for v in limits.values()) or not known:
-        raise UsageError(
-            f"{table.name}: p and cosine lie between 0 and 1, and losses are decimals above 0 by "
-            "recipe and variant"
-        )
+    if not all(0 < limit < 1 for limit in limits.values()):
+        raise UsageError(f"{table.name}: p and cosine lie between 0 and 1")
+    if set(losses) != set(variants) or not all(type(v) is float and v > 0 for v in losses.values()):
+        words = ", ".join(sorted(variants))
+        raise UsageError(f"{table.name}: loss is a decimal above 0 for each of {words}")
     return {**limits, "loss": losses}
 
 

@@ -22,7 +22,7 @@ gradescope_python = "3.12"
 title = "D"
 thresholds = { vanilla = 0.5 }
 recipe = "r"
-evidence = { p = 1e-6, cosine = 0.7, loss.r = { vanilla = 0.8 } }
+evidence = { p = 1e-6, cosine = 0.7, loss = { vanilla = 0.8 } }
 [recipes.r]
 [parts]
 p = "P"
@@ -142,7 +142,8 @@ def test_a_minimal_description_loads(tmp_path):
         ("vanilla = 0.5", "vanilla = 50.0", ["[d]", "thresholds"]),
         ("p = 1e-6, ", "", ["[evidence]", "'p' is missing"]),
         ("cosine = 0.7", "cosine = 7.0", ["[evidence]", "between 0 and 1"]),
-        ("vanilla = 0.8", 'vanilla = "low"', ["[evidence]", "losses are decimals"]),
+        ("vanilla = 0.8", "synthesizer = 0.8", ["[evidence]", "each of vanilla"]),
+        ("vanilla = 0.8", 'vanilla = "low"', ["[evidence]", "loss is a decimal"]),
         ("cosine = 0.7", "cosine = 0.7, cosin = 0.7", ["[evidence]", "'cosin'"]),
         ("[topics.t]", "[topics.t", ["TOML", "line"]),
         ('part = "p"', 'part = "q"', ["[topics] t", "'q'", "[parts]"]),
