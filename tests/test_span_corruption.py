@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from grading import corruption, material, paths
+from grading import corruption, material, paths, schema
 from grading.asking import AsksCorruption
 from grading.cases import GradedTestCase
-from grading.errors import Verdict
+from grading.errors import Verdict, WireError
 from grading.questions.span_corruption import SpanCorruption
 from grading.runner import load_hidden
 
@@ -146,10 +146,10 @@ SIZES = (
 
 @pytest.mark.parametrize("forged", SIZES)
 def test_an_answer_with_other_sizes_is_the_submissions_error(forged):
-    case = Case({**answer([RIGHT], [DOCUMENT]), **forged})
-    with pytest.raises(Verdict) as verdict:
-        case.draw([DOCUMENT], BLOCK_SIZE, repeat=1)
-    assert "malformed" in verdict.value.message
+    right = answer([RIGHT], [DOCUMENT])
+    schema.check(right, corruption.drawn(documents=1, repeat=1))
+    with pytest.raises(WireError, match="items that add up"):
+        schema.check({**right, **forged}, corruption.drawn(documents=1, repeat=1))
 
 
 @pytest.mark.parametrize("nothing", ["", corruption.PAD_CHAR, corruption.MASK_CHAR])

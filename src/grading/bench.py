@@ -54,14 +54,14 @@ class Bench:
             GradingError: the reference's ended badly, or the worker failed before it reached any
                 code of the student's.
         """
-        role = "reference" if self._stands_in else role
+        asked_of, role = role, "reference" if self._stands_in else role
         limits = self._limits(role)
         finished = self._work(probe, role, args, seed, limits)
         if finished.frame is None and time.monotonic() >= self._run.deadline:
             raise Verdict(Outcome.NOT_RUN, OUT_OF_TIME)  # nobody's fault: it was cut short
         if not finished.ready:
             raise GradingError(f"a worker failed before it was ready: {finished.output[-2000:]}")
-        if role == "reference":
+        if asked_of == "reference":
             return _reference_value(finished)
         self._left_s -= finished.ending.cpu_s
         self.output += finished.output

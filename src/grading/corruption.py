@@ -41,17 +41,21 @@ VOCABULARY = {
 }
 
 
-def drawn(count: int) -> Where:
-    """What the probe answers that draws `count` items; both sizes of one that is no pair are 0."""
+def drawn(documents: int, repeat: int) -> Where:
+    """What the probe answers that draws from so many documents, `repeat` times each.
+
+    Both sizes of an item that is no pair are 0. From a dataset of another length nothing is drawn.
+    """
 
     def adds_up(value: dict[str, Any]) -> bool:
         both = [(value[name], value[f"{name}_sizes"]) for name in ("x", "y")]
+        count = repeat * documents if value["length"] == documents else 0
         if not len(both[0][1]) == len(both[1][1]) == count:
             return False
         fine = all(bool(((sizes >= 0) & (sizes <= MOST)).all()) for _, sizes in both)
         return fine and all(len(entries) == int(sizes.sum()) for entries, sizes in both)
 
-    return Where(DRAWN, adds_up, f"sizes of {count} items that add up")
+    return Where(DRAWN, adds_up, f"sizes of {repeat} times {documents} items that add up")
 
 
 class Malformed(Exception):

@@ -130,7 +130,11 @@ class Grader:
         test = next(test for test in every_test() if test.spec.torch)
         run = self.run(test)
         self._pool.answer = answer
-        return ranking.entries(run)
+        results = Results(run.edition, SEED, [TestResult(t, "does") for t in run.edition.tests])
+        for result in results.tests:  # or there would be no rows
+            result.outcome = Outcome.PASSED
+        bound = [each for each in every_test() if each.spec in run.edition.tests]
+        return ranking.entries(run, results, bound)
 
     def grade(
         self,
@@ -407,7 +411,9 @@ def statuses(draw: st.DrawFn) -> bytes:
 
 # A course ------------------------------------------------------------------------------------
 
-PARAMETERS = ["vanilla.model", "vanilla.finetune", "synthesizer.finetune", "rope.finetune"]
+VARIANTS = ["vanilla", "synthesizer", "rope"]
+STAGES = ["pretrain", "finetune"]
+PARAMETERS = ["vanilla.model", *(f"{v}.{stage}" for v in VARIANTS for stage in STAGES)]
 PREDICTED = ["vanilla.nopretrain", "vanilla.pretrain", "synthesizer.pretrain", "rope.pretrain"]
 
 

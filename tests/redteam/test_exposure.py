@@ -109,9 +109,10 @@ def test_a_bind_mount_among_libraries_ends_the_run(
     what, authoritative, make_tree, ordinary_user, upload
 ):
     tree = make_tree(ordinary_user)
-    secret = "Where was the secret born?"
     (tree / "solutions" / "data").mkdir(exist_ok=True)
-    (tree / "solutions" / "data" / "birth_test.tsv").write_text(secret, encoding="utf-8")
+    questions = (tree / "src" / "data" / "birth_test_inputs.tsv").read_text(encoding="utf-8")
+    answers = "".join(f"{question}\tSecret\n" for question in questions.splitlines())
+    (tree / "solutions" / "data" / "birth_test.tsv").write_text(answers, encoding="utf-8")
     shutil.chown(tree / "solutions" / "data", ordinary_user.pw_uid)
     shutil.chown(tree / "solutions" / "data" / "birth_test.tsv", ordinary_user.pw_uid)
     below = {"tree": "solutions/data", "solutions": "data", "solutions/data": "."}[what]

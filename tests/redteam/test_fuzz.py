@@ -27,9 +27,11 @@ from . import fuzzing
 from .fuzzing import PREDICTED, answering
 
 ALL = {f"{t.spec.topic}.{t.spec.name}": t for t in fuzzing.every_test()}
-TESTS = {k: t for k, t in ALL.items() if not k.endswith(("predictions", "accuracy"))}  # of workers
+TESTS = {k: t for k, t in ALL.items() if not k.endswith("predictions")}  # of workers
 OF_FILES = [key for key in ALL if key.endswith(("predictions", "accuracy", "checkpoint"))]
-OF_PARAMETERS = [key for key in TESTS if key.endswith(("checkpoint", "remembers_training"))]
+OF_PARAMETERS = [
+    key for key in ALL if key.endswith(("accuracy", "checkpoint", "remembers_training"))
+]
 QUICK, LONG = 500, 12_000
 SLOWEST_S = 20.0  # of this process's CPU; the slowest right answers take 2 s
 

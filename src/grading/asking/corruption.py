@@ -21,7 +21,7 @@ class AsksCorruption:
         """All documents in turn, `repeat` times."""
         drawn = self.probe(
             "span_corruption.draw",
-            corruption.drawn(repeat * len(documents)),
+            corruption.drawn(len(documents), repeat),
             documents=list(documents),
             block_size=block_size,
             indices=list(range(len(documents))),
