@@ -128,7 +128,9 @@ CASES = {
         of="epochs_15",
         twice=True,
     ),
-    "text_only": Case("plain text, no masks", False, body=TEXT_ONLY, pretrain={"max_epochs": 60}),
+    "text_only": Case(
+        "plain text, no masks, 20 epochs", False, body=TEXT_ONLY, pretrain={"max_epochs": 20}
+    ),
     "text_only_questions": Case(
         "plain text, then found questions", False, questions=True, of="text_only"
     ),
@@ -267,6 +269,7 @@ def add_noise(path: Path, share: float) -> None:
 def measure(name: str, folder: Path) -> list[dict[str, Any]]:
     """What a case shows, with two seeds."""
     load_hidden(paths.HIDDEN)
+    sys.path.insert(0, str(paths.REFERENCE))  # before src/, where the starter's package is
     spans = sys.modules["hidden.spans"]
     torch.set_num_threads(1)  # as in the grader's workers
     case = CASES[name]
