@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from grading import exposure, paths, sandbox
+from tools import world
 
 from .conftest import ASKED, FILE, STRICT
 
@@ -109,10 +110,9 @@ def test_a_bind_mount_among_libraries_ends_the_run(
     what, authoritative, make_tree, ordinary_user, upload
 ):
     tree = make_tree(ordinary_user)
-    (tree / "solutions" / "data").mkdir(exist_ok=True)
-    questions = (tree / "src" / "data" / "birth_test_inputs.tsv").read_text(encoding="utf-8")
-    answers = "".join(f"{question}\tSecret\n" for question in questions.splitlines())
-    (tree / "solutions" / "data" / "birth_test.tsv").write_text(answers, encoding="utf-8")
+    world.main(["--dataset", "smoke", "--seed", "1", "--out", str(tree)])  # what counts needs data
+    for path in (tree / "src" / "data", *(tree / "src" / "data").iterdir()):
+        shutil.chown(path, ordinary_user.pw_uid)
     shutil.chown(tree / "solutions" / "data", ordinary_user.pw_uid)
     shutil.chown(tree / "solutions" / "data" / "birth_test.tsv", ordinary_user.pw_uid)
     below = {"tree": "solutions/data", "solutions": "data", "solutions/data": "."}[what]
