@@ -57,7 +57,9 @@ class Bench:
         asked_of, role = role, "reference" if self._stands_in else role
         limits = self._limits(role)
         finished = self._work(probe, role, args, seed, limits)
-        if finished.frame is None and time.monotonic() >= self._run.deadline:
+        # Also with an answer: it may have been written just before the deadline ended its process.
+        cut = finished.frame is None or finished.ending.reason == "wall"
+        if cut and time.monotonic() >= self._run.deadline:
             raise Verdict(Outcome.NOT_RUN, OUT_OF_TIME)  # nobody's fault: it was cut short
         if not finished.ready:
             raise GradingError(f"a worker failed before it was ready: {finished.output[-2000:]}")

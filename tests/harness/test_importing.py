@@ -21,6 +21,7 @@ from grading.outcomes import Outcome
 from grading.questions.attention import AttentionCopying
 from grading.runner import Options, Run
 from grading.staging import Staged
+from tools import world
 
 FILE = "submission/attention_exploration.py"
 LOOP = "\n\nwhile True:\n    pass\n"
@@ -233,11 +234,13 @@ for variant, config in eval(sys.argv[4]).items():
 
 
 def test_no_code_of_the_students_runs_in_tests_of_files_and_some_in_all_others(
-    runner, submission, grade
+    runner, submission, grade, tmp_path
 ):
     """All modules raise, and all files that could be asked for are there."""
     assignment = runner.assignment
-    data = CourseData(assignment, paths.DATA, paths.ANSWERS)
+    world.main(["--dataset", "smoke", "--seed", "1", "--out", str(tmp_path / "course")])
+    where = {"data": tmp_path / "course/src/data", "answers": tmp_path / "course/solutions/data"}
+    data = CourseData(assignment, *where.values())
     vocabulary = len({*data.corpus()} | {"\n"}) + 2
     configs = {
         variant: next(iter(model_configs(assignment, data.dataset, variant).values()))
@@ -255,7 +258,7 @@ def test_no_code_of_the_students_runs_in_tests_of_files_and_some_in_all_others(
     for path in (submission / "submission").glob("*.py"):
         path.write_text("raise KeyError('ran')\n", encoding="utf-8")
     edition = assignment.editions["current"]
-    results = grade(submission, edition="current")
+    results = grade(submission, edition="current", **where)
     for test in bind(edition.tests, runner._cases):
         result = results[test.spec.test_id]
         assert ("KeyError" in result.message) is not test.of_files, result
