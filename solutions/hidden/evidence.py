@@ -147,7 +147,10 @@ def _evidence(case: Any, variant: str) -> Finding:
     measured["loss"] = f"{loss:.3f} nats a character, at most {asks['loss'][variant]}"
     if not loss <= asks["loss"][variant]:
         return finding(UNTRAINED)
-    log_p = _log_p(case, variant, config, weights)
+    log_p = _log_p(case, variant, config, weights, asks["p"])
+    if log_p is None:
+        measured["p"] = "not asked: the corpus says of too few people where they were born"
+        return finding("")
     measured["p"] = f"1e{log_p / np.log(10):.1f}, at most {asks['p']:g}"
     return finding("" if log_p <= np.log(asks["p"]) else IGNORANT)
 
@@ -173,8 +176,8 @@ def _loss(case: Any, variant: str, config: dict, weights: dict) -> float:
     return spans.mean_loss(content, _logs(case, content, variant, config, weights))
 
 
-def _log_p(case: Any, variant: str, config: dict, weights: dict) -> float:
-    """(b) The natural logarithm of the permutation test's bound."""
+def _log_p(case: Any, variant: str, config: dict, weights: dict, p: float) -> float | None:
+    """(b) The natural logarithm of the permutation test's bound; None where it can't reach p."""
     data = case.lab.data
     people = []
     for split in ("dev", "test"):
@@ -184,6 +187,8 @@ def _log_p(case: Any, variant: str, config: dict, weights: dict) -> float:
     documents = data.corpus().split("\n")
     hidden = spans.hidden_places(case.rng, documents, chosen, config["block_size"])
     blocks = spans.blocks(case.rng, hidden)
+    if not spans.can_tell(blocks, p):
+        return None
     exchanged = [span for block in blocks for span in spans.exchanged(block)]
     logs = _logs(case, exchanged, variant, config, weights)
     return spans.log_p_value(spans.matrices(blocks, logs))

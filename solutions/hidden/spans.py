@@ -77,11 +77,20 @@ def hidden_places(
     for question, place in people:
         name = question.removeprefix("Where was ").removesuffix(" born?")
         about = [line[:longest] for line in lines if name in line]
-        fit = [line for line in about if name in line and _once(place, line.replace(name, ""))]
+        fit = [
+            line
+            for line in about
+            if name in line and _once(place, line.replace(name, "\0" * len(name)))
+        ]
         if fit:
             line = fit[int(rng.integers(len(fit)))]
             found.append(_hide(rng, line, name, place))
     return found
+
+
+def _without(name: str, line: str) -> str:
+    """The line with a name covered, every other character where it was."""
+    return line.replace(name, "\0" * len(name))
 
 
 def _once(place: str, text: str) -> bool:
@@ -90,7 +99,7 @@ def _once(place: str, text: str) -> bool:
 
 def _hide(rng: np.random.Generator, line: str, name: str, place: str) -> Hidden:
     """Mask the place, and up to as many characters of either side as a quarter of the sentence."""
-    at = line.replace(name, "\0" * len(name)).index(place)
+    at = _without(name, line).index(place)
     begin, end = at, at + len(place)
     room = max(len(line) // 4 - len(place), 0)
     before = int(rng.integers(room + 1))
@@ -144,6 +153,16 @@ def log_p_value(matrices: list[np.ndarray]) -> float:
     scaled = temperatures[:, None, None] * gains
     expectations = np.logaddexp.reduce(scaled, axis=2) - np.log(24)
     return min(0.0, float(expectations.sum(axis=1).min()))
+
+
+def can_tell(blocks: list[list[Hidden]], p: float) -> bool:
+    """(b) Whether so many people are enough: a corpus may say of few where they were born.
+
+    A model that is certain of all places reaches 1 / (number of orders). Three times as much as is
+    asked, in logarithms, leaves room for one that is not.
+    """
+    orders = sum(np.log(len(ORDERS[len(block)])) for block in blocks)
+    return bool(orders >= -3 * np.log(p))
 
 
 def matrices(blocks: list[list[Hidden]], log_probabilities: np.ndarray) -> list[np.ndarray]:

@@ -4,9 +4,10 @@ import sys
 
 import numpy as np
 import pytest
+import torch
 
 from grading import paths
-from grading.probes import evidence
+from grading.probes import evidence, prediction
 from grading.runner import load_hidden
 
 CONFIG = {"n_layer": 1, "n_head": 2, "n_embd": 16, "block_size": 96}
@@ -48,21 +49,19 @@ def model(s):
 
 
 def test_log_probabilities_are_those_of_the_model(s, model):
-    import torch
-
     text = "Born in ⁇, Maria⁇Warsaw"
     wanted = {"texts": [text, "Ada ⁇on was⁇Byr"], "starts": [17, 12], "stops": [23, 15]}
     got = evidence.span_log_probabilities(**model, **wanted)["log_probabilities"]
-    dataset, gpt = evidence._loaded(*list(model.values())[1:])
+    dataset, gpt = prediction.loaded(*list(model.values())[1:])
     ids = torch.tensor([[dataset.stoi[c] for c in text]])
     log_p = torch.log_softmax(gpt(ids)[0][0].double(), dim=-1)
-    alone = sum(float(log_p[t - 1, ids[0, t]]) for t in range(17, 23))
+    alone = sum(float(log_p.detach()[t - 1, ids[0, t]]) for t in range(17, 23))
     assert got[0] == pytest.approx(alone, abs=1e-4)
     assert got[1] < 0
 
 
 def answers(s, model, questions: list[str]) -> list[str]:
-    dataset, gpt = evidence._loaded(*list(model.values())[1:])
+    dataset, gpt = prediction.loaded(*list(model.values())[1:])
     places = [p.place for p in s.utils.predict_places(gpt, dataset, questions)]
     return [" ".join(place.split("\n")).strip() for place in places]
 
@@ -91,6 +90,21 @@ def test_after_too_many_lines_nothing_more_is_decoded(model):
     predicted = ["London" * 4] * 8
     found = evidence.differing(**model, questions=questions, predicted=predicted, most=2)
     assert len(found["lines"]) == 3
+
+
+@pytest.fixture
+def as_denormal():
+    """A function that tells whether torch computes with a number below 1e-38."""
+    torch.set_flush_denormal(False)
+    yield lambda: bool((torch.tensor([1e-39]) * 1.0).item())
+    torch.set_flush_denormal(False)
+
+
+def test_tiny_parameters_are_taken_for_zero(s, model, as_denormal):
+    """On some processors they take a hundred times as long: the reference would run out of time."""
+    assert as_denormal()
+    prediction.loaded(*list(model.values())[1:])
+    assert not as_denormal()
 
 
 def test_fresh_corruptions_are_the_references(s, spans):
@@ -182,6 +196,14 @@ def test_knowing_all_places_is_certain(spans):
     """48 blocks of 4: only one order in 24 is as good, in each."""
     matrices = [10 * np.eye(4) for _ in range(48)]
     assert spans.log_p_value(matrices) == pytest.approx(-48 * np.log(24), rel=0.02)
+
+
+def test_nothing_is_asked_where_too_few_sentences_tell(spans):
+    """Three times what is asked has to be within reach of a model that knows every place."""
+    four = [spans.Hidden(place, "a", "b", "") for place in ("Oslo", "Rome", "Lima", "Baku")]
+    assert spans.can_tell([four] * 14, 1e-6)  # 14 ln 24 = 44.5, 3 ln 1e6 = 41.4
+    assert not spans.can_tell([four] * 13, 1e-6)
+    assert not spans.can_tell([], 1e-6)
 
 
 def test_knowing_the_places_of_the_sentences_but_not_who(spans, rng):

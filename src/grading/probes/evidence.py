@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 
 from ..worker import Context
+from .prediction import loaded
 
 BATCH = 32  # rows at once: an `original` model's logits of 32 rows take 5 MB
 
@@ -57,7 +58,7 @@ def span_log_probabilities(
     Returns:
         log_probabilities: in nats, float64, one sum for each text.
     """
-    dataset, model = _loaded(variant, config, weights, corpus)
+    dataset, model = loaded(variant, config, weights, corpus)
     sums = np.zeros(len(texts))
     with torch.no_grad():
         for rows in _batches(texts):
@@ -95,7 +96,7 @@ def differing(
     """
     from submission.utils import predict_places
 
-    dataset, model = _loaded(variant, config, weights, corpus)
+    dataset, model = loaded(variant, config, weights, corpus)
     open_lines = _unlike(model, dataset, config["block_size"], questions, predicted)
     lines: list[int] = []
     given: list[str] = []
@@ -136,22 +137,6 @@ def _unlike(
                 if torch.equal(each[start:stop], wanted[start:stop]):
                     like.add(i)
     return [i for i in range(len(questions)) if i not in like]
-
-
-def _loaded(
-    variant: str, config: dict[str, Any], weights: dict[str, np.ndarray], corpus: str
-) -> tuple[Any, Any]:
-    """The corpus's dataset, for its vocabulary, and a model with these parameters."""
-    from submission.dataset import CharCorruptionDataset
-
-    from .synthesizer import build
-
-    dataset = CharCorruptionDataset(corpus, config["block_size"])
-    model = build(variant, config | {"vocab_size": dataset.vocab_size})
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            parameter.copy_(torch.tensor(weights[name]))
-    return dataset, model.eval()
 
 
 def _batches(texts: list[str]) -> list[list[int]]:

@@ -99,8 +99,21 @@ def answers(
         config: fields of GPTConfig but vocab_size, which the corpus gives.
         corpus: the pretraining text without its final newline.
     """
-    from submission.dataset import CharCorruptionDataset
     from submission.utils import predict_places
+
+    dataset, model = loaded(variant, config, weights, corpus)
+    return {"places": [p.place for p in predict_places(model, dataset, questions)]}
+
+
+def loaded(
+    variant: str, config: dict[str, Any], weights: dict[str, np.ndarray], corpus: str
+) -> tuple[Any, Any]:
+    """The corpus's dataset, for its vocabulary, and a model with these parameters.
+
+    Args:
+        config: fields of GPTConfig but vocab_size, which the corpus gives.
+    """
+    from submission.dataset import CharCorruptionDataset
 
     from .synthesizer import build
 
@@ -111,5 +124,4 @@ def answers(
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(torch.tensor(weights[name]))
-    model.eval()
-    return {"places": [p.place for p in predict_places(model, dataset, questions)]}
+    return dataset, model.eval()
