@@ -6,9 +6,10 @@
 
 A case is trained in build/evidence/NAME (what is there already is kept), by the sheet's commands
 with a recipe, a corruption or questions of its own, in float32 and one thread, on the installed
-generated world. Then the staff's code (solutions/hidden/spans.py) measures what it shows, as the
-grader does, twice with different seeds. Each measurement is a line of benchmarks/evidence.jsonl;
-`python -m benchmarks.tables` makes a table of them.
+generated world; cases of the course's files need these in ../shared/data. Then the staff's code
+(solutions/hidden/spans.py) measures what it shows, as the grader does, twice with different seeds.
+Each measurement is a line of benchmarks/evidence.jsonl; `python -m benchmarks.tables` makes a table
+of them.
 """
 
 from __future__ import annotations
@@ -30,16 +31,18 @@ import numpy as np
 import torch
 
 from benchmarks.training import commit, lay_corruption, machine
-from tools import commands, starter, world
+from tools import commands, install_data, starter, world
 from tools.reference import lay_out
 
 from grading import paths  # isort: skip
 from grading.probes import evidence  # isort: skip
+from grading.recipes import of_variant  # isort: skip
 from grading.runner import load_hidden  # isort: skip
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build" / "evidence"
 RESULTS = ROOT / "benchmarks" / "evidence.jsonl"
+COURSE_FILES = ROOT.parent / "shared" / "data"
 BUFFERS = (".mask", ".rope_cache")
 
 # Bodies of __getitem__ in place of the span corruption.
@@ -83,6 +86,7 @@ class Case:
     variant: str = "vanilla"
     seed: int = 0
     world: int | None = None  # a seed for a world of its own
+    recipe: str = "laptop"  # or "real", with the course's files
     model: dict[str, Any] = field(default_factory=dict)
     pretrain: dict[str, Any] = field(default_factory=dict)
     corruption: str | None = None
@@ -114,6 +118,12 @@ CASES = {
     "dropout": Case("dropouts of .1", True, model=DROPOUT),
     "adamw": Case("`original`'s optimizer, 250 epochs", True, pretrain=ADAMW),
     "short_spans": Case("spans of 1 to 5 characters", True, body=SHORT_SPANS),
+    "real_20": Case(
+        "the course's files, 20 epochs", True, recipe="real", pretrain={"max_epochs": 20}
+    ),
+    "real_60": Case(
+        "the course's files, 60 epochs", True, recipe="real", pretrain={"max_epochs": 60}
+    ),
     "questions_only": Case(
         "from scratch on found questions", False, questions=True, of="", twice=True
     ),
@@ -177,6 +187,8 @@ def train(name: str) -> Path:
     lay_out(ROOT, folder)
     if case.world is not None:
         world.main(["--seed", str(case.world), "--out", str(folder)])
+    if case.recipe == "real":
+        install_data.main([str(COURSE_FILES), "--out", str(folder)])
     if case.corruption:
         lay_corruption(case.corruption, folder)
     if case.body:
@@ -209,6 +221,7 @@ def run_stage(case: Case, folder: Path, stage: str, extra: list[str]) -> None:
     """One training command of the sheet."""
     path = folder / f"{case.variant}.{stage}.params"
     fixed = ["--seed", str(case.seed), "--threads", "1", "--dtype", "float32"]
+    fixed += ["--recipe", case.recipe]
     words = [stage, case.variant, "wiki.txt", "--writing_params_path", path.name, *fixed, *extra]
     print(f"{folder.name}: {stage} ...", flush=True)
     subprocess.run(
@@ -226,9 +239,9 @@ def replace_body(path: Path, body: str) -> None:
 
 
 def change_recipe(path: Path, case: Case) -> None:
-    """Apply a case's changes to `laptop`."""
+    """Apply a case's changes to its recipe."""
     tables = json.loads(path.read_text(encoding="utf-8"))
-    recipe = tables["recipes"]["laptop"]
+    recipe = tables["recipes"][case.recipe]
     for stage, changes in (("model", case.model), ("pretrain", case.pretrain)):
         recipe[stage].update(changes)
         recipe[stage].get(case.variant, {}).update(changes)
@@ -274,8 +287,7 @@ def measure(name: str, folder: Path) -> list[dict[str, Any]]:
     torch.set_num_threads(1)  # as in the grader's workers
     case = CASES[name]
     recipes = json.loads((ROOT / "solutions/submission/recipes.json").read_text("utf-8"))
-    model = dict(recipes["recipes"]["laptop"]["model"])
-    config = model | model.pop("synthesizer", {})
+    config = of_variant(recipes["recipes"][case.recipe]["model"], case.variant == "synthesizer")
     data = folder / "src" / "data"
     corpus = (data / "wiki.txt").read_text(encoding="utf-8").removesuffix("\n")
     old, new = (parameters(folder, case.variant, stage) for stage in ("pretrain", "finetune"))
@@ -297,6 +309,7 @@ def measure(name: str, folder: Path) -> list[dict[str, Any]]:
         content = spans.content_spans(drawn)
         loss = spans.mean_loss(content, logs(content))
         people = folk(folder, case)
+        people = [people[i] for i in rng.permutation(len(people))[: spans.PEOPLE]]
         hidden = spans.hidden_places(rng, lines, people, config["block_size"])
         blocks = spans.blocks(rng, hidden)
         found = spans.matrices(blocks, logs([s for b in blocks for s in spans.exchanged(b)]))
@@ -328,8 +341,10 @@ def parameters(folder: Path, variant: str, stage: str) -> dict[str, np.ndarray]:
 
 def folk(folder: Path, case: Case) -> list[tuple[str, str]]:
     """(question, place) of dev and test."""
-    answers = folder if case.world is not None else ROOT
-    tables = (folder / "src/data/birth_dev.tsv", answers / "solutions/data/birth_test.tsv")
+    tables = [folder / "src/data/birth_dev.tsv"]
+    if case.recipe != "real":  # whose test answers are held back
+        answers = folder if case.world is not None else ROOT
+        tables.append(answers / "solutions/data/birth_test.tsv")
     rows = [row for table in tables for row in table.read_text(encoding="utf-8").splitlines()]
     return [tuple(row.split("\t")) for row in rows]
 
@@ -342,7 +357,10 @@ def answered(folder: Path, case: Case) -> float:
             c for c in commands.pipeline(case.variant, pretrained=True) if c.writes == path.name
         )
         subprocess.run(
-            [sys.executable, *command.arguments], cwd=folder, check=True, capture_output=True
+            [sys.executable, *command.arguments, "--recipe", case.recipe],
+            cwd=folder,
+            check=True,
+            capture_output=True,
         )
     lines = path.read_text(encoding="utf-8").splitlines()
     table = (folder / "src/data/birth_dev.tsv").read_text(encoding="utf-8").splitlines()
