@@ -40,18 +40,19 @@ def replaced(text: str, start: str, end: str, table: str) -> str:
 def evidence(runs: list[dict]) -> str:
     """What each training shows, in two measurements with different seeds."""
     machines = sorted({run["machine"] for run in runs})
-    lines = [f"Measured on: {'; '.join(machines)}, in float32.\n"]
-    lines.append("| | dev | loss | p | likeliest of four | least cosine |")
-    lines.append("|---|---|---|---|---|---|")
+    lines = [f"Measured on: {'; '.join(machines)}.\n"]
+    lines.append("| | trained in | dev | loss | p | likeliest of four | least cosine |")
+    lines.append("|---|---|---|---|---|---|---|")
     cases = list(dict.fromkeys(run["case"] for run in runs))
     for case in cases:
         rows = [run for run in runs if run["case"] == case]
         loss = " to ".join(f"{loss:.2f}" for loss in sorted(run["loss"] for run in rows))
         p = " to ".join(f"1e{p:.0f}" for p in sorted(run["log10_p"] for run in rows))
         likeliest = min(run["likeliest_of_four"] for run in rows)
+        first = rows[0]
         lines.append(
-            f"| {rows[0]['variant']}: {rows[0]['words']} | {rows[0]['dev']:.0%} | {loss} | {p} | "
-            f"{likeliest:.0%} | {rows[0]['cosine']:.3f} |"
+            f"| {first['variant']}: {first['words']} | {first['dtype']} | {first['dev']:.0%} | "
+            f"{loss} | {p} | {likeliest:.0%} | {first['cosine']:.3f} |"
         )
     return "\n".join(lines) + "\n"
 
