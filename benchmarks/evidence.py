@@ -36,9 +36,9 @@ from tools import commands, install_data, starter, world
 from tools.reference import lay_out
 
 from grading import paths  # isort: skip
-from grading.probes import evidence  # isort: skip
-from grading.recipes import of_variant  # isort: skip
-from grading.runner import load_hidden  # isort: skip
+from questions.evidence import probe  # isort: skip
+from questions.shared.recipes import of_variant  # isort: skip
+from grading.judges import load_hidden  # isort: skip
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build" / "evidence"
@@ -330,12 +330,12 @@ def measure(name: str, folder: Path) -> list[dict[str, Any]]:
         def logs(wanted: list) -> np.ndarray:
             texts, starts, stops = zip(*((s.text, s.start, s.stop) for s in wanted), strict=True)
             asked = (None, case.variant, config, old, corpus, list(texts), starts, stops)
-            return evidence.span_log_probabilities(*asked)["log_probabilities"]
+            return probe.span_log_probabilities(*asked)["log_probabilities"]
 
         lines = corpus.split("\n")
         long = [i for i, line in enumerate(lines) if len(line) >= spans.SHORTEST]
         chosen = [int(i) for i in rng.choice(long, size=spans.DRAWS)]
-        drawn = evidence.corrupted(None, corpus, config["block_size"], chosen)["texts"]
+        drawn = probe.corrupted(None, corpus, config["block_size"], chosen)["texts"]
         content = spans.content_spans(drawn)
         loss = spans.mean_loss(content, logs(content))
         people = folk(folder, case)

@@ -26,8 +26,8 @@ from pathlib import Path
 try:
     from grading import markers, paths, staging
     from grading.assignment import Assignment, Edition, load_assignment
-    from grading.coursedata import QUESTION_FILES, CourseData
     from grading.errors import UsageError, Verdict
+    from questions.shared.data_set import QUESTION_FILES, CourseData
 except ImportError as error:  # tomllib came with Python 3.11
     version = ".".join(map(str, sys.version_info[:3]))
     print(
@@ -232,12 +232,14 @@ def check_predictions(
 ) -> list[str]:
     """A line if a file hasn't one prediction for each question of the split."""
     try:
-        from grading import answers  # imports numpy: without it, work can be packed all the same
+        from questions.shared import (
+            trained_files,  # imports numpy: without it, work can be packed all the same
+        )
     except ImportError as error:
         return [f"{name}: its lines are not counted: {error} (activate the environment)"]
     data = CourseData(assignment, paths.DATA, None)
     try:
-        answers.read_predictions(staged, name, len(data.questions(split)))
+        trained_files.read_predictions(staged, name, len(data.questions(split)))
     except Verdict as verdict:
         return [f"{verdict} (src/data/{QUESTION_FILES[split]})"]
     except (UsageError, UnicodeDecodeError, OSError) as error:

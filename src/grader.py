@@ -6,14 +6,14 @@
     python grader.py --list          every test with its points
 
 Student code runs in a worker process and answers with plain data; what is right is decided here.
-The tests are in grading/questions/, one class a topic; their numbers, points and time limits in
-assignment.toml.
+The tests are in questions/, a folder for each topic; their numbers, points and time limits in
+assignment.toml. `--where 3a-0-basic` names the lines that decide a test.
 """
 
 import sys
 
 from grading.cli import main
-from grading.questions import CASES
+from questions.course import Course
 
 if __name__ == "__main__":
-    sys.exit(main(CASES))
+    sys.exit(main(Course()))

@@ -25,12 +25,8 @@ from .variants import ROOT, Bench, Variant, all_variants, without_files
 
 RESULTS = ROOT / "build" / "golden_seeds.jsonl"
 JUDGES = (
-    "src/grading/questions/*.py",
-    "src/grading/asking/*.py",
-    "src/grading/probes/*.py",
-    "src/grading/corruption.py",
-    "src/grading/material.py",
-    "src/grading/rotary.py",
+    "src/questions/**/*.py",
+    "src/grading/*.py",
     "solutions/hidden/*.py",
     "solutions/submission/*.py",
 )

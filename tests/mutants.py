@@ -26,19 +26,20 @@ from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType
 
+from grading import errors
+from questions.span_corruption import items
+
 from .golden_verdicts import SEED, open_executor
 from .variants import GOLDEN, ROOT, Bench, Variant, all_variants
 
-from grading import corruption, errors  # isort: skip # where .variants finds it
 from grading.bench import MALFORMED  # isort: skip
 
 TABLE = GOLDEN / "killers.toml"
 JUDGES = (
-    "src/grading/corruption.py",
     *(
         path.relative_to(ROOT).as_posix()
-        for folder in ("src/grading/questions", "src/grading/asking", "solutions/hidden")
-        for path in sorted((ROOT / folder).glob("[a-z]*.py"))
+        for folder in ("src/questions", "solutions/hidden")
+        for path in sorted((ROOT / folder).rglob("[a-z]*.py"))
     ),
 )
 TRIED = 12  # wrong variants for each assertion, until one passes
@@ -150,7 +151,7 @@ def _function(site: Site) -> FunctionType:
 @contextmanager
 def watched(note: Callable[[Site], None]) -> Iterator[None]:
     """Call note(site) for each assertion that ends a test."""
-    kinds = (errors.Verdict, corruption.Malformed)
+    kinds = (errors.Verdict, items.Malformed)
     before = [kind.__init__ for kind in kinds]
 
     def noting(init: Callable) -> Callable:

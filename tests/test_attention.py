@@ -9,12 +9,13 @@ import re
 import numpy as np
 import pytest
 
-from grading import exploration, paths
+from grading import paths
 from grading.assignment import load_assignment
 from grading.cases import GradedTestCase
 from grading.errors import Verdict
 from grading.outcomes import Outcome
-from grading.probes import attention as probe
+from questions.attention_exploration import attention_math
+from questions.attention_exploration import probe as probe
 from tests.variants import Bench, Variant, load_module
 
 TOPICS = ("copying", "averaging", "single_head", "two_heads", "key_query_value")
@@ -62,13 +63,15 @@ def test_attention_is_the_formula_and_never_overflows(reference, rng):
 
 def test_the_graders_attention_is_the_given_one(reference, rng):
     q, keys = rng.normal(size=4), rng.normal(size=(5, 6, 4))
-    for row, alpha in zip(keys, exploration.attention_weights(q, keys), strict=True):
+    for row, alpha in zip(keys, attention_math.attention_weights(q, keys), strict=True):
         np.testing.assert_allclose(alpha, reference.attention(q, row, row)[1], rtol=0, atol=1e-12)
 
 
 def test_weights_of_overflowing_scores_are_wrong_without_a_warning(recwarn):
-    alpha = exploration.attention_weights(np.full(2, 1e300), np.array([[1e300, 0.0], [0.0, 1e300]]))
-    assert not exploration.weights_are_right(alpha, [0])
+    alpha = attention_math.attention_weights(
+        np.full(2, 1e300), np.array([[1e300, 0.0], [0.0, 1e300]])
+    )
+    assert not attention_math.weights_are_right(alpha, [0])
     assert [w for w in recwarn if w.category is RuntimeWarning] == []  # numpy's
 
 
@@ -93,7 +96,7 @@ def test_noise_of_the_keys_moves_weights_as_derived(rng, scale):
     """By s sqrt(alpha)/2 at one standard deviation: 5e-5 at 100 and 2.5e-3 at 5,000."""
     means, alpha = rotation(rng, 7, 5), 1e-12
     keys = means + np.sqrt(alpha) * rng.normal(size=(20_000, 5, 7))
-    weights = exploration.attention_weights(scale * (means[0] + means[1]), keys)
+    weights = attention_math.attention_weights(scale * (means[0] + means[1]), keys)
     # A standard deviation of 20,000 normal numbers is off by 1/200 at one of its own; by 5 % at
     # ten: probability < 1e-20.
     assert weights[:, 0].std() == pytest.approx(scale * np.sqrt(alpha) / 2, rel=0.05)
@@ -105,7 +108,7 @@ def test_a_scale_of_5000_swings_when_alpha_is_a_millionth(rng):
     with probability .826; fewer than 700 of 1,000 samples do with probability < 1e-20."""
     means = np.eye(4)
     keys = means + 1e-3 * rng.normal(size=(1000, 4, 4))
-    weights = exploration.attention_weights(5000 * (means[0] + means[1]), keys)
+    weights = attention_math.attention_weights(5000 * (means[0] + means[1]), keys)
     assert (weights[:, :2].max(axis=1) > 0.9).sum() >= 700
 
 
@@ -113,7 +116,7 @@ def test_a_scale_of_5000_swings_when_alpha_is_a_millionth(rng):
 def test_single_head_weights_are_those_of_attention(reference, rng, n):
     means = rotation(rng, 12, n)
     for scale, length in itertools.product([0.1, 1, 30, 5000], [-0.7, 0, 0.99, 1, 1.5, 3]):
-        keys = exploration.lengthened(means, 0, length)
+        keys = attention_math.lengthened(means, 0, length)
         _, alpha = reference.attention(scale * (means[0] + means[1]), keys, keys)
         got = reference.single_head_weights(scale, length, n)
         np.testing.assert_allclose(got, alpha[:2], rtol=0, atol=1e-9)
@@ -140,7 +143,7 @@ def density(length):
 
 def test_seven_point_nine_percent_of_samples_are_dropped(rng):
     assert math.erfc(1) / 2 == pytest.approx(0.079, abs=5e-4)
-    keys = exploration.draw_keys(rng, np.eye(3), 20_000, stretched=0)
+    keys = attention_math.draw_keys(rng, np.eye(3), 20_000, stretched=0)
     # A share of 20,000: .01 is 5.2 standard deviations, probability 2e-7.
     assert np.mean(keys[:, 0, 0] < 0) == pytest.approx(0.0786, abs=0.01)
     assert np.ptp(keys[:, 0, 1:]) + np.ptp(keys[:, 1:], axis=0).max() < 1e-4
@@ -175,11 +178,11 @@ def test_the_probabilities_of_a_false_alarm_are_those_stated():
 @pytest.mark.parametrize("length", [0.1, 0.5, 1, 1.5, 3])
 def test_two_heads_stay_in_the_middle_where_one_swings(reference, rng, length):
     means = rotation(rng, 9, 6)
-    keys = exploration.lengthened(means, 4, length)
+    keys = attention_math.lengthened(means, 4, length)
     heads = [
-        exploration.attention_weights(q, keys) for q in reference.two_head_queries(means, 4, 1)
+        attention_math.attention_weights(q, keys) for q in reference.two_head_queries(means, 4, 1)
     ]
-    single = exploration.attention_weights(reference.single_head_query(means, 4, 1), keys)
+    single = attention_math.attention_weights(reference.single_head_query(means, 4, 1), keys)
     np.testing.assert_allclose((sum(heads) / 2)[[4, 1]], 0.5, rtol=0, atol=1e-3)
     assert (np.abs(single[4] - 0.5) > 0.49) == (length != 1)
 
@@ -196,8 +199,8 @@ def test_outputs_tend_to_what_the_reference_says_as_beta_grows(reference, rng, d
         u = beta * directions
         more = [] if added is None else [u[added]]
         answer = reference.added_output(*u, *more) if more else reference.unprojected_output(*u)
-        c, _ = exploration.self_attention(
-            exploration.inputs(list(u), *more), identity, identity, identity
+        c, _ = attention_math.self_attention(
+            attention_math.inputs(list(u), *more), identity, identity, identity
         )
         distances.append(np.linalg.norm(c[1] - answer) / beta)
         # The others' weights are e^(-beta^2) of x_2's each, or less; inputs are below 3 beta apart.
@@ -211,7 +214,9 @@ def test_outputs_tend_to_what_the_reference_says_as_beta_grows(reference, rng, d
 def test_key_query_value_gives_the_outputs_asked_for(reference, rng, beta):
     for d in (4, 5, 12):
         u = list(beta * rotation(rng, d, 4))
-        c, alpha = exploration.self_attention(exploration.inputs(u), *reference.key_query_value(*u))
+        c, alpha = attention_math.self_attention(
+            attention_math.inputs(u), *reference.key_query_value(*u)
+        )
         np.testing.assert_allclose(c[1], u[1], rtol=0, atol=1e-9 * beta)
         np.testing.assert_allclose(c[0], u[1] - u[2], rtol=0, atol=1e-9 * beta)
         assert alpha[0, 2] > 1 - 1e-10 and alpha[1, 0] > 1 - 1e-10
@@ -219,9 +224,9 @@ def test_key_query_value_gives_the_outputs_asked_for(reference, rng, beta):
 
 def test_vectors_are_told_in_words():
     named = dict(zip(("ua", "ub"), np.eye(3)[:2], strict=True))
-    assert exploration.in_terms_of(np.array([0.5, -1, 0]), named) == "0.50 ua - 1.00 ub"
-    assert exploration.in_terms_of(np.array([0, 0, 2.0]), named) == "something else, 2 long"
-    assert exploration.in_terms_of(np.zeros(3), named) == "0"
+    assert attention_math.in_terms_of(np.array([0.5, -1, 0]), named) == "0.50 ua - 1.00 ub"
+    assert attention_math.in_terms_of(np.array([0, 0, 2.0]), named) == "something else, 2 long"
+    assert attention_math.in_terms_of(np.zeros(3), named) == "0"
 
 
 # The grader's tests ---------------------------------------------------------------------------

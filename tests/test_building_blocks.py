@@ -10,12 +10,13 @@ import torch
 import torch.nn.functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
-from grading import blocks, paths
+from grading import paths
 from grading.assignment import load_assignment
 from grading.errors import Verdict
 from grading.outcomes import Outcome
-from grading.probes import building_blocks as probe
-from grading.probes.plain import form_of
+from questions.building_blocks import expected
+from questions.building_blocks import probe as probe
+from questions.shared.forms import form_of
 from tests import variants
 from tests.variants import GOLDEN, Bench, Variant, load_module
 
@@ -128,7 +129,7 @@ def test_targets_that_were_not_chosen_are_left_out_by_cross_entropy(reference, r
     tokens = torch.tensor(rng.integers(2, 50, size=(4, 100)))
     generator = torch.Generator().manual_seed(3)
     _, targets = reference.bert_mask(tokens, 1, 50, generator)
-    assert reference.IGNORED == blocks.IGNORED == F.cross_entropy.__defaults__[2]
+    assert reference.IGNORED == expected.IGNORED == F.cross_entropy.__defaults__[2]
     logits, chosen = normal(rng, 4, 100, 50), targets != reference.IGNORED
     wanted = F.cross_entropy(logits[chosen], tokens[chosen])
     close(F.cross_entropy(logits.flatten(0, 1), targets.flatten()), wanted)
@@ -149,7 +150,9 @@ def test_the_cost_is_half_of_torchs_flops(reference, rng, kind, T, S):
 
 def test_sinusoids_are_what_the_grader_tries_offsets_on(reference):
     for T, d in ((1, 2), (50, 6), (300, 128)):
-        close(reference.sinusoidal_positions(T, d), torch.tensor(blocks.encodings(np.arange(T), d)))
+        close(
+            reference.sinusoidal_positions(T, d), torch.tensor(expected.encodings(np.arange(T), d))
+        )
 
 
 @pytest.mark.parametrize("offset", [-7, 0, 1, 40])
@@ -202,7 +205,7 @@ def test_rotation_is_the_offset_matrix_of_sinusoids_reversed(reference, rng):
 
 
 def test_a_span_is_put_back_where_its_sentinel_stands(reference, rng):
-    for tokens, spans in blocks.spans(rng):
+    for tokens, spans in expected.spans(rng):
         source, target = reference.span_corruption(tokens, [tuple(span) for span in spans])
         places = [target.index(sentinel) for sentinel in reference.SENTINELS[: len(spans) + 1]]
         removed = {target[a]: target[a + 1 : b] for a, b in zip(places, places[1:], strict=False)}
@@ -213,7 +216,7 @@ def test_a_span_is_put_back_where_its_sentinel_stands(reference, rng):
 @pytest.mark.parametrize("heads, levels", [(1, 6), (2, 4), (5, 3)])
 def test_the_receptive_field_is_reached(reference, heads, levels):
     distances = [np.array(reference.looks_back(heads, level)) for level in range(levels)]
-    assert blocks.reached(distances) == set(range(reference.receptive_field(heads, levels)))
+    assert expected.reached(distances) == set(range(reference.receptive_field(heads, levels)))
 
 
 def divergence(a, p):

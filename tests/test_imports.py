@@ -16,16 +16,22 @@ OURS = {"submission", "grading", "grader", "run", "hidden", "solutions", "tools"
 RULES = [
     (r"(src|solutions)/submission/", {"submission"}),
     (r"src/(run|dataset|london_baseline|attention_exploration)\.py", {"submission", "run"}),
-    (r"src/grader\.py", {"grading"}),
+    (r"src/grader\.py", {"grading", "questions"}),
     (r"src/(collect_submission|check_written)\.py", {"grading"}),
-    (r"src/grading/(probes/|worker\.py)", {"grading", "submission"}),
+    (r"src/grading/worker\.py", {"grading", "submission"}),
     (r"src/grading/", {"grading", "hidden"}),
+    (r"src/questions/\w+/(probe|models)\.py", {"grading", "questions", "submission"}),
+    (r"src/questions/", {"grading", "questions"}),
     (r"solutions/hidden/", {"grading"}),
     (r"solutions/written/", {"submission"}),
     (r"tools/watched_pretraining\.py", {"submission"}),  # a program of its own
     (r"tools/", {"tools", "grading"}),
 ]
-PACKAGES = [(r"(src|solutions)/submission/", "submission"), (r"src/grading/", "grading")]
+PACKAGES = [
+    (r"(src|solutions)/submission/", "submission"),
+    (r"src/grading/", "grading"),
+    (r"src/questions/", "questions"),
+]
 
 
 def imported(text):
@@ -102,9 +108,12 @@ def test_every_import_keeps_the_rules(root):
         ("src/grading/runner.py", "def f():\n    from submission import helper"),
         ("src/grading/runner.py", "importlib.import_module('submission.helper')"),
         ("src/grading/runner.py", "importlib.import_module(f'submission.{name}')"),
-        ("src/grading/probes/training.py", "import hidden"),
+        ("src/questions/training/probe.py", "import hidden"),
         ("src/grading/worker.py", "import hidden"),
-        ("solutions/hidden/attention.py", "import submission"),
+        ("src/grading/runner.py", "from questions import course"),
+        ("src/questions/training/tests.py", "from submission import helper"),
+        ("src/questions/training/tests.py", "import hidden"),
+        ("solutions/hidden/attention_exploration.py", "import submission"),
         ("tools/world.py", "import hidden"),
         ("tools/demo.py", "from solutions.submission import dataset"),
         ("tools/demo.py", "import submission.dataset"),
@@ -122,8 +131,8 @@ def test_forbidden_import_is_found(path, statement):
         ("src/run.py", "from submission import helper"),
         ("src/grader.py", "from grading import wire\nimport pytest"),
         ("src/collect_submission.py", "from grading import staging"),
-        ("src/grading/probes/training.py", "from submission import helper"),
-        ("src/grading/probes/__init__.py", "importlib.import_module(f'{__name__}.{name}')"),
+        ("src/questions/training/probe.py", "from submission import helper"),
+        ("src/grading/worker.py", "importlib.import_module(module)"),
         ("tools/demo.py", "from tools import world\nimport rattler"),
     ],
 )
@@ -133,5 +142,5 @@ def test_allowed_import_passes(path, statement):
 
 def test_rules_are_written_for_this_tree(root):
     # A rule whose files are gone would hold nothing.
-    for pattern in ("src/submission", "solutions/submission", "src/grading/probes", "tools"):
+    for pattern in ("src/submission", "solutions/submission", "src/questions/training", "tools"):
         assert any((root / PurePosixPath(pattern)).glob("*.py")), pattern

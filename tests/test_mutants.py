@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from grading import paths
-from grading.asking.files import AsksFiles
 from grading.cases import GradedTestCase
 from grading.errors import Verdict
-from grading.runner import load_hidden
+from grading.judges import load_hidden
+from questions.shared.handed_in import AsksFiles
 from tests import golden_verdicts, mutants
 
 TABLE = mutants.read_table()
@@ -100,19 +100,19 @@ def lab(predicted: list[str] | None, tmp_path, hidden=None) -> SimpleNamespace:
 
 def fits(tmp_path, file: bool, shape: int) -> None:
     read = {"problem": "", "names": ["w"], "arrays": [np.zeros(shape, np.float32)]}
-    answers = {"prediction.read_parameters": read, "prediction.shapes": SHAPES}
+    answers = {"shared.read_parameters": read, "shared.shapes": SHAPES}
     found = Case(lab(PLACES if file else None, tmp_path), answers).fitting("v.params", "vanilla")
     assert found is None or found[1] == {}
 
 
 HIDDEN = "solutions/hidden"
-FILES = "src/grading/asking/files.py:AsksFiles"
+FILES = "src/questions/shared/handed_in.py:AsksFiles"
 WRONG_ANSWERS = {
     f"{HIDDEN}/training.py:no_pretraining_remembers_training:0": lambda hidden, _: (
-        hidden.no_pretraining_remembers_training(Case(), PLACES, [*PLACES[:8], "?", "?"])
+        hidden.training.no_pretraining_remembers_training(Case(), PLACES, [*PLACES[:8], "?", "?"])
     ),
     f"{HIDDEN}/evidence.py:expect_match:0": lambda hidden, tmp_path: (
-        hidden.pretraining_matches_checkpoint(
+        hidden.training.pretraining_matches_checkpoint(
             files(tmp_path, lines=3), "vanilla.finetune.params", "vanilla.pretrain"
         )
     ),
@@ -124,7 +124,7 @@ WRONG_ANSWERS = {
         )
     ),
     f"{HIDDEN}/comparing.py:expect_accuracy:0": lambda hidden, tmp_path: (
-        hidden.pretraining_test_accuracy(
+        hidden.training.pretraining_test_accuracy(
             files(tmp_path, lines=2),
             variant="vanilla",
             predicted=[*PLACES[:4], *"??????"],

@@ -6,12 +6,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from grading import corruption, material, paths, schema
-from grading.asking import AsksCorruption
+from grading import paths, schema
 from grading.cases import GradedTestCase
 from grading.errors import Verdict, WireError
-from grading.questions.span_corruption import SpanCorruption
-from grading.runner import load_hidden
+from grading.judges import load_hidden
+from questions.shared import random_inputs
+from questions.span_corruption import items
+from questions.span_corruption.drawing import AsksCorruption
+from questions.span_corruption.tests import SpanCorruption
 
 DOCUMENT = "Ada Byron was born in London."
 FOREIGN = "Zoë née Ångström, born in 東京."
@@ -41,13 +43,13 @@ def hidden():
 def item(kept: str, start: int, span: int) -> str:
     """The string of an item, without PADs."""
     parts = (kept[:start], kept[start + span :], kept[start : start + span], "")
-    return corruption.MASK_CHAR.join(parts)
+    return items.MASK_CHAR.join(parts)
 
 
 def answer(texts: list[str], documents: list[str]) -> dict:
     """What the probe says of items with these strings; of "" that it is no pair."""
-    ids = {c: i for i, c in enumerate(corruption.expected_vocabulary(documents))}
-    rows = [[ids[c] for c in text.ljust(BLOCK_SIZE + 1, corruption.PAD_CHAR)] for text in texts]
+    ids = {c: i for i, c in enumerate(items.expected_vocabulary(documents))}
+    rows = [[ids[c] for c in text.ljust(BLOCK_SIZE + 1, items.PAD_CHAR)] for text in texts]
     rows = [row if text else [] for row, text in zip(rows, texts, strict=True)]
     sizes = np.array([len(row[1:]) for row in rows])
     return {
@@ -71,8 +73,8 @@ def run(texts: list[str], documents: list[str]) -> dict:
     }
 
 
-def read(texts: list[str], document: str = DOCUMENT) -> corruption.Reading:
-    return corruption.read(**run(texts, [document]))
+def read(texts: list[str], document: str = DOCUMENT) -> items.Reading:
+    return items.read(**run(texts, [document]))
 
 
 RIGHT = item(DOCUMENT[:20], 4, 5)
@@ -84,32 +86,32 @@ def test_items_are_read_back():
     assert (example.truncated, example.start, example.masked) == (20, 4, "Byron")
 
 
-@pytest.mark.parametrize("wrong", [DOUBLED, "", corruption.PAD_CHAR])
+@pytest.mark.parametrize("wrong", [DOUBLED, "", items.PAD_CHAR])
 def test_others_are_read_beside_malformed_items(wrong):
     reading = read([RIGHT] * 19 + [wrong] + [RIGHT] * 20)
     assert (len(reading.examples), len(reading.wrong)) == (39, 1)
-    assert len(corruption.well_formed([reading], shortest=20)) == 39
-    with pytest.raises(corruption.Malformed):
+    assert len(items.well_formed([reading], shortest=20)) == 39
+    with pytest.raises(items.Malformed):
         reading.check_each()
 
 
 @pytest.mark.parametrize("wrong", [DOUBLED, ""])
 def test_more_than_five_percent_of_malformed_items_are_not_left_aside(wrong):
-    assert len(corruption.well_formed([read([RIGHT] * 19 + [wrong])])) == 19
-    with pytest.raises(corruption.Malformed):
-        corruption.well_formed([read([RIGHT] * 18 + [wrong])])
+    assert len(items.well_formed([read([RIGHT] * 19 + [wrong])])) == 19
+    with pytest.raises(items.Malformed):
+        items.well_formed([read([RIGHT] * 18 + [wrong])])
 
 
 def test_malformed_items_may_not_all_be_long_ones():
     """Where spans of long items are judged, the long items that can't be read count."""
     short = item(DOCUMENT[:8], 2, 2)
     reading = read([short] * 90 + [RIGHT] * 5 + [DOUBLED] * 2)
-    assert len(corruption.well_formed([reading])) == 95
-    with pytest.raises(corruption.Malformed):
-        corruption.well_formed([reading], shortest=20)
+    assert len(items.well_formed([reading])) == 95
+    with pytest.raises(items.Malformed):
+        items.well_formed([reading], shortest=20)
 
 
-def sentence(texts: list[str], document: str = DOCUMENT) -> corruption.Malformed:
+def sentence(texts: list[str], document: str = DOCUMENT) -> items.Malformed:
     """What is wrong with the first wrong item."""
     return read(texts, document).wrong[0]
 
@@ -120,7 +122,7 @@ def test_characters_that_are_dropped_are_named():
 
 
 def test_an_empty_span_is_drawn_legibly():
-    wrong = DOCUMENT[:4] + corruption.MASK_CHAR + "BByron" + 2 * corruption.MASK_CHAR
+    wrong = DOCUMENT[:4] + items.MASK_CHAR + "BByron" + 2 * items.MASK_CHAR
     assert sentence([wrong]).expected.endswith("the span in Ada []Byron  (an empty span)")
 
 
@@ -147,16 +149,16 @@ SIZES = (
 @pytest.mark.parametrize("forged", SIZES)
 def test_an_answer_with_other_sizes_is_the_submissions_error(forged):
     right = answer([RIGHT], [DOCUMENT])
-    schema.check(right, corruption.drawn(documents=1, repeat=1))
+    schema.check(right, items.drawn(documents=1, repeat=1))
     with pytest.raises(WireError, match="items that add up"):
-        schema.check({**right, **forged}, corruption.drawn(documents=1, repeat=1))
+        schema.check({**right, **forged}, items.drawn(documents=1, repeat=1))
 
 
-@pytest.mark.parametrize("nothing", ["", corruption.PAD_CHAR, corruption.MASK_CHAR])
+@pytest.mark.parametrize("nothing", ["", items.PAD_CHAR, items.MASK_CHAR])
 def test_items_without_text_fail_as_pairs(nothing):
     """Though their form is right, or claimed to be."""
     forms = ["tuple of int64[64], int64[64]"]
-    drawn = {**answer([nothing] * 20, material.FRIENDLY_DOCUMENTS), "forms": forms}
+    drawn = {**answer([nothing] * 20, random_inputs.FRIENDLY_DOCUMENTS), "forms": forms}
     with pytest.raises(Verdict, match="holds nothing of its document"):
         Pairs(drawn, is_hidden=False).test_pairs()
 
@@ -164,7 +166,7 @@ def test_items_without_text_fail_as_pairs(nothing):
 @pytest.mark.parametrize("seed", range(20))
 def test_no_document_begins_or_ends_with_a_blank(seed):
     lengths = [4, 4, 5, 60, 200]
-    drawn = material.documents(np.random.default_rng(seed), lengths, "ab cdefg")
+    drawn = random_inputs.documents(np.random.default_rng(seed), lengths, "ab cdefg")
     assert [len(d.strip()) for d in drawn] == lengths
 
 
@@ -179,7 +181,9 @@ def failing(judge, *arguments, **keywords) -> str:
 def test_the_missing_end_of_lengths_is_named(hidden):
     def missing(lengths: list[int]) -> str:
         texts = [item(DOCUMENT[:n], 1, 1) for n in range(4, 29) if n not in lengths]
-        return failing(hidden.span_corruption_every_length, [run(texts, [DOCUMENT])])
+        return failing(
+            hidden.span_corruption.span_corruption_every_length, [run(texts, [DOCUMENT])]
+        )
 
     assert "the shortest, from 4 on" in missing([4, 5])
     assert "the greatest" in missing([28])
@@ -189,7 +193,7 @@ def test_the_missing_end_of_lengths_is_named(hidden):
 def test_a_span_in_the_middle_is_called_so(hidden):
     def said(start) -> str:
         texts = [item(DOCUMENT[:n], start(n - 3), 3) for n in range(8, 29)]
-        return failing(hidden.span_corruption_position, [run(texts, [DOCUMENT])])
+        return failing(hidden.span_corruption.span_corruption_position, [run(texts, [DOCUMENT])])
 
     assert "stands in the middle" in said(lambda room: room // 2)
     assert "never starts in the second half" in said(lambda room: 0)
@@ -210,18 +214,16 @@ WHY = {
 def test_wrong_shares_are_explained(means, hidden):
     """Each reading holds items with this share in 100 characters, as many as are judged."""
     readings = [
-        corruption.Reading(
-            [], 128, [corruption.Example("", "", "a" * span, "b" * (100 - span))] * 8000
-        )
+        items.Reading([], 128, [items.Example("", "", "a" * span, "b" * (100 - span))] * 8000)
         for span in (round(100 * mean) for mean in means)
     ]
     names = ("common", "short", "long")
     keywords = {name: [reading] for name, reading in zip(names, readings, strict=True)}
-    assert WHY[means] in failing(hidden.span_corruption_span_share, **keywords)
+    assert WHY[means] in failing(hidden.span_corruption.span_corruption_span_share, **keywords)
 
 
 def test_vocabularies_without_foreign_characters_are_called_so(hidden):
-    itos = corruption.expected_vocabulary([FOREIGN])
+    itos = items.expected_vocabulary([FOREIGN])
     got = {"itos": [*itos[:2], *filter(str.isascii, itos[2:])], "stoi_agrees": True}
-    said = failing(hidden.span_corruption_any_alphabet, got, [run([], [FOREIGN])])
+    said = failing(hidden.span_corruption.span_corruption_any_alphabet, got, [run([], [FOREIGN])])
     assert "not ASCII, such as é" in said

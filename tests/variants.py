@@ -39,12 +39,12 @@ sys.path.insert(0, str(ROOT / "src"))  # where grader.py finds the package `grad
 from grading import paths, worker  # noqa: E402
 from grading.assignment import TestSpec, load_assignment  # noqa: E402
 from grading.cases import BoundTest, bind  # noqa: E402
-from grading.coursedata import CourseData  # noqa: E402
 from grading.inprocess import InProcessPool  # noqa: E402
-from grading.questions import CASES  # noqa: E402
 from grading.results import TestResult  # noqa: E402
-from grading.runner import Run, load_hidden  # noqa: E402
+from grading.runner import CourseTestRunner, Run  # noqa: E402
 from grading.staging import stage  # noqa: E402
+from questions.course import Course  # noqa: E402
+from questions.shared.data_set import CourseData  # noqa: E402
 
 REGIONS = {
     "span_corruption": "dataset.py, __getitem__, part e",
@@ -66,7 +66,7 @@ TOPICS = {
         "attention_two_heads",
         "attention_key_query_value",
     ),
-    "building_blocks": tuple(c.topic for c in CASES if c.topic.startswith("blocks_")),
+    "building_blocks": tuple(c.topic for c in Course().cases() if c.topic.startswith("blocks_")),
 }
 NEEDS_FILES = (
     "dev_predictions",
@@ -227,13 +227,13 @@ class Bench:
             work: an empty folder.
         """
         self._assignment = load_assignment(paths.ASSIGNMENT)
-        self.hidden = load_hidden(paths.HIDDEN)
         self._pool, self._work = InProcessPool(), work
         data = work / "data"
         data.mkdir()
         (data / "dataset.json").write_text('{"name": "world"}\n', encoding="utf-8")
         self._data = CourseData(self._assignment, data, None)
-        self.tests = bind(self._every_test(), CASES)
+        self._runner = CourseTestRunner(self._assignment, Course())
+        self.tests = bind(self._every_test(), Course().cases())
 
     def _every_test(self) -> tuple[TestSpec, ...]:
         """The tests of each topic, as the first edition that has it gives them."""
@@ -248,9 +248,17 @@ class Bench:
     ) -> dict[tuple[str, str], TestResult]:
         """Run `tests` on a variant, or on the reference (None); by topic and name."""
         with self._staged(variant) as (staged, work):
-            here = (self._assignment, self._assignment.edition(None), staged, work, self._pool)
-            run = Run(*here, self.hidden, self._data, seed)
-            run.deadline = time.monotonic() + 3600
+            run = Run(
+                runner=self._runner,
+                edition=self._assignment.edition(None),
+                staged=staged,
+                work=work,
+                pool=self._pool,
+                data=self._data,
+                seed=seed,
+                layers=sandbox.detect(),
+                deadline=time.monotonic() + 3600,
+            )
             results = [TestResult(test.spec, test.description) for test in tests]
             for test, result in zip(tests, results, strict=True):
                 run.run_test(test, result)

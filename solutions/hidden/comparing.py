@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from grading import answers
+from questions.shared import specs, trained_files
 
 from .evidence import expect_own_answers
 
@@ -44,16 +44,16 @@ def same_logits(case: Any, asked: dict, got: Any, other_reading: Any = None) -> 
         other_reading: a function from parameters to those with which the reference may agree as
             well, or None.
     """
-    reference = case.reference("synthesizer.model_variant", answers.VARIANT, **_variant(asked))
+    reference = case.reference("shared.model_variant", specs.VARIANT, **_variant(asked))
     shapes = dict(zip(reference["names"], reference["shapes"], strict=True))
-    problem = answers.misfit(answers.widen_columns(asked["weights"], shapes), shapes)
+    problem = trained_files.misfit(trained_files.widen_columns(asked["weights"], shapes), shapes)
     case.expect(not problem, "the model has other parameters than the given GPT", problem=problem)
-    wide = asked | {"weights": answers.widen_columns(asked["weights"], shapes)}
-    wanted = case.reference("synthesizer.model_logits", answers.LOGITS, **wide)["logits"]
+    wide = asked | {"weights": trained_files.widen_columns(asked["weights"], shapes)}
+    wanted = case.reference("shared.model_logits", specs.LOGITS, **wide)["logits"]
     logits = got["logits"]
     if other_reading is not None and not is_close(logits, wanted, FLOAT64):
         wide |= {"weights": other_reading(wide["weights"])}
-        wanted = case.reference("synthesizer.model_logits", answers.LOGITS, **wide)["logits"]
+        wanted = case.reference("shared.model_logits", specs.LOGITS, **wide)["logits"]
     expect_close(case, logits, wanted, FLOAT64, "the model's logits are not those of the given GPT")
 
 
@@ -74,7 +74,7 @@ def expect_accuracy(
     (real data that holds them back) nobody can judge."""
     if places is None:
         case.not_graded("the answers of the test split are not here: nobody can judge")
-    correct = answers.count_correct(predicted, places)
+    correct = trained_files.count_correct(predicted, places)
     case.expect(
         correct >= threshold * len(places),
         "too few right answers on the test set",

@@ -27,7 +27,9 @@ from typing import Any
 
 import numpy as np
 
-from grading import corruption, rotary, schema
+from grading import schema
+from questions.rotary import pairing
+from questions.span_corruption import items
 
 from . import spans
 
@@ -116,7 +118,7 @@ def _readings(variant: str, weights: dict, config: dict) -> list[dict[str, np.nd
     """RoPE's file doesn't tell by which pairing of coordinates it was trained."""
     if variant != "rope":
         return [weights]
-    return [weights, rotary.halves_as_neighbours(weights, config["n_head"])]
+    return [weights, pairing.halves_as_neighbours(weights, config["n_head"])]
 
 
 def _ask(case: Any, probe: str, answer: dict, variant: str, config: dict, weights: dict, **asked):
@@ -166,7 +168,7 @@ def _furthest(old: dict, new: dict) -> tuple[str, float]:
 def _loss(case: Any, variant: str, config: dict, weights: dict) -> float:
     """(a) In nats a character."""
     corpus = case.lab.data.corpus()
-    documents = [d for d in corpus.split("\n") if len(d) >= corruption.SHORTEST]
+    documents = [d for d in corpus.split("\n") if len(d) >= items.SHORTEST]
     long = [i for i, document in enumerate(documents) if len(document) >= spans.SHORTEST]
     chosen = [int(i) for i in case.rng.choice(long, size=spans.DRAWS)]
     block_size = config["block_size"]

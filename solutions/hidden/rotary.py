@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from grading import answers, rotary
+from questions.rotary import pairing
+from questions.shared import specs
 
 from .comparing import (
     FLOAT32,
@@ -23,7 +24,7 @@ ANGLES = 1e-3
 
 
 def rotary_any_angles(case: Any, sizes: list, got: dict) -> None:
-    spec = answers.outputs(len(sizes))
+    spec = specs.outputs(len(sizes))
     wanted = case.reference("rotary.angles", spec, sizes=sizes)["outputs"]
     for out, right in zip(got["outputs"], wanted, strict=True):
         expect_close(case, out, right, ANGLES, "an angle's cosine or sine is wrong")
@@ -46,15 +47,15 @@ def rotary_single_precision(case: Any, asked: dict, got: dict) -> None:
 def _expect_turned(case: Any, tolerance: float, asked: dict, got: dict) -> None:
     """All outputs are those of one pairing of coordinates."""
     neighbours = _turned(case, asked["inputs"], asked["caches"])
-    moved = _turned(case, [*map(rotary.neighbours_of_halves, asked["inputs"])], asked["caches"])
-    pairings = (neighbours, [rotary.halves_of_neighbours(out) for out in moved])
+    moved = _turned(case, [*map(pairing.neighbours_of_halves, asked["inputs"])], asked["caches"])
+    pairings = (neighbours, [pairing.halves_of_neighbours(out) for out in moved])
     wanted = _nearest(pairings, got["outputs"])
     for out, right in zip(got["outputs"], wanted, strict=True):
         expect_close(case, out, right, tolerance, "what is turned is wrong, with either pairing")
 
 
 def _turned(case: Any, inputs: list, caches: list) -> list[np.ndarray]:
-    answer = answers.outputs(len(inputs))
+    answer = specs.outputs(len(inputs))
     return case.reference("rotary.turned", answer, inputs=inputs, caches=caches)["outputs"]
 
 
@@ -75,12 +76,12 @@ def rotary_gradients(case: Any, asked: dict, got: dict) -> None:
 
     def reference(change: Any, back: Any) -> list[np.ndarray]:
         changed = asked | {name: change(asked[name]) for name in ("x", "upstream")}
-        answer = case.reference("rotary.gradient", answers.outputs(1), **changed)
+        answer = case.reference("rotary.gradient", specs.outputs(1), **changed)
         return [back(out) for out in answer["outputs"]]
 
     pairings = (
         reference(np.asarray, np.asarray),
-        reference(rotary.neighbours_of_halves, rotary.halves_of_neighbours),
+        reference(pairing.neighbours_of_halves, pairing.halves_of_neighbours),
     )
     (wanted,) = _nearest(pairings, got["outputs"])
     expect_close(case, got["outputs"][0], wanted, FLOAT64, "the gradient by x is wrong")
@@ -88,7 +89,7 @@ def rotary_gradients(case: Any, asked: dict, got: dict) -> None:
 
 def rotary_whole_model(case: Any, asked: dict, got: Any) -> None:
     n_head = asked["config"]["n_head"]
-    same_logits(case, asked, got, lambda weights: rotary.halves_as_neighbours(weights, n_head))
+    same_logits(case, asked, got, lambda weights: pairing.halves_as_neighbours(weights, n_head))
 
 
 def rotary_test_accuracy(case: Any, **observed: Any) -> None:

@@ -1,7 +1,7 @@
 """Span corruption: forms of single items, and statistics of many.
 
 Tests about items want every one of them right. The others leave malformed items aside as long as
-95 % are well formed (`corruption.well_formed`): one rare mistake costs what it is about. Each
+95 % are well formed (`items.well_formed`): one rare mistake costs what it is about. Each
 docstring says why nothing is gained by that.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from grading import corruption
+from questions.span_corruption import items
 
 SHORT_LENGTHS = (
     "some length that a document may be truncated to never occurs: the shortest, from 4 on"
@@ -49,14 +49,14 @@ def _expect_right_items(case: Any, runs: list[dict]) -> None:
     """Everything that is pinned about single items holds for each of them."""
     for run in runs:
         with _explaining(case, run["block_size"]):
-            corruption.check_form(run["drawn"], run["block_size"])
-            reading = corruption.read(**run)
+            items.check_form(run["drawn"], run["block_size"])
+            reading = items.read(**run)
             reading.check_each()
             reading.check_bounds()
 
 
 def span_corruption_any_alphabet(case: Any, vocabulary: dict, runs: list[dict]) -> None:
-    itos, got = corruption.expected_vocabulary(runs[0]["documents"]), vocabulary["itos"]
+    itos, got = items.expected_vocabulary(runs[0]["documents"]), vocabulary["itos"]
     dropped = got == [c for c in itos if c.isascii() or c in itos[:2]]
     case.expect(
         got == itos and vocabulary["stoi_agrees"],
@@ -69,7 +69,7 @@ def span_corruption_any_alphabet(case: Any, vocabulary: dict, runs: list[dict]) 
     )
     for run in runs:
         with _explaining(case, run["block_size"]):
-            corruption.read(**run).check_each()
+            items.read(**run).check_each()
 
 
 @contextmanager
@@ -77,15 +77,15 @@ def _explaining(case: Any, block_size: int | None) -> Iterator[None]:
     """Turn Malformed into a failure."""
     try:
         yield
-    except corruption.Malformed as wrong:
+    except items.Malformed as wrong:
         case.fail(wrong.sentence, got=wrong.got, expected=wrong.expected, block_size=block_size)
 
 
 def _well_formed(
-    case: Any, readings: list[corruption.Reading], shortest: int = 0
-) -> list[corruption.Example]:
+    case: Any, readings: list[items.Reading], shortest: int = 0
+) -> list[items.Example]:
     with _explaining(case, readings[0].block_size):
-        return corruption.well_formed(readings, shortest)
+        return items.well_formed(readings, shortest)
 
 
 def span_corruption_every_length(case: Any, runs: list[dict]) -> None:
@@ -96,9 +96,9 @@ def span_corruption_every_length(case: Any, runs: list[dict]) -> None:
     malformed items only is missing.
     """
     for run in runs:
-        seen = {e.truncated for e in _well_formed(case, [corruption.read(**run)])}
-        most = corruption.longest(run["documents"][0], run["block_size"])
-        missing = sorted(set(range(corruption.SHORTEST, most + 1)) - seen)
+        seen = {e.truncated for e in _well_formed(case, [items.read(**run)])}
+        most = items.longest(run["documents"][0], run["block_size"])
+        missing = sorted(set(range(items.SHORTEST, most + 1)) - seen)
         case.expect(
             not missing,
             _which_lengths(missing, most),
@@ -110,14 +110,14 @@ def span_corruption_every_length(case: Any, runs: list[dict]) -> None:
 def _which_lengths(missing: list[int], most: int) -> str:
     if most in missing:
         return GREAT_LENGTHS
-    return SHORT_LENGTHS if corruption.SHORTEST in missing else OTHER_LENGTHS
+    return SHORT_LENGTHS if items.SHORTEST in missing else OTHER_LENGTHS
 
 
 def span_corruption_span_share(
     case: Any,
-    common: list[corruption.Reading],
-    short: list[corruption.Reading],
-    long: list[corruption.Reading],
+    common: list[items.Reading],
+    short: list[items.Reading],
+    long: list[items.Reading],
 ) -> None:
     """The mean of span/T lies in 0.22 to 0.28 over 8,000 draws with T >= 40 of common documents,
     in 0.205 to 0.295 over 4,000 with T >= 20 of short ones and of long ones.
@@ -167,7 +167,7 @@ Mean = tuple[float, float, float]  # the mean of shares, and the limits for so m
 
 def _mean_share(
     case: Any,
-    readings: list[corruption.Reading],
+    readings: list[items.Reading],
     shortest: int,
     limits: tuple[tuple[int, float, float], ...],
 ) -> Mean:
@@ -201,7 +201,7 @@ def _why_not_a_quarter(means: list[Mean]) -> str:
 
 def span_corruption_span_random(case: Any, runs: list[dict]) -> None:
     """Given T, the span's length is random: see `_expect_not_constant`."""
-    readings = [corruption.read(**run) for run in runs]
+    readings = [items.read(**run) for run in runs]
     _expect_not_constant(
         case,
         [(e.truncated, e.span) for e in _well_formed(case, readings) if e.truncated >= 8],
@@ -218,7 +218,7 @@ def span_corruption_position(case: Any, runs: list[dict]) -> None:
     Without the malformed items, at most one in twenty, a half's share grows by a twentieth of
     itself at most: a code with 0.066 of all may pass.
     """
-    readings = [corruption.read(**run) for run in runs]
+    readings = [items.read(**run) for run in runs]
     examples = [e for e in _well_formed(case, readings) if e.truncated > e.span]
     relative = np.array([e.start / (e.truncated - e.span) for e in examples])
     shares = {"first": np.mean(relative < 0.5), "second": np.mean(relative > 0.5)}

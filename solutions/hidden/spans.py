@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grading.corruption import MASK_CHAR as MASK
+from questions.span_corruption.items import MASK_CHAR as MASK
 
 SHORTEST = 24  # characters of a corrupted document: shorter ones leave little to go by
 DRAWS, ITEMS = 1600, 300  # corruptions drawn, and those kept: about a third qualify

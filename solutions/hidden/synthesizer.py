@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from grading import answers
-from grading.asking.synthesizer import moved
+from questions.shared import specs
+from questions.synthesizer.running import moved
 
 from .comparing import (
     FLOAT32,
@@ -35,7 +35,7 @@ def synthesizer_single_precision(case: Any, asked: dict, got: dict) -> None:
 
 
 def _expect_equation(case: Any, tolerance: float, asked: dict, got: dict) -> None:
-    spec = answers.outputs(len(asked["inputs"]))
+    spec = specs.outputs(len(asked["inputs"]))
     wanted = case.reference("synthesizer.forward", spec, **asked)["outputs"]
     for out, right in zip(got["outputs"], wanted, strict=True):
         sentence = "the output is not that of the synthesizer's equation"
@@ -43,7 +43,7 @@ def _expect_equation(case: Any, tolerance: float, asked: dict, got: dict) -> Non
 
 
 def synthesizer_gradients(case: Any, asked: dict, got: dict) -> None:
-    wanted = case.reference("synthesizer.gradients", answers.GRADIENTS, **asked)
+    wanted = case.reference("synthesizer.gradients", specs.GRADIENTS, **asked)
     found = dict(zip(got["names"], got["arrays"], strict=True))
     columns = asked["weights"]["w2"].shape[1]  # earlier years have a column less
     for name, right in zip(wanted["names"], wanted["arrays"], strict=True):

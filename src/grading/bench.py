@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from . import importing, paths, sandbox, wire
 from .assignment import TestSpec
+from .endings import explain_ending, explain_error, float_ranges
 from .errors import GradingError, ReferenceFailed, Verdict, WireError
-from .exchange import Finished
+from .frames import Finished
 from .limits import Limits
 from .outcomes import Outcome
 from .processes import Job
-from .reading import explain_ending, explain_error, float_ranges
 from .staging import Staged
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Bench:
         self._run, self._spec, self._stands_in = run, spec, stands_in
         self._left_s = spec.timeout_s  # CPU seconds, over all of the test's probes
         self.output, self.notes = "", ""
-        self.hidden, self.data = run.hidden, run.data
+        self.hidden, self.judges, self.data = run.hidden, run.runner.judges, run.data
         self.edition, self.seed = run.edition, run.seed
         self.staged, self.assignment = run.staged, run.assignment
         if stands_in:
@@ -101,10 +101,10 @@ class Bench:
         return stuck.explain(verdict, hidden)
 
     def _work(self, probe: str, role: str, args: dict, seed: int, limits: Limits) -> Finished:
-        run = self._run
+        run, name = self._run, self._run.runner.questions.probe(probe)
         root = self.staged.root if role == "submission" else paths.REFERENCE
         scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=run.work))
-        request = {"probe": probe, "args": args, "seed": seed, "submission": str(root)}
+        request = {"probe": name, "args": args, "seed": seed, "submission": str(root)}
         if role == "submission":
             request["stuck"] = [m for m, s in run.stuck.items() if limits.cpu_s <= s.cpu_s]
         confinement = self._confinement(role, scratch)

@@ -25,14 +25,16 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from types import ModuleType
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
 from . import schema
-from .assignment import TestSpec
+from .assignment import Assignment, Edition, TestSpec
 from .errors import NotGraded, UsageError, Verdict, WireError
 from .outcomes import Outcome
+from .staging import Staged
 
 NOT_GRADED = (
     "ran without crashing; it is graded when you submit (the answers are not on this computer)"
@@ -63,7 +65,14 @@ def graded(
 class Laboratory(Protocol):
     """What a case needs of the run it is part of (see `bench.Bench`)."""
 
-    hidden: Any | None  # the package solutions/hidden, or None on a student's computer
+    assignment: Assignment
+    edition: Edition
+    staged: Staged
+    data: Any  # what the assignment's QuestionSet.open_data returned
+    hidden: ModuleType | None  # the package solutions/hidden, or None on a student's computer
+    judges: dict[str, Callable[..., None]]
+    seed: int
+    notes: str
 
     def observe(self, probe: str, role: str, args: dict, seed: int) -> Any: ...
 
@@ -78,7 +87,7 @@ class GradedTestCase:
     # for parameters. (On a student's computer, where there is none, some do.)
     of_files: tuple[str, ...] = ()
 
-    def __init__(self, spec: TestSpec, laboratory: Any, seed: int) -> None:
+    def __init__(self, spec: TestSpec, laboratory: Laboratory, seed: int) -> None:
         self.spec = spec
         self.lab = laboratory
         self.seed = derive_seed(seed, f"{spec.topic}.{spec.name}")
@@ -106,7 +115,7 @@ class GradedTestCase:
         """Let `solutions/hidden/` judge; without it, say that the test only ran."""
         if self.lab.hidden is None:
             raise NotGraded(NOT_GRADED)
-        getattr(self.lab.hidden, f"{self.spec.topic}_{self.spec.name}")(self, **observed)
+        self.lab.judges[f"{self.spec.topic}_{self.spec.name}"](self, **observed)
 
     def once(self, name: str, make: Callable[[GradedTestCase], Any]) -> Any:
         """What several tests of a run need, made by the first one that asks.
@@ -115,7 +124,7 @@ class GradedTestCase:
         the same whichever test asks first.
         """
 
-        def apart(lab: Any) -> Any:
+        def apart(lab: Laboratory) -> Any:
             spec = replace(self.spec, topic="shared", name=name, kind="hidden")
             return make(type(self)(spec, lab, lab.seed))
 

@@ -10,20 +10,21 @@ import sys
 import threading
 import traceback
 from pathlib import Path
-from typing import Any
 
 from . import console, doctor, paths, printable, replay, report, sandbox
 from .assignment import Edition, load_assignment
-from .cases import GradedTestCase
 from .errors import GradingError, UsageError
+from .observer import Observer
 from .outcomes import ExitCode, exit_code
-from .results import Results, write_atomically
-from .runner import CourseTestRunner, Options, load_hidden
+from .question_set import QuestionSet
+from .results import Results, TestResult, write_atomically
+from .runner import CourseTestRunner, Options
+from .staging import Staged
 
 MAX_TRACEBACK = 20_000  # characters
 
 
-def main(cases: list[type[GradedTestCase]], arguments: list[str] | None = None) -> int:
+def main(questions: QuestionSet, arguments: list[str] | None = None) -> int:
     """Run the command; see ExitCode for what it returns."""
     _fill_standard_descriptors()
     for stream in filter(None, (sys.stdout, sys.stderr)):  # None: closed by the shell
@@ -36,7 +37,7 @@ def main(cases: list[type[GradedTestCase]], arguments: list[str] | None = None) 
         if asked.doctor:
             doctor.examine()
             return ExitCode.OK
-        runner = CourseTestRunner(load_assignment(paths.ASSIGNMENT), cases)
+        runner = CourseTestRunner(load_assignment(paths.ASSIGNMENT), questions)
         if asked.list:
             _list(runner, runner.assignment.edition(asked.edition))
             return ExitCode.OK
@@ -136,10 +137,9 @@ def _grade(runner: CourseTestRunner, asked: argparse.Namespace) -> int:
         authoritative=asked.authoritative,
         private=tuple(written),
     )
-    staff = load_hidden(paths.HIDDEN) is not None
+    staff = runner.hidden is not None
     required = runner.assignment.edition(asked.edition).required_files
-    hearer = _Hearer(asked.json, staff, required)
-    results = runner.run(options, seed, hearer.hear)
+    results = runner.run(options, seed, _Console(asked.json, staff, required))
     console.show_summary(results, staff)
     if asked.html:
         write_atomically(asked.html, report.page(results, staff=False))
@@ -173,24 +173,26 @@ def _refuse_contradictions(asked: argparse.Namespace) -> None:
         raise UsageError("--replay takes seed and edition from the file: leave out yours")
 
 
-class _Hearer:
+class _Console(Observer):
     """Prints each result and keeps the results file current from the first moment."""
 
     def __init__(self, path: Path | None, staff: bool, required: tuple[str, ...]) -> None:
         self._path, self._staff, self._required = path, staff, required
         self._results: Results | None = None
 
-    def hear(self, event: str, subject: Any) -> None:
-        if event == "staged":
-            console.show_staged(subject, self._required)
-        elif event == "started":
-            self._results = subject
-            self._write()
-        elif event == "ended":
-            self._write()
-        elif event == "result":
-            console.show_result(subject, self._staff)
+    def staged(self, staged: Staged) -> None:
+        console.show_staged(staged, self._required)
+
+    def started(self, results: Results) -> None:
+        self._results = results
+        self._write()
+
+    def ended(self, result: TestResult) -> None:
+        self._write()
+
+    def told(self, result: TestResult) -> None:
+        console.show_result(result, self._staff)
 
     def _write(self) -> None:
-        if self._path is not None:
+        if self._path is not None and self._results is not None:
             self._results.write(self._path, self._staff)

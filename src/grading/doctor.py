@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from . import authority, exposure, paths, sandbox
+from . import authoritative, exposure, paths, sandbox
 from .errors import GradingError
 from .processes import clean_environment, command, fork_is_safe, open_pool
 
@@ -57,8 +57,8 @@ def _canary(layers: sandbox.Layers) -> None:
     (staged / "submission").mkdir(parents=True)
     pool = open_pool(0)
     try:
-        found = authority.faults(layers, authority.send_canary(pool, layers, work, staged))
-        found += exposure.exposed(layers, authority.secrets())
+        found = authoritative.faults(layers, authoritative.send_canary(pool, layers, work, staged))
+        found += exposure.exposed(layers, authoritative.secrets())
     except GradingError as error:
         found = [str(error)]
     finally:

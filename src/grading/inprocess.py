@@ -9,7 +9,7 @@ import os
 import sys
 
 from . import worker
-from .exchange import Finished
+from .frames import Finished
 from .guardian import Ending
 from .processes import Job
 

@@ -8,6 +8,7 @@ SRC = Path(__file__).resolve().parents[1]
 ROOT = SRC.parent
 ASSIGNMENT = ROOT / "assignment.toml"
 DATA = SRC / "data"
+QUESTIONS = SRC / "questions"
 SOLUTIONS = ROOT / "solutions"
 HIDDEN = SOLUTIONS / "hidden"
 REFERENCE = SOLUTIONS  # holds the package `submission`, the complete one

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from . import schema, wire
 from .errors import GradingError, WireError
-from .exchange import MAX_FRAME_BYTES, MAX_OUTPUT_BYTES, Finished, Reader, finished, send, start
+from .frames import MAX_FRAME_BYTES, MAX_OUTPUT_BYTES, Finished, Reader, finished, send, start
 from .guardian import REASONS, Ending
 from .limits import Limits
 from .paths import SRC
@@ -191,6 +191,7 @@ class Zygote:
         lifeline_r, lifeline_w = pipes[4]
         message = json.dumps(
             {
+                "probe": job.request["probe"],
                 "limits": job.limits.as_dict(),
                 "scratch": str(job.scratch),
                 "confinement": job.confinement.as_dict(),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import printable, release
+from . import printable, provenance
 from .errors import UsageError
 from .outcomes import Outcome
 from .results import Results
@@ -105,12 +105,12 @@ def warnings(record: Record) -> list[str]:
     found = []
     if not record.in_full:
         found.append("the daily limit held: the points recorded are an earlier submission's")
-    if record.judged_by != release.judged_by():
+    if record.judged_by != provenance.judged_by():
         found.append(
             "tests, solutions or data differ from those that graded then: a replay needs the "
             "release's own checkout and data set"
         )
-    here = release.versions()
+    here = provenance.versions()
     for name, version in record.versions.items():
         if name != "system" and here.get(name) != version:
             found.append(f"{name} is {here.get(name, 'missing')} here, was {version}")

@@ -1,13 +1,10 @@
 """Runs an edition's tests on one staged submission: observe in workers, judge here.
 
-results = CourseTestRunner(assignment, cases).run(options, on_result)
+results = CourseTestRunner(assignment, questions).run(options, seed, observer)
 """
 
 from __future__ import annotations
 
-import importlib.util
-import json
-import sys
 import tempfile
 import threading
 import time
@@ -21,11 +18,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from . import authority, exposure, float_ranges, importing, paths, release, sandbox
+from . import authoritative, exposure, float_ranges, importing, paths, provenance, sandbox
 from .assignment import Assignment, Edition
 from .bench import OUT_OF_TIME, Bench, malformed
-from .cases import BoundTest, GradedTestCase, bind, derive_seed
-from .coursedata import CourseData
+from .cases import BoundTest, bind, derive_seed
 from .errors import (
     DataError,
     Doubtful,
@@ -35,8 +31,11 @@ from .errors import (
     Verdict,
 )
 from .inprocess import InProcessPool
+from .judges import Judge, bind_judges, load_hidden
+from .observer import Observer
 from .outcomes import Outcome
 from .processes import Pool, open_pool
+from .question_set import Data, QuestionSet
 from .results import Results, TestResult
 from .staging import Staged, stage
 
@@ -55,7 +54,6 @@ class Options:
     submission: Path
     edition: str | None = None
     wanted: tuple[str, ...] = ()  # test ids or questions; empty: all
-    seed: int | None = None
     jobs: int = 1  # how many tests run side by side
     in_process: bool = False
     authoritative: bool = False
@@ -73,12 +71,22 @@ class Options:
 
 
 class CourseTestRunner:
-    """Binds the tests of grader.py to assignment.toml, and runs them."""
+    """Binds tests and judges to assignment.toml, and runs them.
 
-    def __init__(self, assignment: Assignment, cases: list[type[GradedTestCase]]) -> None:
-        self.assignment, self._cases = assignment, cases
+    Raises:
+        UsageError: they disagree, in whatever edition.
+    """
+
+    def __init__(self, assignment: Assignment, questions: QuestionSet) -> None:
+        self.assignment, self.questions = assignment, questions
+        self._cases = questions.cases()
         for edition in assignment.editions.values():
-            bind(edition.tests, cases)  # a disagreement is an error at load, in every edition
+            bind(edition.tests, self._cases)
+        self.hidden = load_hidden(paths.HIDDEN)
+        self.judges: dict[str, Judge] = {}
+        if self.hidden is not None:
+            specs = [spec for e in assignment.editions.values() for spec in e.tests]
+            self.judges = bind_judges(self.hidden, specs)
 
     def tests(self, edition: Edition) -> list[BoundTest]:
         return bind(edition.tests, self._cases)
@@ -87,21 +95,19 @@ class CourseTestRunner:
         self,
         options: Options,
         seed: int,
-        on_event: Callable[[str, Any], None],
+        observer: Observer,
         pool: Pool | None = None,
     ) -> Results:
         """Stage, run every wanted test, and return the results of all of the edition's tests.
 
-        `on_event` hears ("staged", Staged), ("started", Results), ("ended", TestResult) as soon as
-        a test has ended, ("result", TestResult) in the edition's order, and ("graded", Run). A pool
-        that is given is used and left open: many submissions can share one.
+        A pool that is given is used and left open: many submissions can share one.
         """
         started = time.monotonic()
         edition = self.assignment.edition(options.edition)
         bound = self.tests(edition)
         wanted = select(bound, options.wanted)
-        hidden = load_hidden(paths.HIDDEN)
-        data = CourseData(self.assignment, options.data, options.answers if hidden else None)
+        answers = None if self.hidden is None else options.answers
+        data = self.questions.open_data(self.assignment, options.data, answers)
         if options.counts:
             require_data(data)
         own = None
@@ -114,18 +120,27 @@ class CourseTestRunner:
         try:
             for test in wanted:  # libraries are imported while files are staged
                 pool.warm(test.spec.torch)
-            staged = stage(options.submission, work / "staged")
-            self._add_recipes(staged)
-            on_event("staged", staged)
-            run = Run(self.assignment, edition, staged, work, pool, hidden, data, seed)
-            run.layers, run.counts = options.layers, options.counts
-            open_to_code = self._open_to_code(options, hidden)
+            staged = stage(options.submission, work / "staged", self.questions.generated)
+            self.questions.prepare(self.assignment, staged)
+            observer.staged(staged)
+            run = Run(
+                runner=self,
+                edition=edition,
+                staged=staged,
+                work=work,
+                pool=pool,
+                data=data,
+                seed=seed,
+                layers=options.layers,
+                deadline=started + options.deadline_s,
+                counts=options.counts,
+            )
+            open_to_code = self._open_to_code(options)
             authority_facts = self._authority(options, pool, work, staged, open_to_code)
-            run.deadline = started + options.deadline_s
             results = self.blank(edition, seed)
             results.facts |= {"submission": sorted(staged.taken), "left": staged.left}
             results.facts |= authority_facts
-            on_event("started", results)
+            observer.started(results)
             todo = []
             for test, result in zip(bound, results.tests, strict=True):
                 result.asked = test in wanted
@@ -133,12 +148,12 @@ class CourseTestRunner:
                     todo.append((test, result))
             with ThreadPoolExecutor(options.jobs) as executor:
                 try:
-                    _run_all(run, todo, executor, on_event)
+                    _run_all(run, todo, executor, observer)
                     if run.float_ranges:
                         python = self.assignment.gradescope_python
                         warning = float_ranges.advice(run.float_ranges, python)
                         results.facts["warnings"] = [warning]
-                    on_event("graded", run)
+                    observer.graded(run)
                 except BaseException:  # Ctrl-C, a full disk: wait for no test's time limit
                     pool.abandon()
                     raise
@@ -151,18 +166,18 @@ class CourseTestRunner:
     def blank(self, edition: Edition, seed: int) -> Results:
         """Results of tests of which none has run."""
         tests = [TestResult(t.spec, t.description) for t in self.tests(edition)]
-        facts = {"judged_by": release.judged_by(), "versions": release.versions()}
+        facts = {"judged_by": provenance.judged_by(), "versions": provenance.versions()}
         return Results(edition, seed, tests, facts)
 
-    def _open_to_code(self, options: Options, hidden: ModuleType | None) -> list[str]:
+    def _open_to_code(self, options: Options) -> list[str]:
         """What of ours the submission's code could read among the libraries.
 
         Raises:
             UsageError: something, and the run is not one that would have to be authoritative.
         """
-        if hidden is None or options.in_process:
+        if self.hidden is None or options.in_process:
             return []  # there is nothing to read, or no confinement at all
-        secrets = [*authority.secrets(), options.answers, *options.private]
+        secrets = [*authoritative.secrets(), options.answers, *options.private]
         found = exposure.exposed(options.layers, secrets)
         if found and not options.authoritative:
             raise UsageError(f"{found[0]}; nothing is graded until it is elsewhere")
@@ -180,27 +195,19 @@ class CourseTestRunner:
         facts = {"authoritative": options.authoritative, "layers": layers}
         if options.authoritative:
             private = options.private
-            canary = authority.send_canary(pool, options.layers, work, staged.root, private)
-            found = authority.faults(options.layers, canary) + open_to_code
+            canary = authoritative.send_canary(pool, options.layers, work, staged.root, private)
+            found = authoritative.faults(options.layers, canary) + open_to_code
             if found:
                 raise GradingError("this run can't be authoritative: " + "; ".join(found))
             facts["missing"] = options.layers.missing()
         return facts
-
-    def _add_recipes(self, staged: Staged) -> None:
-        """The recipes are ours, never the student's copy."""
-        defaults = {name: dataset.recipe for name, dataset in self.assignment.datasets.items()}
-        tables = {"recipes": self.assignment.recipes, "datasets": defaults}
-        target = staged.root / "submission" / "recipes.json"
-        target.write_text(json.dumps(tables), encoding="utf-8")
-        target.chmod(0o644)
 
 
 def _run_all(
     run: Run,
     todo: list[tuple[BoundTest, TestResult]],
     executor: ThreadPoolExecutor,
-    on_event: Callable[[str, Any], None],
+    observer: Observer,
 ) -> None:
     """Run tests, those of files first: no code of a student's can take the time they need.
 
@@ -211,10 +218,10 @@ def _run_all(
     told = 0
     runs = executor.map(lambda index: run.run_test(*todo[index]), order)
     for index, result in zip(order, runs, strict=True):
-        on_event("ended", result)
+        observer.ended(result)
         ended.add(index)
         while told in ended:
-            on_event("result", todo[told][1])
+            observer.told(todo[told][1])
             told += 1
 
 
@@ -222,16 +229,15 @@ def _run_all(
 class Run:
     """One run's shared state."""
 
-    assignment: Assignment
+    runner: CourseTestRunner
     edition: Edition
     staged: Staged
     work: Path
     pool: Pool
-    hidden: ModuleType | None
-    data: CourseData
+    data: Data
     seed: int
-    layers: sandbox.Layers = field(default_factory=sandbox.detect)
-    deadline: float = 0.0
+    layers: sandbox.Layers
+    deadline: float  # of time.monotonic()
     counts: bool = False
     float_ranges: str = ""  # the first place that draws from a range with a float
 
@@ -240,6 +246,14 @@ class Run:
         self._shared: dict[str, Future] = {}
         self._lock = threading.Lock()
         self.stuck: dict[str, importing.Stuck] = {}  # by module
+
+    @property
+    def assignment(self) -> Assignment:
+        return self.runner.assignment
+
+    @property
+    def hidden(self) -> ModuleType | None:
+        return self.runner.hidden
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
         """What several tests need, made by the first that asks; its exception is theirs, too."""
@@ -323,7 +337,7 @@ def _blame_us(result: TestResult) -> None:
     result.detail = traceback.format_exc()
 
 
-def require_data(data: CourseData) -> None:
+def require_data(data: Data) -> None:
     """Refuse to begin a run that counts without the data: it would cost each student points.
 
     Raises:
@@ -375,17 +389,3 @@ def select(bound: list[BoundTest], wanted: tuple[str, ...]) -> list[BoundTest]:
 def _is_part(word: str, number: str) -> bool:
     """Whether `word` is the number of a part ("3") that question `number` ("3a") belongs to."""
     return word.isdigit() and number.rstrip("abcdefghijklmnopqrstuvwxyz-") == word
-
-
-def load_hidden(folder: Path) -> ModuleType | None:
-    """The package that judges hidden tests, or None on a student's computer."""
-    path = folder / "__init__.py"
-    if not path.exists():
-        return None
-    spec = importlib.util.spec_from_file_location(
-        "hidden", path, submodule_search_locations=[str(folder)]
-    )
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["hidden"] = module  # where its modules' relative imports look
-    spec.loader.exec_module(module)
-    return module

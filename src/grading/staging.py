@@ -13,6 +13,7 @@ import io
 import os
 import stat
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -57,12 +58,13 @@ class Staged:
         self.left.append(f"{printable.line(name, 200)} ({reason})")
 
 
-def stage(source: Path, target: Path) -> Staged:
+def stage(source: Path, target: Path, generated: Sequence[str] = ()) -> Staged:
     """Copy a submission into the empty folder `target`.
 
     Args:
         source: a zip, or a folder: an unpacked upload, or the assignment's root. Where it is the
             assignment's own `src/` or `src/submission/`, outputs may lie above it, too.
+        generated: files of `submission/` that are the grader's own: left out without a word.
 
     Raises:
         SubmissionError: there is no submission here, a link is in it, it is too large, or two
@@ -89,7 +91,7 @@ def stage(source: Path, target: Path) -> Staged:
         folder.chmod(0o755)
     with Folder.given(source) as top:
         package = _find_package(_below(top, within))
-        _stage_code(package, staged)
+        _stage_code(package, staged, generated)
         _stage_outputs(_output_folders(package), staged)
     return staged
 
@@ -131,10 +133,10 @@ def _only_child(folder: Folder) -> Folder | None:
     return folder.folder(names[0]) if len(names) == 1 else None
 
 
-def _stage_code(package: Folder, staged: Staged) -> None:
+def _stage_code(package: Folder, staged: Staged, generated: Sequence[str]) -> None:
     for file in package.names():
         suffix = Path(file).suffix
-        if file in LITTER or suffix in OUTPUT_SUFFIXES or file == "recipes.json":
+        if file in LITTER or suffix in OUTPUT_SUFFIXES or file in generated:
             continue
         name = f"submission/{file}"
         if not file.isprintable():  # escapes would paint over the grader's own lines

@@ -42,7 +42,7 @@ class Context:
 
 
 def preload(with_torch: bool) -> None:
-    """Import what every worker needs, including what libraries import late.
+    """Import what every worker needs but its probe, including what libraries import late.
 
     But for optimizers: the first `AdamW()` imports 800 modules, which takes nearly as long as
     torch itself, and no probe trains. No tensor operation may run on more than one thread here: a
@@ -50,9 +50,6 @@ def preload(with_torch: bool) -> None:
     """
     import numpy.random  # noqa: F401
 
-    from . import probes
-
-    probes.load(with_torch)
     if with_torch:
         import torch
 
@@ -69,7 +66,7 @@ def prepare(request: dict[str, Any]) -> Callable[[], bytes]:
         what runs the probe that `request` names, and gives the envelope's frame, whatever happens.
     """
     root = Path(request["submission"])
-    probe, arguments = _find_probe(request["probe"]), request["args"]
+    probe, arguments = find_probe(request["probe"]), request["args"]
     # Without our own folder: the package `submission` beside the grader is somebody else's.
     sys.path[:] = [str(root), *(p for p in sys.path if p != str(paths.SRC))]
     _seed(request["seed"], with_torch="torch" in sys.modules)
@@ -80,15 +77,16 @@ def prepare(request: dict[str, Any]) -> Callable[[], bytes]:
             try:
                 found = {"ok": True, "value": probe(context, **arguments)}
                 return wire.encode(found | {"float_ranges": places[:1]})
-            except BaseException as error:  # noqa: B902 - student code may raise anything at all
+            except BaseException as error:  # student code may raise anything at all
                 return wire.encode({"ok": False, "error": describe(error, root)})
 
     return answer
 
 
-def _find_probe(name: str) -> Callable[..., Any]:
-    module, _, function = name.partition(".")
-    return getattr(importlib.import_module(f"grading.probes.{module}"), function)
+def find_probe(name: str) -> Callable[..., Any]:
+    """Import the probe "module:function", as the parent names it."""
+    module, _, function = name.partition(":")
+    return getattr(importlib.import_module(module), function)
 
 
 def _seed(seed: int, with_torch: bool) -> None:
@@ -130,7 +128,7 @@ def _text(error: BaseException) -> str:
         if isinstance(error, SyntaxError):
             return f"{error.msg}: {(error.text or '').strip()}"
         return str(error)
-    except BaseException:  # noqa: B902 - a hostile __str__
+    except BaseException:  # a hostile __str__
         return "(its text can't be read)"
 
 
@@ -147,7 +145,7 @@ def _wants_processes(error: BaseException) -> bool:
 def _traceback(error: BaseException) -> str:
     try:
         return "".join(traceback.format_exception(error))
-    except BaseException:  # noqa: B902
+    except BaseException:
         return "(its traceback can't be read)"
 
 

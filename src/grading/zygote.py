@@ -48,13 +48,24 @@ def _serve(control: socket.socket, usual_score: int) -> None:
         _reap()
         if not message:
             os._exit(0)  # taking torch down in good order takes longer than many a test
+        job = json.loads(message)
+        _import_probe(job["probe"])
         pid = os.fork()
         if pid == 0:
             control.close()
             limits.offer(usual_score)
-            _guard(json.loads(message), fds)
+            _guard(job, fds)
         for fd in fds:
             os.close(fd)
+
+
+def _import_probe(name: str) -> None:
+    """Import a probe here, where it can be read, and once for all workers that run it.
+
+    A mistake in it shows in the worker, which tries again and can tell.
+    """
+    with contextlib.suppress(Exception):
+        worker.find_probe(name)
 
 
 def _reap() -> None:

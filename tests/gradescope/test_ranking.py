@@ -8,9 +8,9 @@ import pytest
 from grading import paths
 from grading.assignment import load_assignment
 from grading.errors import Verdict
-from grading.gradescope import ranking
 from grading.outcomes import Outcome
 from grading.results import Results, TestResult
+from questions import leaderboard
 
 ASSIGNMENT = load_assignment(paths.ASSIGNMENT)
 EDITION = ASSIGNMENT.edition("current")
@@ -55,7 +55,7 @@ def rows(run, outcomes: dict[str, Outcome], case: type = Case) -> list[dict]:
         if test.spec.topic == "pretraining":
             test.outcome = outcomes.get(test.spec.name, Outcome.PASSED)
     bound = [SimpleNamespace(spec=copy.copy(spec), case=case) for spec in EDITION.tests]
-    return ranking.entries(run, Results(EDITION, 1, tests), bound)
+    return leaderboard.entries(run, Results(EDITION, 1, tests), bound)
 
 
 def test_what_passed_is_ranked(run):
@@ -65,7 +65,7 @@ def test_what_passed_is_ranked(run):
     ]
 
 
-@pytest.mark.parametrize("name", ranking.DEMANDED)
+@pytest.mark.parametrize("name", leaderboard.DEMANDED)
 @pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.NOT_RUN, Outcome.RAN_NOT_GRADED])
 def test_what_did_not_pass_has_no_row(run, name, outcome):
     assert rows(run, {name: outcome}) == []
@@ -76,6 +76,6 @@ def test_parameters_that_fit_no_model_have_no_row(run):
 
 
 def test_every_demanded_test_exists():
-    for topic in ranking.TOPICS.values():
+    for topic in leaderboard.TOPICS.values():
         names = {spec.name for spec in EDITION.tests if spec.topic == topic}
-        assert names.issuperset(ranking.DEMANDED)
+        assert names.issuperset(leaderboard.DEMANDED)

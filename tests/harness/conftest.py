@@ -9,10 +9,11 @@ import pytest
 
 from grading import paths
 from grading.assignment import load_assignment
+from grading.observer import Observer
 from grading.processes import FreshPool, ZygotePool
-from grading.questions import CASES
 from grading.results import TestResult
 from grading.runner import CourseTestRunner, Options
+from questions.course import Course
 
 EXPLORATION = "attention_exploration.py"
 HEAD = "import numpy as np\n\ndef copying_query(keys, j):\n"
@@ -20,7 +21,7 @@ HEAD = "import numpy as np\n\ndef copying_query(keys, j):\n"
 
 @pytest.fixture(scope="session")
 def runner() -> CourseTestRunner:
-    return CourseTestRunner(load_assignment(paths.ASSIGNMENT), CASES)
+    return CourseTestRunner(load_assignment(paths.ASSIGNMENT), Course())
 
 
 @pytest.fixture(scope="session")
@@ -48,7 +49,7 @@ def grade(runner, pools) -> Callable[..., dict[str, TestResult]]:
 
     def run(submission: Path, *wanted: str, way: str = "zygote", seed: int = 7, **options) -> dict:
         asked = Options(submission=submission, wanted=wanted, **options)
-        results = runner.run(asked, seed, lambda *_: None, pools[way])
+        results = runner.run(asked, seed, Observer(), pools[way])
         return {t.spec.test_id: t for t in results.tests}
 
     return run

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from grading import answers
 from grading.errors import Verdict
 from grading.outcomes import Outcome
 from grading.staging import Staged
+from questions.shared import trained_files
 
 NAME = "vanilla.pretrain.dev.predictions"
 
@@ -29,12 +29,15 @@ def staged_with(tmp_path, data: bytes | None) -> Staged:
     ],
 )
 def test_harmless_differences_cost_nothing(tmp_path, data):
-    assert answers.read_predictions(staged_with(tmp_path, data), NAME, 2) == ["London", "Paris"]
+    assert trained_files.read_predictions(staged_with(tmp_path, data), NAME, 2) == [
+        "London",
+        "Paris",
+    ]
 
 
 def test_a_blank_line_is_an_answer_that_is_wrong(tmp_path):
-    lines = answers.read_predictions(staged_with(tmp_path, b"\nParis\n"), NAME, 2)
-    assert answers.count_correct(lines, ["London", "Paris"]) == 1
+    lines = trained_files.read_predictions(staged_with(tmp_path, b"\nParis\n"), NAME, 2)
+    assert trained_files.count_correct(lines, ["London", "Paris"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -50,7 +53,7 @@ def test_a_blank_line_is_an_answer_that_is_wrong(tmp_path):
 )
 def test_each_fault_has_its_message(tmp_path, data, outcome, words):
     with pytest.raises(Verdict) as caught:
-        answers.read_predictions(staged_with(tmp_path, data), NAME, 2)
+        trained_files.read_predictions(staged_with(tmp_path, data), NAME, 2)
     assert caught.value.outcome is outcome
     for word in [NAME, *words]:
         assert word in caught.value.message
@@ -58,20 +61,20 @@ def test_each_fault_has_its_message(tmp_path, data, outcome, words):
 
 def test_a_file_that_was_cut_off_says_so(tmp_path):
     with pytest.raises(Verdict, match="2 lines, expected 5.*cut off"):
-        answers.read_predictions(staged_with(tmp_path, b"London\nParis\n"), NAME, 5)
+        trained_files.read_predictions(staged_with(tmp_path, b"London\nParis\n"), NAME, 5)
 
 
 def test_a_shuffled_file_is_told_from_a_bad_one():
     places = [f"place {i % 30}" for i in range(100)]
-    assert answers.in_another_order(places[7:] + places[:7], places)
-    assert answers.in_another_order(sorted(places), places)
-    assert not answers.in_another_order(places, places)
-    assert not answers.in_another_order(["place 3"] * 100, places)
+    assert trained_files.in_another_order(places[7:] + places[:7], places)
+    assert trained_files.in_another_order(sorted(places), places)
+    assert not trained_files.in_another_order(places, places)
+    assert not trained_files.in_another_order(["place 3"] * 100, places)
 
 
 def test_scores_count_over_the_answers_lines():
     with pytest.raises(ValueError):
-        answers.count_correct(["London"], ["London", "Paris"])
+        trained_files.count_correct(["London"], ["London", "Paris"])
 
 
 SHAPES = {"w2": [4, 8], "blocks.0.attn.b2": [8], "head": [3, 4]}
@@ -91,41 +94,41 @@ def weights(**changes):
     ],
 )
 def test_the_first_parameter_that_differs_is_named(changes, words):
-    assert answers.misfit(weights(**changes), SHAPES) == words
+    assert trained_files.misfit(weights(**changes), SHAPES) == words
 
 
 def test_a_missing_parameter_is_named():
     lacking = weights()
     del lacking["head"]
-    assert answers.misfit(lacking, SHAPES) == "head is missing"
+    assert trained_files.misfit(lacking, SHAPES) == "head is missing"
 
 
 def test_earlier_years_columns_are_widened():
     narrow = {"blocks.0.attn.b2": np.ones(7, np.float32)}
-    wide = answers.widen_columns(narrow, SHAPES)["blocks.0.attn.b2"]
+    wide = trained_files.widen_columns(narrow, SHAPES)["blocks.0.attn.b2"]
     assert wide.tolist() == [1.0] * 7 + [0.0]
 
 
 def test_parameters_that_are_not_finite_are_refused():
     read = {"problem": "", "names": ["w"], "arrays": [np.array([np.nan], np.float32)]}
     with pytest.raises(Verdict, match="not finite"):
-        answers.parameters(read, "x.params")
+        trained_files.parameters(read, "x.params")
 
 
 def test_a_file_that_cannot_be_read_says_why():
     read = {"problem": "torch.load says no", "names": [], "arrays": []}
     with pytest.raises(Verdict, match="torch.load says no"):
-        answers.parameters(read, "x.params")
+        trained_files.parameters(read, "x.params")
 
 
 def test_parameters_without_dimensions_are_no_crash_of_ours():
     weights = {"blocks.0.attn.b2": np.float32(1.0)[...], "x.w2": np.zeros(0, np.float32)}
-    assert answers.widen_columns(weights, {"blocks.0.attn.b2": [16]}).keys() == weights.keys()
+    assert trained_files.widen_columns(weights, {"blocks.0.attn.b2": [16]}).keys() == weights.keys()
 
 
 @pytest.mark.parametrize("shapes", [[], [[3, 4], [5]], [[1000, 1000]]])
 def test_numbers_are_drawn_for_shapes_that_a_test_can_have(shapes):
-    answers.refuse_large(shapes)
+    trained_files.refuse_large(shapes)
 
 
 @pytest.mark.parametrize(
@@ -143,4 +146,4 @@ def test_numbers_are_drawn_for_shapes_that_a_test_can_have(shapes):
 )
 def test_other_shapes_are_refused(shapes):
     with pytest.raises(Verdict, match="other parameters"):
-        answers.refuse_large(shapes)
+        trained_files.refuse_large(shapes)

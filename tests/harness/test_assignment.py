@@ -5,12 +5,12 @@ from decimal import Decimal
 import pytest
 
 from grading import paths
-from grading.answers import model_configs
 from grading.assignment import load_assignment, share_points
 from grading.cases import GradedTestCase, bind, graded
 from grading.errors import UsageError
-from grading.questions import CASES
-from grading.questions.attention import AttentionCopying
+from questions.attention_exploration.tests import AttentionCopying
+from questions.course import Course
+from questions.shared.trained_files import model_configs
 
 MINIMAL = """
 [assignment]
@@ -198,7 +198,7 @@ def test_a_method_that_no_table_describes_is_an_error(assignment):
 def test_a_described_test_without_a_method_is_an_error(assignment):
     specs = assignment.edition(None).tests
     with pytest.raises(UsageError, match="no graded method"):
-        bind(specs, [c for c in CASES if c.topic != "synthesizer"])
+        bind(specs, [c for c in Course().cases() if c.topic != "synthesizer"])
 
 
 def test_every_recipe_is_what_submissions_read(assignment):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grading import authority, sandbox, staging
+from grading import authoritative, sandbox, staging
 from grading.upload import Folder
 
 NOTHING = {"read": [], "written": [], "signalled": [], "sockets": [], "scratch": True, "linked": []}
@@ -14,7 +14,7 @@ ROOT = sandbox.Layers(root=True, landlock_abi=0, seccomp=False)
 
 
 def test_no_link_can_be_handed_in(tmp_path):
-    assert authority.hand_in_links(tmp_path) == []
+    assert authoritative.hand_in_links(tmp_path) == []
     assert list(tmp_path.iterdir()) == []
 
 
@@ -23,7 +23,7 @@ def test_a_grader_that_follows_links_is_caught(tmp_path, monkeypatch):
     monkeypatch.setattr(Folder, "folder", _follow)
     monkeypatch.setattr(Folder, "file", lambda self, name: open(self.path / name, "rb"))
     monkeypatch.setattr(staging.Folder, "refuse_link", lambda self, name: None)
-    assert authority.hand_in_links(tmp_path) == list(authority.LINKS)
+    assert authoritative.hand_in_links(tmp_path) == list(authoritative.LINKS)
 
 
 def _follow(folder: Folder, name: str) -> Folder | None:
@@ -32,10 +32,10 @@ def _follow(folder: Folder, name: str) -> Folder | None:
 
 
 def test_each_success_of_the_canary_is_a_fault():
-    assert authority.faults(ROOT, NOTHING) == []
+    assert authoritative.faults(ROOT, NOTHING) == []
     for key, value in NOTHING.items():
         success = False if value is True else ["/solutions"]
-        assert len(authority.faults(ROOT, NOTHING | {key: success})) == 1
+        assert len(authoritative.faults(ROOT, NOTHING | {key: success})) == 1
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root")
@@ -51,7 +51,7 @@ def test_the_canary_comes_back_with_nothing(tmp_path, pools):
         secret = tmp_path / "secret"
         secret.write_text("42", encoding="utf-8")
         secret.chmod(0o600)
-        canary = authority.send_canary(pools["zygote"], found, work, work / "staged", (secret,))
+        canary = authoritative.send_canary(pools["zygote"], found, work, work / "staged", (secret,))
     finally:
         shutil.rmtree(work)
     assert canary["scratch"] and not canary["linked"]

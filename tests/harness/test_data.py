@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from project import python
 
-from grading import coursedata, paths
+from grading import paths
 from grading.assignment import load_assignment
-from grading.coursedata import CourseData
 from grading.errors import DataError, GradingError
 from grading.outcomes import Outcome
+from questions.shared import data_set
+from questions.shared.data_set import CourseData
 from tools import world
 
 NEEDS_DATA = {
@@ -21,7 +22,7 @@ NEEDS_DATA = {
     "test_accuracy",
     "matches_checkpoint",
 }
-FILES = ("wiki.txt", "dataset.json", coursedata.TRAIN, *coursedata.QUESTION_FILES.values())
+FILES = ("wiki.txt", "dataset.json", data_set.TRAIN, *data_set.QUESTION_FILES.values())
 DEV = Path("src/data/birth_dev.tsv")
 
 
@@ -123,7 +124,7 @@ def test_a_broken_description_is_said_in_a_line(installed, submission, grade, te
 
 @pytest.mark.parametrize("spoil", [_remove, _no_text, _blank])
 def test_a_run_that_counts_does_not_begin_without_the_answers(installed, submission, grade, spoil):
-    spoil(installed / "solutions/data" / coursedata.TEST_ANSWERS)
+    spoil(installed / "solutions/data" / data_set.TEST_ANSWERS)
     places = {"data": installed / "src/data", "answers": installed / "solutions/data"}
     for how in ({"complete": True}, {"authoritative": True}):
         with pytest.raises(GradingError, match="can't count without its data set") as caught:

@@ -89,6 +89,6 @@ def test_the_reference_gets_no_warning(submission, runner, pools, capsys):
     "claimed", [None, "x", [], [5], ["submission/nowhere.py:1"], ["a", "b"], [{"a": 1}]]
 )
 def test_a_forged_place_is_not_repeated(submission, claimed):
-    from grading.reading import float_ranges as read
+    from grading.endings import float_ranges as read
 
     assert read({"float_ranges": claimed}, submission) == ""

@@ -7,20 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from grading import importing, paths
-from grading.answers import model_configs
+from grading import importing, paths, sandbox
 from grading.bench import Bench
 from grading.cases import bind
-from grading.coursedata import CourseData
 from grading.errors import UsageError
-from grading.exchange import Finished
+from grading.frames import Finished
 from grading.guardian import Ending
 from grading.importing import Notes, Stuck, find_stuck, read_notes
 from grading.limits import Limits
+from grading.observer import Observer
 from grading.outcomes import Outcome
-from grading.questions.attention import AttentionCopying
 from grading.runner import Options, Run
 from grading.staging import Staged
+from questions.attention_exploration.tests import AttentionCopying
+from questions.shared.data_set import CourseData
+from questions.shared.trained_files import model_configs
 from tools import world
 
 FILE = "submission/attention_exploration.py"
@@ -135,12 +136,21 @@ def test_a_test_with_a_longer_limit_tries_again(limit_s, known, runner, tmp_path
     assignment, pool = runner.assignment, OneAnswer()
     data = CourseData(assignment, paths.DATA, None)
     edition = assignment.edition(None)
-    run = Run(assignment, edition, Staged(tmp_path), tmp_path, pool, None, data, 1)
-    run.deadline = float("inf")
+    run = Run(
+        runner=runner,
+        edition=edition,
+        staged=Staged(tmp_path),
+        work=tmp_path,
+        pool=pool,
+        data=data,
+        seed=1,
+        layers=sandbox.detect(),
+        deadline=float("inf"),
+    )
     run.stuck["submission.helper"] = Stuck("submission/helper.py", 2.0, True)
     bench = Bench(run, replace(edition.tests[0], timeout_s=limit_s))
     with pytest.raises(Exception, match="killed|ended"):
-        bench.observe("canary.try_everything", "submission", {}, 1)
+        bench.observe("span_corruption.draw", "submission", {}, 1)
     assert pool.request["stuck"] == known
 
 
@@ -203,21 +213,24 @@ def test_tests_of_files_run_first_and_results_come_in_the_editions_order(
         Run, "run_test", lambda self, test, result: ran.append(test.spec.test_id) or result
     )
 
-    def hear(event, subject):
-        if event in ("ended", "result"):
-            heard.append((event, subject.spec.test_id))
+    class Hears(Observer):
+        def ended(self, result):
+            heard.append(("ended", result.spec.test_id))
+
+        def told(self, result):
+            heard.append(("told", result.spec.test_id))
 
     options = Options(submission=submission, in_process=True)
-    results = runner.run(options, 7, hear)
+    results = runner.run(options, 7, Hears())
     bound = runner.tests(runner.assignment.edition(None))
     ids = [test.spec.test_id for test in bound]
     files = [test.spec.test_id for test in bound if test.of_files]
     assert len(files) == 10
     assert ran == files + [test_id for test_id in ids if test_id not in files]
-    assert [test_id for event, test_id in heard if event == "result"] == ids
+    assert [test_id for event, test_id in heard if event == "told"] == ids
     assert [t.spec.test_id for t in results.tests] == ids
     for test_id in ids:  # the file of results is written before a result is told
-        assert heard.index(("ended", test_id)) < heard.index(("result", test_id))
+        assert heard.index(("ended", test_id)) < heard.index(("told", test_id))
 
 
 MODELS = """

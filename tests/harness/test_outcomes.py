@@ -390,7 +390,9 @@ def test_without_solutions_hidden_tests_say_ran_not_graded(
 
 
 def test_a_fault_of_the_judge_is_a_grader_error(write_query, grade, monkeypatch):
-    monkeypatch.setattr("grading.asking.attention.weights_are_right", lambda *_: 1 / 0)
+    monkeypatch.setattr(
+        "questions.attention_exploration.calling.weights_are_right", lambda *_: 1 / 0
+    )
     result = grade(write_query(RIGHT), ID)[ID]
     assert result.outcome is Outcome.GRADER_ERROR
     assert result.score == 0

@@ -7,12 +7,13 @@ import zipfile
 import numpy as np
 import pytest
 
-from grading import answers, console, printable, replay, report
+from grading import console, printable, replay, report
 from grading.errors import SubmissionError, UsageError, Verdict
 from grading.gradescope import feedback
 from grading.outcomes import Outcome
 from grading.results import Results, TestResult
 from grading.staging import stage
+from questions.shared import trained_files
 
 ESCAPES = "\x1b[2J\x9b1A\r\x07\u202e\u2028\x85"
 FORGED = 'a\nrecord: {"seed": "1"}\n'
@@ -83,9 +84,9 @@ def test_names_in_a_zip_are_shown_in_one_line(tmp_path):
 def test_a_parameters_name_is_shown_in_one_line(key):
     read = {"problem": "", "names": [key], "arrays": [np.array([np.nan], np.float32)]}
     with pytest.raises(Verdict) as caught:
-        answers.parameters(read, "vanilla.finetune.params")
+        trained_files.parameters(read, "vanilla.finetune.params")
     assert str(caught.value).isprintable()
-    assert answers.misfit({key: np.zeros(1)}, {}).isprintable()
+    assert trained_files.misfit({key: np.zeros(1)}, {}).isprintable()
 
 
 @pytest.fixture

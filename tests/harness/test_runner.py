@@ -35,7 +35,7 @@ def test_an_impossible_credit_is_the_judges_mistake(credit):
 def test_partial_credit_reaches_the_result_and_zero_stays_zero(submission, grade, monkeypatch):
     for credit, score in ((Fraction(1, 2), Decimal("0.5")), (Fraction(0), Decimal(0))):
         monkeypatch.setattr(
-            "grading.questions.span_corruption.SpanCorruption.test_pairs",
+            "questions.span_corruption.tests.SpanCorruption.test_pairs",
             _marked(lambda case, credit=credit: case.fail("half of it", credit=credit)),
         )
         result = grade(submission, "1e-1-basic")["1e-1-basic"]
@@ -50,7 +50,7 @@ def _marked(method):
 
 def test_an_impossible_credit_is_a_grader_error(submission, grade, monkeypatch):
     monkeypatch.setattr(
-        "grading.questions.span_corruption.SpanCorruption.test_pairs",
+        "questions.span_corruption.tests.SpanCorruption.test_pairs",
         _marked(lambda case: case.fail("too much", credit=Fraction(2))),
     )
     result = grade(submission, "1e-1-basic")["1e-1-basic"]

@@ -93,8 +93,9 @@ def test_what_outlives_a_killed_grader_keeps_its_claim(write_query, tmp_path):
     code = f"""import sys; sys.path.insert(0, {str(paths.SRC)!r})
 {FORCED}
 sandbox.UidPool = lambda: pool
-from grading import cli, questions
-cli.main(questions.CASES, ["3a-0-basic", "--submission", {str(submission)!r}])
+from grading import cli
+from questions.course import Course
+cli.main(Course(), ["3a-0-basic", "--submission", {str(submission)!r}])
 """
     grader = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.DEVNULL, cwd=tmp_path, stderr=None

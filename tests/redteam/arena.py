@@ -131,7 +131,7 @@ class Arena:
         self._tree = tree
         self._secret = os.environ["GRADER_SECRET"]
         self._runner = runner.CourseTestRunner(
-            assignment.load_assignment(paths.ASSIGNMENT), grader.CASES
+            assignment.load_assignment(paths.ASSIGNMENT), grader.Course()
         )
         # In the environment of every process of this arena's, and of no other.
         self._hash_seed = zlib.crc32(os.urandom(8))
@@ -294,10 +294,10 @@ def allowed(message: str) -> bool:
     """Whether a hidden test of questions 3a and 3b may say this to a student."""
     import builtins
 
-    from grading import reading, worker
+    from grading import endings, worker
 
     place = r"(submission/attention_exploration\.py(, in (copying|average)_query)?: )?"
-    fixed = [sentence for _, sentence in reading.BY_REASON.values()] + [*reading.SIGNALS.values()]
+    fixed = [sentence for _, sentence in endings.BY_REASON.values()] + [*endings.SIGNALS.values()]
     fixed = [re.sub(r"\\{.*?\\}", r"[\\d.e+]+", re.escape(sentence)) for sentence in fixed]
     fixed += [r"ended the process \(exit, quit or os\._exit\?\)", r"was ended by signal \d\d?"]
     patterns = [

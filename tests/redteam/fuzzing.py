@@ -22,20 +22,21 @@ import numpy as np
 import torch
 from hypothesis import strategies as st
 
-from grading import answers, paths, sandbox, wire
+from grading import paths, sandbox, wire
 from grading.assignment import load_assignment
 from grading.cases import BoundTest, bind
-from grading.coursedata import CourseData
-from grading.exchange import Finished, finished
-from grading.gradescope import ranking
+from grading.frames import Finished, finished
 from grading.guardian import REASONS, Ending
 from grading.outcomes import Outcome
 from grading.processes import Job, Pool
-from grading.questions import CASES
 from grading.results import Results, TestResult
-from grading.runner import Run, load_hidden
+from grading.runner import CourseTestRunner, Run
 from grading.staging import stage
 from grading.worker import READY
+from questions import leaderboard
+from questions.course import Course
+from questions.shared import trained_files
+from questions.shared.data_set import CourseData
 from tools import starter
 
 SEED = 7
@@ -43,6 +44,7 @@ KEPT_BYTES = 200 << 20  # of recorded answers; the largest is of 25 MB
 WELL = Ending(0, 0, "", 0.1, 0.2, 1 << 20)
 UNCONFINED = sandbox.Layers(root=False, landlock_abi=0, seccomp=False)  # only the reference runs
 ASSIGNMENT = load_assignment(paths.ASSIGNMENT)
+CASES = Course().cases()
 
 
 def every_test() -> list[BoundTest]:
@@ -101,7 +103,7 @@ class Grader:
         self._staged = stage(course / "src", work / "staged")
         recipes = course / "src" / "submission" / "recipes.json"
         shutil.copyfile(recipes, self._staged.root / "submission" / "recipes.json")
-        self._work, self._hidden = work, load_hidden(paths.HIDDEN)
+        self._work = work
         self._data = CourseData(ASSIGNMENT, course / "src" / "data", course / "solutions" / "data")
         self._pool = Fuzzed(real, self._staged.root)
         self._probes: dict[BoundTest, int] = {}
@@ -113,10 +115,20 @@ class Grader:
     def run(self, test: BoundTest, hidden: bool = True) -> Run:
         """A run of an edition that has this test."""
         edition = next(e for e in ASSIGNMENT.editions.values() if test.spec in e.tests)
-        where = (ASSIGNMENT, edition, self._staged, self._work, self._pool)
-        run = Run(*where, self._hidden if hidden else None, self._data, SEED)
-        run.layers, run.deadline = UNCONFINED, time.monotonic() + 3600
-        return run
+        runner = CourseTestRunner(ASSIGNMENT, Course())
+        if not hidden:
+            runner.hidden = None
+        return Run(
+            runner=runner,
+            edition=edition,
+            staged=self._staged,
+            work=self._work,
+            pool=self._pool,
+            data=self._data,
+            seed=SEED,
+            layers=UNCONFINED,
+            deadline=time.monotonic() + 3600,
+        )
 
     def probes(self, test: BoundTest) -> int:
         """How many probes a test asks of an honest submission."""
@@ -134,7 +146,7 @@ class Grader:
         for result in results.tests:  # or there would be no rows
             result.outcome = Outcome.PASSED
         bound = [each for each in every_test() if each.spec in run.edition.tests]
-        return ranking.entries(run, results, bound)
+        return leaderboard.entries(run, results, bound)
 
     def grade(
         self,
@@ -437,7 +449,7 @@ def lay_out(course: Path) -> Path:
 
 
 def _model(source: Path, variant: str) -> torch.nn.Module:
-    config = answers.model_configs(ASSIGNMENT, ASSIGNMENT.datasets["smoke"], variant)["smoke"]
+    config = trained_files.model_configs(ASSIGNMENT, ASSIGNMENT.datasets["smoke"], variant)["smoke"]
     corpus = (source / "data" / "wiki.txt").read_text(encoding="utf-8").removesuffix("\n")
     with laid_out.imports_from(source):
         from submission import helper, model

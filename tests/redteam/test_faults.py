@@ -304,27 +304,27 @@ def test_a_full_disk_is_a_grader_error_and_leaves_whole_results(
 
 # Our own mistakes -----------------------------------------------------------------------------
 
-STAGES = [  # file of src/grading, and the function of ours that crashes there
-    ("staging.py", "_find_package"),
-    ("staging.py", "_copy"),
-    ("runner.py", "load_hidden"),
-    ("coursedata.py", "CourseData.__init__"),
-    ("processes.py", "open_pool"),
-    ("worker.py", "preload"),
-    ("guardian.py", "become_subreaper"),
-    ("guardian.py", "watch"),
-    ("zygote.py", "_clean_up"),
-    ("limits.py", "take"),
-    ("sandbox.py", "for_worker"),
-    ("sandbox.py", "take"),
-    ("wire.py", "encode"),
-    ("wire.py", "_load_arrays"),
-    ("schema.py", "check"),
-    ("reading.py", "explain_ending"),
-    ("asking/attention.py", "AsksAttention.expect_weights"),
-    ("results.py", "write_atomically"),
-    ("results.py", "Results.as_dict"),
-    ("console.py", "show_result"),
+STAGES = [  # file of src, and the function of ours that crashes there
+    ("grading/staging.py", "_find_package"),
+    ("grading/staging.py", "_copy"),
+    ("grading/runner.py", "load_hidden"),
+    ("questions/shared/data_set.py", "CourseData.__init__"),
+    ("grading/processes.py", "open_pool"),
+    ("grading/worker.py", "preload"),
+    ("grading/guardian.py", "become_subreaper"),
+    ("grading/guardian.py", "watch"),
+    ("grading/zygote.py", "_clean_up"),
+    ("grading/limits.py", "take"),
+    ("grading/sandbox.py", "for_worker"),
+    ("grading/sandbox.py", "take"),
+    ("grading/wire.py", "encode"),
+    ("grading/wire.py", "_load_arrays"),
+    ("grading/schema.py", "check"),
+    ("grading/endings.py", "explain_ending"),
+    ("questions/attention_exploration/calling.py", "AsksAttention.expect_weights"),
+    ("grading/results.py", "write_atomically"),
+    ("grading/results.py", "Results.as_dict"),
+    ("grading/console.py", "show_result"),
 ]
 
 
@@ -332,7 +332,7 @@ STAGES = [  # file of src/grading, and the function of ours that crashes there
 def test_a_crash_of_our_own_is_a_grader_error(file, function, make_tree, upload, grade, tmp_path):
     broken = make_tree()
     planted = f"{function} = lambda *_, **__: 1 / 0\n"
-    with open(broken / "src" / "grading" / file, "a", encoding="utf-8") as writer:
+    with open(broken / "src" / file, "a", encoding="utf-8") as writer:
         writer.write(planted)
     results = tmp_path / "results.json"
     ran = grade(upload, ASKED, "--json", results, where=broken)

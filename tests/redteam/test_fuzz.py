@@ -18,10 +18,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grading import processes, wire
+from grading.endings import explain_ending
 from grading.errors import GradingError
 from grading.limits import Limits
 from grading.outcomes import Outcome
-from grading.reading import explain_ending
 
 from . import fuzzing
 from .fuzzing import PREDICTED, answering

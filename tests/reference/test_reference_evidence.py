@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from grading import paths
-from grading.probes import evidence, prediction
-from grading.runner import load_hidden
+from grading.judges import load_hidden
+from questions.evidence import probe
+from questions.shared import models
 
 CONFIG = {"n_layer": 1, "n_head": 2, "n_embd": 16, "block_size": 96}
 DOCUMENTS = [
@@ -51,8 +52,8 @@ def model(s):
 def test_log_probabilities_are_those_of_the_model(s, model):
     text = "Born in ⁇, Maria⁇Warsaw"
     wanted = {"texts": [text, "Ada ⁇on was⁇Byr"], "starts": [17, 12], "stops": [23, 15]}
-    got = evidence.span_log_probabilities(**model, **wanted)["log_probabilities"]
-    dataset, gpt = prediction.loaded(*list(model.values())[1:])
+    got = probe.span_log_probabilities(**model, **wanted)["log_probabilities"]
+    dataset, gpt = models.loaded(*list(model.values())[1:])
     ids = torch.tensor([[dataset.stoi[c] for c in text]])
     log_p = torch.log_softmax(gpt(ids)[0][0].double(), dim=-1)
     alone = sum(float(log_p.detach()[t - 1, ids[0, t]]) for t in range(17, 23))
@@ -61,7 +62,7 @@ def test_log_probabilities_are_those_of_the_model(s, model):
 
 
 def answers(s, model, questions: list[str]) -> list[str]:
-    dataset, gpt = prediction.loaded(*list(model.values())[1:])
+    dataset, gpt = models.loaded(*list(model.values())[1:])
     places = [p.place for p in s.utils.predict_places(gpt, dataset, questions)]
     return [" ".join(place.split("\n")).strip() for place in places]
 
@@ -72,7 +73,7 @@ def test_what_the_model_answers_does_not_differ(s, model, rng):
     questions = ["".join(rng.choice(letters, size=n)) for n in rng.integers(4, 60, size=80)]
     given = answers(s, model, questions)
     assert len(set(given)) > 10
-    same = evidence.differing(**model, questions=questions, predicted=given, most=2)
+    same = probe.differing(**model, questions=questions, predicted=given, most=2)
     assert same == {"lines": [], "given": []}
 
 
@@ -81,14 +82,14 @@ def test_each_line_that_differs_is_found(s, model, rng):
     given = answers(s, model, questions)
     for wrong in ("London", "", "Łódź", "⁇", given[2] + "x", given[2][:-1]):
         predicted = [*given[:2], wrong, given[3]]
-        found = evidence.differing(**model, questions=questions, predicted=predicted, most=2)
+        found = probe.differing(**model, questions=questions, predicted=predicted, most=2)
         assert found == {"lines": [2], "given": [given[2]]}
 
 
 def test_after_too_many_lines_nothing_more_is_decoded(model):
     questions = [f"Where was {n} born?".replace(str(n), "Ada" * n) for n in range(1, 9)]
     predicted = ["London" * 4] * 8
-    found = evidence.differing(**model, questions=questions, predicted=predicted, most=2)
+    found = probe.differing(**model, questions=questions, predicted=predicted, most=2)
     assert len(found["lines"]) == 3
 
 
@@ -103,12 +104,12 @@ def as_denormal():
 def test_tiny_parameters_are_taken_for_zero(s, model, as_denormal):
     """On some processors they take a hundred times as long: the reference would run out of time."""
     assert as_denormal()
-    prediction.loaded(*list(model.values())[1:])
+    models.loaded(*list(model.values())[1:])
     assert not as_denormal()
 
 
 def test_fresh_corruptions_are_the_references(s, spans):
-    texts = evidence.corrupted(None, "\n".join(DOCUMENTS), 96, [0, 1, 2] * 40)["texts"]
+    texts = probe.corrupted(None, "\n".join(DOCUMENTS), 96, [0, 1, 2] * 40)["texts"]
     content = spans.content_spans(texts)
     assert 10 < len(content) < 120
     for span in content:

@@ -42,7 +42,7 @@ PATHS = {
         "assignment.toml": "solutions/hidden",
         "src/grading/__init__.py": "solutions/hidden",
         "src/grading/cases.py": "solutions/hidden",
-        "src/grading/questions/__init__.py": "solutions/hidden",
+        "src/questions/__init__.py": "solutions/hidden",
         "src/grading/runner.py": "solutions/hidden",
     },
     "says where staff's answers and secret are, which are no part of a release": {

@@ -18,10 +18,12 @@ from typing import Any
 from .. import console, paths, printable, replay
 from ..assignment import Edition
 from ..errors import GradingError, SubmissionError
+from ..observer import Observer
 from ..outcomes import ExitCode, Outcome, exit_code
-from ..results import Results, write_atomically
-from ..runner import CourseTestRunner, Options
-from . import document, metadata, ranking
+from ..results import Results, TestResult, write_atomically
+from ..runner import CourseTestRunner, Options, Run
+from ..staging import Staged
+from . import document, metadata
 from .document import without_others_fields as ours
 from .feedback import shortened
 from .metadata import Metadata, Previous
@@ -52,7 +54,7 @@ def grade(
     return code
 
 
-class Session:
+class Session(Observer):
     """One submission's run."""
 
     def __init__(
@@ -86,7 +88,7 @@ class Session:
         self._results = self._runner.blank(self._edition, seed)
         self._write()  # there from the first moment, and so for the canary to try
         try:
-            self._runner.run(options, seed, self._hear)
+            self._runner.run(options, seed, self)
         except SubmissionError as error:
             self._refuse(str(error))
         console.show_summary(self._results, staff=True)
@@ -101,22 +103,27 @@ class Session:
             if path.exists():
                 os.chmod(path, mode)
 
-    def _hear(self, event: str, subject: Any) -> None:
-        if event == "staged":
-            console.show_staged(subject, self._edition.required_files)
-            missing = [n for n in self._edition.required_files if n not in subject.taken]
-            self._note("Not among the files: ", missing)
-            self._note("Files that were left behind: ", subject.left)
-        elif event == "started":
-            self._results = subject
-        elif event == "result":
-            console.show_result(subject, staff=True)
-        elif event == "graded" and self._edition.gradescope.leaderboard:
-            self._leaderboard = ranking.entries(
-                subject, self._results, self._runner.tests(self._edition)
-            )
-        if event not in ("staged", "result"):
-            self._write()
+    def staged(self, staged: Staged) -> None:
+        console.show_staged(staged, self._edition.required_files)
+        missing = [n for n in self._edition.required_files if n not in staged.taken]
+        self._note("Not among the files: ", missing)
+        self._note("Files that were left behind: ", staged.left)
+
+    def started(self, results: Results) -> None:
+        self._results = results
+        self._write()
+
+    def ended(self, result: TestResult) -> None:
+        self._write()
+
+    def told(self, result: TestResult) -> None:
+        console.show_result(result, staff=True)
+
+    def graded(self, run: Run) -> None:
+        if self._edition.gradescope.leaderboard:
+            tests = self._runner.tests(self._edition)
+            self._leaderboard = self._runner.questions.leaderboard(run, self._results, tests)
+        self._write()
 
     def _note(self, words: str, names: list[str]) -> None:
         if names:

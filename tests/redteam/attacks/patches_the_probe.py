@@ -2,7 +2,7 @@
 def attack(keys, j):
     import types
 
-    import grading.probes.attention as probe
+    import questions.attention_exploration.probe as probe
 
     def lie(*_, **__):
         return {"forms": ["float64[4]"] * 20, "answers": [[np.ones(4)]] * 20}

@@ -1,6 +1,6 @@
 # tries: to change state that a later test would inherit from the same process
 def attack(keys, j):
-    import grading.probes.attention as probe
+    import questions.attention_exploration.probe as probe
 
     np.exp = lambda x: np.zeros(len(x))
     sys.modules["submission.attention_exploration"] = probe

@@ -1,0 +1,107 @@
+"""An authoritative run: one whose score counts, and what it demands before it starts.
+
+Required: a process and a uid of its own for each test (so: Linux, root), limits, no_new_privs,
+secrets that the tests' uids can't read, and no network. Landlock and seccomp are used where the
+kernel has them, and named where it doesn't. Nothing of this is taken on trust: a canary in a
+worker tries each thing, and any success is a grader error. So is a link to the solutions that was
+followed when it was handed in.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from . import paths, sandbox, schema, wire
+from .errors import GradingError, SubmissionError, WireError
+from .limits import Limits
+from .processes import Job, Pool
+from .staging import stage
+
+CANARY = {"read": [str], "written": [str], "signalled": [int], "sockets": [str], "scratch": bool}
+CANARY_CPU_S = 10.0
+# Where an upload may hold a link, and what of the solutions' folder it would lead to.
+LINKS = {
+    "submission": "submission",
+    "src": ".",
+    "src/submission": "submission",
+    "wrapping": ".",
+    "wrapping/submission": "submission",
+    "submission/dataset.py": "submission/dataset.py",
+}
+
+
+def secrets(private: Sequence[Path] = ()) -> list[str]:
+    """What no student's code may read: solutions, answers, results that are being written, ..."""
+    found = [paths.SOLUTIONS, paths.ANSWERS, *sorted(paths.ANSWERS.glob("*"))]
+    for code in (paths.HIDDEN, paths.SOLUTIONS / "submission"):
+        found += [code, *sorted(code.glob("*.py"))]
+    return [str(path) for path in [*found, *private] if path.exists()]
+
+
+def send_canary(
+    pool: Pool, layers: sandbox.Layers, work: Path, staged: Path, private: Sequence[Path] = ()
+) -> dict[str, Any]:
+    """Run the canary as a test would run, and hand in links; return what it could do.
+
+    Raises:
+        GradingError: it didn't come back.
+    """
+    scratch = work / "canary"
+    scratch.mkdir()
+    uids = sandbox.UidPool()
+    confinement = sandbox.for_worker(layers, uids, staged, scratch)
+    if confinement.uid is not None:
+        os.chown(scratch, confinement.uid, confinement.uid)
+    parents = [path.parent for path in private]
+    args = {
+        "secrets": secrets(private),
+        "folders": [str(p) for p in {work, staged, paths.SRC, paths.ROOT, paths.DATA, *parents}],
+        "pids": [os.getpid(), os.getppid()],
+    }
+    request = {
+        "probe": "grading.canary:try_everything",
+        "args": args,
+        "seed": 0,
+        "submission": str(staged),
+    }
+    limits = Limits.for_test(CANARY_CPU_S)
+    finished = pool.run(Job(False, request, limits, scratch, confinement, uids.claims_fd))
+    uids.release(confinement.uid)
+    try:
+        envelope = wire.decode(finished.frame or b"")
+        schema.check(envelope.get("value"), CANARY)
+    except (WireError, AttributeError) as error:
+        raise GradingError(f"the canary did not come back: {error}; {finished.output}") from None
+    return envelope["value"] | {"linked": hand_in_links(work)}
+
+
+def hand_in_links(work: Path) -> list[str]:
+    """Try to hand in the reference as a link; return the places of links that were followed."""
+    followed = []
+    for number, (name, target) in enumerate(LINKS.items()):
+        upload, staged = work / f"canary-upload-{number}", work / f"canary-staged-{number}"
+        (upload / name).parent.mkdir(parents=True)
+        (upload / name).symlink_to(paths.REFERENCE / target)
+        try:
+            stage(upload, staged)
+            followed.append(name)
+        except SubmissionError:
+            continue
+        finally:
+            sandbox.remove_tree(upload)
+            sandbox.remove_tree(staged)
+    return followed
+
+
+def faults(layers: sandbox.Layers, canary: dict[str, Any]) -> list[str]:
+    """Why a run can't be authoritative here; empty when it can."""
+    found = [] if layers.root else [f"tests have no uid of their own ({layers.obstacle})"]
+    found += [f"student code can read {path}" for path in canary["read"]]
+    found += [f"student code can write to {path}" for path in canary["written"]]
+    found += [f"student code can signal process {pid}" for pid in canary["signalled"]]
+    found += [f"student code can open {kind} sockets" for kind in canary["sockets"]]
+    found += [f"{name} can be handed in as a link to the solutions" for name in canary["linked"]]
+    return found + ([] if canary["scratch"] else ["student code can't write its scratch folder"])

@@ -1,0 +1,212 @@
+"""Turns a worker's ending or exception into a verdict that a student understands.
+
+With a hidden test a student reads a fixed sentence, for a crash also the built-in exception's type
+and which of the assignment's functions it came from: no message, value or line number, which code
+made for it would use to carry hidden inputs out. The exact line shows with basic tests.
+"""
+
+from __future__ import annotations
+
+import builtins
+import re
+import signal
+from pathlib import Path
+from typing import Any
+
+from . import paths, schema
+from .assignment import TestSpec
+from .errors import Doubtful, Verdict, WireError
+from .frames import Finished
+from .limits import Limits
+from .outcomes import Outcome
+from .worker import NO_PROCESSES
+
+ERROR_SPEC = {"outcome": str, "type": str, "where": str, "message": str, "traceback": str}
+PLACE = re.compile(r"(submission/[^/:]+\.py):(0|[1-9][0-9]{0,5})")
+DEFINED = re.compile(r"(?:async )?def ([A-Za-z_][A-Za-z0-9_]*)")
+REPORTED = (
+    Outcome.FAILED,
+    Outcome.ERROR,
+    Outcome.OUT_OF_MEMORY,
+    Outcome.EXITED,
+    Outcome.SYNTAX_ERROR,
+    Outcome.IMPORT_ERROR,
+    Outcome.MISSING_FILE,
+)  # what a worker can know of itself
+# What random.randint, range and the like say of 28.5, and of 28.0 from Python 3.12 on.
+OF_A_FLOAT = re.compile(r"non-integer .* for randrange\(\)|'float' object cannot be interpreted as")
+HIDE = "; its text is not shown with hidden tests"
+
+BY_REASON = {
+    "cpu": (Outcome.TIMED_OUT, "took longer than {cpu_s:g} seconds of CPU time"),
+    "wall": (Outcome.TIMED_OUT, "did not finish within {wall_s:g} seconds (is it waiting?)"),
+    "memory": (
+        Outcome.OUT_OF_MEMORY,
+        "used more memory than a test may have (2 GiB, less in a small container)",
+    ),
+    "processes": (Outcome.KILLED, "started more than {processes} processes"),
+    "threads": (Outcome.KILLED, "started more than {threads} threads"),
+    "files": (
+        Outcome.KILLED,
+        "wrote more than {files} files, or {megabytes} MiB, or locked a folder",
+    ),
+    "abandoned": (Outcome.KILLED, "was stopped with the grader"),
+    "unknown": (Outcome.KILLED, "ended in a way that could not be watched"),
+}
+SIGNALS = {
+    signal.SIGSEGV: "crashed with a segmentation fault (endless recursion in a library?)",
+    signal.SIGABRT: "was aborted by a library",
+    signal.SIGXFSZ: "wrote a file that is too large",
+    signal.SIGKILL: "was killed",
+}
+
+
+def explain_ending(finished: Finished, limits: Limits) -> Verdict | None:
+    """The verdict of a worker that did not answer; None when there is a frame to read.
+
+    A frame counts only when its process ended by itself: one that hit a limit after answering has
+    broken a limit all the same.
+    """
+    ending = finished.ending
+    # No times in it: the same run repeated says the same.
+    ended = f"exit status {ending.code}, signal {ending.signal}, limit {ending.reason or 'none'}"
+    detail = f"{ended}\noutput:\n{finished.output[-2000:]}"
+    if ending.reason:
+        outcome, sentence = BY_REASON[ending.reason]
+        return Verdict(outcome, "your code " + sentence.format(**_numbers(limits)), detail)
+    if ending.signal:
+        said = SIGNALS.get(ending.signal, f"was ended by signal {ending.signal}")
+        return Verdict(Outcome.KILLED, "your code " + said, detail)
+    if finished.frame is None:
+        return Verdict(
+            Outcome.EXITED, "your code ended the process (exit, quit or os._exit?)", detail
+        )
+    return None
+
+
+def _numbers(limits: Limits) -> dict[str, float]:
+    return {
+        "cpu_s": limits.cpu_s,
+        "wall_s": limits.wall_s,
+        "processes": limits.processes,
+        "threads": limits.threads,
+        "files": limits.scratch_files,
+        "megabytes": limits.scratch_bytes >> 20,
+    }
+
+
+def explain_error(error: Any, spec: TestSpec, staged: Path) -> Verdict:
+    """The verdict of an exception, as `worker.describe` reported it.
+
+    The report comes out of the student's process: each field is checked before it is repeated,
+    the place against the files in `staged`.
+
+    Returns:
+        The verdict; a Doubtful one if no line of the student's took part, so that the fault may
+        be in our own probe (whoever has the reference can tell: it then fails there, too).
+    """
+    try:
+        schema.check(error, ERROR_SPEC)
+        outcome = Outcome(error["outcome"])
+    except (WireError, ValueError):
+        return Verdict(Outcome.ERROR, "the submission's process answered something malformed")
+    if outcome not in REPORTED:
+        outcome = Outcome.ERROR
+    where = _place(error["where"], staged)
+    kind = error["type"] if _is_builtin(error["type"]) else "Exception"
+    shown = _function_of(where, staged) if spec.is_hidden else where
+    at = f"{shown}: " if shown else ""
+    if not spec.is_hidden:
+        message = _basic_message(outcome, kind, at, error["message"])
+    elif kind == "NotImplementedError":
+        message = f"{at}this part is not written yet"
+    else:
+        hint = f"; {NO_PROCESSES}" if kind == "BlockingIOError" else ""
+        message = f"{at}{kind}{HIDE}{hint}"
+    # Of a part that nobody has written yet there is no more to know.
+    detail = "" if kind == "NotImplementedError" else error["traceback"]
+    kind_of_verdict = Verdict if where or outcome is not Outcome.ERROR else Doubtful
+    return kind_of_verdict(outcome, message, detail)
+
+
+def float_ranges(envelope: dict[str, Any], staged: Path) -> str:
+    """The place that a worker noted (see float_ranges.py), if it is one; else ""."""
+    claimed = envelope.get("float_ranges")
+    plain = isinstance(claimed, list) and len(claimed) == 1 and isinstance(claimed[0], str)
+    return _place(claimed[0], staged) if plain else ""
+
+
+def _place(claimed: str, staged: Path) -> str:
+    """`claimed` if such a line exists in a staged file, else "": names and numbers that a student
+    makes up could carry hidden inputs out."""
+    match = PLACE.fullmatch(claimed)
+    package = staged / "submission"
+    try:
+        if match is None or match[1] not in {f"submission/{p.name}" for p in package.glob("*.py")}:
+            return ""
+        lines = (staged / match[1]).read_bytes().count(b"\n") + 1
+    except OSError:  # a test that runs as the files' owner may have locked them
+        return ""
+    return claimed if int(match[2]) <= lines else ""
+
+
+def _function_of(place: str, staged: Path) -> str:
+    """`submission/dataset.py, in __getitem__` for a checked place; "" for a file of their own.
+
+    Named are functions of the assignment alone: which one of a thousand of their own a student
+    lets crash could carry hidden inputs out, too. In one of their own, it's the one around it.
+    """
+    match = PLACE.fullmatch(place)
+    given = _given_functions(match[1]) if match else None
+    if given is None:
+        return ""
+    lines = (staged / match[1]).read_text(encoding="utf-8", errors="replace").split("\n")
+    above = lines[: int(match[2])]
+    inner = _indentation(above[-1]) if above else 0
+    for line in filter(str.strip, reversed(above)):
+        if _indentation(line) < inner:
+            inner = _indentation(line)
+            found = DEFINED.match(line.strip())
+            if found and (found[1] in given or not paths.REFERENCE.exists()):
+                return f"{match[1]}, in {found[1]}"
+    return match[1]
+
+
+def _given_functions(file: str) -> set[str] | None:
+    """The functions of the assignment's own file of that name; None where it has no such file.
+
+    Where there are no solutions, and so no hidden inputs to keep, any file will do.
+    """
+    own = paths.REFERENCE / file
+    if not paths.REFERENCE.exists():
+        return set()
+    if not own.is_file():
+        return None
+    lines = own.read_text(encoding="utf-8").splitlines()
+    return {found[1] for line in lines if (found := DEFINED.match(line.strip()))}
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _is_builtin(claimed: str) -> bool:
+    """Whether this is the name of one of Python's own exceptions."""
+    kind = getattr(builtins, claimed, None)
+    return isinstance(kind, type) and issubclass(kind, BaseException)
+
+
+def _basic_message(outcome: Outcome, kind: str, at: str, text: str) -> str:
+    text = " ".join(text.split())[:500]
+    if kind == "NotImplementedError":
+        return f"{at}not written yet: {text}" if text else f"{at}not written yet"
+    if outcome is Outcome.SYNTAX_ERROR:
+        return f"{at}this is no Python: {text}"
+    if outcome is Outcome.MISSING_FILE:
+        return f"a file of the submission is missing: {text}"
+    if outcome is Outcome.IMPORT_ERROR:
+        return f"{at}import failed: {text}"
+    if outcome is Outcome.EXITED:
+        return f"{at}your code ended the process ({kind}: {text})"
+    hint = " (a whole number is expected: wrap the number in int())"
+    return f"{at}{kind}: {text}{hint if OF_A_FLOAT.search(text) else ''}"

@@ -1,0 +1,71 @@
+"""What hidden tests assert: staff's package `solutions/hidden`, bound when the assignment loads.
+
+A judge is a function that is called TOPIC_TEST, in any module of the package. On a student's
+computer there is no such package, and hidden tests only run.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import ModuleType
+
+from .assignment import TestSpec
+from .errors import UsageError
+
+Judge = Callable[..., None]
+
+
+def load_hidden(folder: Path) -> ModuleType | None:
+    """Import the package that judges hidden tests; None on a student's computer."""
+    path = folder / "__init__.py"
+    if not path.exists():
+        return None
+    spec = importlib.util.spec_from_file_location(
+        "hidden", path, submodule_search_locations=[str(folder)]
+    )
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["hidden"] = module  # where its modules' relative imports look
+    spec.loader.exec_module(module)
+    for other in sorted(folder.glob("*.py")):
+        if other.stem != "__init__":
+            importlib.import_module(f"hidden.{other.stem}")
+    return module
+
+
+def bind_judges(package: ModuleType, specs: Iterable[TestSpec]) -> dict[str, Judge]:
+    """Return the judge of each hidden test by its name, TOPIC_TEST.
+
+    Args:
+        specs: the tests of all editions.
+
+    Raises:
+        UsageError: a hidden test has no judge, a judge no hidden test, or two have one name.
+    """
+    specs = list(specs)
+    wanted = {f"{spec.topic}_{spec.name}": spec for spec in specs if spec.is_hidden}
+    prefixes = tuple(f"{topic}_" for topic in sorted({spec.topic for spec in specs}))
+    found: dict[str, Judge] = {}
+    for module in (m for m in vars(package).values() if isinstance(m, ModuleType)):
+        for name, value in vars(module).items():
+            if not callable(value) or not name.startswith(prefixes):
+                continue
+            place = f"solutions/hidden/{module.__name__.rpartition('.')[2]}.py"
+            if name not in wanted:
+                raise UsageError(
+                    f"{place}: {name} judges no hidden test of assignment.toml; a name that "
+                    "begins with a topic's is a judge's"
+                )
+            if name in found:
+                raise UsageError(f"{place}: there is another judge {name}")
+            found[name] = value
+    for name, spec in wanted.items():
+        if name not in found:
+            raise UsageError(
+                f"assignment.toml: [topics.{spec.topic}.tests] {spec.name} is a hidden test, but "
+                f"solutions/hidden/ has no judge {name}"
+            )
+    return found

@@ -1,0 +1,42 @@
+"""What a result was judged by, so that the same run can be had again: files and versions."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+from . import paths
+
+PACKAGES = ("torch", "numpy")
+
+
+def judged_by() -> str:
+    """A hash of all files that decide a verdict: tests, harness, data, reference, answers.
+
+    The same in a checkout and in the release that was built from it.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(_files()):
+        digest.update(f"\0{path.relative_to(paths.ROOT).as_posix()}\0".encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _files() -> Iterator[Path]:
+    yield paths.ASSIGNMENT
+    yield paths.SRC / "grader.py"
+    for folder in (paths.SRC / "grading", paths.QUESTIONS):
+        yield from (p for p in folder.rglob("*") if p.suffix in (".py", ".json"))
+    yield from (p for p in paths.DATA.glob("*") if p.is_file())
+    yield from (paths.SOLUTIONS / "submission").glob("*.py")
+    yield from paths.HIDDEN.glob("*.py")
+    yield from paths.ANSWERS.glob("*.tsv")
+
+
+def versions() -> dict[str, str]:
+    """Of the interpreter, the system and the libraries that compute."""
+    found = {"python": platform.python_version(), "system": platform.platform()}
+    return found | {name: metadata.version(name) for name in PACKAGES}

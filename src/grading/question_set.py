@@ -1,0 +1,94 @@
+"""What the harness is told about an assignment besides its description: its questions and data.
+
+An assignment is a package of folders, one for each topic, with `tests*.py` and `probe.py`. This
+class finds them. A subclass adds what an assignment needs beyond its tests: files that every
+submission gets, a data set, a leaderboard.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Protocol
+
+from .assignment import Assignment
+from .cases import BoundTest, GradedTestCase
+from .staging import Staged
+
+if TYPE_CHECKING:
+    from .results import Results
+    from .runner import Run
+
+
+class Data(Protocol):
+    """A data set that tests read."""
+
+    def require(self) -> None:
+        """Refuse a data set that some test would miss, for a run whose score counts.
+
+        Raises:
+            DataError: what is missing or can't be read.
+        """
+
+
+class NoData:
+    """The data set of an assignment that has none."""
+
+    def require(self) -> None:
+        """Nothing can be missing."""
+
+
+class QuestionSet:
+    """An assignment's questions, found in a package's folders.
+
+    Attributes:
+        package: the name of the package that holds the folders, beside `grading`.
+        generated: names of files in `submission/` that `prepare` writes; an upload's own copies
+            are left out without a word.
+    """
+
+    package = "questions"
+    generated: tuple[str, ...] = ()
+
+    def cases(self) -> list[type[GradedTestCase]]:
+        """Return the classes of tests of all topics."""
+        return [case for module in self._modules() for case in _cases_of(module)]
+
+    def probe(self, name: str) -> str:
+        """Return "module:function" for the name of a probe, "TOPIC.FUNCTION"."""
+        topic, _, function = name.partition(".")
+        return f"{self.package}.{topic}.probe:{function}"
+
+    def prepare(self, assignment: Assignment, staged: Staged) -> None:
+        """Add what is the grader's, and never a student's, to a staged submission."""
+
+    def open_data(self, assignment: Assignment, data: Path, answers: Path | None) -> Data:
+        """Return what tests read besides the submission.
+
+        Args:
+            data: the folder of the data set that is installed.
+            answers: the folder of answers that only staff have, or None.
+        """
+        return NoData()
+
+    def leaderboard(
+        self, run: Run, results: Results, tests: list[BoundTest]
+    ) -> list[dict[str, Any]]:
+        """Return the submission's rows in Gradescope's format, of a run that has ended."""
+        return []
+
+    def _modules(self) -> Iterator[ModuleType]:
+        package = importlib.import_module(self.package)
+        folder = Path(package.__file__ or "").parent
+        for path in sorted(folder.glob("*/tests*.py")):
+            yield importlib.import_module(f"{self.package}.{path.parent.name}.{path.stem}")
+
+
+def _cases_of(module: ModuleType) -> list[type[GradedTestCase]]:
+    """Return the classes that a module defines itself, in its order, and that name their topic."""
+    kinds = [kind for kind in vars(module).values() if inspect.isclass(kind)]
+    own = [kind for kind in kinds if kind.__module__ == module.__name__]
+    return [kind for kind in own if issubclass(kind, GradedTestCase) and kind.topic]

@@ -1,0 +1,1 @@
+"""The attention exploration: queries, keys and matrices, with numpy alone."""

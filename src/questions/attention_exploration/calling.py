@@ -1,0 +1,122 @@
+"""Tries queries and keys from attention_exploration.py on keys and queries of ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from questions.shared import random_inputs, specs
+from questions.shared.functions import Answer, AsksFunctions
+
+from .attention_math import attention_weights, averaging_margin, weights_are_right
+
+# What each function returns: how many parts, and in words.
+RETURNS = {
+    "copying_query": (1, "a query of shape (d,)"),
+    "copying_keys": (1, "keys of shape (n, d)"),
+    "average_query": (1, "a query of shape (d,)"),
+    "single_head_query": (1, "a query of shape (d,)"),
+    "single_head_weights": (2, "two numbers"),
+    "two_head_queries": (2, "two queries, each of shape (d,)"),
+    "unprojected_output": (1, "a vector of shape (d,)"),
+    "added_output": (1, "a vector of shape (d,)"),
+    "key_query_value": (3, "three matrices, each of shape (d, d)"),
+}
+
+
+class AsksAttention(AsksFunctions):
+    """Tries queries and keys from attention_exploration.py on keys and queries of ours."""
+
+    part = specs.ANY_REAL
+
+    def ask(self, function: str, arguments: list[list[Any]]) -> list[Answer]:
+        """The function's answers, one for each list of arguments, all in one worker."""
+        parts, _ = RETURNS[function]
+        module = "attention_exploration.py"
+        return self.call("attention_exploration.call", module, function, arguments, parts)[0]
+
+    def checked(self, answer: Answer, shape: tuple[int, ...]) -> list[np.ndarray]:
+        """The parts of an answer: finite float64 arrays of this shape."""
+        count, words = RETURNS[answer.function]
+        fits = all(
+            isinstance(part, np.ndarray) and part.dtype == np.float64 and part.shape == shape
+            for part in answer.parts
+        )
+        finite = fits and all(bool(np.isfinite(part).all()) for part in answer.parts)
+        one = f"float64[{', '.join(map(str, shape))}]" if shape else "a number"
+        self.expect(
+            finite,
+            f"{answer.function} should return {words}, and finite numbers only",
+            got=answer.form + (", with nan or infinity" if fits else ""),
+            expected=one if count == 1 else f"{count} parts, each {one}",
+            look_at=answer.look_at,
+        )
+        return answer.parts
+
+    def weights(self, answer: Answer) -> tuple[np.ndarray, list[int]]:
+        """The attention weights that an answer produces, computed here, and where they belong."""
+        if answer.function == "copying_keys":
+            query, n, j = answer.arguments
+            (keys,) = self.checked(answer, (n, len(query)))
+            return attention_weights(query, keys), [j]
+        keys, *places = answer.arguments
+        (query,) = self.checked(answer, (keys.shape[1],))
+        return attention_weights(query, keys), places
+
+    def expect_weights(self, function: str, arguments: list[list[Any]]) -> None:
+        """An answer puts equal weights where it should, and none elsewhere."""
+        for answer in self.ask(function, arguments):
+            alpha, places = self.weights(answer)
+            self.expect(
+                weights_are_right(alpha, places),
+                f"what {function} returns gives other attention weights",
+                got=f"weights {shown(alpha)} for {len(alpha)} keys",
+                expected=f"{1 / len(places):g} for each of {places}, 0 for the others",
+                cause="scores too close to each other (scale them up), or a wrong direction",
+                look_at=answer.look_at,
+            )
+
+    def copying(self, trials: int) -> list[Answer]:
+        """Answers of copying_query for random keys."""
+        arguments = []
+        for _ in range(trials):
+            d = int(self.rng.integers(2, 13))
+            n = int(self.rng.integers(2, d + 1))
+            arguments.append(
+                [random_inputs.oblique_keys(self.rng, n, d), int(self.rng.integers(n))]
+            )
+        return self.ask("copying_query", arguments)
+
+    def copying_backwards(self, trials: int) -> list[Answer]:
+        """Answers of copying_keys for random queries, short ones and long ones."""
+        arguments = []
+        for _ in range(trials):
+            query = self.rng.normal(size=int(self.rng.integers(2, 13)))
+            query *= 10 ** self.rng.uniform(-2, 2) / np.linalg.norm(query)
+            n = int(self.rng.integers(2, 16))
+            arguments.append([query, n, int(self.rng.integers(n))])
+        return self.ask("copying_keys", arguments)
+
+    def averaging(self, trials: int) -> list[Answer]:
+        """Answers of average_query for random keys."""
+        arguments: list[list[Any]] = []
+        while len(arguments) < trials:
+            d = int(self.rng.integers(2, 13))
+            n = int(self.rng.integers(2, d + 1))
+            keys = random_inputs.oblique_keys(self.rng, n, d)
+            a, b = self.two_of(n)
+            if averaging_margin(keys, a, b) >= 0.5:  # as the docstring promises
+                arguments.append([keys, a, b])
+        return self.ask("average_query", arguments)
+
+    def two_of(self, n: int) -> tuple[int, int]:
+        """Two different places below n."""
+        a, b = self.rng.choice(n, size=2, replace=False)
+        return int(a), int(b)
+
+
+def shown(numbers: np.ndarray) -> list:
+    """Numbers for a message, with three decimals."""
+    with np.errstate(all="ignore"):  # numbers near the greatest there is
+        return (np.round(numbers, 3) + 0.0).tolist()  # + 0.0: no "-0.0"

@@ -1,0 +1,61 @@
+"""Probes of attention_exploration.py, numpy only: what does a function answer?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from grading.worker import Context
+from questions.shared.forms import form_of
+
+MAX_NUMBERS = 10_000  # of one part of an answer; the largest that is asked for has 144
+
+
+def call(context: Context, function: str, arguments: list[list[Any]], parts: int) -> dict[str, Any]:
+    """Call `function(*arguments[i])` for each i.
+
+    Args:
+        parts: of how many arrays or numbers an answer consists.
+
+    Returns:
+        forms: for each call "float64[8]" or the like; answers: for each call its parts, those
+        that are real numbers as float64 arrays, None for others.
+    """
+    import submission.attention_exploration as module
+
+    got = [getattr(module, function)(*_copies(given)) for given in arguments]
+    return {"forms": [form_of(a) for a in got], "answers": [_parts(a, parts) for a in got]}
+
+
+def _copies(given: list[Any]) -> list[Any]:
+    """Arguments that may be changed; equal arrays stay one, as they are in a call by hand."""
+    copies: list[Any] = []
+    for value in given:
+        if isinstance(value, np.ndarray):
+            same = [c for c in copies if isinstance(c, np.ndarray) and np.array_equal(c, value)]
+            value = same[0] if same else value.copy()
+        copies.append(value)
+    return copies
+
+
+def _parts(answer: Any, count: int) -> list[np.ndarray | None]:
+    if count == 1:
+        return [_numbers(answer)]
+    several = isinstance(answer, tuple | list)
+    several = several or (isinstance(answer, np.ndarray) and answer.ndim > 0)
+    if not several or len(answer) != count:
+        return [None] * count
+    return [_numbers(part) for part in answer]
+
+
+def _numbers(answer: Any) -> np.ndarray | None:
+    if not isinstance(answer, np.ndarray | np.number | list | tuple | int | float):
+        return None
+    try:
+        array = np.asarray(answer)
+    except (TypeError, ValueError):
+        return None  # a list of lists of different lengths, or of who knows what
+    if array.dtype.kind not in "fiu" or array.size > MAX_NUMBERS:
+        return None
+    return array.astype(np.float64)

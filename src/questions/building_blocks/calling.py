@@ -1,0 +1,138 @@
+"""Asks the functions of building_blocks.py, and checks the form of what they answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from grading.schema import AnyOf, Array, Maybe, table
+from questions.shared.functions import Answer, AsksFunctions
+
+PART = Maybe(AnyOf((*(Array(dtype, None) for dtype in ("float64", "int64", "bool")), [str])))
+PARTS = {"span_corruption": 2, "bert_mask": 2}  # all others answer one thing
+# Right codes differ by 1e-12 in float64. Where one computes frequencies in float32, which are then
+# off by 3e-7 of themselves, angles of 300 are off by 9e-5, and turned vectors of length 6 by 6e-4.
+# Mistakes move results by .01 or more.
+CLOSE = 2e-3
+KINDS = {"f": "numbers", "i": "whole numbers", "b": "truth values"}
+
+
+class AsksBlocks(AsksFunctions):
+    """Asks the functions of building_blocks.py, and checks the form of what they answer."""
+
+    part = PART
+
+    def ask(self, function: str, arguments: list[list[Any]]) -> list[Answer]:
+        """The function's answers, one for each list of arguments, all in one worker."""
+        answers, got = self.call(
+            "building_blocks.call",
+            "building_blocks.py",
+            function,
+            arguments,
+            PARTS.get(function, 1),
+            changed=bool,
+        )
+        for answer, changed in zip(answers, got["changed"], strict=True):
+            self.expect(
+                not changed,
+                f"{function} changes its arguments: whoever called it still needs them",
+                cause="an operation in place, such as x += y, masked_fill_ or x[i] = y",
+                look_at=answer.look_at,
+            )
+        return answers
+
+    def right_answers(self, answers: list[Answer]) -> list[list[Any]]:
+        """What the reference answers to the same arguments; for staff's judge alone."""
+        function = answers[0].function
+        asked = {"function": function, "arguments": [a.arguments for a in answers]}
+        spec = table({"forms": str, "answers": [PART], "changed": bool}, rows=len(answers))
+        parts = PARTS.get(function, 1)
+        return self.reference("building_blocks.call", spec, **asked, parts=parts)["answers"]
+
+    def array(
+        self, answer: Answer, shape: tuple[int, ...], kind: str = "f", part: int = 0
+    ) -> np.ndarray:
+        """A part of an answer: an array of this shape, of finite numbers.
+
+        Args:
+            kind: "f", "i" or "b"; whole numbers do for "f", and 8.0 for a single "i".
+        """
+        got = answer.parts[part]
+        fits = isinstance(got, np.ndarray) and got.shape == shape
+        exact = kind == "b" or (kind == "i" and shape)
+        fits = fits and got.dtype.kind in (kind if exact else "fi")
+        self.expect(
+            fits,
+            f"{answer.function} returns something of another shape or kind than it should",
+            got=answer.form,
+            expected=_wanted_form(answer, shape, kind),
+            look_at=answer.look_at,
+        )
+        self.expect(
+            bool(np.isfinite(got).all()),
+            f"{answer.function} returns nan or infinity",
+            got=answer.form,
+            cause="a division by zero, a softmax of nothing but -inf, or an overflow",
+            look_at=answer.look_at,
+        )
+        return got
+
+    def expect_close(
+        self,
+        answer: Answer,
+        wanted: Any,
+        sentence: str,
+        cause: str = "",
+    ) -> None:
+        """An answer is an array of these values: exactly, where they are truth values or whole."""
+        wanted = np.asarray(wanted)
+        kind = wanted.dtype.kind
+        got = self.array(answer, wanted.shape, "f" if kind == "i" and wanted.shape else kind)
+        if kind in "bi":
+            wrong = got != wanted
+        else:
+            wrong = np.abs(got - wanted) > CLOSE * np.maximum(1, np.abs(wanted))
+        first = tuple(int(i) for i in np.argwhere(wrong)[0]) if wrong.any() else ()
+        detail = {"cause": cause} if cause else {}
+        self.expect(
+            not wrong.any(),
+            sentence,
+            got=f"{_shown(got[first], kind)}{_at(first)}" if wrong.any() else "",
+            expected=_shown(wanted[first], kind) if wrong.any() else "",
+            **detail,
+            look_at=answer.look_at,
+        )
+
+    def words(self, answer: Answer, part: int) -> list[str]:
+        """A part of an answer: a list of words."""
+        got = answer.parts[part]
+        fits = isinstance(got, list) and all(type(word) is str for word in got)
+        self.expect(
+            fits,
+            f"{answer.function} should return two lists of words, input and target",
+            got=answer.form,
+            look_at=answer.look_at,
+        )
+        return got
+
+
+def _wanted_form(answer: Answer, shape: tuple[int, ...], kind: str) -> str:
+    if not shape:
+        return "a whole number" if kind == "i" else "a single number"
+    if PARTS.get(answer.function, 1) > 1:
+        return f"two tensors of shape {shape}, of {KINDS[kind]}: inputs and targets"
+    if (len(shape), kind) == (1, "i"):
+        return f"a list of {shape[0]} whole numbers"
+    return f"a tensor of shape {shape}, of {KINDS[kind]}"
+
+
+def _shown(number: Any, kind: str) -> str:
+    """A number of an answer; in full where a whole one is wanted: powers, say, may be off by 1."""
+    if isinstance(number, np.bool_ | np.integer):
+        return str(number)
+    return repr(float(number)) if kind == "i" else f"{number:.6g}"
+
+
+def _at(place: tuple[int, ...]) -> str:
+    return f" at {list(place)}" if place else ""

@@ -1,0 +1,204 @@
+"""The building blocks of positions: each function on examples that can be checked by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from grading.cases import graded
+
+from . import expected
+from .calling import AsksBlocks
+
+
+class BlocksSinusoids(AsksBlocks):
+    topic = "blocks_sinusoids"
+
+    @graded()
+    def test_first_rows(self):
+        """sinusoidal_positions starts with sin 0, cos 0, ... and sin 1, cos 1, ..."""
+        (answer,) = self.ask("sinusoidal_positions", [[2, 4]])
+        self.expect_close(
+            answer,
+            [[0, 1, 0, 1], [math.sin(1), math.cos(1), math.sin(0.01), math.cos(0.01)]],
+            "the first two positions are wrong for d = 4, where omega is 1 and 1/100",
+            cause="sines and cosines alternate; omega_k = 10000^(-2k/d) with k = 0 .. d/2 - 1",
+        )
+
+    @graded(is_hidden=True)
+    def test_random(self):
+        """sinusoidal_positions is right for any T and d"""
+        sizes = [[int(self.rng.integers(2, 200)), 2 * int(self.rng.integers(1, 40))]]
+        self.judge(answers=self.ask("sinusoidal_positions", [*sizes, [1, 2], [500, 14]]))
+
+
+class BlocksOffsets(AsksBlocks):
+    topic = "blocks_offsets"
+
+    @graded()
+    def test_moves(self):
+        """offset_matrix takes each position to the one that is so much further"""
+        self.judge_moves([[1, 2], [3, 4], [0, 6], [-2, 4]])
+
+    @graded(is_hidden=True)
+    def test_random(self):
+        """offset_matrix is right for any offset and d"""
+        offsets = [int(n) for n in self.rng.integers(-100, 100, size=6)]
+        arguments = [[offset, 2 * int(self.rng.integers(1, 20))] for offset in offsets]
+        self.judge(arguments=arguments)
+
+    def judge_moves(self, arguments: list[list[int]]) -> None:
+        """M p(t) = p(t + offset) for positions up to 300."""
+        for answer in self.ask("offset_matrix", arguments):
+            offset, d = answer.arguments
+            M, t = self.array(answer, (d, d)), np.arange(100, 300)
+            with np.errstate(all="ignore"):  # of numbers near the greatest there is
+                moved = expected.encodings(t, d) @ M.T
+                wrong = ~(np.abs(moved - expected.encodings(t + offset, d)) <= 1e-3)
+            self.expect(
+                not wrong.any(),
+                "M p(t) is not p(t + offset)",
+                got=f"a difference in channel {int(np.argmax(wrong.any(axis=0)))}"
+                f" for offset {offset}, d = {d}",
+                cause="each pair (sin, cos) is turned by omega_k offset: mind the sign, and that "
+                "p(t) is a column",
+                look_at=answer.look_at,
+            )
+
+
+class BlocksAddOrConcatenate(AsksBlocks):
+    topic = "blocks_add_or_concatenate"
+
+    @graded()
+    def test_terms(self):
+        """position_scores has four terms for "add" and two for "concatenate\""""
+        x, p = np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([[0.0, 3.0], [4.0, 0.0]])
+        wanted = {"add": [[10, 10], [10, 20]], "concatenate": [[10, 0], [0, 20]]}
+        for answer in self.ask("position_scores", [[x, p, how] for how in wanted]):
+            how = answer.arguments[2]
+            self.expect_close(
+                answer,
+                np.array(wanted[how], dtype=float),
+                f'position_scores is wrong for "{how}", x = {x.tolist()} and p = {p.tolist()}',
+                cause="the score of i and j is z_i . z_j",
+            )
+
+    @graded()
+    def test_bias(self):
+        """relative_bias makes x_i . x_j what concatenation gives"""
+        x, p = self.rng.normal(size=(2, 4, 3))
+        (answer,) = self.ask("relative_bias", [[p]])
+        both = np.concatenate([x, p], axis=1)
+        self.expect_close(
+            answer,
+            both @ both.T - x @ x.T,
+            "x_i . x_j + relative_bias(p) is not the score that concatenation gives",
+        )
+
+    @graded(is_hidden=True)
+    def test_random(self):
+        """Both are right for any embeddings"""
+        scores, biases = expected.embeddings(self.rng)
+        self.judge(
+            scores=self.ask("position_scores", scores), biases=self.ask("relative_bias", biases)
+        )
+
+
+class BlocksRelativeBias(AsksBlocks):
+    topic = "blocks_relative_bias"
+
+    @graded()
+    def test_count(self):
+        """relative_bias_parameters counts the distances of 4 positions"""
+        asked = [[4, 1], [4, 3], [4, 3, 2], [4, 3, 0], [1, 5]]
+        for answer, wanted in zip(
+            self.ask("relative_bias_parameters", asked), (7, 21, 15, 3, 5), strict=True
+        ):
+            self.expect_close(
+                answer,
+                wanted,
+                f"relative_bias_parameters{tuple(answer.arguments)} is wrong",
+                cause="4 positions are -3 .. 3 apart, 7 distances; each head has its own biases",
+            )
+
+    @graded()
+    def test_places(self):
+        """relative_bias_matrix looks up the bias of j - i"""
+        (answer,) = self.ask("relative_bias_matrix", [[np.array([[10.0, 20.0, 30.0]]), 3]])
+        self.expect_close(
+            answer,
+            [[[20, 30, 30], [10, 20, 30], [10, 10, 20]]],
+            "relative_bias_matrix is wrong for three biases and three positions",
+            cause="row i, column j has the bias of j - i; beyond k, that of k",
+        )
+
+    @graded(is_hidden=True)
+    def test_random(self):
+        """Both are right for any sizes"""
+        counts, matrices = expected.relative_biases(self.rng)
+        self.judge(
+            counts=self.ask("relative_bias_parameters", counts),
+            matrices=self.ask("relative_bias_matrix", matrices),
+        )
+
+
+class BlocksRotation(AsksBlocks):
+    topic = "blocks_rotation"
+
+    @graded()
+    def test_plane(self):
+        """rotate turns (1, 0) at position i into (cos i, sin i)"""
+        x, positions = np.tile([1.0, 0.0], (4, 1)), np.array([0, 1, 2, 7])
+        wanted = np.stack([np.cos(positions), np.sin(positions)], axis=1)
+        for answer in self.ask("rotate", [[x, positions, "adjacent"], [x, positions, "half"]]):
+            self.expect_close(
+                answer,
+                wanted,
+                "in two dimensions, (1, 0) at position i should become (cos i, sin i)",
+                cause="theta_0 is 1, and a turn by a positive angle is anticlockwise",
+            )
+        pairs = np.array([1.0, 0.0])
+        cos, sin = np.cos([1, 0.01]), np.sin([1, 0.01])
+        for pairing, x, wanted in (
+            ("adjacent", np.tile(pairs, 2), np.stack([cos, sin], axis=1).ravel()),
+            ("half", np.repeat(pairs, 2), np.concatenate([cos, sin])),
+        ):
+            (answer,) = self.ask("rotate", [[x[None], np.array([1]), pairing]])
+            self.expect_close(
+                answer,
+                wanted[None],
+                f'in four dimensions, with pairing "{pairing}", two pairs (1, 0) at position 1 '
+                "should become (cos 1, sin 1) and (cos .01, sin .01)",
+                cause="the channels of the other pairing, or theta_k without the 2 in -2k/d",
+            )
+
+    @graded()
+    def test_relative(self):
+        """Scores of rotated vectors depend on their distance alone, and lengths on nothing"""
+        x = np.tile(self.rng.normal(size=6), (8, 1))
+        for pairing in ("adjacent", "half"):
+            (answer,) = self.ask("rotate", [[x, np.arange(8), pairing]])
+            rotated = self.array(answer, x.shape)
+            scores = expected.products(rotated)
+            # <f(x, i), f(x, j)> is the same along each diagonal; the first is the length squared.
+            same = all(np.ptp(np.diagonal(scores, n)) <= 1e-4 for n in range(8))
+            self.expect(
+                same and abs(scores[0, 0] - x[0] @ x[0]) <= 1e-4,
+                f'with pairing "{pairing}", scores of the same vector at positions i and j should '
+                "depend on i - j alone, and lengths should stay",
+                cause="sine and cosine of different angles in one pair, or a pair of the wrong "
+                "channels",
+                look_at=answer.look_at,
+            )
+            # All of x comes near 0 with a probability far below 1e-6.
+            self.expect(
+                bool((np.abs(rotated - x)[1:].max(axis=1) > 1e-4).all()),
+                f'with pairing "{pairing}", vectors at positions after 0 come back as they were',
+                look_at=answer.look_at,
+            )
+
+    @graded(is_hidden=True)
+    def test_random(self):
+        """rotate is right for both pairings, any shape and any positions"""
+        self.judge(answers=self.ask("rotate", expected.rotations(self.rng)))

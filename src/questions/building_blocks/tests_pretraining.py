@@ -1,0 +1,111 @@
+"""The building blocks of pretraining: each function on examples that can be checked by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from grading.cases import graded
+
+from . import expected
+from .calling import AsksBlocks
+
+
+class BlocksSentinels(AsksBlocks):
+    topic = "blocks_sentinels"
+
+    @graded()
+    def test_example(self):
+        """span_corruption gives T5's example"""
+        text = "Thank you for inviting me to your party last week"
+        wanted = ("Thank you <X> me to your party <Y> week", "<X> for inviting <Y> last <Z>")
+        (answer,) = self.ask("span_corruption", [[text.split(), [[2, 4], [8, 9]]]])
+        for part, name in enumerate(("input", "target")):
+            got = " ".join(self.words(answer, part))
+            self.expect(
+                got == wanted[part],
+                f"the {name} of the example is wrong",
+                got=got,
+                expected=wanted[part],
+                look_at=answer.look_at,
+            )
+
+    @graded(is_hidden=True)
+    def test_random(self):
+        """span_corruption is right for any text and spans"""
+        self.judge(answers=self.ask("span_corruption", expected.spans(self.rng)))
+
+
+class BlocksBertMask(AsksBlocks):
+    topic = "blocks_bert_mask"
+
+    @graded()
+    def test_places(self):
+        """Targets stand where tokens were chosen, tokens stay where none was"""
+        for inputs, targets, tokens, answer in self.masked(sizes=[(4, 60), (1, 500)]):
+            chosen = targets != expected.IGNORED
+            # 240 tokens or more: none has probability .85^240 < 1e-16, all .15^240.
+            self.expect(
+                0 < chosen.sum() < chosen.size,
+                "of hundreds of tokens none is chosen, or all are: a target that isn't IGNORED "
+                "marks a chosen one",
+                got=f"{chosen.sum()} of {chosen.size}",
+                expected="about 15 %",
+                look_at=answer.look_at,
+            )
+            self.expect(
+                bool((inputs == tokens)[~chosen].all()),
+                "an input differs from its token where the target is IGNORED",
+                cause="only chosen tokens are replaced, and no position moves",
+                look_at=answer.look_at,
+            )
+            self.expect(
+                bool((targets == tokens)[chosen].all()),
+                "a target is another token than the one that stood there",
+                cause="targets hold what was there before; inputs come first, then targets",
+                look_at=answer.look_at,
+            )
+
+    @graded(is_hidden=True)
+    def test_shares(self):
+        """15 % are chosen; of these 80 % masked, 10 % drawn, 10 % left"""
+        self.judge(drawn=self.masked(sizes=[(40, 1000), (2, 20_000)]))
+
+    @graded(is_hidden=True)
+    def test_randomness(self):
+        """Other random numbers choose other tokens, the same ones the same"""
+        asked = expected.masked(self.rng, [(3, 200)])[0]
+        others = [*asked[:3], {"seed": asked[3]["seed"] + 1}]
+        self.judge(answers=self.ask("bert_mask", [asked, asked, others]))
+
+    def masked(self, sizes: list[tuple[int, int]]) -> list[tuple]:
+        """(inputs, targets, tokens, answer) for batches of tokens that are neither 0 nor 1."""
+        found = []
+        for answer in self.ask("bert_mask", expected.masked(self.rng, sizes)):
+            tokens = answer.arguments[0]
+            both = [self.array(answer, tokens.shape, "i", part) for part in (0, 1)]
+            found.append((*both, tokens, answer))
+        return found
+
+
+class BlocksPerplexity(AsksBlocks):
+    topic = "blocks_perplexity"
+
+    @graded()
+    def test_uniform(self):
+        """perplexity is 8 where each word has probability 1/8"""
+        words, letters = np.full(20, -math.log(8)), np.full(60, -math.log(2))
+        for answer in self.ask("perplexity", [[words, 20], [letters, 20]]):
+            self.expect_close(
+                answer,
+                8.0,
+                "20 words of probability 1/8 each, or of three tokens of probability 1/2 each, "
+                "should have the perplexity 8",
+                cause="the mean is over words, not tokens; log_probs are natural logarithms",
+            )
+
+    @graded(is_hidden=True)
+    def test_long(self):
+        """perplexity is right for texts of any length"""
+        self.judge(answers=self.ask("perplexity", expected.texts(self.rng)))

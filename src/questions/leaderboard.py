@@ -1,0 +1,61 @@
+"""The leaderboard, for editions that want one: accuracies on dev, numbers of parameters.
+
+A variant is ranked once its question's tests of accuracy have passed, and the one that its
+parameters answer what the files say: a file of predictions alone, or of one parameter, has no row.
+These tests are hidden ones in part; where they were not run (a daily limit) there are no rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from grading.bench import Bench
+from grading.cases import BoundTest
+from grading.errors import GradingError
+from grading.outcomes import Outcome
+from grading.results import Results, TestResult
+from grading.runner import Run
+
+from .shared import trained_files
+
+TOPICS = {"vanilla": "pretraining", "synthesizer": "synthesizer", "rope": "rotary"}
+DEMANDED = ("dev_accuracy", "test_accuracy", "matches_checkpoint")
+
+
+def entries(run: Run, results: Results, tests: list[BoundTest]) -> list[dict[str, Any]]:
+    """Rows in Gradescope's format; what a submission lacks has no row, and costs nothing.
+
+    Args:
+        results: of the whole run.
+        tests: the edition's, for their cases.
+    """
+    rows: list[dict[str, Any]] = []
+    for variant, topic in TOPICS.items():
+        passed = {t.spec.name for t in results.tests if _passed(t, topic)}
+        if passed.issuperset(DEMANDED):
+            rows += _rows(run, variant, next(t for t in tests if _compares(t, topic)))
+    return rows
+
+
+def _passed(test: TestResult, topic: str) -> bool:
+    return test.spec.topic == topic and test.outcome is Outcome.PASSED
+
+
+def _compares(test: BoundTest, topic: str) -> bool:
+    return (test.spec.topic, test.spec.name) == (topic, "matches_checkpoint")
+
+
+def _rows(run: Run, variant: str, test: BoundTest) -> list[dict[str, Any]]:
+    """Accuracy on dev and the fitting model's size; none where either can't be had again."""
+    case = test.case(test.spec, Bench(run, test.spec), run.seed)
+    places = run.data.places("dev")
+    try:
+        predicted = case.predictions(f"{variant}.pretrain.dev.predictions", "dev")
+        count = case.parameter_count(f"{variant}.finetune.params", variant)
+    except GradingError:  # no time left, say: what was graded stands all the same
+        return []
+    share = trained_files.count_correct(predicted, places) / len(places)
+    return [
+        {"name": f"{variant}: right on dev (%)", "value": round(100 * share, 2)},
+        {"name": f"{variant}: parameters", "value": count, "order": "asc"},
+    ]

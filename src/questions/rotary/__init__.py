@@ -1,0 +1,1 @@
+"""RoPE: angles, turning, trained files."""

@@ -1,0 +1,68 @@
+"""Probes of RoPE's two functions in attention.py; synthesizer.py has those of whole models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from grading.worker import Context
+from questions.shared.forms import form_of
+from questions.shared.models import DTYPES, array_of, default_dtype
+
+
+def angles(context: Context, sizes: list[list[int]]) -> dict[str, Any]:
+    """Call precompute_rotary_emb(dim, max_positions) for each of `sizes`.
+
+    Returns:
+        forms: "float32[10, 4, 2]" for each; outputs: float64 copies (None if no tensor).
+    """
+    from submission.attention import precompute_rotary_emb
+
+    return _described([precompute_rotary_emb(*size) for size in sizes])
+
+
+def turned(
+    context: Context, inputs: list[np.ndarray], caches: list[np.ndarray], dtype: str = "float64"
+) -> dict[str, Any]:
+    """Call apply_rotary_emb for each of `inputs` with its cache.
+
+    Args:
+        inputs: arrays of shape (B, n_head, T, hs), float64.
+        caches: arrays of shape (T or more, hs/2, 2), float64.
+        dtype: what both become.
+    """
+    from submission.attention import apply_rotary_emb
+
+    with torch.no_grad(), default_dtype(dtype):
+        pairs = zip(inputs, caches, strict=True)
+        return _described([apply_rotary_emb(_heads(x, dtype)[1], _c(c, dtype)) for x, c in pairs])
+
+
+def gradient(
+    context: Context, x: np.ndarray, cache: np.ndarray, upstream: np.ndarray
+) -> dict[str, Any]:
+    """Gradient of sum(apply_rotary_emb(x, cache) * upstream) by x, in float64."""
+    from submission.attention import apply_rotary_emb
+
+    leaf, view = _heads(x, "float64")
+    with default_dtype("float64"):
+        scalar = (apply_rotary_emb(view, _c(cache, "float64")) * torch.tensor(upstream)).sum()
+    if scalar.requires_grad:
+        scalar.backward()
+    return _described([None if leaf.grad is None else leaf.grad.transpose(1, 2)])
+
+
+def _heads(x: np.ndarray, dtype: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """A leaf, and (B, n_head, T, hs) of it, lying in memory as CausalSelfAttention's heads do."""
+    leaf = torch.tensor(x.swapaxes(1, 2).copy(), dtype=DTYPES[dtype], requires_grad=True)
+    return leaf, (leaf * 1.0).transpose(1, 2)
+
+
+def _c(cache: np.ndarray, dtype: str) -> torch.Tensor:
+    return torch.tensor(cache, dtype=DTYPES[dtype])
+
+
+def _described(outs: list[Any]) -> dict[str, Any]:
+    return {"forms": [form_of(out) for out in outs], "outputs": [array_of(out) for out in outs]}

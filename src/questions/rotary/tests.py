@@ -1,0 +1,155 @@
+"""RoPE: angles, turning, relative positions, trained files."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grading.cases import graded
+from questions.shared.setups import AsksHelper
+
+from .rotating import ANGLES, TURN, AsksRotary
+
+# Rounding moves results by 1e-14 in float64, by 1e-5 where angles of a dozen positions are made in
+# float32; a mistake by 0.01 to 1.
+CLOSE = 1e-4
+
+
+class Rotary(AsksRotary, AsksHelper):
+    topic = "rotary"
+    of_files = ("dev_accuracy", "test_accuracy", "matches_checkpoint")
+
+    @graded()
+    def test_uses_rope(self):
+        """initialize_rope_model returns a GPT with rope and without learned positions"""
+        got = self.expect_attention("rope", "attention.CausalSelfAttention")
+        self.expect(
+            "pos_emb" not in got["names"],
+            "the rope model has a table of learned positions, pos_emb",
+            cause="GPTConfig's rope is not True when the model is made",
+            look_at="initialize_rope_model in submission/helper.py",
+        )
+
+    @graded()
+    def test_angles(self):
+        """precompute_rotary_emb(4, 3) holds the cosines and sines of 0, 1, 2 and 0, .01, .02"""
+        got = self.rotary_angles([[4, 3]])
+        (out,), (form,) = got["outputs"], got["forms"]
+        self.expect(
+            isinstance(out, np.ndarray) and out.shape == (3, 2, 2),
+            "precompute_rotary_emb(4, 3) should have the shape (max_positions, dim/2, 2)",
+            got=form,
+            expected="float32[3, 2, 2]",
+            look_at=ANGLES,
+        )
+        angles = np.outer(np.arange(3), [1.0, 0.01])
+        right = np.stack((np.cos(angles), np.sin(angles)), axis=-1)
+        wrong = ~(np.abs(out - right) <= CLOSE)  # NaN is wrong, too
+        t, k, i = np.argwhere(wrong)[0] if wrong.any() else (0, 0, 0)
+        self.expect(
+            not wrong.any(),
+            "precompute_rotary_emb(4, 3) is wrong, where theta is 1 and 1/100",
+            got=f"{out[t, k, i]:.4f} at position {t}, pair {k}, place {i}",
+            expected=f"{('cos', 'sin')[i]} {angles[t, k]:g} = {right[t, k, i]:.4f}",
+            cause="k counts from 0; the last axis holds the cosine first, then the sine",
+            look_at=ANGLES,
+        )
+
+    @graded()
+    def test_turned(self):
+        """apply_rotary_emb turns (1, 0) and (0, 1) by the angle of each position"""
+        axes = np.repeat(np.eye(2)[None, :, None, :], 4, axis=2)  # (1, 2, 4, 2)
+        (out,) = self.turned_arrays([axes], theta=np.ones(1))
+        t = np.arange(4)
+        right = [[np.cos(t), np.sin(t)], [-np.sin(t), np.cos(t)]]
+        expected = np.array(right).swapaxes(1, 2)[None]  # (1, 2, 4, 2)
+        wrong = ~(np.abs(out - expected) <= CLOSE).all(axis=(0, 1, 3))
+        first = int(np.argmax(wrong))
+        self.expect(
+            not wrong.any(),
+            "with hs = 2, (1, 0) and (0, 1) should be turned by t at position t",
+            got=f"position {first}: {np.round(out[0, :, first], 4).tolist()}",
+            expected=f"position {first}: {np.round(expected[0, :, first], 4).tolist()}",
+            cause="(a, b) becomes (a cos - b sin, a sin + b cos)",
+            look_at=TURN,
+        )
+
+    @graded()
+    def test_relative(self):
+        """Nothing moves at position 0, lengths stay, and scores depend on distances alone"""
+        x, y = np.repeat(self.rng.normal(size=(2, 1, 2, 1, 8)), 9, axis=3)
+        q, k = self.turned_arrays([x, y], theta=np.array([1.0, 0.6, 0.4, 0.1]))
+        self.expect(
+            np.abs(q[:, :, 0] - x[:, :, 0]).max() <= CLOSE,
+            "at position 0 all angles are 0, and x should stay as it is",
+            cause="coordinates come back in other places than they had",
+            look_at=TURN,
+        )
+        # A vector's product with itself at distance 0 is its length, squared.
+        products = [first @ second.swapaxes(-2, -1) for first, second in ((q, k), (q, q))]
+        moved = max(np.abs(s[..., 1:, 1:] - s[..., :-1, :-1]).max() for s in products)
+        self.expect(
+            moved <= CLOSE,
+            "with the same query and the same key everywhere, the score of positions i and j "
+            "should depend on i - j alone, and lengths should stay",
+            got=f"scores of one distance that differ by up to {moved:.3f}",
+            cause="the two coordinates of a pair need the same angle: neighbours and halves mixed",
+            look_at=TURN,
+        )
+        # The pair with theta = 1 moves some coordinate by a fifth of its length or more. A pair is
+        # shorter than 5 * CLOSE with probability 1.3e-7, and all four would have to be.
+        self.expect(
+            (np.abs(q - x)[:, :, 1:].max(axis=3) > CLOSE).all(),
+            "at positions after 0, x should be turned, and not come back as it was",
+            look_at=TURN,
+        )
+
+    @graded()
+    def test_dev_accuracy(self):
+        """rope.pretrain.dev.predictions reaches the threshold"""
+        self.expect_accuracy("rope.pretrain.dev.predictions", "rope")
+
+    @graded(is_hidden=True)
+    def test_any_angles(self):
+        """precompute_rotary_emb is right for any size"""
+        dims, counts = self.rng.integers(1, 33, size=4), self.rng.integers(1, 257, size=4)
+        drawn = [[2 * int(d), int(n)] for d, n in zip(dims, counts, strict=True)]
+        sizes = [*drawn, [2, 256], [64, 1]]
+        self.judge(sizes=sizes, got=self.rotary_angles(sizes))
+
+    @graded(is_hidden=True)
+    def test_values(self):
+        """apply_rotary_emb is right for any shape, in one pairing throughout"""
+        shapes = [(2, 3, 7, 8), (1, 1, 12, 4), (3, 2, 1, 6), (2, 4, 16, 10)]
+        self.judge(**self.turned([self.rng.normal(size=s) for s in shapes]))
+
+    @graded(is_hidden=True)
+    def test_shorter(self):
+        """A sequence may be shorter than the cache"""
+        shapes = [(2, 3, 5, 8), (1, 2, 1, 4)]
+        self.judge(**self.turned([self.rng.normal(size=s) for s in shapes], spare=6))
+
+    @graded(is_hidden=True)
+    def test_single_precision(self):
+        """The result is right in float32, too"""
+        inputs = [self.rng.normal(size=(2, 3, 9, 8))]
+        self.judge(**self.turned(inputs, spare=2, dtype="float32"))
+
+    @graded(is_hidden=True)
+    def test_gradients(self):
+        """The gradient by x is right"""
+        self.judge(**self.rotary_gradient((2, 3, 6, 8)))
+
+    @graded(is_hidden=True)
+    def test_whole_model(self):
+        """The rope model computes what the given GPT with the right rotations computes"""
+        self.judge(**self.model_logits("rope"))
+
+    @graded(is_hidden=True)
+    def test_test_accuracy(self):
+        """rope.pretrain.test.predictions reaches the threshold"""
+        self.judge(**self.test_split("rope.pretrain.test.predictions", "rope"))
+
+    @graded(is_hidden=True)
+    def test_matches_checkpoint(self):
+        """The predictions are what rope.finetune.params answers"""
+        self.judge(**self.regenerated("rope.finetune.params", "rope.pretrain"))

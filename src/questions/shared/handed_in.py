@@ -1,0 +1,141 @@
+"""Reads the submission's outputs; asks models with its parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from grading.cases import GradedTestCase
+from grading.errors import Verdict
+from grading.outcomes import Outcome
+from questions.span_corruption import items
+
+from . import specs, trained_files
+
+
+class AsksFiles(GradedTestCase):
+    """Reads the submission's outputs; asks models with its parameters."""
+
+    def predictions(self, name: str, split: str) -> list[str]:
+        """The lines of a prediction file, one for each question of the split."""
+        return trained_files.read_predictions(
+            self.lab.staged, name, len(self.lab.data.questions(split))
+        )
+
+    def expect_accuracy(self, name: str, variant: str) -> None:
+        """A dev prediction file reaches the data set's threshold."""
+        places = self.lab.data.places("dev")
+        threshold = self.lab.data.dataset.thresholds[variant]
+        predicted = self.predictions(name, "dev")
+        correct = trained_files.count_correct(predicted, places)
+        sentence = f"{name} has too few right answers"
+        cause = "trained too briefly, not pretrained, or a mistake in what it was trained with"
+        if trained_files.in_another_order(predicted, places):
+            sentence = f"{name} holds nearly all the right places, not in the questions' order"
+            cause = "lines were sorted or shuffled; write the file with run.py evaluate"
+        self.expect(
+            correct >= threshold * len(places),
+            sentence,
+            got=f"{correct} of {len(places)} in their place ({correct / len(places):.1%})",
+            expected=f"at least {threshold:.0%}",
+            cause=cause,
+        )
+        if not self.graded_here:
+            self.not_graded(
+                f"{correct} of {len(places)} are right, and {threshold:.0%} are asked for: enough. "
+                "It is counted when you submit, if your parameters answer the same and show that "
+                "they were pretrained"
+            )
+        self.lab.hidden.expect_own_answers(self, variant, "dev")
+
+    def test_split(self, name: str, variant: str) -> dict[str, Any]:
+        """Test predictions, with the right places where they are known."""
+        return {
+            "variant": variant,
+            "predicted": self.predictions(name, "test"),
+            "places": self.lab.data.places("test"),
+            "threshold": self.lab.data.dataset.thresholds[variant],
+        }
+
+    def regenerated(self, params: str, prefix: str) -> dict[str, Any]:
+        """Which predictions of dev and test the checkpoint doesn't answer.
+
+        On a student's computer their own model answers a sample of them: it has to run there.
+        """
+        if not self.graded_here:
+            questions = [q for s in ("dev", "test") for q in self._sampled_questions(prefix, s)]
+            self.model_answers(params, params.split(".")[0], questions)
+        return {"params": params, "prefix": prefix}
+
+    def _sampled_questions(self, prefix: str, split: str) -> list[str]:
+        lines = self.predictions(f"{prefix}.{split}.predictions", split)
+        chosen = self.rng.choice(len(lines), size=min(20, len(lines)), replace=False)
+        return [self.lab.data.questions(split)[i] for i in chosen]
+
+    def london_baseline(self, places: list[str]) -> Any:
+        """What london_baseline returns for a table with these places."""
+        answer = {"returned": specs.PLAIN}
+        return self.probe("training.london", answer, places=places)["returned"]
+
+    def model_answers(self, params: str, variant: str, questions: list[str]) -> list[str]:
+        """What a model with the student's parameters answers.
+
+        Staff's reference model answers; on a student's computer the student's own.
+        """
+        weights, config = self.fitting(params, variant)
+        ask = self.reference if self.graded_here else self.probe
+        got = ask(
+            "shared.answers",
+            specs.places(len(questions)),
+            variant=variant,
+            config=config,
+            weights=weights,
+            corpus=self.lab.data.corpus(),
+            questions=questions,
+        )
+        # As run.py writes them: one line each, whatever a model that has learnt little says.
+        return [" ".join(place.split("\n")).strip() for place in got["places"]]
+
+    def parameter_count(self, params: str, variant: str) -> int:
+        """How many parameters the model has that the file fits.
+
+        Raises:
+            Verdict: it fits none.
+        """
+        weights, _ = self.fitting(params, variant)
+        return sum(array.size for array in weights.values())
+
+    def fitting(self, params: str, variant: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The file's weights, and the recipe's model that they fit.
+
+        Raises:
+            Verdict: the file is missing, can't be read, or fits no recipe's model.
+        """
+        if self.lab.staged.path(params) is None:
+            command = "pretrain" if ".pretrain." in params else "finetune"
+            raise Verdict(
+                Outcome.MISSING_FILE,
+                f"{params} is missing; run.py {command} with `--writing_params_path {params}` "
+                "writes it",
+            )
+        read = self.probe("shared.read_parameters", specs.PARAMETERS, name=params)
+        weights = trained_files.parameters(read, params)
+        vocab_size = len(items.expected_vocabulary([self.lab.data.corpus()]))
+        ask = self.reference if self.graded_here else self.probe
+        first = ""
+        dataset = self.lab.data.dataset
+        for config in trained_files.model_configs(self.lab.assignment, dataset, variant).values():
+            asked = {"variant": variant, "config": config | {"vocab_size": vocab_size}}
+            got = ask("shared.shapes", specs.SHAPES, **asked)
+            shapes = dict(zip(got["names"], got["shapes"], strict=True))
+            widened = trained_files.widen_columns(weights, shapes)
+            problem = trained_files.misfit(widened, shapes)
+            if not problem:
+                return widened, config
+            first = first or problem
+        raise Verdict(
+            Outcome.FAILED,
+            f"{params} does not fit the {variant} model: {first}; was it written by another "
+            "variant, or trained on another corpus or recipe?",
+        )

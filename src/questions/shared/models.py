@@ -1,0 +1,64 @@
+"""Builds models as a submission's helper does; tensors in and out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+
+DTYPES = {"float32": torch.float32, "float64": torch.float64}
+
+
+def build(variant: str, config: dict[str, Any]) -> Any:
+    """The model that the submission's helper makes for a variant."""
+    from submission import helper
+    from submission.model import GPTConfig
+
+    return getattr(helper, f"initialize_{variant}_model")(GPTConfig(**config))
+
+
+def loaded(
+    variant: str, config: dict[str, Any], weights: dict[str, np.ndarray], corpus: str
+) -> tuple[Any, Any]:
+    """The corpus's dataset, for its vocabulary, and a model with these parameters.
+
+    Args:
+        config: fields of GPTConfig but vocab_size, which the corpus gives.
+    """
+    from questions.shared.models import build
+    from submission.dataset import CharCorruptionDataset
+
+    # Numbers below 1e-38 take a processor a hundred times as long as others.
+    torch.set_flush_denormal(True)
+    dataset = CharCorruptionDataset(corpus, config["block_size"])
+    model = build(variant, config | {"vocab_size": dataset.vocab_size})
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(torch.tensor(weights[name]))
+    return dataset, model.eval()
+
+
+@contextmanager
+def default_dtype(dtype: str) -> Iterator[None]:
+    """What a student's torch.zeros(...) makes fits the rest."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(DTYPES[dtype])
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def first_of(out: Any) -> Any:
+    """Some earlier versions return (output, something else)."""
+    return out[0] if isinstance(out, tuple) else out
+
+
+def array_of(out: Any) -> np.ndarray | None:
+    """A float64 copy of a tensor of sensible size, of real numbers; None of anything else."""
+    if not isinstance(out, torch.Tensor) or out.is_complex() or out.numel() > 1 << 22:
+        return None
+    return out.detach().to(torch.float64).cpu().numpy()

@@ -1,0 +1,175 @@
+"""Asks helper.py for models and for prepared trainings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from grading.cases import GradedTestCase
+
+from . import random_inputs, specs, trained_files
+from .recipes import expected_settings
+
+HELPER = "submission/helper.py"
+PAIRS = [("Ada Byron", "London"), ("Marie Curie", "Warsaw"), ("Frida Kahlo", "Coyoacan")]
+
+
+class AsksHelper(GradedTestCase):
+    """Asks helper.py for models and for prepared trainings."""
+
+    def expect_attention(self, variant: str, wanted: str) -> dict[str, Any]:
+        """Every block of the helper's model has the wanted class of attention.
+
+        Returns:
+            what the model is made of; see the probe.
+        """
+        config = random_inputs.attention_config(12, 3, 10)
+        got = self.probe("shared.model_variant", specs.VARIANT, **_model(variant, config))
+        self.expect(
+            got["attentions"] == [wanted] * config["n_layer"],
+            f"the {variant} model has another attention",
+            got=", ".join(sorted(set(got["attentions"]))) or "a model without blocks",
+            expected=f"{wanted} in each of {config['n_layer']} blocks",
+            look_at=f"initialize_{variant}_model in {HELPER}",
+        )
+        return got
+
+    def model_logits(self, variant: str) -> dict[str, Any]:
+        """The submission's logits for random weights and ids, to compare with the reference's."""
+        config = random_inputs.attention_config(24, 4, 16)
+        shape = self.probe("shared.model_variant", specs.VARIANT, **_model(variant, config))
+        trained_files.refuse_large(shape["shapes"])
+        weights = random_inputs.model_weights(self.rng, shape["names"], shape["shapes"])
+        ids = self.rng.integers(0, config["vocab_size"], size=(3, 15))
+        asked = {**_model(variant, config), "weights": weights, "ids": ids}
+        return {
+            "asked": asked,
+            "got": self.probe("shared.model_logits", specs.LOGITS, **asked),
+        }
+
+    def pretraining(self, variant: str) -> dict[str, Any]:
+        """What helper.pretrain prepares."""
+        return self.probe(
+            "training.pretraining",
+            specs.DESCRIBED,
+            corpus=_corpus(),
+            config=_training_config(),
+            recipe=self.lab.data.recipe,
+            variant=variant,
+        )
+
+    def finetuning(self, variant: str, pretrained: bool) -> dict[str, Any]:
+        """What helper.finetune prepares."""
+        return self.probe(
+            "training.finetuning",
+            specs.DESCRIBED,
+            corpus=_corpus(),
+            pairs="".join(f"Where was {name} born?\t{place}\n" for name, place in PAIRS),
+            config=_training_config(),
+            recipe=self.lab.data.recipe,
+            variant=variant,
+            pretrained=pretrained,
+        )
+
+    def expect_training(self, got: dict[str, Any], stage: str, synthesizer: bool = False) -> None:
+        """A prepared training is the right one: returned pair, data, model, settings."""
+        function = "pretrain" if stage == "pretrain" else "finetune"
+        look_at = f"{function} in {HELPER}"
+        wanted, examples = (
+            "CharCorruptionDataset",
+            len(random_inputs.FRIENDLY_DOCUMENTS) + len(PAIRS),
+        )
+        if stage != "pretrain":
+            wanted, examples = "NameDataset", len(PAIRS)
+        self.expect(
+            got["returned"] == "TrainerConfig, Trainer",
+            f"{function} should return (tconf, trainer_obj)",
+            got=got["returned"],
+            expected="TrainerConfig, Trainer",
+            look_at=look_at,
+        )
+        self.expect(
+            got["dataset"] == wanted and got["examples"] == examples,
+            "the Trainer has another dataset",
+            got=f"{got['dataset']} with {got['examples']} examples",
+            expected=f"{wanted} with {examples}",
+            look_at=look_at,
+        )
+        self.expect(
+            got["same_vocabulary"],
+            "the dataset has another vocabulary than the pretraining dataset",
+            cause="NameDataset needs pretrain_dataset, whose vocabulary it takes",
+            look_at=look_at,
+        )
+        self.expect(
+            got["trains_given_model"] and got["same_config"],
+            "the Trainer should train the model that it is given, with tconf",
+            look_at=look_at,
+        )
+        self._expect_start(got["changed"], stage, look_at)
+        self._expect_settings(got["fields"], stage, synthesizer, look_at)
+
+    def _expect_start(self, changed: Any, stage: str, look_at: str) -> None:
+        if stage == "finetune_pretrained":
+            self.expect(
+                changed == "",
+                "finetuning doesn't start from the parameters in reading_params_path",
+                got=f"{changed} differs",
+                expected="all parameters of the model as in the file",
+                look_at=look_at,
+            )
+        elif stage == "finetune_scratch":
+            self.expect(
+                changed == "",
+                "without reading_params_path, finetuning should start from the model as it is",
+                got=f"{changed} was changed",
+                look_at=look_at,
+            )
+
+    def _expect_settings(
+        self, fields: dict[str, Any], stage: str, synthesizer: bool, look_at: str
+    ) -> None:
+        documents = len(random_inputs.FRIENDLY_DOCUMENTS) + len(PAIRS)
+        config = _training_config()
+        selected = self.lab.data.recipe
+        problems = {}
+        for recipe in (selected, "original"):
+            table = self.lab.assignment.recipes[recipe]
+            wanted = expected_settings(table, stage, documents, config["block_size"], synthesizer)
+            problems[recipe] = [
+                f"{key} = {fields.get(key)}, not {value}"
+                for key, value in wanted.items()
+                if not _same(fields.get(key), value)
+            ]
+            if not problems[recipe]:
+                return
+        self.fail(
+            f"the settings are neither those of recipe {selected!r} nor of 'original' ({stage})",
+            got="; ".join(problems[selected]) + f" (against {selected!r})",
+            look_at=look_at,
+        )
+
+
+def _model(variant: str, config: dict[str, Any]) -> dict[str, Any]:
+    return {"variant": variant, "config": config}
+
+
+def _corpus() -> str:
+    """Friendly documents that hold every character of the questions, too."""
+    return "\n".join(
+        random_inputs.FRIENDLY_DOCUMENTS
+        + [f"Where was {name} born? {place}" for name, place in PAIRS]
+    )
+
+
+def _training_config() -> dict[str, Any]:
+    config = random_inputs.attention_config(8, 2, 64)
+    return {k: v for k, v in config.items() if k != "vocab_size"}  # the probe's corpus gives it
+
+
+def _same(got: Any, wanted: Any) -> bool:
+    if isinstance(wanted, list):
+        return isinstance(got, list) and len(got) == len(wanted) and all(map(_same, got, wanted))
+    number = isinstance(wanted, int | float) and not isinstance(wanted, bool)
+    if number and isinstance(got, int | float) and not isinstance(got, bool):
+        return abs(got - wanted) <= 1e-9 * max(1.0, abs(wanted))
+    return type(got) is type(wanted) and got == wanted

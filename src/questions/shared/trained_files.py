@@ -1,0 +1,160 @@
+"""Files of predictions and parameters: read with care, compared with what they should be."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from grading import printable
+from grading.assignment import Assignment, DataSet
+from grading.errors import Verdict
+from grading.outcomes import Outcome
+from grading.staging import Staged
+
+from . import recipes
+
+MAX_PREDICTION_BYTES = 4 << 20
+
+
+def read_predictions(staged: Staged, name: str, expected_lines: int) -> list[str]:
+    """The lines of a prediction file, one place each.
+
+    A byte-order mark, Windows line ends and a missing last newline cost nothing.
+
+    Raises:
+        Verdict: the file is missing, is no UTF-8 text, or has another number of lines.
+    """
+    path = staged.path(name)
+    if path is None:
+        raise Verdict(
+            Outcome.MISSING_FILE,
+            f"{name} is missing; the command in the handout that ends in "
+            f"`--outputs_path {name}` writes it",
+        )
+    if path.stat().st_size > MAX_PREDICTION_BYTES:
+        raise Verdict(Outcome.FAILED, f"{name} is far too long for {expected_lines} places")
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise Verdict(
+            Outcome.FAILED,
+            f"{name}, line {line}: no UTF-8 text (re-saved by an editor or a spreadsheet?); "
+            "write it with run.py evaluate",
+        ) from None
+    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    if not text.strip():
+        raise Verdict(
+            Outcome.FAILED,
+            f"{name} is blank, expected {expected_lines} lines; write it with run.py evaluate",
+        )
+    if len(lines) != expected_lines:
+        got = f"{len(lines)} line" + ("" if len(lines) == 1 else "s")
+        raise Verdict(
+            Outcome.FAILED,
+            f"{name} has {got}, expected {expected_lines}, one for each question: "
+            + _why_so_many(len(lines), expected_lines),
+        )
+    return lines
+
+
+def _why_so_many(got: int, expected: int) -> str:
+    if got == 1:
+        return "are all answers on one line?"
+    if got < expected:
+        return "was it cut off, or written for another data set?"
+    return "was it written for another file of questions, or two files joined?"
+
+
+def in_another_order(predicted: list[str], places: list[str]) -> bool:
+    """Whether nearly all places are there, but not where they belong: shuffled or sorted lines.
+
+    Nearly all: as many as a file with nine right answers in ten has.
+    """
+    anywhere = sum((Counter(p.strip() for p in predicted) & Counter(places)).values())
+    return anywhere >= 0.9 * len(places) > 2 * count_correct(predicted, places)
+
+
+def count_correct(predicted: list[str], places: list[str]) -> int:
+    """How many predictions are right, counted over the answers' lines."""
+    return sum(got.strip() == place for got, place in zip(predicted, places, strict=True))
+
+
+def model_configs(
+    assignment: Assignment, dataset: DataSet, variant: str
+) -> dict[str, dict[str, Any]]:
+    """A variant's model in each recipe, as fields of GPTConfig; the data set's recipe first."""
+    names = sorted(assignment.recipes, key=lambda name: (name != dataset.recipe, name))
+    models = {name: assignment.recipes[name]["model"] for name in names}
+    own = variant == "synthesizer"
+    return {name: recipes.of_variant(model, own) for name, model in models.items()}
+
+
+def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:
+    """The arrays of a probe's answer, PARAMETERS, checked.
+
+    Raises:
+        Verdict: the file can't be read, or holds something else than finite numbers.
+    """
+    if read["problem"]:
+        raise Verdict(
+            Outcome.FAILED,
+            f"{name} can't be read as parameters: {read['problem']}; write it with run.py",
+        )
+    weights = dict(zip(read["names"], read["arrays"], strict=True))
+    for key, array in weights.items():
+        if not np.isfinite(array).all():
+            raise Verdict(
+                Outcome.FAILED,
+                f"{name}: {_named(key)} holds numbers that are not finite; train again",
+            )
+    return weights
+
+
+def refuse_large(shapes: list[list[int]], most: int = 1_000_000) -> None:
+    """Refuse shapes, named by a submission, that no numbers are to be drawn for.
+
+    A test's model has a few thousand parameters, in some dozen arrays of one or two dimensions.
+
+    Raises:
+        Verdict: there are more than `most`, or a shape is none of a model's.
+    """
+    fine = all(1 <= len(shape) <= 4 and all(n > 0 for n in shape) for shape in shapes)
+    if not fine or len(shapes) > 1000 or sum(map(math.prod, shapes)) > most:
+        raise Verdict(Outcome.FAILED, "the model has other parameters than the given GPT")
+
+
+def misfit(weights: dict[str, np.ndarray], shapes: dict[str, list[int]]) -> str:
+    """The first parameter that differs from a model's, in words; "" if all fit."""
+    for key, shape in shapes.items():
+        if key not in weights:
+            return f"{key} is missing"
+        if list(weights[key].shape) != shape:
+            return f"{key} has shape {list(weights[key].shape)}, the model's is {shape}"
+    extra = sorted(set(weights) - set(shapes))
+    return f"{_named(extra[0])} is not in the model" if extra else ""
+
+
+def _named(key: str) -> str:
+    """A parameter's name, which a student chose, for a message: in one line."""
+    return printable.line(key, 80)
+
+
+def widen_columns(
+    weights: dict[str, np.ndarray], shapes: dict[str, list[int]]
+) -> dict[str, np.ndarray]:
+    """Give w2 and b2 of earlier years, which have block_size - 1 columns, the one they lack.
+
+    Such models were never called with a sequence that reaches that column.
+    """
+    widened = {}
+    for key, array in weights.items():
+        wanted = shapes.get(key, [])
+        fewer = array.ndim > 0 and wanted[-1:] == [array.shape[-1] + 1]
+        if key.endswith((".w2", ".b2")) and fewer:
+            array = np.concatenate([array, np.zeros((*array.shape[:-1], 1), array.dtype)], axis=-1)
+        widened[key] = array
+    return widened

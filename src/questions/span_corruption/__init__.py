@@ -1,0 +1,1 @@
+"""Span corruption: what CharCorruptionDataset draws."""

@@ -1,0 +1,78 @@
+"""Draws from CharCorruptionDataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from grading.cases import GradedTestCase
+
+from . import items
+
+MOST_ENTRIES = 1_536_000  # of x, and of y, in one answer: 25 MB
+OTHER_LENGTH = (
+    "the dataset has more or fewer documents than its text has lines: was `__init__` changed?"
+)
+
+
+class AsksCorruption(GradedTestCase):
+    """Draws from CharCorruptionDataset."""
+
+    def draw(self, documents: list[str], block_size: int, repeat: int) -> dict[str, Any]:
+        """All documents in turn, `repeat` times."""
+        drawn = self.probe(
+            "span_corruption.draw",
+            items.drawn(len(documents), repeat),
+            documents=list(documents),
+            block_size=block_size,
+            indices=list(range(len(documents))),
+            repeat=repeat,
+        )
+        self.expect_length(drawn["length"], len(documents))
+        return drawn
+
+    def expect_length(self, got: int, expected: int) -> None:
+        """Fail unless the dataset has a document for each line of its text."""
+        said = f"{got} documents, expected {expected}: was `__init__` changed?"
+        detail = {"got": said} if self.spec.is_hidden else {}
+        self.expect(got == expected, OTHER_LENGTH if detail else said, **detail)
+
+    def drawing(self, documents: list[str], block_size: int, repeat: int) -> dict[str, Any]:
+        """What `items.read` needs to read examples back."""
+        return {
+            "drawn": self.draw(documents, block_size, repeat),
+            "documents": documents,
+            "indices": list(range(len(documents))),
+            "block_size": block_size,
+        }
+
+    def reading(self, documents: list[str], block_size: int, repeat: int) -> items.Reading:
+        """Draw and read back."""
+        return items.read(**self.drawing(documents, block_size, repeat))
+
+    def long_examples(
+        self, documents: list[str], block_size: int, shortest: int, wanted: int, most: int
+    ) -> list[items.Reading]:
+        """Draws, until `wanted` have `shortest` characters or more, or `most` were made.
+
+        Where less than a twentieth have, the judge has seen enough.
+        """
+        readings: list[items.Reading] = []
+        found, drawn, size = 0, 0, 3 * wanted // 2
+        while found < wanted and drawn < most and 20 * found >= drawn:
+            size = min(size, most - drawn, MOST_ENTRIES // block_size)
+            repeat = -(-size // len(documents))
+            readings.append(self.reading(documents, block_size, repeat))
+            drawn += repeat * len(documents)
+            found += sum(e.truncated >= shortest for e in readings[-1].examples)
+            size = int(1.1 * (wanted - found) * drawn / max(found, 1)) + 100
+        return readings
+
+    @contextmanager
+    def explaining(self, look_at: str) -> Iterator[None]:
+        """Turn Malformed into a basic test's failure, with the item drawn."""
+        try:
+            yield
+        except items.Malformed as wrong:
+            self.fail(wrong.sentence, got=wrong.got, expected=wrong.expected, look_at=look_at)

@@ -1,0 +1,107 @@
+"""Probes of CharCorruptionDataset: what does it draw from these documents?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from grading.worker import Context
+from questions.shared.forms import form_of
+
+from .items import MOST
+
+
+def draw(
+    context: Context, documents: list[str], block_size: int, indices: list[int], repeat: int
+) -> dict[str, Any]:
+    """Draw items of a dataset made of `documents`.
+
+    Args:
+        documents: the lines of the corpus.
+        block_size: of the dataset.
+        indices: which items to draw, in this order...
+        repeat: ... and how often to go through them.
+
+    Returns:
+        length: of the dataset. Where it is not that of `documents`, nothing is drawn.
+        forms: the distinct forms of what came, e.g. "tuple of int64[32], int64[32]".
+        x, y: entries of all items one after another, int64; `x_sizes`, `y_sizes`: how many
+            belong to each item: none where it is no pair of vectors of integers.
+    """
+    dataset = _dataset(documents, block_size)
+    forms: dict[Any, str] = {}
+    x, y = _Entries(), _Entries()
+    for _ in range(repeat if len(dataset) == len(documents) else 0):
+        for index in indices:
+            item = dataset[index]
+            key = _kind(item)
+            if key not in forms:
+                forms[key] = form_of(item)
+            pair = item if _is_pair(item) else (None, None)
+            x.add(pair[0])
+            y.add(pair[1])
+    return {
+        "length": len(dataset),
+        "forms": list(dict.fromkeys(forms.values()))[:10],
+        "x": np.frombuffer(x.bytes, dtype=np.int64),
+        "y": np.frombuffer(y.bytes, dtype=np.int64),
+        "x_sizes": np.array(x.sizes, dtype=np.int64),
+        "y_sizes": np.array(y.sizes, dtype=np.int64),
+    }
+
+
+def vocabulary(context: Context, documents: list[str], block_size: int) -> dict[str, Any]:
+    """The dataset's alphabet: `itos` as a string in the order of ids, and its sizes."""
+    dataset = _dataset(documents, block_size)
+    return {
+        "itos": [str(dataset.itos[i]) for i in range(len(dataset.itos))],
+        "stoi_agrees": all(dataset.stoi[ch] == i for i, ch in dict(dataset.itos).items()),
+        "vocab_size": int(dataset.vocab_size),
+        "block_size": int(dataset.block_size),
+        "length": len(dataset),
+    }
+
+
+def _dataset(documents: list[str], block_size: int) -> Any:
+    from submission.dataset import CharCorruptionDataset
+
+    return CharCorruptionDataset("\n".join(documents), block_size)
+
+
+def _kind(item: Any) -> Any:
+    """What decides an item's form: much faster to make than its words, of which few differ."""
+    if type(item) not in (tuple, list):
+        return type(item)
+    parts = item[:4]
+    return (
+        type(item),
+        *((p.dtype, p.shape) if type(p) is torch.Tensor else type(p) for p in parts),
+    )
+
+
+def _is_pair(item: Any) -> bool:
+    return (
+        isinstance(item, tuple | list)
+        and len(item) == 2
+        and all(isinstance(part, torch.Tensor) and part.dim() == 1 for part in item)
+        and not any(part.is_floating_point() or part.is_complex() for part in item)
+    )
+
+
+class _Entries:
+    """Vectors one after another, as bytes: 24,000 tensors would take a small container's memory."""
+
+    def __init__(self) -> None:
+        self.bytes = bytearray()
+        self.sizes: list[int] = []
+
+    def add(self, vector: torch.Tensor | None) -> None:
+        """Append a vector, or the lack of one as one without entries."""
+        if vector is None:
+            self.sizes.append(0)
+            return
+        entries = vector[:MOST].detach().cpu().long().numpy()
+        self.bytes += entries.tobytes()
+        self.sizes.append(len(entries))

@@ -1,0 +1,144 @@
+"""Span corruption: items of CharCorruptionDataset."""
+
+from __future__ import annotations
+
+from grading.cases import graded
+from questions.shared import random_inputs
+
+from . import items
+from .drawing import AsksCorruption
+
+CORRUPTION = "CharCorruptionDataset.__getitem__ in submission/dataset.py"
+
+
+class SpanCorruption(AsksCorruption):
+    topic = "span_corruption"
+
+    @graded()
+    def test_vocabulary(self):
+        """Ids: 0 is PAD, 1 is MASK, then the sorted characters of the whole text"""
+        documents = random_inputs.FRIENDLY_DOCUMENTS
+        got = self.probe(
+            "span_corruption.vocabulary", items.VOCABULARY, documents=documents, block_size=64
+        )
+        self.expect_length(got["length"], len(documents))
+        itos = items.expected_vocabulary(documents)
+        self.expect(
+            got["itos"] == itos and got["stoi_agrees"] and got["vocab_size"] == len(itos),
+            "the vocabulary is not PAD, MASK, sorted characters",
+            got="".join(got["itos"]),
+            expected="".join(itos),
+            cause="CharCorruptionDataset.__init__ is given: has it been changed?",
+        )
+
+    @graded()
+    def test_pairs(self):
+        """Items are pairs (x, y) of Long tensors, y one character further than x"""
+        drawn = self.draw(random_inputs.FRIENDLY_DOCUMENTS, 64, repeat=5)
+        with self.explaining(CORRUPTION):
+            items.check_form(drawn, 64)
+            itos = items.expected_vocabulary(random_inputs.FRIENDLY_DOCUMENTS)
+            texts = [items.joined(x, y, itos) for x, y in items.items(drawn)]
+        self.expect(
+            all(text.strip(items.PAD_CHAR + items.MASK_CHAR) for text in texts),
+            "an item holds nothing of its document",
+            got=min(texts, key=lambda text: len(text.strip(items.PAD_CHAR))),
+            expected="characters of the document and MASKs, then PADs",
+            look_at=CORRUPTION,
+        )
+
+    @graded()
+    def test_arrangement(self):
+        """An item is prefix MASK suffix MASK masked_content MASK, then PADs"""
+        with self.explaining(CORRUPTION):
+            self.reading(random_inputs.FRIENDLY_DOCUMENTS, 64, repeat=25).check_each()
+
+    @graded()
+    def test_truncation(self):
+        """Documents are cut to a prefix of 4 to int(block_size * 7/8) characters"""
+        # Cut where no blank comes to stand at an end: a constructor may strip its lines.
+        documents = [
+            d[:n] for d, n in zip(random_inputs.FRIENDLY_DOCUMENTS, (58, 28, 4, 11), strict=True)
+        ]
+        with self.explaining(CORRUPTION):
+            reading = self.reading(documents, 32, repeat=100)
+            reading.check_bounds()
+            items.well_formed([reading])
+
+    @graded()
+    def test_randomness(self):
+        """Drawing the same document again gives another truncation and another span"""
+        # At block_size 64 this document has 53 possible lengths, each of probability 1/256 or
+        # more, so that none has more than 1 - 52/256 = 0.797. All 90 draws have one length with
+        # probability at most 0.797^89 < 2e-9.
+        documents = random_inputs.FRIENDLY_DOCUMENTS[:1]
+        # Malformed items are left aside: without them draws look more alike, not less.
+        with self.explaining(CORRUPTION):
+            examples = items.well_formed([self.reading(documents, 64, repeat=90)])
+        distinct = {(e.truncated, e.span, e.start) for e in examples}
+        self.expect(
+            len(distinct) > 1,
+            "90 draws of one document are all the same",
+            got=items.picture(examples[0]) + " each time",
+            expected="another truncation and another span at each draw",
+            look_at=CORRUPTION,
+        )
+
+    @graded(is_hidden=True)
+    def test_block_sizes(self):
+        """The arrangement holds for other block sizes, from 24 on"""
+        documents = random_inputs.documents(self.rng, [30, 45, 64, 90, 128, 200])
+        sizes = [24, 25, 31, 40, 57, 100, 128, 161]
+        self.judge(runs=[self.drawing(documents, size, repeat=30) for size in sizes])
+
+    @graded(is_hidden=True)
+    def test_short_documents(self):
+        """The arrangement holds for short documents, too"""
+        documents = random_inputs.documents(self.rng, [4, 4, 5, 6, 7, 8, 9, 11, 13, 17, 21])
+        sizes = [24, 32, 128]
+        self.judge(runs=[self.drawing(documents, size, repeat=40) for size in sizes])
+
+    @graded(is_hidden=True)
+    def test_any_alphabet(self):
+        """The arrangement and the vocabulary hold for any characters"""
+        alphabet = random_inputs.FRIENDLY + random_inputs.FOREIGN
+        documents = random_inputs.documents(self.rng, [5, 12, 33, 60, 75, 140], alphabet)
+        vocabulary = self.probe(
+            "span_corruption.vocabulary", items.VOCABULARY, documents=documents, block_size=48
+        )
+        self.judge(vocabulary=vocabulary, runs=[self.drawing(documents, 48, repeat=40)])
+
+    @graded(is_hidden=True)
+    def test_every_length(self):
+        """Every length from 4 to the greatest possible one is drawn"""
+        long, short = random_inputs.documents(self.rng, [50, 13])
+        # 2,172 draws: see the judge for the derivation.
+        runs = [self.drawing([d], 32, repeat=2172) for d in (long, short)]
+        self.judge(runs=runs)
+
+    @graded(is_hidden=True)
+    def test_span_share(self):
+        """A quarter of the truncated document is masked on average"""
+        lengths = [int(n) for n in self.rng.integers(60, 67, size=18)]
+        lengths += [int(n) for n in self.rng.integers(140, 161, size=6)]
+        self.judge(
+            common=self._long(lengths, 128, shortest=40, wanted=8000, most=60000),
+            # Far shorter than the lengths that fit the block: whoever draws one of these, and
+            # places the span in it, masks another share of what there is.
+            short=self._long([48] * 6, 512, shortest=20, wanted=4000, most=12000),
+            # Far longer: whoever places the span before the document is truncated cuts it off.
+            long=self._long([1000] * 6, 64, shortest=20, wanted=4000, most=12000),
+        )
+
+    def _long(self, lengths: list[int], block_size: int, **limits: int) -> list[items.Reading]:
+        return self.long_examples(random_inputs.documents(self.rng, lengths), block_size, **limits)
+
+    @graded(is_hidden=True)
+    def test_span_random(self):
+        """The span's length is random, whatever the length of the document"""
+        self.judge(runs=[self.drawing(random_inputs.documents(self.rng, [60]), 64, repeat=2000)])
+
+    @graded(is_hidden=True)
+    def test_position(self):
+        """The span's position is random"""
+        self.judge(runs=[self.drawing(random_inputs.documents(self.rng, [60]), 64, repeat=4000)])

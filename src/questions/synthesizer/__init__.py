@@ -1,0 +1,1 @@
+"""The synthesizer: shapes, values, gradients, trained files."""

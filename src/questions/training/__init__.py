@@ -1,0 +1,1 @@
+"""Finetuning and pretraining: set-ups, predictions, parameters."""

@@ -1,0 +1,139 @@
+"""Probes of helper.py: which training does it set up? Nothing is trained here."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from typing import Any
+
+import torch
+
+from grading.worker import Context
+from questions.shared.models import build
+from questions.shared.recipes import FIELDS
+
+
+def pretraining(
+    context: Context, corpus: str, config: dict[str, Any], recipe: str, variant: str
+) -> dict[str, Any]:
+    """Call helper.pretrain and describe what it returns."""
+    from submission import helper
+
+    dataset, model = _prepare(corpus, config, variant)
+    returned = _call(helper.pretrain, recipe, dataset, config["block_size"], model)
+    return _describe(returned, model, dataset, before=None)
+
+
+def finetuning(
+    context: Context,
+    corpus: str,
+    pairs: str,
+    config: dict[str, Any],
+    recipe: str,
+    variant: str,
+    pretrained: bool,
+) -> dict[str, Any]:
+    """Call helper.finetune, with or without pretrained parameters, and describe the result.
+
+    Args:
+        corpus, pairs: contents of the two files.
+        pretrained: whether to pass the parameters of another model to start from.
+    """
+    from submission import helper
+
+    dataset, model = _prepare(corpus, config, variant)
+    path, start = None, {n: p.detach().clone() for n, p in model.named_parameters()}
+    if pretrained:
+        other = build(variant, config | {"vocab_size": dataset.vocab_size})
+        with torch.no_grad():
+            for parameter in other.parameters():
+                parameter.normal_()
+        start = {n: p.detach().clone() for n, p in other.named_parameters()}
+        path = str(context.scratch / f"{variant}.pretrain.params")
+        torch.save(other.state_dict(), path)
+    table = context.scratch / "birth_places_train.tsv"
+    table.write_text(pairs, encoding="utf-8", newline="\n")
+    arguments = (path, str(table), dataset, config["block_size"], model)
+    returned = _call(helper.finetune, recipe, *arguments)
+    return _describe(returned, model, dataset, before=start)
+
+
+def london(context: Context, places: list[str]) -> dict[str, Any]:
+    """What london_baseline returns for a table of people born in `places`."""
+    from submission.london_baseline import london_baseline
+
+    table = context.scratch / "birth_somewhere.tsv"
+    rows = [f"Where was Person {number} born?\t{place}\n" for number, place in enumerate(places)]
+    table.write_text("".join(rows), encoding="utf-8", newline="\n")
+    return {"returned": _plain(london_baseline(str(table)))}
+
+
+def _prepare(corpus: str, config: dict[str, Any], variant: str) -> tuple[Any, Any]:
+    from submission.dataset import CharCorruptionDataset
+
+    dataset = CharCorruptionDataset(corpus, config["block_size"])
+    return dataset, build(variant, config | {"vocab_size": dataset.vocab_size})
+
+
+def _call(function: Any, recipe: str, *arguments: Any) -> Any:
+    """Earlier years' functions know no recipes."""
+    accepts = "recipe" in inspect.signature(function).parameters
+    return function(*arguments, **({"recipe": recipe} if accepts else {}))
+
+
+def _describe(returned: Any, model: Any, dataset: Any, before: Any) -> dict[str, Any]:
+    """What a pair (tconf, trainer_obj) holds, as plain data."""
+    pair = isinstance(returned, tuple | list) and len(returned) == 2
+    tconf, trainer = returned if pair else (None, None)
+    trained = getattr(trainer, "model", None)
+    return {
+        "returned": _kinds(returned),
+        "fields": {f: _plain(getattr(tconf, f, None)) for f in FIELDS},
+        "dataset": type(getattr(trainer, "train_dataset", None)).__name__,
+        "examples": _length(getattr(trainer, "train_dataset", None)),
+        "same_vocabulary": getattr(getattr(trainer, "train_dataset", None), "stoi", None)
+        == dataset.stoi,
+        "trains_given_model": getattr(trained, "module", trained) is model,
+        "same_config": getattr(trainer, "config", None) is tconf and tconf is not None,
+        "changed": _changed(model, before),
+    }
+
+
+def _kinds(returned: Any) -> str:
+    if not isinstance(returned, tuple | list):
+        return type(returned).__name__
+    return ", ".join(type(part).__name__ for part in returned[:4])
+
+
+def _plain(value: Any) -> Any:
+    """Numbers, words and pairs of such; of anything else, its type's name."""
+    if isinstance(value, tuple | list):
+        return [_simple(item) for item in value[:4]]
+    return _simple(value)
+
+
+def _simple(value: Any) -> Any:
+    if type(value) is str:
+        return value[:200]
+    if type(value) is float and not math.isfinite(value):
+        return str(value)
+    if type(value) is int and not -(2**63) <= value < 2**63:
+        return "an int of more than 64 bits"
+    return value if value is None or type(value) in (bool, int, float) else type(value).__name__
+
+
+def _length(dataset: Any) -> int:
+    try:
+        return len(dataset)
+    except TypeError:
+        return -1
+
+
+def _changed(model: Any, before: Any) -> str | None:
+    """The first parameter that differs from what training should start from; "" if none."""
+    if before is None:
+        return None
+    for name, parameter in model.named_parameters():
+        if not torch.equal(parameter.detach().cpu(), before[name]):
+            return name
+    return ""
