@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
 sys.path.insert(0, str(ROOT / "src"))  # where grader.py finds the package `grading`
 
-from grading import paths, worker  # noqa: E402
+from grading import paths, sandbox, worker  # noqa: E402
 from grading.assignment import TestSpec, load_assignment  # noqa: E402
 from grading.cases import BoundTest, bind  # noqa: E402
 from grading.inprocess import InProcessPool  # noqa: E402

@@ -24,6 +24,9 @@ def load_hidden(folder: Path) -> ModuleType | None:
     path = folder / "__init__.py"
     if not path.exists():
         return None
+    loaded = sys.modules.get("hidden")
+    if loaded is not None and list(loaded.__path__) == [str(folder)]:
+        return loaded
     spec = importlib.util.spec_from_file_location(
         "hidden", path, submodule_search_locations=[str(folder)]
     )

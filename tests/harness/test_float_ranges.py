@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from grading import console, float_ranges
+from grading.observer import Observer
 from grading.outcomes import Outcome
 
 OLD = sys.version_info < float_ranges.SINCE
@@ -64,7 +65,7 @@ def test_the_grader_warns_once_and_names_both_versions(with_floats, runner, pool
 
     upload, place = with_floats
     asked = Options(submission=upload, wanted=("1e-1-basic", "1e-2-basic"))
-    results = runner.run(asked, 7, lambda *_: None, pools[way])
+    results = runner.run(asked, 7, Observer(), pools[way])
     console.show_summary(results, staff=False)
     shown = capsys.readouterr().out
     ends = {t.outcome for t in results.tests if t.asked}
@@ -81,7 +82,7 @@ def test_the_reference_gets_no_warning(submission, runner, pools, capsys):
     from grading.runner import Options
 
     asked = Options(submission=submission, wanted=("1e-1-basic",))
-    results = runner.run(asked, 7, lambda *_: None, pools["zygote"])
+    results = runner.run(asked, 7, Observer(), pools["zygote"])
     assert "warnings" not in results.facts
 
 

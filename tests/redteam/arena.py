@@ -194,11 +194,11 @@ class Arena:
     def _grade(self, upload: Path) -> tuple:
         from grading import cli, runner
 
-        report = cli._Hearer(self._results, True, ())
+        report = cli._Console(self._results, True, ())
         options = runner.Options(upload, wanted=ATTACKED + UNTOUCHED, layers=self._layers)
         screen = io.StringIO()
         with contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen):
-            results = self._runner.run(options, 7, report.hear, self._pool)
+            results = self._runner.run(options, 7, report, self._pool)
         return results, screen.getvalue()
 
     def _earned(self, results, breaks: str) -> list[str]:
