@@ -8,20 +8,8 @@ import numpy as np
 
 from questions.attention_exploration import attention_math
 from questions.attention_exploration.attention_math import weights_are_right
-from questions.attention_exploration.heads import EXACT
-from questions.attention_exploration.projections import LIMIT, NEAR
-
-
-def attention_copying_oblique(case: Any, tried: list) -> None:
-    _expect_weights(case, tried)
-
-
-def attention_copying_any_query(case: Any, tried: list) -> None:
-    _expect_weights(case, tried)
-
-
-def attention_averaging_oblique(case: Any, tried: list) -> None:
-    _expect_weights(case, tried)
+from questions.attention_exploration.tests_heads import EXACT
+from questions.attention_exploration.tests_projections import LIMIT, NEAR
 
 
 def _expect_weights(case: Any, tried: list) -> None:
@@ -34,6 +22,11 @@ def _expect_weights(case: Any, tried: list) -> None:
             got=np.round(alpha, 3).tolist(),
             expected=places,
         )
+
+
+attention_copying_oblique = _expect_weights
+attention_copying_any_query = _expect_weights
+attention_averaging_oblique = _expect_weights
 
 
 def attention_single_head_any_means(case: Any, tried: list) -> None:
@@ -114,14 +107,6 @@ def _from_middle(weights: np.ndarray) -> float:
     return float(np.sqrt(np.mean(np.sum((weights - 0.5) ** 2, axis=1))))
 
 
-def attention_key_query_value_unprojected_any(case: Any, tried: list) -> None:
-    _expect_limits(case, tried)
-
-
-def attention_key_query_value_added_any(case: Any, tried: list) -> None:
-    _expect_limits(case, tried)
-
-
 def _expect_limits(case: Any, tried: list) -> None:
     """What is drawn is rotated only: a right code can't fail."""
     for answers_ in tried:
@@ -132,6 +117,10 @@ def _expect_limits(case: Any, tried: list) -> None:
             got=distances,
             expected=f"at most {LIMIT} of beta",
         )
+
+
+attention_key_query_value_unprojected_any = _expect_limits
+attention_key_query_value_added_any = _expect_limits
 
 
 def attention_key_query_value_matrices_any(case: Any, tried: list) -> None:

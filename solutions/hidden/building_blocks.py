@@ -10,59 +10,68 @@ from typing import Any
 
 import numpy as np
 
+from grading.judges import Judge
 from questions.building_blocks.expected import IGNORED
+from questions.building_blocks.tests_positions import BlocksOffsets
 
 
-def _expect_same(case: Any, answers: list, sentence: str) -> None:
-    for answer, (right,) in zip(answers, case.right_answers(answers), strict=True):
-        case.expect_close(answer, right, sentence)
+def _same(**sentences: str) -> Judge:
+    """Make a judge: answers under each name are the reference's, or its sentence says what isn't.
+
+    The sentences are what a student reads.
+    """
+
+    def judge(case: Any, **observed: list) -> None:
+        for name, sentence in sentences.items():
+            answers = observed[name]
+            for answer, (right,) in zip(answers, case.right_answers(answers), strict=True):
+                case.expect_close(answer, right, sentence)
+
+    return judge
 
 
-def blocks_attention_random(case: Any, answers: list) -> None:
-    _expect_same(case, answers, "the output is not that of the equation, for some shape or mask")
-
-
-def blocks_heads_random(case: Any, split: list, merged: list) -> None:
-    _expect_same(case, split, "split_heads gives some head the wrong channels for some sizes")
-    _expect_same(case, merged, "merge_heads puts channels in the wrong order for some sizes")
-
-
-def blocks_masks_random_masks(case: Any, answers: list) -> None:
-    _expect_same(case, answers, "attention_mask is wrong for some lengths")
-
-
-def blocks_masks_random_memory(case: Any, answers: list) -> None:
-    _expect_same(case, answers, "cross_attention is not softmax(ZQ (HK)^T) HV for some matrices")
-
-
-def blocks_sinusoids_random(case: Any, answers: list) -> None:
-    _expect_same(case, answers, "sinusoidal_positions is wrong for some T and d")
-
-
-def blocks_offsets_random(case: Any, arguments: list) -> None:
-    case.judge_moves(arguments)
-
-
-def blocks_add_or_concatenate_random(case: Any, scores: list, biases: list) -> None:
-    _expect_same(case, scores, "position_scores is wrong for some embeddings")
-    _expect_same(case, biases, "relative_bias is wrong for some embeddings")
-
-
-def blocks_relative_bias_random(case: Any, counts: list, matrices: list) -> None:
-    _expect_same(case, counts, "relative_bias_parameters is wrong for some numbers")
-    _expect_same(case, matrices, "relative_bias_matrix is wrong for some sizes")
-
-
-def blocks_rotation_random(case: Any, answers: list) -> None:
-    _expect_same(case, answers, "rotate is wrong for some shape, pairing or positions")
-
-
-def blocks_layers_random_norms(case: Any, answers: list) -> None:
-    _expect_same(case, answers, "layer_norm is wrong for some shape, gain, bias or eps")
-
-
-def blocks_layers_random_blocks(case: Any, answers: list) -> None:
-    _expect_same(case, answers, "block is wrong for some attention and MLP")
+blocks_attention_random = _same(
+    answers="the output is not that of the equation, for some shape or mask",
+)
+blocks_heads_random = _same(
+    split="split_heads gives some head the wrong channels for some sizes",
+    merged="merge_heads puts channels in the wrong order for some sizes",
+)
+blocks_masks_random_masks = _same(
+    answers="attention_mask is wrong for some lengths",
+)
+blocks_masks_random_memory = _same(
+    answers="cross_attention is not softmax(ZQ (HK)^T) HV for some matrices",
+)
+blocks_sinusoids_random = _same(
+    answers="sinusoidal_positions is wrong for some T and d",
+)
+blocks_add_or_concatenate_random = _same(
+    scores="position_scores is wrong for some embeddings",
+    biases="relative_bias is wrong for some embeddings",
+)
+blocks_relative_bias_random = _same(
+    counts="relative_bias_parameters is wrong for some numbers",
+    matrices="relative_bias_matrix is wrong for some sizes",
+)
+blocks_rotation_random = _same(
+    answers="rotate is wrong for some shape, pairing or positions",
+)
+blocks_layers_random_norms = _same(
+    answers="layer_norm is wrong for some shape, gain, bias or eps",
+)
+blocks_layers_random_blocks = _same(
+    answers="block is wrong for some attention and MLP",
+)
+blocks_perplexity_long = _same(
+    answers="perplexity is wrong for some text, short or long",
+)
+blocks_receptive_field_any_count = _same(
+    answers="receptive_field is wrong for some numbers",
+)
+blocks_cost_random = _same(
+    answers="attention_multiply_adds is wrong for some sizes",
+)
 
 
 def blocks_sentinels_random(case: Any, answers: list) -> None:
@@ -144,18 +153,9 @@ def blocks_bert_mask_randomness(case: Any, answers: list) -> None:
     )
 
 
-def blocks_perplexity_long(case: Any, answers: list) -> None:
-    _expect_same(case, answers, "perplexity is wrong for some text, short or long")
-
-
-def blocks_receptive_field_any_count(case: Any, answers: list) -> None:
-    _expect_same(case, answers, "receptive_field is wrong for some numbers")
-
-
 def blocks_receptive_field_any_reach(case: Any, sizes: list) -> None:
     for heads, levels in sizes:
         case.expect_reached(heads, levels)
 
 
-def blocks_cost_random(case: Any, answers: list) -> None:
-    _expect_same(case, answers, "attention_multiply_adds is wrong for some sizes")
+blocks_offsets_random = BlocksOffsets.judge_moves

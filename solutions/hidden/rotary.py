@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,21 +31,13 @@ def rotary_any_angles(case: Any, sizes: list, got: dict) -> None:
         expect_close(case, out, right, ANGLES, "an angle's cosine or sine is wrong")
 
 
-def rotary_values(case: Any, **observed: Any) -> None:
-    _expect_turned(case, FLOAT64, **observed)
-
-
-def rotary_shorter(case: Any, **observed: Any) -> None:
-    _expect_turned(case, FLOAT64, **observed)
-
-
 def rotary_single_precision(case: Any, asked: dict, got: dict) -> None:
     forms = [form.startswith("float32[") for form in got["forms"]]
     case.expect(all(forms), "what is turned in float32 is not float32", got=got["forms"])
-    _expect_turned(case, FLOAT32, asked, got)
+    _expect_turned(case, asked, got, tolerance=FLOAT32)
 
 
-def _expect_turned(case: Any, tolerance: float, asked: dict, got: dict) -> None:
+def _expect_turned(case: Any, asked: dict, got: dict, tolerance: float) -> None:
     """All outputs are those of one pairing of coordinates."""
     neighbours = _turned(case, asked["inputs"], asked["caches"])
     moved = _turned(case, [*map(pairing.neighbours_of_halves, asked["inputs"])], asked["caches"])
@@ -52,6 +45,10 @@ def _expect_turned(case: Any, tolerance: float, asked: dict, got: dict) -> None:
     wanted = _nearest(pairings, got["outputs"])
     for out, right in zip(got["outputs"], wanted, strict=True):
         expect_close(case, out, right, tolerance, "what is turned is wrong, with either pairing")
+
+
+rotary_values = partial(_expect_turned, tolerance=FLOAT64)
+rotary_shorter = rotary_values
 
 
 def _turned(case: Any, inputs: list, caches: list) -> list[np.ndarray]:
@@ -92,9 +89,5 @@ def rotary_whole_model(case: Any, asked: dict, got: Any) -> None:
     same_logits(case, asked, got, lambda weights: pairing.halves_as_neighbours(weights, n_head))
 
 
-def rotary_test_accuracy(case: Any, **observed: Any) -> None:
-    expect_accuracy(case, **observed)
-
-
-def rotary_matches_checkpoint(case: Any, params: str, prefix: str) -> None:
-    expect_match(case, params, prefix)
+rotary_test_accuracy = expect_accuracy
+rotary_matches_checkpoint = expect_match

@@ -37,14 +37,6 @@ AFTER_TRUNCATION = (
 )
 
 
-def span_corruption_block_sizes(case: Any, runs: list[dict]) -> None:
-    _expect_right_items(case, runs)
-
-
-def span_corruption_short_documents(case: Any, runs: list[dict]) -> None:
-    _expect_right_items(case, runs)
-
-
 def _expect_right_items(case: Any, runs: list[dict]) -> None:
     """Everything that is pinned about single items holds for each of them."""
     for run in runs:
@@ -53,6 +45,10 @@ def _expect_right_items(case: Any, runs: list[dict]) -> None:
             reading = items.read(**run)
             reading.check_each()
             reading.check_bounds()
+
+
+span_corruption_block_sizes = _expect_right_items
+span_corruption_short_documents = _expect_right_items
 
 
 def span_corruption_any_alphabet(case: Any, vocabulary: dict, runs: list[dict]) -> None:

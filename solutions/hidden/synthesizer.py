@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,27 +20,23 @@ from .comparing import (
 from .evidence import expect_match
 
 
-def synthesizer_values(case: Any, **observed: Any) -> None:
-    _expect_equation(case, FLOAT64, **observed)
-
-
-def synthesizer_full_length(case: Any, **observed: Any) -> None:
-    _expect_equation(case, FLOAT64, **observed)
-
-
 def synthesizer_single_precision(case: Any, asked: dict, got: dict) -> None:
     """The reference computes in float64: what is compared is the student's float32 alone."""
     forms = [form.startswith("float32[") for form in got["forms"]]
     case.expect(all(forms), "the output of a float32 input is not float32", got=got["forms"])
-    _expect_equation(case, FLOAT32, asked, got)
+    _expect_equation(case, asked, got, tolerance=FLOAT32)
 
 
-def _expect_equation(case: Any, tolerance: float, asked: dict, got: dict) -> None:
+def _expect_equation(case: Any, asked: dict, got: dict, tolerance: float) -> None:
     spec = specs.outputs(len(asked["inputs"]))
     wanted = case.reference("synthesizer.forward", spec, **asked)["outputs"]
     for out, right in zip(got["outputs"], wanted, strict=True):
         sentence = "the output is not that of the synthesizer's equation"
         expect_close(case, out, right, tolerance, sentence)
+
+
+synthesizer_values = partial(_expect_equation, tolerance=FLOAT64)
+synthesizer_full_length = synthesizer_values
 
 
 def synthesizer_gradients(case: Any, asked: dict, got: dict) -> None:
@@ -104,13 +101,6 @@ def synthesizer_dropout(
     )
 
 
-def synthesizer_whole_model(case: Any, asked: dict, got: dict) -> None:
-    same_logits(case, asked, got)
-
-
-def synthesizer_test_accuracy(case: Any, **observed: Any) -> None:
-    expect_accuracy(case, **observed)
-
-
-def synthesizer_matches_checkpoint(case: Any, params: str, prefix: str) -> None:
-    expect_match(case, params, prefix)
+synthesizer_whole_model = same_logits
+synthesizer_test_accuracy = expect_accuracy
+synthesizer_matches_checkpoint = expect_match

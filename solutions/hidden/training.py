@@ -8,10 +8,6 @@ from .comparing import expect_accuracy, same_logits
 from .evidence import expect_match
 
 
-def finetuning_model_output(case: Any, asked: dict, got: dict) -> None:
-    same_logits(case, asked, got)
-
-
 def no_pretraining_london_anywhere(case: Any, got: Any, places: list[str]) -> None:
     case.expect(
         got == [places.count("London"), len(places)],
@@ -37,10 +33,6 @@ def no_pretraining_remembers_training(case: Any, given: list[str], places: list[
     )
 
 
-def no_pretraining_matches_checkpoint(case: Any, params: str, prefix: str) -> None:
-    expect_match(case, params, prefix)
-
-
 def pretraining_loads_pretrained(case: Any, runs: list[tuple], pretrainings: list[tuple]) -> None:
     for variant, pretrained, got in runs:
         stage = "finetune_pretrained" if pretrained else "finetune_scratch"
@@ -49,9 +41,7 @@ def pretraining_loads_pretrained(case: Any, runs: list[tuple], pretrainings: lis
         case.expect_training(got, "pretrain", synthesizer=variant == "synthesizer")
 
 
-def pretraining_test_accuracy(case: Any, **observed: Any) -> None:
-    expect_accuracy(case, **observed)
-
-
-def pretraining_matches_checkpoint(case: Any, params: str, prefix: str) -> None:
-    expect_match(case, params, prefix)
+finetuning_model_output = same_logits
+no_pretraining_matches_checkpoint = expect_match
+pretraining_test_accuracy = expect_accuracy
+pretraining_matches_checkpoint = expect_match

@@ -11,14 +11,14 @@ import threading
 import traceback
 from pathlib import Path
 
-from . import console, doctor, paths, printable, replay, report, sandbox
+from . import console, doctor, paths, printable, replay, report, sandbox, where
 from .assignment import Edition, load_assignment
 from .errors import GradingError, UsageError
 from .observer import Observer
 from .outcomes import ExitCode, exit_code
 from .question_set import QuestionSet
 from .results import Results, TestResult, write_atomically
-from .runner import CourseTestRunner, Options
+from .runner import CourseTestRunner, Options, select
 from .staging import Staged
 
 MAX_TRACEBACK = 20_000  # characters
@@ -40,6 +40,9 @@ def main(questions: QuestionSet, arguments: list[str] | None = None) -> int:
         runner = CourseTestRunner(load_assignment(paths.ASSIGNMENT), questions)
         if asked.list:
             _list(runner, runner.assignment.edition(asked.edition))
+            return ExitCode.OK
+        if asked.where:
+            _show_where(runner, asked)
             return ExitCode.OK
         if asked.gradescope:
             from .gradescope import session  # staff's packages: students' copies do without
@@ -77,6 +80,9 @@ def _parser() -> argparse.ArgumentParser:
         "data set, no time left), 2 usage or bad input, 3 the grader failed, 130 interrupted",
     )
     parser.add_argument("tests", nargs="*", help="tests (1e-0-basic) or questions (1e); none: all")
+    parser.add_argument(
+        "--where", action="store_true", help="print the lines that decide the tests, and run none"
+    )
     parser.add_argument("--list", action="store_true", help="print all tests with their points")
     parser.add_argument(
         "--submission", type=Path, default=paths.ROOT, metavar="DIR", help="a folder or zip"
@@ -115,6 +121,14 @@ def _list(runner: CourseTestRunner, edition: Edition) -> None:
         print(
             f"  {test.spec.test_id:<13}{console.points(test.spec.max_score):>5}  {test.description}"
         )
+
+
+def _show_where(runner: CourseTestRunner, asked: argparse.Namespace) -> None:
+    bound = runner.tests(runner.assignment.edition(asked.edition))
+    for test in select(bound, tuple(asked.tests)):
+        print(f"{test.spec.test_id}  {test.description}")
+        for line in where.lines(runner.questions, runner.judges, test):
+            print(f"  {line}")
 
 
 def _grade(runner: CourseTestRunner, asked: argparse.Namespace) -> int:

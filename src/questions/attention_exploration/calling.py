@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from grading.functions import Answer, AsksFunctions
 from questions.shared import random_inputs, specs
-from questions.shared.functions import Answer, AsksFunctions
 
 from .attention_math import attention_weights, averaging_margin, weights_are_right
 

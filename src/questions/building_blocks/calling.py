@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from grading.functions import Answer, AsksFunctions
 from grading.schema import AnyOf, Array, Maybe, table
-from questions.shared.functions import Answer, AsksFunctions
 
 PART = Maybe(AnyOf((*(Array(dtype, None) for dtype in ("float64", "int64", "bool")), [str])))
 PARTS = {"span_corruption": 2, "bert_mask": 2}  # all others answer one thing

@@ -1,4 +1,4 @@
-"""Tries answers about one head and two on keys that are drawn around their means."""
+"""One head and two, on keys that are drawn around their means."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from grading.cases import graded
 from questions.shared import random_inputs
 
 from . import attention_math
@@ -147,3 +148,44 @@ class AsksHeads(AsksAttention):
             keys = attention_math.draw_keys(self.rng, means, samples, stretched=a)
             pairs.append((answer, keys[keys[:, a] @ means[a] > 0]))
         return pairs
+
+
+class AttentionSingleHead(AsksHeads):
+    topic = "attention_single_head"
+
+    @graded()
+    def test_near_means(self):
+        """single_head_query averages two values when keys are near their means"""
+        means = random_inputs.orthonormal_keys(self.rng, 5, 6)
+        self.expect_average([[np.eye(4), 0, 2], [means, 4, 1]], samples=10)
+
+    @graded()
+    def test_lengths(self):
+        """single_head_weights are attention's, for some scales and lengths"""
+        lengths = [[1.0, 0.5, 4], [20.0, 0.9, 5], [20.0, 1.0, 2], [1000.0, 1.2, 3]]
+        self.expect_exact(lengths)
+
+    @graded(is_hidden=True)
+    def test_any_means(self):
+        """single_head_query works for any means"""
+        self.judge(tried=self.near_means(self.many_means(trials=20), samples=20))
+
+    @graded(is_hidden=True)
+    def test_sampled_lengths(self):
+        """single_head_weights are those of keys that were drawn, and right in the limit"""
+        self.judge(tried=self.stretched(30, limits=[-0.5, 0.5, 1.0, 1.5]))
+
+
+class AttentionTwoHeads(AsksHeads):
+    topic = "attention_two_heads"
+
+    @graded()
+    def test_lengths(self):
+        """two_head_queries average two values, however long one of the keys is"""
+        means = random_inputs.orthonormal_keys(self.rng, 5, 6)
+        self.expect_average_of_heads([[np.eye(4), 0, 2], [means, 4, 1]], [1.0, 0.5, 2.5])
+
+    @graded(is_hidden=True)
+    def test_spread(self):
+        """The average of two heads stays near the middle, where a single head swings"""
+        self.judge(tried=self.with_samples(trials=5, samples=1000))

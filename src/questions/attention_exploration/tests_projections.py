@@ -1,9 +1,10 @@
-"""Tries answers about self-attention, with and without K, Q and V, on orthogonal vectors."""
+"""Self-attention with and without K, Q and V, on orthogonal vectors."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from grading.cases import graded
 from questions.shared import random_inputs
 
 from . import attention_math
@@ -109,3 +110,38 @@ class AsksProjections(AsksAttention):
                     "it should be",
                     look_at=answer.look_at,
                 )
+
+
+class AttentionKeyQueryValue(AsksProjections):
+    topic = "attention_key_query_value"
+
+    @graded()
+    def test_unprojected(self):
+        """unprojected_output is what attention's c_2 tends to"""
+        self.expect_limit("unprojected_output", [np.eye(4), *self.directions(1)])
+
+    @graded()
+    def test_added(self):
+        """added_output is what c_2 tends to when ud or uc is added to x_2"""
+        self.expect_limit("added_output", [np.eye(4), *self.directions(1)], 3, 2)
+
+    @graded()
+    def test_matrices(self):
+        """key_query_value gives K, Q, V with which c_2 is ub and c_1 is ub - uc"""
+        self.expect_projected([np.eye(4), np.eye(6)[1:5], *self.directions(1)], [5.0, 20.0, 8.0])
+
+    @graded(is_hidden=True)
+    def test_unprojected_any(self):
+        """unprojected_output is right for any orthogonal vectors"""
+        self.judge(tried=self.outputs("unprojected_output", self.directions(10)))
+
+    @graded(is_hidden=True)
+    def test_added_any(self):
+        """added_output is right for any orthogonal vectors"""
+        self.judge(tried=self.outputs("added_output", self.directions(10), 2, 3))
+
+    @graded(is_hidden=True)
+    def test_matrices_any(self):
+        """key_query_value is right for any orthogonal vectors of length 5 or more"""
+        betas = [5.0, *(float(b) for b in 5 * 20 ** self.rng.random(19))]
+        self.judge(tried=self.matrices(self.directions(20), betas))

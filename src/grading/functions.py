@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from grading.cases import GradedTestCase
-from grading.schema import Where, table
+from .cases import GradedTestCase
+from .schema import Where, table
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,102 @@
+"""`python grader.py --where 1e-8-hidden`: the lines that decide a test."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib.util
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from . import paths
+from .cases import BoundTest, GradedTestCase
+from .judges import Judge
+from .question_set import QuestionSet
+
+
+def lines(questions: QuestionSet, judges: dict[str, Judge], test: BoundTest) -> list[str]:
+    """Return a line for the test, what it calls, its probes and its judge, as far as they are here.
+
+    Args:
+        judges: those of solutions/hidden/ by name; none on a student's computer.
+    """
+    judge = judges.get(f"{test.spec.topic}_{test.spec.name}") if test.spec.is_hidden else None
+    own = [test.method] if judge is None else [test.method, _plain(judge)]
+    called = list(_called(test.case, own))
+    names = [n for f in (*own, *called) for n in _strings(f)]
+    probes = (_probe(questions, name) for name in dict.fromkeys(names))
+    found = [("test", _place(test.method))]
+    found += [("calls", _place(function)) for function in called]
+    found += [("probe", place) for place in probes if place]
+    if judge is not None:
+        found.append(("judge", _place(_plain(judge))))
+    elif test.spec.is_hidden:
+        found.append(("judge", "staff's: solutions/hidden/ is not on this computer"))
+    return [f"{role:<6} {place}" for role, place in dict.fromkeys(found)]
+
+
+def _plain(judge: Any) -> Callable[..., Any]:
+    """The function behind a partial, or one made by another."""
+    return judge.func if isinstance(judge, functools.partial) else judge
+
+
+def _place(function: Callable[..., Any]) -> str:
+    code = inspect.unwrap(function).__code__
+    return f"{_shown(Path(code.co_filename))}:{code.co_firstlineno}  {function.__qualname__}"
+
+
+def _shown(path: Path) -> str:
+    inside = path.is_relative_to(paths.ROOT)
+    return (path.relative_to(paths.ROOT) if inside else path).as_posix()
+
+
+def _called(case: type[GradedTestCase], own: list[Callable]) -> Iterator[Callable]:
+    """The methods of the topic's own classes that a test and its judge reach, nearest first."""
+    seen, open_ = set(own), list(own)
+    while open_:
+        function = open_.pop(0)
+        for node in ast.walk(_tree(function)):
+            of_self = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+            if not of_self or node.value.id not in ("self", "case"):
+                continue
+            found = inspect.getattr_static(case, node.attr, None)
+            if inspect.isfunction(found) and found not in seen and not _is_harness(found):
+                seen.add(found)
+                open_.append(found)
+                yield found
+
+
+def _is_harness(function: Callable) -> bool:
+    return function.__module__.startswith(f"{__package__}.")
+
+
+def _strings(function: Callable) -> Iterator[str]:
+    for node in ast.walk(_tree(function)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def _tree(function: Callable) -> ast.AST:
+    return ast.parse(textwrap.dedent(inspect.getsource(function)))
+
+
+def _probe(questions: QuestionSet, name: str) -> str:
+    """The place of a probe, found without importing it, which may take torch; "" for no probe."""
+    topic, dot, function = name.partition(".")
+    if not (dot and topic.isidentifier() and function.isidentifier()):
+        return ""
+    module, _, function = questions.probe(name).partition(":")
+    try:
+        spec = importlib.util.find_spec(module)
+    except ModuleNotFoundError:
+        return ""
+    if spec is None or spec.origin is None:
+        return ""
+    path = Path(spec.origin)
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef) and node.name == function:
+            return f"{_shown(path)}:{node.lineno}  {function}"
+    return ""
