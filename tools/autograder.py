@@ -34,6 +34,7 @@ TAKEN = (
     "src/grader.py",
     "src/grading/**/*.py",
     "src/grading/**/*.json",
+    "src/questions/**/*.py",
     "src/data/*",
     "solutions/hidden/*.py",
     "solutions/submission/*.py",

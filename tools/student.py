@@ -38,6 +38,7 @@ TAKEN = (
     "src/*.py",
     "src/grading/**/*.py",
     "src/grading/**/*.json",
+    "src/questions/**/*.py",
     "src/data/*",
 )
 DEMO = Path("mingpt-demo/play_char.ipynb")

@@ -43,10 +43,12 @@ PATHS = {
         "src/grading/__init__.py": "solutions/hidden",
         "src/grading/cases.py": "solutions/hidden",
         "src/questions/__init__.py": "solutions/hidden",
+        "src/grading/judges.py": "solutions/hidden",
         "src/grading/runner.py": "solutions/hidden",
+        "src/grading/where.py": "solutions/hidden",
     },
     "says where staff's answers and secret are, which are no part of a release": {
-        "src/grading/coursedata.py": "solutions/data",
+        "src/questions/shared/data_set.py": "solutions/data",
         "src/grading/gradescope/session.py": "solutions/data",
     },
 }

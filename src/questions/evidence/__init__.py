@@ -1,1 +1,1 @@
-"""Evidence that parameters were pretrained; the judge is staff's solutions/hidden/evidence.py."""
+"""Evidence that parameters were pretrained; the judge is staff's."""

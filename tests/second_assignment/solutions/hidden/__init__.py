@@ -1,0 +1,1 @@
+"""What hidden tests of the second assignment assert."""

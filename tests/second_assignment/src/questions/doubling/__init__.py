@@ -1,0 +1,1 @@
+"""Doubling a number."""
