@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from . import paths, sandbox, schema, wire
+from . import paths, sandbox, schema, trees, wire
 from .errors import GradingError, SubmissionError, WireError
 from .limits import Limits
 from .processes import Job, Pool
@@ -91,8 +91,8 @@ def hand_in_links(work: Path) -> list[str]:
         except SubmissionError:
             continue
         finally:
-            sandbox.remove_tree(upload)
-            sandbox.remove_tree(staged)
+            trees.remove_tree(upload)
+            trees.remove_tree(staged)
     return followed
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import importing, paths, sandbox, wire
+from . import importing, paths, sandbox, trees, wire
 from .assignment import TestSpec
 from .endings import explain_ending, explain_error, float_ranges
 from .errors import GradingError, ReferenceFailed, Verdict, WireError
@@ -116,7 +116,7 @@ class Bench:
                 run.uids.release(confinement.uid)
             return finished
         finally:
-            sandbox.remove_tree(scratch)
+            trees.remove_tree(scratch)
 
     def _limits(self, role: str) -> Limits:
         cpu_s = REFERENCE_CPU_S if role == "reference" else max(self._left_s, 0.1)

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from . import authoritative, exposure, float_ranges, importing, paths, provenance, sandbox
+from . import authoritative, exposure, float_ranges, importing, paths, provenance, sandbox, trees
 from .assignment import Assignment, Edition
 from .bench import OUT_OF_TIME, Bench, malformed
 from .cases import BoundTest, bind, derive_seed
@@ -161,7 +161,7 @@ class CourseTestRunner:
         finally:
             if own is not None:
                 own.close()
-            sandbox.remove_tree(work)
+            trees.remove_tree(work)
 
     def blank(self, edition: Edition, seed: int) -> Results:
         """Results of tests of which none has run."""

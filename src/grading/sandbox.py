@@ -15,17 +15,15 @@ import ctypes
 import os
 import secrets
 import signal
-import stat
 import struct
 import sys
 import threading
 import time
 import weakref
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from . import landlock, paths, seccomp
+from . import landlock, paths, seccomp, trees
 from .limits import Limits
 
 PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
@@ -36,7 +34,6 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 FACTS = ("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/sys/devices/system", "/proc/self")
 SHARED_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "/run/lock")  # where anyone may write
 CLEANUP_S = 5.0
-SHALLOW = 8  # folders in folders whose path is short enough, whatever their names
 
 
 @dataclass(frozen=True)
@@ -320,7 +317,7 @@ def sweep_files(uid: int) -> None:
                 return
             with contextlib.suppress(OSError):  # others tidy up there, too
                 if entry.stat(follow_symlinks=False).st_uid == uid:
-                    remove_tree(Path(entry.path), until)
+                    trees.remove_tree(Path(entry.path), until)
 
 
 def sweep_memory(uid: int) -> None:
@@ -337,58 +334,6 @@ def sweep_memory(uid: int) -> None:
             entry = dict(zip(columns, row.split(), strict=True))
             if entry["uid"] == str(uid):
                 remove(int(entry[f"{kind}id"] if kind != "msg" else entry["msqid"]), 0, None)
-
-
-def remove_tree(root: Path, until: float = float("inf")) -> None:
-    """Remove what student code wrote, a file or a folder, as far as this user can.
-
-    No later than `until`, by the monotonic clock.
-
-    shutil.rmtree gives up on folders too deep for its recursion, and on locked ones. Here, what
-    lies deep is moved up to `root` before its turn comes. Links are never followed.
-    """
-    progress = _unlock(root)
-    while progress and time.monotonic() < until:
-        progress = _clear(root, root, 0, until)
-    with contextlib.suppress(OSError):
-        os.rmdir(root)
-
-
-def _clear(folder: str | Path, root: Path, depth: int, until: float) -> bool:
-    """Empty a folder; whether something was moved up to `root`, so that another round is needed."""
-    moved = False
-    for inner in list(_unlink_files(folder, until)):
-        with contextlib.suppress(OSError):
-            if depth < SHALLOW:
-                moved = _clear(inner, root, depth + 1, until) or moved
-                os.rmdir(inner)
-            else:
-                os.rename(inner, root / secrets.token_hex(16))
-                moved = True
-    return moved
-
-
-def _unlink_files(folder: str | Path, until: float) -> Iterator[str]:
-    """Delete the files in a folder and yield its folders, unlocked."""
-    try:
-        entries = list(os.scandir(folder))
-    except OSError:
-        return
-    for entry in entries:
-        if time.monotonic() > until:
-            return
-        if _unlock(entry.path):
-            yield entry.path
-
-
-def _unlock(path: str | Path) -> bool:
-    """Make a folder ours to change, or delete what is none; whether it is a folder."""
-    with contextlib.suppress(OSError):
-        if stat.S_ISDIR(os.lstat(path).st_mode):
-            os.chmod(path, 0o700)
-            return True
-        os.unlink(path)
-    return False
 
 
 def _lives_as(uid: int, pid: str) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from grading import paths, processes, sandbox
+from grading import paths, processes, trees
 
 from . import arena
 
@@ -60,7 +60,7 @@ def make_tree() -> Iterator[Callable[..., Path]]:
 
     yield make
     for base in made:
-        sandbox.remove_tree(base)
+        trees.remove_tree(base)
 
 
 def copy_tree(tree: Path) -> None:
@@ -180,7 +180,7 @@ def grade(tree):
 
     yield run
     left = list(temporary.iterdir())
-    sandbox.remove_tree(temporary)
+    trees.remove_tree(temporary)
     assert left == []
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from grading import paths, sandbox
+from grading import paths, trees
 
 from .conftest import ASKED, FILE, RIGHT, whole
 
@@ -221,7 +221,7 @@ def test_a_broken_upload_is_named_and_a_harmless_one_costs_nothing(
     if code < 2:
         whole(results, tree)
     for path in (upload / "submission").glob("deeper"):
-        sandbox.remove_tree(path)  # pytest's own removal can't
+        trees.remove_tree(path)  # pytest's own removal can't
 
 
 # Around the grader ----------------------------------------------------------------------------

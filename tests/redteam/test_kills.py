@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from grading import sandbox
+from grading import trees
 
 from .conftest import ASKED, FILE, RIGHT, command, whole
 
@@ -23,7 +23,7 @@ def open_folder():
     folder = Path(tempfile.mkdtemp(prefix="redteam-"))
     folder.chmod(0o755)
     yield folder
-    sandbox.remove_tree(folder)
+    trees.remove_tree(folder)
 
 
 def ours(open_folder: Path) -> list[int]:
