@@ -378,10 +378,8 @@ def test_hidden_tests_name_no_file_of_a_students_own(submission, write_query, gr
     assert basic.message.startswith("submission/secret_17.py:2: ValueError")
 
 
-def test_without_solutions_hidden_tests_say_ran_not_graded(
-    write_query, grade, monkeypatch, tmp_path
-):
-    monkeypatch.setattr("grading.paths.HIDDEN", tmp_path / "hidden")
+def test_without_solutions_hidden_tests_say_ran_not_graded(write_query, grade, monkeypatch, runner):
+    monkeypatch.setattr(runner, "hidden", None)
     results = grade(write_query("return keys[j]\n"), HIDDEN, ID)
     assert results[HIDDEN].outcome is Outcome.RAN_NOT_GRADED
     assert results[HIDDEN].score == 0
