@@ -8,7 +8,7 @@ from grading import paths
 from grading.assignment import load_assignment, share_points
 from grading.cases import GradedTestCase, bind, graded
 from grading.errors import UsageError
-from questions.attention_exploration.tests import AttentionCopying
+from questions.attention_exploration.tests_weights import AttentionCopying
 from questions.course import Course
 from questions.shared.trained_files import model_configs
 

@@ -19,7 +19,7 @@ from grading.observer import Observer
 from grading.outcomes import Outcome
 from grading.runner import Options, Run
 from grading.staging import Staged
-from questions.attention_exploration.tests import AttentionCopying
+from questions.attention_exploration.tests_weights import AttentionCopying
 from questions.shared.data_set import CourseData
 from questions.shared.trained_files import model_configs
 from tools import world
