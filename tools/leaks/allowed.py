@@ -26,8 +26,8 @@ ALLOWED = {
         """,
     "arguments of functions of the same names": "len(pretrain_dataset),block_size,",
     "what basic tests assert, too": """
-        except corruption.Malformed as wrong:
-        correct = answers.count_correct(predicted, places)
+        except items.Malformed as wrong:
+        correct = trained_files.count_correct(predicted, places)
         correct >= threshold * len(places),
         expected=f"at least {threshold:.0%}",
         weights_are_right(alpha, places),
