@@ -42,5 +42,5 @@ class InProcessPool:
 
 def _forget_submission() -> None:
     """The next job may be about another submission: the reference's, say."""
-    for name in [n for n in sys.modules if n == "submission" or n.startswith("submission.")]:
+    for name in [n for n in sys.modules if n.partition(".")[0] in ("submission", "pretraining")]:
         del sys.modules[name]

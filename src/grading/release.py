@@ -9,6 +9,7 @@ from importlib import metadata
 from pathlib import Path
 
 from . import paths
+from .staging import GIVEN
 
 PACKAGES = ("torch", "numpy")
 
@@ -30,6 +31,9 @@ def _files() -> Iterator[Path]:
     yield paths.SRC / "grader.py"
     yield from (p for p in (paths.SRC / "grading").rglob("*") if p.suffix in (".py", ".json"))
     yield from (p for p in paths.DATA.glob("*") if p.is_file())
+    yield from paths.PRETRAINING.glob("*.py")
+    given = (paths.SRC / "submission" / name for name in GIVEN)
+    yield from (path for path in given if path.is_file())
     yield from (paths.SOLUTIONS / "submission").glob("*.py")
     yield from paths.HIDDEN.glob("*.py")
     yield from paths.ANSWERS.glob("birth_test.tsv")

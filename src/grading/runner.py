@@ -14,7 +14,7 @@ import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -38,7 +38,7 @@ from .inprocess import InProcessPool
 from .outcomes import Outcome
 from .processes import Pool, open_pool
 from .results import Results, TestResult
-from .staging import Staged, stage
+from .staging import Staged, stage, stage_reference
 
 # Gradescope's time-out, 600 s, throws everything away. Staging counts; a worker that runs into the
 # deadline is killed, and what follows is bounded: twice GRACE_S, a scratch folder's few thousand
@@ -115,10 +115,14 @@ class CourseTestRunner:
             for test in wanted:  # libraries are imported while files are staged
                 pool.warm(test.spec.torch)
             staged = stage(options.submission, work / "staged")
-            self._add_recipes(staged)
+            self._add_recipes(staged.root)
             on_event("staged", staged)
             run = Run(self.assignment, edition, staged, work, pool, hidden, data, seed)
             run.layers, run.counts = options.layers, options.counts
+            if hidden is not None:
+                closed = stage_reference(run.reference)
+                self._add_recipes(run.reference)
+                options = replace(options, private=(*options.private, *closed))
             open_to_code = self._open_to_code(options, hidden)
             authority_facts = self._authority(options, pool, work, staged, open_to_code)
             run.deadline = started + options.deadline_s
@@ -187,13 +191,14 @@ class CourseTestRunner:
             facts["missing"] = options.layers.missing()
         return facts
 
-    def _add_recipes(self, staged: Staged) -> None:
-        """The recipes are ours, never the student's copy."""
+    def _add_recipes(self, root: Path) -> None:
+        """The recipes are ours, never the student's copy; earlier uploads look beside helper.py."""
         defaults = {name: dataset.recipe for name, dataset in self.assignment.datasets.items()}
         tables = {"recipes": self.assignment.recipes, "datasets": defaults}
-        target = staged.root / "submission" / "recipes.json"
-        target.write_text(json.dumps(tables), encoding="utf-8")
-        target.chmod(0o644)
+        for package in (paths.PRETRAINING.name, "submission"):
+            target = root / package / "recipes.json"
+            target.write_text(json.dumps(tables), encoding="utf-8")
+            target.chmod(0o644)
 
 
 def _run_all(
@@ -236,6 +241,7 @@ class Run:
     float_ranges: str = ""  # the first place that draws from a range with a float
 
     def __post_init__(self) -> None:
+        self.reference = self.work / "reference"  # see stage_reference
         self.uids = sandbox.UidPool()
         self._shared: dict[str, Future] = {}
         self._lock = threading.Lock()

@@ -4,6 +4,9 @@ A submission is a folder or a zip: `submission/*.py`, and `*.params` and `*.pred
 or inside it, as earlier years had them. One wrapping folder is fine; litter is ignored. Only
 regular files are taken, a link on the way to any of them is refused (`upload.py`), and what was
 taken and what was left is told. Nothing is ever held in memory as a whole.
+
+The copy also gets the given modules that the submission lacks, and the package `pretraining`, which
+is always the grader's own.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import shutil
 import stat
 import zipfile
 from dataclasses import dataclass, field
@@ -30,6 +34,8 @@ CHUNK_BYTES = 1 << 20
 OUTPUT_SUFFIXES = (".params", ".predictions")
 LITTER = ("__MACOSX", ".DS_Store", "__pycache__", ".ipynb_checkpoints")
 NO_TEXT = "its name is no text"
+# Modules of `submission` in which nobody writes.
+GIVEN = ("__init__.py", "model.py", "trainer.py", "utils.py")
 REFUSED_NAMES = ("sitecustomize.py", "usercustomize.py")
 TOO_MANY = f"too many files, more than {MAX_ENTRIES}: is this a submission?"
 
@@ -40,12 +46,13 @@ class Staged:
 
     `root` holds the package `submission` and the parameter and prediction files beside it;
     `taken` maps each staged name to where it came from; `left` says what stayed behind and why;
-    `total_bytes` counts what was taken.
+    `added` names the given modules that are ours; `total_bytes` counts what was taken.
     """
 
     root: Path
     taken: dict[str, str] = field(default_factory=dict)
     left: list[str] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
     total_bytes: int = 0
 
     def path(self, name: str) -> Path | None:
@@ -91,7 +98,49 @@ def stage(source: Path, target: Path) -> Staged:
         package = _find_package(_below(top, within))
         _stage_code(package, staged)
         _stage_outputs(_output_folders(package), staged)
+        _leave_pretraining(package, staged)
+    staged.added = _complete(target)
     return staged
+
+
+def stage_reference(target: Path) -> list[Path]:
+    """Lay the reference out in a new folder: the complete code, and what is given with it.
+
+    No student's worker may open it: Landlock doesn't grant it, and other users can't pass it.
+
+    Returns:
+        the folder, and all that is in it.
+    """
+    target.mkdir(mode=0o700)
+    package = target / "submission"
+    package.mkdir()
+    for path in (paths.SOLUTIONS / "submission").glob("*.py"):
+        shutil.copyfile(path, package / path.name)
+    _complete(target)
+    return [target, *sorted(target.rglob("*"))]
+
+
+def _complete(root: Path) -> list[str]:
+    """Add `pretraining`, and to `submission` the given modules that it lacks; return these."""
+    package, pretraining = root / "submission", root / paths.PRETRAINING.name
+    pretraining.mkdir()
+    pretraining.chmod(0o755)
+    own = {pretraining / path.name: path for path in paths.PRETRAINING.glob("*.py")}
+    lacking = [name for name in GIVEN if not (package / name).exists()]
+    lacking = [name for name in lacking if (paths.SRC / "submission" / name).is_file()]
+    own |= {package / name: paths.SRC / "submission" / name for name in lacking}
+    for copy, original in own.items():
+        shutil.copyfile(original, copy)
+        copy.chmod(0o644)
+    return lacking
+
+
+def _leave_pretraining(package: Folder, staged: Staged) -> None:
+    """Note that an upload's own `pretraining` is not used; the assignment's own folder has ours."""
+    outer, name = package.parent, paths.PRETRAINING.name
+    if package.path.name == "submission" and outer and name in outer.names():
+        if outer.path / name != paths.PRETRAINING:
+            staged.leave(name, "the grader uses its own")
 
 
 def _below(folder: Folder, names: tuple[str, ...]) -> Folder | None:
