@@ -112,8 +112,13 @@ def check_code(work: Work, edition: Edition) -> None:
     """Add a warning for each thing in the modules that looks wrong or isn't written yet."""
     given = _given_lines(work)
     for name in sorted(given.keys() - work.files.keys()):
-        if not os.path.lexists(paths.SRC / name):  # check_left() knows of what is there
+        path = paths.SRC / name
+        if not os.path.lexists(path):  # check_left() knows of what is there
             work.warnings.append(f"src/{name} is missing; take it from the course's zip")
+        elif not _is_code(name):
+            text = path.read_text(encoding="utf-8", errors="replace")
+            if markers.changed_outside(name, text, given[name]):
+                work.warnings.append(f"src/{name} was changed; the grader uses the course's own")
     for name in sorted(filter(_is_code, work.files)):
         where, data = f"src/{name}", work.files[name].read_bytes()
         if not data.strip():

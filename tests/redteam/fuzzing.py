@@ -34,7 +34,7 @@ from grading.processes import Job, Pool
 from grading.questions import CASES
 from grading.results import Results, TestResult
 from grading.runner import Run, load_hidden
-from grading.staging import stage
+from grading.staging import stage, stage_reference
 from grading.worker import READY
 from tools import starter
 
@@ -99,8 +99,9 @@ class Grader:
         """
         (work / "staged").mkdir()
         self._staged = stage(course / "src", work / "staged")
-        recipes = course / "src" / "submission" / "recipes.json"
-        shutil.copyfile(recipes, self._staged.root / "submission" / "recipes.json")
+        stage_reference(work / "reference")
+        for root in (self._staged.root, work / "reference"):
+            shutil.copy(course / "src" / "pretraining" / "recipes.json", root / "pretraining")
         self._work, self._hidden = work, load_hidden(paths.HIDDEN)
         self._data = CourseData(ASSIGNMENT, course / "src" / "data", course / "solutions" / "data")
         self._pool = Fuzzed(real, self._staged.root)
@@ -420,7 +421,7 @@ PREDICTED = ["vanilla.nopretrain", "vanilla.pretrain", "synthesizer.pretrain", "
 def lay_out(course: Path) -> Path:
     """Fill a folder: a smoke world, the reference, untrained parameters, right predictions."""
     source = laid_out.lay_out(course) / "src"
-    recipes = source / "submission" / "recipes.json"
+    recipes = source / "pretraining" / "recipes.json"
     recipes.write_bytes(starter.recipes_file(laid_out.REPOSITORY))
     for params in PARAMETERS:
         torch.save(_model(source, params.split(".")[0]).state_dict(), source / f"{params}.params")
