@@ -3,7 +3,6 @@
 SHELL := /bin/sh
 PYTHON_VENV := .venv/bin/python
 STAMP := .venv/.stamp
-RECIPES := solutions/submission/recipes.json
 DATA := src/data/dataset.json
 STRICT := -X warn_default_encoding -W error::EncodingWarning
 
@@ -42,27 +41,23 @@ data: $(STAMP) ## check and install the real course files instead: SOURCE=DIR
 	  { echo "make data: SOURCE is missing, expected: make data SOURCE=DIR" >&2; exit 2; }
 	@$(PYTHON_VENV) -m tools.install_data "$(SOURCE)"
 
-starter: $(STAMP) ## generate src/submission from solutions/submission
+starter: $(STAMP) ## generate what students complete from solutions/submission
 	@$(PYTHON_VENV) -m tools.starter
 
 check: $(STAMP) ## fail when src/submission is stale
 	@$(PYTHON_VENV) -m tools.starter --check
 
-# The reference reads its recipes from a file that git ignores; the starter's copy is committed.
-$(RECIPES): assignment.toml tools/starter.py | $(STAMP)
-	@$(PYTHON_VENV) -m tools.starter --recipes
-
-reference: $(STAMP) $(RECIPES) $(DATA) ## train the reference solution in build/reference [RECIPE=NAME EDITION=NAME]
+reference: $(STAMP) $(DATA) ## train the reference solution in build/reference [RECIPE=NAME EDITION=NAME]
 	@$(PYTHON_VENV) -m tools.reference $(if $(RECIPE),--recipe "$(RECIPE)") \
 	  $(if $(EDITION),--edition "$(EDITION)")
 
-compare: $(STAMP) $(RECIPES) $(DATA) ## train the variants at equal steps: a table, a figure [RECIPE=NAME ARGS="--marks 8"]
+compare: $(STAMP) $(DATA) ## train the variants at equal steps: a table, a figure [RECIPE=NAME ARGS="--marks 8"]
 	@$(PYTHON_VENV) -m tools.compare $(if $(RECIPE),--recipe "$(RECIPE)") $(ARGS)
 
-grade: $(STAMP) $(RECIPES) $(DATA) ## grade src/submission [ARGS="1e-0-basic --seed 1"]
+grade: $(STAMP) $(DATA) ## grade src/submission [ARGS="1e-0-basic --seed 1"]
 	@$(PYTHON_VENV) src/grader.py $(ARGS)
 
-demo: $(STAMP) $(RECIPES) $(DATA) ## the whole way: data set, training, grading [RECIPE=NAME]
+demo: $(STAMP) $(DATA) ## the whole way: data set, training, grading [RECIPE=NAME]
 	@$(PYTHON_VENV) -m tools.demo $(if $(RECIPE),--recipe "$(RECIPE)")
 
 lint: $(STAMP) ## check style and formatting
@@ -74,20 +69,20 @@ handout: $(STAMP) ## the sheet as PDF and HTML, solutions, outline [EDITION=NAME
 	@$(PYTHON_VENV) -m tools.handout $(if $(EDITION),--edition "$(EDITION)") \
 	  $(if $(PAPER),--paper "$(PAPER)")
 
-student: $(STAMP) $(RECIPES) $(DATA) ## what students download [EDITION=NAME PAPER=a4|letter]
+student: $(STAMP) $(DATA) ## what students download [EDITION=NAME PAPER=a4|letter]
 	@$(PYTHON_VENV) -m tools.student $(if $(EDITION),--edition "$(EDITION)") \
 	  $(if $(PAPER),--paper "$(PAPER)")
 
-release: $(STAMP) $(RECIPES) $(DATA) ## handout, student release, autograder, proved together
+release: $(STAMP) $(DATA) ## handout, student release, autograder, proved together
 	@$(PYTHON_VENV) -m tools.release $(if $(EDITION),--edition "$(EDITION)") \
 	  $(if $(RECIPE),--recipe "$(RECIPE)") $(if $(PAPER),--paper "$(PAPER)")
 
-new-term: $(STAMP) $(RECIPES) ## another world, term and dates: TERM="Spring 2027" [DUE=DATE SEED=64-BITS]
+new-term: $(STAMP) ## another world, term and dates: TERM="Spring 2027" [DUE=DATE SEED=64-BITS]
 	@$(PYTHON_VENV) -m tools.new_term $(if $(SEED),--seed "$(SEED)") \
 	  $(if $(TERM),--term "$(TERM)") $(if $(DUE),--due "$(DUE)") \
 	  $(if $(DATASET),--dataset "$(DATASET)")
 
-autograder: $(STAMP) $(RECIPES) $(DATA) ## build and prove what goes to Gradescope [EDITION=NAME RECIPE=NAME]
+autograder: $(STAMP) $(DATA) ## build and prove what goes to Gradescope [EDITION=NAME RECIPE=NAME]
 	@$(PYTHON_VENV) -m tools.autograder $(if $(EDITION),--edition "$(EDITION)") \
 	  $(if $(RECIPE),--recipe "$(RECIPE)")
 
@@ -97,15 +92,15 @@ emulate: $(STAMP) ## grade as Gradescope would: SUBMISSION=ZIP-OR-FOLDER [EDITIO
 	@$(PYTHON_VENV) -m tools.emulate "$(SUBMISSION)" $(if $(EDITION),--edition "$(EDITION)") \
 	  $(if $(METADATA),--metadata "$(METADATA)") $(if $(SETUP),--setup)
 
-test: $(STAMP) $(RECIPES) ## run everything that we check [ARGS="-k starter"]
+test: $(STAMP) ## run everything that we check [ARGS="-k starter"]
 	@$(PYTHON_VENV) -m tools.apt
 	@$(MAKE) check lint
 	@$(PYTHON_VENV) $(STRICT) -m tests.side_by_side $(ARGS)
 
-seeds: $(STAMP) $(RECIPES) ## run random tests with 200 seeds on all right codes [ARGS="--seeds 20"]
+seeds: $(STAMP) ## run random tests with 200 seeds on all right codes [ARGS="--seeds 20"]
 	@$(PYTHON_VENV) $(STRICT) -m tests.golden_seeds $(ARGS)
 
-redteam: $(STAMP) $(RECIPES) ## attack the grader with all that we know, in every mode: minutes
+redteam: $(STAMP) ## attack the grader with all that we know, in every mode: minutes
 	@$(PYTHON_VENV) $(STRICT) -m pytest tests/redteam -m "long or not long" $(ARGS)
 
 clean: ## remove build, dist and caches (not .venv, not the data)

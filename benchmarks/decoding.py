@@ -16,14 +16,16 @@ from pathlib import Path
 
 import torch
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "solutions"))
+from . import reference
 
+ROOT = Path(__file__).resolve().parent.parent
+reference.come_first()
+
+from pretraining.decoding import ANSWER_STEPS  # noqa: E402
+from pretraining.recipes import load_recipe  # noqa: E402
 from submission import utils  # noqa: E402
 from submission.dataset import CharCorruptionDataset  # noqa: E402
-from submission.decoding import ANSWER_STEPS  # noqa: E402
 from submission.model import GPT, GPTConfig  # noqa: E402
-from submission.recipes import load_recipe  # noqa: E402
 
 from .training import machine  # noqa: E402
 

@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks import reference
 from benchmarks.training import commit, lay_corruption, machine
 from tools import commands, install_data, starter, world
 from tools.reference import lay_out
@@ -197,7 +198,6 @@ def main() -> int:
             "\n".join(f"{name:<21} {case.variant:<12} {case.words}" for name, case in CASES.items())
         )
         return 0
-    starter.main(["--recipes"])
     done = RESULTS.read_text("utf-8").splitlines() if RESULTS.exists() else []
     measured = {json.loads(line)["case"] for line in done}
     for name in asked.cases or [name for name in CASES if name not in measured]:
@@ -225,7 +225,7 @@ def train(name: str) -> Path:
         lay_corruption(case.corruption, folder)
     if case.body:
         replace_body(folder / "src" / "submission" / "dataset.py", case.body)
-    change_recipe(folder / "src" / "submission" / "recipes.json", case)
+    change_recipe(folder / "src" / "pretraining" / "recipes.json", case)
     pretrained, finetuned = (
         folder / f"{case.variant}.{s}.params" for s in ("pretrain", "finetune")
     )
@@ -312,11 +312,11 @@ def add_noise(path: Path, share: float) -> None:
 def measure(name: str, folder: Path) -> list[dict[str, Any]]:
     """What a case shows, with two seeds."""
     load_hidden(paths.HIDDEN)
-    sys.path.insert(0, str(paths.REFERENCE))  # before src/, where the starter's package is
+    reference.come_first()
     spans = sys.modules["hidden.spans"]
     torch.set_num_threads(1)  # as in the grader's workers
     case = CASES[name]
-    recipes = json.loads((ROOT / "solutions/submission/recipes.json").read_text("utf-8"))
+    recipes = json.loads(starter.recipes_file(ROOT))
     config = of_variant(recipes["recipes"][case.recipe]["model"], case.variant == "synthesizer")
     data = folder / "src" / "data"
     corpus = (data / "wiki.txt").read_text(encoding="utf-8").removesuffix("\n")

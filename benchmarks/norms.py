@@ -1,6 +1,6 @@
 """How the gradient at initialisation changes with depth, for pre- and post-norm: a figure.
 
-    python benchmarks/norms.py        seconds on one thread; writes the sheet's figure
+    python -m benchmarks.norms        seconds on one thread; writes the sheet's figure
 
 Blocks are those of solutions/submission/building_blocks.py, with weights as Xavier's rule draws
 them (the setting of section 3 of Xiong et al. 2020, made small): the loss is the cross-entropy of
@@ -14,8 +14,10 @@ from pathlib import Path
 
 import torch
 
+from . import reference
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "solutions"))
+reference.come_first()
 
 from submission import building_blocks as blocks  # noqa: E402
 

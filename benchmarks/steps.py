@@ -19,15 +19,18 @@ from pathlib import Path
 
 import torch
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "solutions"))
+from . import reference
 
-from submission import optimizers, utils  # noqa: E402
-from submission.batches import BatchOrder, load  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent
+reference.come_first()
+
+from pretraining import optimizers  # noqa: E402
+from pretraining.batches import BatchOrder, load  # noqa: E402
+from pretraining.fast import Engine, Pace  # noqa: E402
+from pretraining.recipes import load_recipe, trainer_settings  # noqa: E402
+from submission import utils  # noqa: E402
 from submission.dataset import CharCorruptionDataset  # noqa: E402
-from submission.fast import Engine, Pace  # noqa: E402
 from submission.model import GPT, GPTConfig  # noqa: E402
-from submission.recipes import load_recipe, trainer_settings  # noqa: E402
 from submission.trainer import TrainerConfig  # noqa: E402
 
 from .training import machine  # noqa: E402

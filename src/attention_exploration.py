@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
+from pretraining.errors import InputError
 from submission.attention_exploration import attention, single_head_query, two_head_queries
-from submission.errors import InputError
 
 MEANS = np.eye(3)  # of k_a, k_b and one more
 VALUES = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 1.5]])  # v_a, v_b and one more, to be drawn

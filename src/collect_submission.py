@@ -27,6 +27,7 @@ try:
     from grading import markers, paths, staging
     from grading.assignment import Assignment, Edition, load_assignment
     from grading.errors import UsageError, Verdict
+    from questions.course import Course
     from questions.shared.data_set import QUESTION_FILES, CourseData
 except ImportError as error:  # tomllib came with Python 3.11
     version = ".".join(map(str, sys.version_info[:3]))
@@ -87,7 +88,7 @@ def gather(scratch: Path) -> Work:
             "src/submission holds no *.py, expected the assignment's code; "
             "unpack the course's zip again"
         )
-    staged = staging.stage(paths.SRC, scratch / "staged")
+    staged = staging.stage(paths.SRC, scratch / "staged", Course().provided)
     wanted = [name for name in staged.taken if _is_code(name) or name in edition.required_files]
     work = Work(
         files={name: staged.root / name for name in wanted},
@@ -112,8 +113,13 @@ def check_code(work: Work, edition: Edition) -> None:
     """Add a warning for each thing in the modules that looks wrong or isn't written yet."""
     given = _given_lines(work)
     for name in sorted(given.keys() - work.files.keys()):
-        if not os.path.lexists(paths.SRC / name):  # check_left() knows of what is there
+        path = paths.SRC / name
+        if not os.path.lexists(path):  # check_left() knows of what is there
             work.warnings.append(f"src/{name} is missing; take it from the course's zip")
+        elif not _is_code(name):
+            text = path.read_text(encoding="utf-8", errors="replace")
+            if markers.changed_outside(name, text, given[name]):
+                work.warnings.append(f"src/{name} was changed; the grader uses the course's own")
     for name in sorted(filter(_is_code, work.files)):
         where, data = f"src/{name}", work.files[name].read_bytes()
         if not data.strip():
@@ -303,7 +309,7 @@ def _write_zip(out: Path, files: dict[str, Path], scratch: Path) -> int:
         size = os.path.getsize(temporary)
         if size > MAX_UPLOAD_BYTES:
             raise UsageError(_too_large(size, files))
-        taken = staging.stage(Path(temporary), scratch / "again")
+        taken = staging.stage(Path(temporary), scratch / "again", Course().provided)
         if taken.left or taken.taken.keys() != files.keys():
             raise UsageError(f"the grader would not take all of it: {'; '.join(taken.left)}")
         os.chmod(temporary, 0o644)

@@ -9,9 +9,9 @@ Exit codes: 0 done, 2 usage or bad input.
 import argparse
 import sys
 
+from pretraining.recipes import load_recipe
 from run import find_data, read_corpus, report_errors
 from submission.dataset import NameDataset
-from submission.recipes import load_recipe
 from submission.utils import read_text, set_seed
 
 EXAMPLES = 4

@@ -24,10 +24,12 @@ from pathlib import Path
 
 import torch
 
-from submission import curves, helper, recipes, utils
+from pretraining import curves, recipes
+from pretraining.errors import InputError
+from pretraining.fast import FORMATS
+from pretraining.files import save_atomically
+from submission import helper, utils
 from submission.dataset import CharCorruptionDataset
-from submission.errors import InputError
-from submission.fast import FORMATS
 from submission.model import GPTConfig
 
 VARIANTS = ("vanilla", "synthesizer", "rope")
@@ -171,7 +173,7 @@ def train(args, recipe, trainer_obj, model) -> None:
     if history:
         picture = curves.path_for(path)
         drawn = curves.draw_loss(history, f"{args.function} {args.variant}, {recipe.name}")
-        utils.save_atomically(lambda file: file.write(drawn.encode("utf-8")), picture)
+        save_atomically(lambda file: file.write(drawn.encode("utf-8")), picture)
         print(f"Loss {history[0]:.2f} at first, {history[-1]:.2f} at last: see {picture}.")
     if config.writer is not None:
         config.writer.close()

@@ -1,7 +1,7 @@
 """A folder like the one `make reference` trains in, for tests: students' files, filled in.
 
 root/src/{run,dataset,london_baseline}.py   as students get them
-root/src/submission/                        the reference solution, and recipes.json
+root/src/submission/, root/src/pretraining/  the reference, complete, and recipes.json
 root/src/data/, root/solutions/data/        a smoke world
 """
 
@@ -15,6 +15,7 @@ from pathlib import Path
 import torch
 
 from tools import starter, world
+from tools.reference import compose
 
 VARIANTS = ("vanilla", "synthesizer", "rope")
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -48,23 +49,22 @@ def lay_out(root: Path) -> Path:
     source.mkdir(parents=True)
     for name in COMMANDS:
         shutil.copy(REPOSITORY / "src" / f"{name}.py", source)
-    ignored = shutil.ignore_patterns("__pycache__", "recipes.json")
-    shutil.copytree(REPOSITORY / "solutions" / "submission", source / "submission", ignore=ignored)
+    compose(REPOSITORY, source)
     recipes = json.loads(starter.recipes_file(REPOSITORY))
     recipes["recipes"]["tiny"] = TINY
     recipes["datasets"]["smoke"] = "tiny"
     text = json.dumps(recipes)
-    (source / "submission" / "recipes.json").write_text(text, encoding="utf-8")
+    (source / "pretraining" / "recipes.json").write_text(text, encoding="utf-8")
     assert world.main(["--dataset", "smoke", "--seed", "1", "--out", str(root)]) == 0
     return root
 
 
 @contextlib.contextmanager
 def imports_from(source: Path) -> Iterator[None]:
-    """Import `submission` and the commands from `source`, and forget them afterwards."""
+    """Import both packages and the commands from `source`, and forget them afterwards."""
 
     def ours(name: str) -> bool:
-        return name in COMMANDS or name.partition(".")[0] == "submission"
+        return name.partition(".")[0] in (*COMMANDS, "submission", "pretraining")
 
     def forget() -> dict:
         return {name: sys.modules.pop(name) for name in list(sys.modules) if ours(name)}

@@ -34,7 +34,7 @@ FUNCTIONS = {
 
 @pytest.fixture(scope="module")
 def reference():
-    path = paths.REFERENCE / "submission" / "attention_exploration.py"
+    path = paths.SOLUTIONS / "submission" / "attention_exploration.py"
     return load_module("reference_exploration", path)
 
 

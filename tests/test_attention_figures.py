@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from grading import paths
+from tools.reference import compose
 
 
 @pytest.fixture
 def laid_out(tmp_path):
     """The command beside the reference."""
-    shutil.copytree(paths.REFERENCE / "submission", tmp_path / "src" / "submission")
-    shutil.copy(paths.ASSIGNMENT.parent / "src" / "attention_exploration.py", tmp_path / "src")
+    compose(paths.ROOT, tmp_path / "src")
+    shutil.copy(paths.SRC / "attention_exploration.py", tmp_path / "src")
     return tmp_path
 
 

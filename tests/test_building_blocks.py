@@ -25,7 +25,7 @@ TOPICS = variants.TOPICS["building_blocks"]
 
 @pytest.fixture(scope="module")
 def reference():
-    path = paths.REFERENCE / "submission" / "building_blocks.py"
+    path = paths.SOLUTIONS / "submission" / "building_blocks.py"
     return load_module("reference_blocks", path)
 
 

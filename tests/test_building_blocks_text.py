@@ -20,12 +20,9 @@ T = torch.float64
 @pytest.fixture(scope="module")
 def b(root):
     """The reference's building_blocks.py."""
-    from laid_out import imports_from
+    from variants import load_module
 
-    with imports_from(root / "solutions"):
-        from submission import building_blocks
-
-        yield building_blocks
+    return load_module("building_blocks", root / "solutions/submission/building_blocks.py")
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,8 @@ def project(tmp_path_factory):
     root = tmp_path_factory.mktemp("project")
     assert world.main(["--seed", str(2**40), "--out", str(root)]) == 0
     (root / "assignment.toml").write_bytes((starter.ROOT / "assignment.toml").read_bytes())
-    (root / "src" / "submission").mkdir()
-    recipes = root / "src" / "submission" / "recipes.json"
+    (root / "src" / "pretraining").mkdir()
+    recipes = root / "src" / "pretraining" / "recipes.json"
     recipes.write_bytes(starter.recipes_file(starter.ROOT))
     return root
 

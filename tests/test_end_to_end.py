@@ -184,7 +184,7 @@ def test_course_files_install_and_the_public_commands_run_on_them(tree, tmp_path
     london = python(course, "src/london_baseline.py")
     assert "percent" in london.stdout, london.stderr
     # A model that learns nothing, in seconds: the course's long lines and odd letters go through.
-    recipes = course / "src" / "submission" / "recipes.json"
+    recipes = course / "src" / "pretraining" / "recipes.json"
     tables = json.loads(recipes.read_text(encoding="utf-8"))
     tables["recipes"]["tiny"] = TINY | {"model": TINY["model"] | {"block_size": 128}}
     recipes.write_text(json.dumps(tables), encoding="utf-8")

@@ -199,7 +199,8 @@ def starter(tmp_path):
     """The part of a student's folder that the demo needs, before anything is written."""
     folder = tmp_path / "student"
     ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "src" / "submission", folder / "src" / "submission", ignore=ignored)
+    for name in ("submission", "pretraining"):
+        shutil.copytree(ROOT / "src" / name, folder / "src" / name, ignore=ignored)
     (folder / "mingpt-demo").mkdir()
     shutil.copy(PLAY, folder / "mingpt-demo")
     return folder
@@ -292,7 +293,7 @@ def in_colab(tmp_path):
 # Whether training reaches anything is test_end_to_end.py's: here it is over sooner.
 SHORTER = {
     "assignment.toml": [("max_epochs = 100", "max_epochs = 8")],
-    "src/submission/recipes.json": [('"max_epochs": 100', '"max_epochs": 8')],
+    "src/pretraining/recipes.json": [('"max_epochs": 100', '"max_epochs": 8')],
 }
 
 

@@ -209,7 +209,7 @@ def test_training_draws_its_loss_and_logs_it(run, tmp_path):
 
 
 def test_a_checkpoint_of_another_recipe_is_one_line(run, tmp_path, monkeypatch):
-    from submission import checkpoints
+    from pretraining import checkpoints
 
     command = "pretrain vanilla wiki.txt --writing_params_path w --recipe"
     with monkeypatch.context() as patch:
@@ -357,7 +357,7 @@ def test_london_baseline_prints_correct_total_and_percent(root, run_python):
 
 
 def test_a_missing_recipes_file_says_what_to_run(root, modules, run):
-    path = root / "src" / "submission" / "recipes.json"
+    path = root / "src" / "pretraining" / "recipes.json"
     content = path.read_text(encoding="utf-8")
     path.unlink()
     try:

@@ -224,7 +224,7 @@ def project(tmp_path):
     truth = tmp_path / "solutions" / "submission"
     truth.mkdir(parents=True)
     (truth / "toy.py").write_text(TRUTH, encoding="utf-8")
-    (truth / "given.py").write_text("GIVEN = 'é'\n", encoding="utf-8")
+    (truth / "all.py").write_text("ALL = 'é'\n", encoding="utf-8")
     (tmp_path / "assignment.toml").write_text(ASSIGNMENT, encoding="utf-8")
     return tmp_path
 
@@ -236,43 +236,41 @@ def contents(folder):
 def test_starter_is_written_and_then_up_to_date(project, capsys):
     assert starter.main([], project) == 0
     assert (project / "src/submission/toy.py").read_text(encoding="utf-8") == STARTER
-    assert (project / "src/submission/given.py").read_text(encoding="utf-8") == "GIVEN = 'é'\n"
+    assert (project / "src/submission/all.py").read_text(encoding="utf-8") == "ALL = 'é'\n"
     assert starter.main(["--check"], project) == 0
 
 
-def test_recipes_are_written_for_starter_and_truth(project):
+def test_recipes_are_written_for_pretraining(project):
     starter.main([], project)
-    text = (project / "src/submission/recipes.json").read_text(encoding="utf-8")
+    text = (project / "src/pretraining/recipes.json").read_text(encoding="utf-8")
     assert json.loads(text) == {
         "recipes": {"laptop": {"title": "für alle"}},
         "datasets": {"world": "laptop"},
     }
     assert "für" in text and text.endswith("}\n")
-    assert (project / "solutions/submission/recipes.json").read_text(encoding="utf-8") == text
 
 
-def test_recipes_alone_leave_the_starter_alone(project):
-    assert starter.main(["--recipes"], project) == 0
-    assert (project / "solutions/submission/recipes.json").is_file()
-    assert not (project / "src").exists()
-
-
-@pytest.mark.parametrize("edited", ["toy.py", "recipes.json"])
-def test_stale_starter_names_what_to_edit_and_to_run(project, capsys, edited):
+@pytest.mark.parametrize(
+    ("edited", "source"),
+    [
+        ("src/submission/toy.py", "solutions/submission/toy.py"),
+        ("src/pretraining/recipes.json", "assignment.toml"),
+    ],
+)
+def test_stale_starter_names_what_to_edit_and_to_run(project, capsys, edited, source):
     starter.main([], project)
-    (project / "src/submission" / edited).write_text("x = 1\n", encoding="utf-8")
-    before = contents(project / "src/submission")
+    (project / edited).write_text("x = 1\n", encoding="utf-8")
+    before = contents(project / edited.rpartition("/")[0])
     capsys.readouterr()
     assert starter.main(["--check"], project) == 1
-    source = {"toy.py": "solutions/submission/toy.py", "recipes.json": "assignment.toml"}[edited]
     (line,) = capsys.readouterr().out.splitlines()
     assert edited in line and f"edit {source}" in line and line.endswith("run: make starter")
-    assert contents(project / "src/submission") == before
+    assert contents(project / edited.rpartition("/")[0]) == before
 
 
 def test_changed_truth_makes_the_starter_stale(project):
     starter.main([], project)
-    (project / "solutions/submission/given.py").write_text("GIVEN = 2\n", encoding="utf-8")
+    (project / "solutions/submission/all.py").write_text("ALL = 2\n", encoding="utf-8")
     assert starter.main(["--check"], project) == 1
 
 
@@ -285,12 +283,25 @@ def test_changed_solution_leaves_the_starter_up_to_date(project):
 
 def test_file_without_original_is_stale_and_removed(project):
     starter.main([], project)
-    (project / "src/submission/old.py").write_text("", encoding="utf-8")
-    (project / "src/submission/vanilla.params").write_bytes(b"trained")
+    (project / "src/submission/old.py").write_text(STARTER, encoding="utf-8")
     assert starter.main(["--check"], project) == 1
     assert starter.main([], project) == 0
-    names = set(contents(project / "src/submission"))
-    assert names == {"toy.py", "given.py", "recipes.json", "vanilla.params"}
+    assert set(contents(project / "src/submission")) == {"toy.py", "all.py"}
+    assert starter.main(["--check"], project) == 0
+
+
+def test_what_has_no_truth_is_left_alone(project):
+    starter.main([], project)
+    given = {
+        "src/submission/model.py": b"MODEL = 1\n",
+        "src/submission/vanilla.params": b"trained",
+        "src/pretraining/fast.py": b"FAST = 1\n",
+    }
+    for name, content in given.items():
+        (project / name).write_bytes(content)
+    assert starter.main(["--check"], project) == 0
+    assert starter.main([], project) == 0
+    assert {name: (project / name).read_bytes() for name in given} == given
 
 
 @pytest.mark.parametrize(
@@ -305,7 +316,7 @@ def test_file_without_original_is_stale_and_removed(project):
 @pytest.mark.parametrize("option", [[], ["--check"]])
 def test_any_fault_exits_2_and_nothing_is_written(project, capsys, path, text, words, option):
     starter.main([], project)
-    (project / "solutions/submission/given.py").write_text("GIVEN = 2\n", encoding="utf-8")
+    (project / "solutions/submission/all.py").write_text("ALL = 2\n", encoding="utf-8")
     (project / path).write_text(text, encoding="utf-8")
     before = contents(project / "src/submission"), contents(project / "solutions/submission")
     capsys.readouterr()
@@ -317,9 +328,9 @@ def test_any_fault_exits_2_and_nothing_is_written(project, capsys, path, text, w
 
 
 def test_truth_that_is_not_utf8_exits_2(project, capsys):
-    (project / "solutions/submission/given.py").write_bytes(b"# \xe9\n")
+    (project / "solutions/submission/all.py").write_bytes(b"# \xe9\n")
     assert starter.main([], project) == 2
-    assert "given.py: not UTF-8 at byte 2" in capsys.readouterr().err
+    assert "all.py: not UTF-8 at byte 2" in capsys.readouterr().err
 
 
 # ---------------------------------------------------------------- this project's own starter
@@ -370,7 +381,8 @@ for path in sorted(pathlib.Path("submission").glob("*.py")):
 
 def test_every_module_of_the_starter_imports(tmp_path, root, run_python):
     # A copy, so that nothing is found beside it that students wouldn't have there.
-    shutil.copytree(root / starter.STARTER, tmp_path / "submission")
+    for package in ("submission", "pretraining"):
+        shutil.copytree(root / "src" / package, tmp_path / package)
     result = run_python("-c", IMPORT_EACH, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     modules = {path.name for path in (root / starter.STARTER).glob("*.py")}

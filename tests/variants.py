@@ -11,7 +11,7 @@ or else nothing but comments, of which one changes given code,
 
     # edit: attention.py | config.block_size)) | config.block_size - 1))
 
-or a folder NAME/ of whole modules. `lay_out` lays it over a copy of solutions/submission.
+or a folder NAME/ of whole modules. `lay_out` lays it over the complete reference.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 
+from tools.reference import compose
 from tools.regions import find_regions
 from tools.starter import recipes_file
 
@@ -42,7 +43,7 @@ from grading.cases import BoundTest, bind  # noqa: E402
 from grading.inprocess import InProcessPool  # noqa: E402
 from grading.results import TestResult  # noqa: E402
 from grading.runner import CourseTestRunner, Run  # noqa: E402
-from grading.staging import stage  # noqa: E402
+from grading.staging import stage, stage_reference  # noqa: E402
 from questions.course import Course  # noqa: E402
 from questions.shared.data_set import CourseData  # noqa: E402
 
@@ -149,18 +150,17 @@ def all_variants() -> list[Variant]:
 
 
 def lay_out(variant: Variant | None, target: Path) -> Path:
-    """Make `target`/submission: the reference, with a variant laid over it.
+    """Make the packages in `target`: the reference, with a variant laid over it.
 
     Raises:
         ValueError: there is no region as the variant names it.
     """
     package = target / "submission"
-    ignored = shutil.ignore_patterns("__pycache__", "recipes.json")
-    shutil.copytree(paths.REFERENCE / "submission", package, ignore=ignored)
-    (package / "recipes.json").write_bytes(recipes_file(ROOT))
+    compose(ROOT, target)
     if variant is None:
         return target
     if variant.path.is_dir():
+        ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(variant.path, package, dirs_exist_ok=True, ignore=ignored)
         return target
     if variant.field("edit"):
@@ -271,9 +271,10 @@ class Bench:
         try:
             lay_out(variant, work / "source")
             (work / "staged").mkdir()
-            staged = stage(work / "source", work / "staged")
-            recipes = "submission/recipes.json"
-            shutil.copyfile(work / "source" / recipes, staged.root / recipes)
+            staged = stage(work / "source", work / "staged", Course().provided)
+            stage_reference(work / "reference", Course().provided)
+            for root in (staged.root, work / "reference"):
+                (root / "pretraining" / "recipes.json").write_bytes(recipes_file(ROOT))
             yield staged, work
         finally:
             shutil.rmtree(work, ignore_errors=True)

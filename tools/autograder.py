@@ -20,6 +20,7 @@ from pathlib import Path
 
 from . import archive, container, emulate, leaks, reference, starter
 from .datafiles import REPO
+from .starter import GIVEN
 
 DIST = REPO / "dist"
 SCRIPTS = ("setup.sh", "run_autograder")
@@ -36,9 +37,10 @@ TAKEN = (
     "src/grading/**/*.json",
     "src/questions/**/*.py",
     "src/data/*",
+    "src/pretraining/*.py",
+    *(f"src/submission/{name}" for name in GIVEN),
     "solutions/hidden/*.py",
     "solutions/submission/*.py",
-    "solutions/submission/recipes.json",
     "solutions/data/birth_test.tsv",
     leaks.GRADING_SECRET,
 )
@@ -145,8 +147,8 @@ def _prove(
     if kind == "reference":
         submission = hand_in(trained, described.required_files)
     else:
-        made = starter.starter_files(repo)
-        submission = {f"submission/{n}": c for n, c in made.items() if n.endswith(".py")}
+        made = starter.starter_package(repo)
+        submission = {f"submission/{name}": content for name, content in made.items()}
     expected = described.points if kind == "reference" else 0
     points = f"{Decimal(expected).normalize():f}"
     path = dist / f".test-{edition}-{kind}.zip"

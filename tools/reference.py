@@ -21,6 +21,8 @@ from pathlib import Path
 
 from .commands import Command, pipelines_of
 from .datafiles import DATASET, DEV, REPO, TEST_INPUTS, TRAIN, UNSEEN_INPUTS, WIKI
+from .regions import RegionError
+from .starter import RECIPES, recipes_file
 
 TARGET = REPO / "build" / "reference"
 GIVEN = ("run.py", "dataset.py", "london_baseline.py", "attention_exploration.py")
@@ -39,13 +41,25 @@ def lay_out(repo: Path, target: Path) -> None:
     (target / "src").mkdir(parents=True, exist_ok=True)
     for name in GIVEN:
         shutil.copy2(repo / "src" / name, target / "src" / name)
-    package = target / "src" / "submission"
-    shutil.rmtree(package, ignore_errors=True)
-    ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
-    shutil.copytree(repo / "solutions" / "submission", package, ignore=ignored)
+    compose(repo, target / "src")
     (target / "src" / "data").mkdir(exist_ok=True)
     for name in DATA:
         shutil.copy2(repo / name, target / name)
+
+
+def compose(repo: Path, source: Path) -> None:
+    """Make the packages `submission`, complete, and `pretraining` in a folder, both anew.
+
+    Raises:
+        RegionError: there is no recipes.json to be had of assignment.toml.
+    """
+    for package in (source / "submission", source / "pretraining"):
+        shutil.rmtree(package, ignore_errors=True)
+        package.mkdir(parents=True)
+    for origin in ("src/submission", "solutions/submission", "src/pretraining"):
+        for path in (repo / origin).glob("*.py"):
+            shutil.copy2(path, source / path.parent.name / path.name)
+    (source / "pretraining" / RECIPES.name).write_bytes(recipes_file(repo))
 
 
 def fingerprint(target: Path, recipe: str | None, seed: int) -> str:
@@ -60,7 +74,7 @@ def fingerprint(target: Path, recipe: str | None, seed: int) -> str:
 
 def own_recipe(target: Path) -> str:
     """The name of the installed data set's recipe: asked for by name or not, it is the same."""
-    tables = json.loads((target / "src/submission/recipes.json").read_text(encoding="utf-8"))
+    tables = json.loads((target / RECIPES).read_text(encoding="utf-8"))
     installed = json.loads((target / DATASET).read_text(encoding="utf-8"))["name"]
     return tables["datasets"].get(installed, "laptop")
 
@@ -82,9 +96,12 @@ def train(
             that are done.
 
     Raises:
-        TrainingFailed: a command failed.
+        TrainingFailed: a command failed, or assignment.toml is malformed.
     """
-    lay_out(repo, target)
+    try:
+        lay_out(repo, target)
+    except RegionError as error:
+        raise TrainingFailed("\n".join(error.faults)) from None
     recipe = recipe or own_recipe(target)
     state = State(target / STATE, fingerprint(target, recipe, seed))
     for name, todo in pipelines_of(repo, editions).items():

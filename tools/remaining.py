@@ -11,6 +11,7 @@ from pathlib import Path
 
 from .commands import Command, pipelines_of
 from .datafiles import TRAIN, WIKI
+from .starter import RECIPES
 
 # Measured by `make demo` on two idle cores of an AMD EPYC with avx512_bf16.
 POSITIONS_PER_S = 23_000  # of the laptop recipe, in either variant and stage
@@ -94,6 +95,6 @@ def positions(command: Command, recipe: dict, root: Path) -> float:
 
 def recipe_table(root: Path, name: str | None) -> dict:
     """A table of recipes.json; None is the installed data set's recipe."""
-    tables = json.loads((root / "src/submission/recipes.json").read_text(encoding="utf-8"))
+    tables = json.loads((root / RECIPES).read_text(encoding="utf-8"))
     dataset = json.loads((root / "src/data/dataset.json").read_text(encoding="utf-8"))["name"]
     return tables["recipes"][name or tables["datasets"][dataset]]

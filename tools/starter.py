@@ -1,12 +1,12 @@
-"""Generate the students' starter, src/submission, from the hand-written truth.
+"""Generate what students complete, in src/submission, from the hand-written truth.
 
-    python -m tools.starter              write src/submission          (make starter)
+    python -m tools.starter              write it                      (make starter)
     python -m tools.starter --check      fail when it is stale         (make check)
-    python -m tools.starter --recipes    only recipes.json beside the truth
 
 The truth is solutions/submission/*.py. What stands there between a pair of marker lines is
-replaced by a line that keeps the starter importable (see tools/regions.py). recipes.json is made
-from the [recipes] and [datasets] tables of assignment.toml, for the starter and for the truth.
+replaced by a line that keeps the starter importable (see tools/regions.py). The other files of
+src/submission are given: they are their own truth, and are left alone. src/pretraining/recipes.json
+is made from the [recipes] and [datasets] tables of assignment.toml.
 
 Exit codes: 0 done, or up to date; 1 stale (--check); 2 bad input, and nothing was written.
 """
@@ -21,19 +21,24 @@ from pathlib import Path
 from tools.regions import RegionError, strip
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "src"))
+from grading import markers  # noqa: E402
+from grading.staging import GIVEN  # noqa: E402
+
 TRUTH = Path("solutions/submission")
 STARTER = Path("src/submission")
-RECIPES = "recipes.json"
+RECIPES = Path("src/pretraining/recipes.json")
+START = markers.START.encode()
 
 
 def starter_files(root: Path) -> dict[str, bytes]:
-    """What src/submission should hold.
+    """What is generated for students: the stripped truth, and recipes.json.
 
     Args:
         root: the repository.
 
     Returns:
-        content by file name.
+        content by path in the repository, with `/`.
 
     Raises:
         RegionError: with a line for each fault in the truth or in assignment.toml.
@@ -45,18 +50,29 @@ def starter_files(root: Path) -> dict[str, bytes]:
     for path in paths:
         name = f"{TRUTH.as_posix()}/{path.name}"
         try:
-            files[path.name] = strip(path.read_text(encoding="utf-8"), name).encode("utf-8")
+            content = strip(path.read_text(encoding="utf-8"), name).encode("utf-8")
+            files[(STARTER / path.name).as_posix()] = content
         except UnicodeDecodeError as error:
             faults.append(f"{name}: not UTF-8 at byte {error.start}")
         except RegionError as error:
             faults.extend(error.faults)
     try:
-        files[RECIPES] = recipes_file(root)
+        files[RECIPES.as_posix()] = recipes_file(root)
     except RegionError as error:
         faults.extend(error.faults)
     if faults:
         raise RegionError(faults)
     return files
+
+
+def starter_package(root: Path) -> dict[str, bytes]:
+    """The modules of src/submission as students get them, generated and given, by file name.
+
+    Raises:
+        RegionError: see starter_files.
+    """
+    made = {Path(n).name: c for n, c in starter_files(root).items() if n.endswith(".py")}
+    return made | {name: (root / STARTER / name).read_bytes() for name in GIVEN}
 
 
 def recipes_file(root: Path) -> bytes:
@@ -84,50 +100,45 @@ def recipes_file(root: Path) -> bytes:
     return (text + "\n").encode("utf-8")
 
 
-def leftovers(root: Path, files: dict[str, bytes]) -> list[Path]:
-    """Files of src/submission that the truth no longer has (not what training leaves there)."""
-    return sorted(
-        path
-        for path in (root / STARTER).glob("*")
-        if path.suffix in (".py", ".json") and path.name not in files
-    )
+def leftovers(root: Path, files: dict[str, bytes]) -> list[str]:
+    """Files of src/submission that were generated, as their markers say, from a truth now gone."""
+    return [
+        name
+        for path in sorted((root / STARTER).glob("*.py"))
+        if (name := (STARTER / path.name).as_posix()) not in files and START in path.read_bytes()
+    ]
 
 
 def write_starter(root: Path, files: dict[str, bytes]) -> list[str]:
-    """Bring src/submission up to date.
+    """Bring what is generated up to date.
 
     Returns:
         a line for each file written or removed.
     """
-    lines = []
-    for name, content in files.items():
-        if write_if_changed(root / STARTER / name, content):
-            lines.append(f"wrote {STARTER.as_posix()}/{name}")
-    for path in leftovers(root, files):
-        path.unlink()
-        lines.append(f"removed {STARTER.as_posix()}/{path.name}")
-    write_if_changed(root / TRUTH / RECIPES, files[RECIPES])
-    return lines
+    written = [name for name, content in files.items() if write_if_changed(root / name, content)]
+    removed = leftovers(root, files)
+    for name in removed:
+        (root / name).unlink()
+    return [f"wrote {name}" for name in written] + [f"removed {name}" for name in removed]
 
 
 def stale(root: Path, files: dict[str, bytes]) -> list[str]:
-    """A line for each file of src/submission that is not what the truth gives."""
+    """A line for each file that is not what the truth gives."""
     lines = []
     for name, content in files.items():
-        path = root / STARTER / name
-        source = "assignment.toml" if name == RECIPES else f"{TRUTH.as_posix()}/{name}"
+        path = root / name
+        source = "assignment.toml"
+        if path.suffix == ".py":
+            source = f"{TRUTH.as_posix()}/{path.name}"
         if not path.is_file():
-            lines.append(f"{STARTER.as_posix()}/{name} is missing: run: make starter")
+            lines.append(f"{name} is missing: run: make starter")
         elif path.read_bytes() != content:
             lines.append(
-                f"{STARTER.as_posix()}/{name} differs from what {source} gives: edit {source} "
+                f"{name} differs from what {source} gives: edit {source} "
                 "(never the starter), then run: make starter"
             )
-    for path in leftovers(root, files):
-        lines.append(
-            f"{STARTER.as_posix()}/{path.name} has no original in {TRUTH.as_posix()}: "
-            "run: make starter"
-        )
+    for name in leftovers(root, files):
+        lines.append(f"{name} has no original in {TRUTH.as_posix()}: run: make starter")
     return lines
 
 
@@ -146,16 +157,9 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     """The command line; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tools.starter", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--check", action="store_true", help="write nothing; 1 when stale")
-    which.add_argument("--recipes", action="store_true", help="only the truth's recipes.json")
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 when stale")
     options = parser.parse_args(arguments)
     try:
-        if options.recipes:
-            path = root / TRUTH / RECIPES
-            write_if_changed(path, recipes_file(root))
-            path.touch()  # so that make sees it newer than assignment.toml
-            return 0
         files = starter_files(root)
     except RegionError as error:
         print("\n".join(error.faults), file=sys.stderr)

@@ -36,6 +36,7 @@ TAKEN = (
     "environment.yml",
     "requirements.txt",
     "src/*.py",
+    "src/pretraining/*.py",
     "src/grading/**/*.py",
     "src/grading/**/*.json",
     "src/questions/**/*.py",
@@ -43,6 +44,8 @@ TAKEN = (
 )
 DEMO = Path("mingpt-demo/play_char.ipynb")
 STUDENT = Path("handout/student")
+# What a student's own copy is compared with when it is collected.
+PACKAGES = re.compile(r"src/(submission|pretraining)/\w+\.py")
 FOLDER = "assignment5"  # all of the zip is in it
 EXECUTABLE = (f"{FOLDER}/collect_submission.sh",)
 
@@ -64,10 +67,11 @@ def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str
         if not found:
             raise ReleaseFailed(f"{pattern} is missing: is there a data set? (make world)")
         files |= {p.relative_to(repo).as_posix(): p.read_bytes() for p in found}
-    made_starter = starter.starter_files(repo)
-    files |= {f"src/submission/{name}": content for name, content in made_starter.items()}
-    code = {n: c.decode("utf-8") for n, c in made_starter.items() if n.endswith(".py")}
-    lines = fingerprints({f"submission/{name}": text for name, text in code.items()})
+    files |= starter.starter_files(repo)
+    package = starter.starter_package(repo)
+    files |= {f"src/submission/{name}": content for name, content in package.items()}
+    code = {n.removeprefix("src/"): c for n, c in files.items() if PACKAGES.fullmatch(n)}
+    lines = fingerprints({name: content.decode("utf-8") for name, content in code.items()})
     files[f"src/{LINES}"] = (json.dumps(lines, indent=1) + "\n").encode()
     files["assignment.toml"] = _for_edition(repo, edition)
     files |= {f"mingpt-demo/{name}": content for name, content in demo(repo).items()}
@@ -107,7 +111,9 @@ def demo(repo: Path) -> dict[str, bytes]:
     folder = repo / DEMO.parent
     others = [p for p in sorted(folder.iterdir()) if p.is_file() and p.name != DEMO.name]
     files = {p.name: p.read_bytes() for p in others if p.suffix != ".md"}
-    parts = [*(starter.starter_files(repo).values()), (repo / DEMO).read_bytes(), *files.values()]
+    code = sorted((repo / "src" / "pretraining").glob("*.py"))
+    parts = [*starter.starter_package(repo).values(), *(path.read_bytes() for path in code)]
+    parts += [starter.recipes_file(repo), (repo / DEMO).read_bytes(), *files.values()]
     key = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
     kept = repo / "build" / "demo" / f"{key}.ipynb"
     if not kept.is_file():

@@ -43,7 +43,8 @@ def watched(trainer, steps: list[int], save) -> list[dict]:
 
 def pretrain(folder: Path, variant: str, recipe_name: str | None, seed: int, marks: int) -> None:
     """Pretrain; see the module's docstring."""
-    from submission import helper, recipes, utils
+    from pretraining import recipes
+    from submission import helper, utils
     from submission.dataset import CharCorruptionDataset
     from submission.model import GPTConfig
 

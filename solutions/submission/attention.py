@@ -14,7 +14,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from .errors import InputError
+from pretraining.errors import InputError
 
 
 def causal_mask(block_size: int) -> torch.Tensor:

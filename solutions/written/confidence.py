@@ -90,9 +90,10 @@ def answer(folder: Path, recipe: str | None, questions: list[str]) -> list[tuple
     sys.path.insert(0, str(folder / "src"))
     import torch
 
-    from submission import helper, recipes, utils
+    from pretraining import recipes
+    from pretraining.errors import InputError
+    from submission import helper, utils
     from submission.dataset import CharCorruptionDataset
-    from submission.errors import InputError
     from submission.model import GPTConfig
 
     # The same bytes each time: in single precision the last digits differ from run to run, with

@@ -14,6 +14,7 @@ Exit codes: 0 done, 2 usage or bad input.
 """
 
 import argparse
+import importlib.util
 import json
 import math
 import os
@@ -51,10 +52,11 @@ class BadInput(Exception):
 
 def reference() -> ModuleType:
     """The reference's attention_exploration.py."""
-    sys.path.insert(0, str(HERE.parent))
-    from submission import attention_exploration
-
-    return attention_exploration
+    path = HERE.parent / "submission" / "attention_exploration.py"
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def rounded(value: float) -> float:

@@ -84,7 +84,7 @@ def hand_in_links(work: Path) -> list[str]:
     for number, (name, target) in enumerate(LINKS.items()):
         upload, staged = work / f"canary-upload-{number}", work / f"canary-staged-{number}"
         (upload / name).parent.mkdir(parents=True)
-        (upload / name).symlink_to(paths.REFERENCE / target)
+        (upload / name).symlink_to(paths.SOLUTIONS / target)
         try:
             stage(upload, staged)
             followed.append(name)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import importing, paths, sandbox, trees, wire
+from . import importing, sandbox, trees, wire
 from .assignment import TestSpec
 from .endings import explain_ending, explain_error, float_ranges
 from .errors import GradingError, ReferenceFailed, Verdict, WireError
@@ -102,7 +102,7 @@ class Bench:
 
     def _work(self, probe: str, role: str, args: dict, seed: int, limits: Limits) -> Finished:
         run, name = self._run, self._run.runner.questions.probe(probe)
-        root = self.staged.root if role == "submission" else paths.REFERENCE
+        root = self.staged.root if role == "submission" else run.reference
         scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=run.work))
         request = {"probe": name, "args": args, "seed": seed, "submission": str(root)}
         if role == "submission":
@@ -127,7 +127,7 @@ class Bench:
         parameters, gets what needs no user of its own."""
         run = self._run
         if role == "reference":
-            return sandbox.for_worker(run.layers, None, paths.REFERENCE, scratch)
+            return sandbox.for_worker(run.layers, None, run.reference, scratch)
         confinement = sandbox.for_worker(run.layers, run.uids, self.staged.root, scratch)
         if confinement.uid is not None:
             os.chown(scratch, confinement.uid, confinement.uid)

@@ -11,7 +11,7 @@ import threading
 import traceback
 from pathlib import Path
 
-from . import console, doctor, paths, printable, replay, report, sandbox, where
+from . import console, doctor, paths, printable, provenance, replay, report, sandbox, where
 from .assignment import Edition, load_assignment
 from .errors import GradingError, UsageError
 from .observer import Observer
@@ -139,7 +139,8 @@ def _grade(runner: CourseTestRunner, asked: argparse.Namespace) -> int:
         print("In-process: no isolation and no limits; this result counts for nothing.\n")
     if record:
         seed, asked.edition = record.seed, record.edition
-        for warning in replay.warnings(record):
+        judged_by = provenance.judged_by(runner.questions.provided)
+        for warning in replay.warnings(record, judged_by):
             print(f"Replay: {warning}")
     written = [path for path in _outputs(asked).values() if path]
     options = Options(

@@ -31,6 +31,8 @@ def show_staged(staged: Staged, required: tuple[str, ...]) -> None:
         folders.setdefault(folder, []).append(name.rsplit("/", 1)[-1])
     for folder, names in folders.items():
         print(f"  {printable.line(folder)}  {' '.join(sorted(names))}")
+    if staged.added:
+        print(f"  ours, since the submission has none  {' '.join(staged.added)}")
     for left in staged.left:
         print(f"  left behind: {left}")
     missing = [name for name in required if name not in staged.taken]

@@ -167,7 +167,7 @@ def _function_of(place: str, staged: Path) -> str:
         if _indentation(line) < inner:
             inner = _indentation(line)
             found = DEFINED.match(line.strip())
-            if found and (found[1] in given or not paths.REFERENCE.exists()):
+            if found and (found[1] in given or not paths.SOLUTIONS.exists()):
                 return f"{match[1]}, in {found[1]}"
     return match[1]
 
@@ -177,10 +177,14 @@ def _given_functions(file: str) -> set[str] | None:
 
     Where there are no solutions, and so no hidden inputs to keep, any file will do.
     """
-    own = paths.REFERENCE / file
-    if not paths.REFERENCE.exists():
+    if not paths.SOLUTIONS.exists():
         return set()
-    if not own.is_file():
+    # An upload of before `pretraining` was a package of its own has its modules in `submission`.
+    name = file.removeprefix("submission/")
+    ours = sorted(paths.SRC.glob(f"*/{name}"))
+    places = (paths.SOLUTIONS / file, paths.SRC / file, *ours)
+    own = next((place for place in places if place.is_file()), None)
+    if own is None:
         return None
     lines = own.read_text(encoding="utf-8").splitlines()
     return {found[1] for line in lines if (found := DEFINED.match(line.strip()))}

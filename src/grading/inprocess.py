@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 from . import worker
 from .frames import Finished
@@ -19,7 +20,8 @@ class InProcessPool:
 
     def run(self, job: Job) -> Finished:
         worker.preload(job.torch)
-        _forget_submission()
+        root = Path(job.request["submission"])
+        _forget(root)
         before, path = os.getcwd(), list(sys.path)
         os.chdir(job.scratch)
         try:
@@ -27,7 +29,7 @@ class InProcessPool:
         finally:
             os.chdir(before)
             sys.path[:] = path
-            _forget_submission()
+            _forget(root)
         return Finished(Ending(0, 0, "", 0.0, 0.0, 0), True, frame, "")
 
     def abandon(self) -> None:
@@ -40,7 +42,8 @@ class InProcessPool:
         """Nothing to close."""
 
 
-def _forget_submission() -> None:
-    """The next job may be about another submission: the reference's, say."""
-    for name in [n for n in sys.modules if n == "submission" or n.startswith("submission.")]:
+def _forget(root: Path) -> None:
+    """Forget a submission's packages: the next job may be about the reference's, say."""
+    packages = {path.name for path in root.iterdir() if path.is_dir()}
+    for name in [n for n in sys.modules if n.partition(".")[0] in packages]:
         del sys.modules[name]

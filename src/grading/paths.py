@@ -11,5 +11,4 @@ DATA = SRC / "data"
 QUESTIONS = SRC / "questions"
 SOLUTIONS = ROOT / "solutions"
 HIDDEN = SOLUTIONS / "hidden"
-REFERENCE = SOLUTIONS  # holds the package `submission`, the complete one
 ANSWERS = SOLUTIONS / "data"

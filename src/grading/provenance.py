@@ -9,28 +9,33 @@ from importlib import metadata
 from pathlib import Path
 
 from . import paths
+from .staging import Provided
 
 PACKAGES = ("torch", "numpy")
 
 
-def judged_by() -> str:
+def judged_by(provided: Provided) -> str:
     """A hash of all files that decide a verdict: tests, harness, data, reference, answers.
 
     The same in a checkout and in the release that was built from it.
     """
     digest = hashlib.sha256()
-    for path in sorted(_files()):
+    for path in sorted(_files(provided)):
         digest.update(f"\0{path.relative_to(paths.ROOT).as_posix()}\0".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
 
-def _files() -> Iterator[Path]:
+def _files(provided: Provided) -> Iterator[Path]:
     yield paths.ASSIGNMENT
     yield paths.SRC / "grader.py"
     for folder in (paths.SRC / "grading", paths.QUESTIONS):
         yield from (p for p in folder.rglob("*") if p.suffix in (".py", ".json"))
     yield from (p for p in paths.DATA.glob("*") if p.is_file())
+    for name in provided.packages:
+        yield from (paths.SRC / name).glob("*.py")
+    given = (paths.SRC / "submission" / name for name in provided.given)
+    yield from (path for path in given if path.is_file())
     yield from (paths.SOLUTIONS / "submission").glob("*.py")
     yield from paths.HIDDEN.glob("*.py")
     yield from paths.ANSWERS.glob("*.tsv")

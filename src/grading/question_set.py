@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from .assignment import Assignment
 from .cases import BoundTest, GradedTestCase
-from .staging import Staged
+from .staging import Provided
 
 if TYPE_CHECKING:
     from .results import Results
@@ -46,12 +46,11 @@ class QuestionSet:
 
     Attributes:
         package: the name of the package that holds the folders, beside `grading`.
-        generated: names of files in `submission/` that `prepare` writes; an upload's own copies
-            are left out without a word.
+        provided: what every submission gets from the grader.
     """
 
     package = "questions"
-    generated: tuple[str, ...] = ()
+    provided = Provided()
 
     def cases(self) -> list[type[GradedTestCase]]:
         """Return the classes of tests of all topics."""
@@ -62,8 +61,8 @@ class QuestionSet:
         topic, _, function = name.partition(".")
         return f"{self.package}.{topic}.probe:{function}"
 
-    def prepare(self, assignment: Assignment, staged: Staged) -> None:
-        """Add what is the grader's, and never a student's, to a staged submission."""
+    def prepare(self, assignment: Assignment, root: Path) -> None:
+        """Add files that are made for the purpose to a staged submission, or to the reference."""
 
     def open_data(self, assignment: Assignment, data: Path, answers: Path | None) -> Data:
         """Return what tests read besides the submission.

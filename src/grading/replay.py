@@ -100,12 +100,16 @@ def line(results: Results) -> str:
     return RECORD + json.dumps(head | {"facts": facts, "tests": tests})
 
 
-def warnings(record: Record) -> list[str]:
-    """What differs here from where the record was made, and so may change a verdict."""
+def warnings(record: Record, judged_by: str) -> list[str]:
+    """What differs here from where the record was made, and so may change a verdict.
+
+    Args:
+        judged_by: what judges here; see `provenance`.
+    """
     found = []
     if not record.in_full:
         found.append("the daily limit held: the points recorded are an earlier submission's")
-    if record.judged_by != provenance.judged_by():
+    if record.judged_by != judged_by:
         found.append(
             "tests, solutions or data differ from those that graded then: a replay needs the "
             "release's own checkout and data set"

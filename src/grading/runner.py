@@ -11,7 +11,7 @@ import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -37,7 +37,7 @@ from .outcomes import Outcome
 from .processes import Pool, open_pool
 from .question_set import Data, QuestionSet
 from .results import Results, TestResult
-from .staging import Staged, stage
+from .staging import Staged, stage, stage_reference
 
 # Gradescope's time-out, 600 s, throws everything away. Staging counts; a worker that runs into the
 # deadline is killed, and what follows is bounded: twice GRACE_S, a scratch folder's few thousand
@@ -120,8 +120,8 @@ class CourseTestRunner:
         try:
             for test in wanted:  # libraries are imported while files are staged
                 pool.warm(test.spec.torch)
-            staged = stage(options.submission, work / "staged", self.questions.generated)
-            self.questions.prepare(self.assignment, staged)
+            staged = stage(options.submission, work / "staged", self.questions.provided)
+            self.questions.prepare(self.assignment, staged.root)
             observer.staged(staged)
             run = Run(
                 runner=self,
@@ -135,6 +135,10 @@ class CourseTestRunner:
                 deadline=started + options.deadline_s,
                 counts=options.counts,
             )
+            if self.hidden is not None:
+                closed = stage_reference(run.reference, self.questions.provided)
+                self.questions.prepare(self.assignment, run.reference)
+                options = replace(options, private=(*options.private, *closed))
             open_to_code = self._open_to_code(options)
             authority_facts = self._authority(options, pool, work, staged, open_to_code)
             results = self.blank(edition, seed)
@@ -166,7 +170,10 @@ class CourseTestRunner:
     def blank(self, edition: Edition, seed: int) -> Results:
         """Results of tests of which none has run."""
         tests = [TestResult(t.spec, t.description) for t in self.tests(edition)]
-        facts = {"judged_by": provenance.judged_by(), "versions": provenance.versions()}
+        facts = {
+            "judged_by": provenance.judged_by(self.questions.provided),
+            "versions": provenance.versions(),
+        }
         return Results(edition, seed, tests, facts)
 
     def _open_to_code(self, options: Options) -> list[str]:
@@ -242,6 +249,7 @@ class Run:
     float_ranges: str = ""  # the first place that draws from a range with a float
 
     def __post_init__(self) -> None:
+        self.reference = self.work / "reference"  # see stage_reference
         self.uids = sandbox.UidPool()
         self._shared: dict[str, Future] = {}
         self._lock = threading.Lock()

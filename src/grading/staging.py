@@ -4,6 +4,9 @@ A submission is a folder or a zip: `submission/*.py`, and `*.params` and `*.pred
 or inside it, as earlier years had them. One wrapping folder is fine; litter is ignored. Only
 regular files are taken, a link on the way to any of them is refused (`upload.py`), and what was
 taken and what was left is told. Nothing is ever held in memory as a whole.
+
+The copy also gets the given modules that the submission lacks, and the package `pretraining`, which
+is always the grader's own.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import shutil
 import stat
 import zipfile
 from collections.abc import Sequence
@@ -35,18 +39,35 @@ REFUSED_NAMES = ("sitecustomize.py", "usercustomize.py")
 TOO_MANY = f"too many files, more than {MAX_ENTRIES}: is this a submission?"
 
 
+@dataclass(frozen=True)
+class Provided:
+    """What the grader adds to every submission.
+
+    Attributes:
+        given: modules of `submission` in which nobody writes: ours, where an upload lacks them.
+        packages: packages beside `submission`, always ours.
+        generated: files that the question set's `prepare` writes to `submission`; an upload's own
+            are left out without a word.
+    """
+
+    given: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    generated: tuple[str, ...] = ()
+
+
 @dataclass
 class Staged:
     """A staged submission.
 
     `root` holds the package `submission` and the parameter and prediction files beside it;
     `taken` maps each staged name to where it came from; `left` says what stayed behind and why;
-    `total_bytes` counts what was taken.
+    `added` names the given modules that are ours; `total_bytes` counts what was taken.
     """
 
     root: Path
     taken: dict[str, str] = field(default_factory=dict)
     left: list[str] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
     total_bytes: int = 0
 
     def path(self, name: str) -> Path | None:
@@ -58,13 +79,13 @@ class Staged:
         self.left.append(f"{printable.line(name, 200)} ({reason})")
 
 
-def stage(source: Path, target: Path, generated: Sequence[str] = ()) -> Staged:
+def stage(source: Path, target: Path, provided: Provided = Provided()) -> Staged:
     """Copy a submission into the empty folder `target`.
 
     Args:
         source: a zip, or a folder: an unpacked upload, or the assignment's root. Where it is the
             assignment's own `src/` or `src/submission/`, outputs may lie above it, too.
-        generated: files of `submission/` that are the grader's own: left out without a word.
+        provided: what the copy gets from the grader.
 
     Raises:
         SubmissionError: there is no submission here, a link is in it, it is too large, or two
@@ -91,9 +112,53 @@ def stage(source: Path, target: Path, generated: Sequence[str] = ()) -> Staged:
         folder.chmod(0o755)
     with Folder.given(source) as top:
         package = _find_package(_below(top, within))
-        _stage_code(package, staged, generated)
+        _stage_code(package, staged, provided.generated)
         _stage_outputs(_output_folders(package), staged)
+        _leave_packages(package, staged, provided)
+    staged.added = _complete(target, provided)
     return staged
+
+
+def stage_reference(target: Path, provided: Provided) -> list[Path]:
+    """Lay the reference out in a new folder: the complete code, and what is given with it.
+
+    No student's worker may open it: Landlock doesn't grant it, and other users can't pass it.
+
+    Returns:
+        the folder, and all that is in it.
+    """
+    target.mkdir(mode=0o700)
+    package = target / "submission"
+    package.mkdir()
+    for path in (paths.SOLUTIONS / "submission").glob("*.py"):
+        shutil.copyfile(path, package / path.name)
+    _complete(target, provided)
+    return [target, *sorted(target.rglob("*"))]
+
+
+def _complete(root: Path, provided: Provided) -> list[str]:
+    """Add the packages, and to `submission` the given modules that it lacks; return these."""
+    own = {}
+    for name in provided.packages:
+        (root / name).mkdir()
+        (root / name).chmod(0o755)
+        own |= {root / name / path.name: path for path in (paths.SRC / name).glob("*.py")}
+    lacking = [name for name in provided.given if not (root / "submission" / name).exists()]
+    lacking = [name for name in lacking if (paths.SRC / "submission" / name).is_file()]
+    own |= {root / "submission" / n: paths.SRC / "submission" / n for n in lacking}
+    for copy, original in own.items():
+        shutil.copyfile(original, copy)
+        copy.chmod(0o644)
+    return lacking
+
+
+def _leave_packages(package: Folder, staged: Staged, provided: Provided) -> None:
+    """Note that an upload's own packages are not used; in the assignment's folder they're ours."""
+    outer = package.parent
+    for name in provided.packages:
+        if package.path.name == "submission" and outer and name in outer.names():
+            if outer.path / name != paths.SRC / name:
+                staged.leave(name, "the grader uses its own")
 
 
 def _below(folder: Folder, names: tuple[str, ...]) -> Folder | None:

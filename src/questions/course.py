@@ -11,7 +11,7 @@ from grading.cases import BoundTest
 from grading.question_set import QuestionSet
 from grading.results import Results
 from grading.runner import Run
-from grading.staging import Staged
+from grading.staging import Provided
 
 from . import leaderboard
 from .shared.data_set import CourseData
@@ -22,15 +22,20 @@ RECIPES = "recipes.json"
 class Course(QuestionSet):
     """The questions on self-attention, transformers and pretraining."""
 
-    generated = (RECIPES,)
+    provided = Provided(
+        given=("__init__.py", "model.py", "trainer.py", "utils.py"),
+        packages=("pretraining",),
+        generated=(RECIPES,),
+    )
 
-    def prepare(self, assignment: Assignment, staged: Staged) -> None:
-        """Write the recipes: they are ours, never the student's copy."""
+    def prepare(self, assignment: Assignment, root: Path) -> None:
+        """Write the recipes, which are never a student's. Earlier uploads want them in both."""
         defaults = {name: dataset.recipe for name, dataset in assignment.datasets.items()}
         tables = {"recipes": assignment.recipes, "datasets": defaults}
-        target = staged.root / "submission" / RECIPES
-        target.write_text(json.dumps(tables), encoding="utf-8")
-        target.chmod(0o644)
+        for package in ("pretraining", "submission"):
+            target = root / package / RECIPES
+            target.write_text(json.dumps(tables), encoding="utf-8")
+            target.chmod(0o644)
 
     def open_data(self, assignment: Assignment, data: Path, answers: Path | None) -> CourseData:
         """Return the installed data set."""

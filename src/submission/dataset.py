@@ -13,7 +13,8 @@ import random
 import torch
 from torch.utils.data import Dataset
 
-from .errors import InputError
+from pretraining import given
+from pretraining.errors import InputError
 
 MASK_CHAR = "\u2047"  # ⁇, looks like nothing in the corpus
 PAD_CHAR = "\u25a1"  # □
@@ -166,3 +167,6 @@ class NameDataset(Dataset):
         x, y = ids[:-1], ids[1:].clone()  # clone: x must keep the question that y loses
         y[: len(question)] = self.stoi[self.PAD_CHAR]
         return x, y
+
+
+given.register(corruption=CharCorruptionDataset)

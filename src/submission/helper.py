@@ -11,7 +11,7 @@ Hyperparameters of the recipe "original":
                           final_tokens 200 * len(pretrain_dataset) * block_size,
                           betas (0.9, 0.95), weight_decay 0.1, grad_norm_clip 1.0, num_workers 0
 
-Those of "laptop" and any other recipe are in recipes.json beside this file. You need not copy
+Those of "laptop" and any other recipe are in src/pretraining/recipes.json. You need not copy
 numbers: with `recipe` as the functions below get it,
 
     trainer_settings(load_recipe(recipe), stage, len(pretrain_dataset), block_size, synthesizer)
@@ -24,9 +24,10 @@ from pathlib import Path
 
 import torch
 
+from pretraining.recipes import load_recipe, trainer_settings
+
 from .dataset import CharCorruptionDataset, NameDataset
 from .model import GPT, GPTConfig
-from .recipes import load_recipe, trainer_settings
 from .trainer import Trainer, TrainerConfig
 from .utils import save_parameters
 

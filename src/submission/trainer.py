@@ -10,12 +10,13 @@ from dataclasses import dataclass
 import torch
 from torch.utils.data import Dataset
 
-from . import checkpoints
-from .batches import BatchOrder, load
-from .fast import Engine
-from .optimizers import build_optimizers, learning_rate_factor
-from .pace import choose_pace
-from .progress import Progress
+from pretraining import checkpoints
+from pretraining.batches import BatchOrder, load
+from pretraining.fast import Engine
+from pretraining.optimizers import build_optimizers, learning_rate_factor
+from pretraining.pace import choose_pace
+from pretraining.progress import Progress
+
 from .utils import save_parameters
 
 
@@ -40,7 +41,7 @@ class TrainerConfig:
         dtype, threads: see fast.Pace; None takes what is fastest on this computer.
         checkpoint_path, checkpoint_s: where to write checkpoints (None: nowhere), how often.
         resume: go on where the checkpoint was, if there is one.
-        expected_loss: the reference's loss at tenths of the way (hints.py), or None.
+        expected_loss: the reference's loss at tenths of the way (see hints.py), or None.
     """
 
     max_epochs: int = 10

@@ -3,10 +3,8 @@
 Given: to use, not to change.
 """
 
-import contextlib
 import os
 import random
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,8 +12,9 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from .decoding import ANSWER_STEPS, greedy_answers
-from .errors import InputError
+from pretraining.decoding import ANSWER_STEPS, greedy_answers
+from pretraining.errors import InputError
+from pretraining.files import save_atomically, save_tensors
 
 
 @dataclass(frozen=True)
@@ -173,38 +172,9 @@ def evaluate_places(filepath: str | os.PathLike, predicted_places: list[str]) ->
     return len(places), correct
 
 
-def save_atomically(write, path: str | os.PathLike) -> None:
-    """Call write(file) on a binary file that replaces `path` only once it is complete."""
-    path = Path(path)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
-        try:
-            write(file)
-            file.close()
-            os.chmod(file.name, 0o644)  # temporary files are readable by their owner alone
-            os.replace(file.name, path)
-        except BaseException:
-            with contextlib.suppress(OSError):  # a full disk takes no last bytes, either
-                file.close()
-            os.unlink(file.name)
-            raise
-
-
 def save_parameters(model: torch.nn.Module, path: str | os.PathLike) -> None:
     """Write a model's parameters, as tensors on the CPU, so that any machine can read them."""
     save_tensors({name: tensor.cpu() for name, tensor in model.state_dict().items()}, path)
-
-
-def save_tensors(state: dict, path: str | os.PathLike) -> None:
-    """torch.save, atomically.
-
-    Raises:
-        OSError: the file can't be written, because the disk is full, say.
-    """
-    try:
-        save_atomically(lambda file: torch.save(state, file), path)
-    except (OSError, RuntimeError) as error:  # torch makes the second of some of the first
-        reason = getattr(error, "strerror", None) or "is the disk full?"
-        raise OSError(f"{path}: can't be written ({reason})") from error
 
 
 def load_parameters(path: str | os.PathLike, model: torch.nn.Module) -> dict:

@@ -99,7 +99,7 @@ def test_students_get_what_they_need_and_nothing_else(files):
         "src/collect_submission.py",
         "src/check_written.py",
         "src/submission/helper.py",
-        "src/submission/recipes.json",
+        "src/pretraining/recipes.json",
         "src/submission_lines.json",
         "src/data/wiki.txt",
         "src/data/birth_unseen_inputs.tsv",
@@ -210,7 +210,7 @@ def test_commands_copied_from_the_pdf_run(unpacked, tree):
     assert len(copied) >= 20
     for path in sorted((tree / "solutions" / "submission").glob("*.py")):
         shutil.copyfile(path, unpacked / "src" / "submission" / path.name)
-    shorten(unpacked / "src" / "submission" / "recipes.json")
+    shorten(unpacked / "src" / "pretraining" / "recipes.json")
     for command in copied:
         words = shlex.split(command)
         if words[0] != "python":

@@ -14,6 +14,7 @@ from grading.processes import FreshPool, ZygotePool
 from grading.results import TestResult
 from grading.runner import CourseTestRunner, Options
 from questions.course import Course
+from tools.reference import compose
 
 EXPLORATION = "attention_exploration.py"
 HEAD = "import numpy as np\n\ndef copying_query(keys, j):\n"
@@ -37,9 +38,8 @@ def pools() -> Iterator[dict]:
 def submission(tmp_path) -> Path:
     """A copy of the reference, to be broken."""
     target = tmp_path / "upload"
-    ignored = shutil.ignore_patterns("__pycache__", "recipes.json")
-    source = paths.SOLUTIONS / "submission"
-    shutil.copytree(source, target / "submission", ignore=ignored)
+    compose(paths.ROOT, target)
+    shutil.rmtree(target / "pretraining")  # nobody hands it in
     return target
 
 

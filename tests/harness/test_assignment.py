@@ -203,7 +203,7 @@ def test_a_described_test_without_a_method_is_an_error(assignment):
 
 def test_every_recipe_is_what_submissions_read(assignment):
     """The grader hands recipes over as they stand: a key that Recipe lacks would fail everybody."""
-    from submission.recipes import Recipe
+    from pretraining.recipes import Recipe
 
     for name, table in assignment.recipes.items():
         recipe = Recipe(name=name, **table)

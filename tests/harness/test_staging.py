@@ -69,11 +69,9 @@ def test_zips_are_unpacked_with_or_without_a_wrapping_folder(tmp_path, prefix):
         writer.writestr(f"{prefix}.DS_Store", "litter")
     staged = stage(archive, tmp_path / "staged")
     assert staged.path(OUTPUT) is not None
-    assert sorted(p.name for p in (staged.root / "submission").iterdir()) == [
-        "__init__.py",
-        "dataset.py",
-        "helper.py",
-    ]
+    names = {"submission/__init__.py", "submission/dataset.py", "submission/helper.py"}
+    assert staged.taken.keys() == names | {OUTPUT}
+    assert staged.left == []
 
 
 def test_what_is_no_python_source_stays_behind(tmp_path):

@@ -31,7 +31,7 @@ from grading.outcomes import Outcome
 from grading.processes import Job, Pool
 from grading.results import Results, TestResult
 from grading.runner import CourseTestRunner, Run
-from grading.staging import stage
+from grading.staging import stage, stage_reference
 from grading.worker import READY
 from questions import leaderboard
 from questions.course import Course
@@ -100,9 +100,10 @@ class Grader:
             course: a folder with src/data, solutions/data and, in src, the submission.
         """
         (work / "staged").mkdir()
-        self._staged = stage(course / "src", work / "staged")
-        recipes = course / "src" / "submission" / "recipes.json"
-        shutil.copyfile(recipes, self._staged.root / "submission" / "recipes.json")
+        self._staged = stage(course / "src", work / "staged", Course().provided)
+        stage_reference(work / "reference", Course().provided)
+        for root in (self._staged.root, work / "reference"):
+            shutil.copy(course / "src" / "pretraining" / "recipes.json", root / "pretraining")
         self._work = work
         self._data = CourseData(ASSIGNMENT, course / "src" / "data", course / "solutions" / "data")
         self._pool = Fuzzed(real, self._staged.root)
@@ -432,7 +433,7 @@ PREDICTED = ["vanilla.nopretrain", "vanilla.pretrain", "synthesizer.pretrain", "
 def lay_out(course: Path) -> Path:
     """Fill a folder: a smoke world, the reference, untrained parameters, right predictions."""
     source = laid_out.lay_out(course) / "src"
-    recipes = source / "submission" / "recipes.json"
+    recipes = source / "pretraining" / "recipes.json"
     recipes.write_bytes(starter.recipes_file(laid_out.REPOSITORY))
     for params in PARAMETERS:
         torch.save(_model(source, params.split(".")[0]).state_dict(), source / f"{params}.params")

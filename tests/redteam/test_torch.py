@@ -15,6 +15,7 @@ import torch
 
 from grading import paths
 from tools import world
+from tools.reference import compose
 
 PARAMS = "vanilla.model.params"
 MARK = "executed"
@@ -104,8 +105,8 @@ def with_data(tree):
 def whole_upload(upload) -> Path:
     """The reference's code, complete."""
     shutil.rmtree(upload / "submission")
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(paths.SOLUTIONS / "submission", upload / "submission", ignore=ignored)
+    compose(paths.ROOT, upload)
+    shutil.rmtree(upload / "pretraining")
     return upload
 
 

@@ -1,4 +1,4 @@
-"""The reference's package `submission`, imported from a folder as students have it."""
+"""The reference and `pretraining`, imported from a folder as students have it."""
 
 import importlib
 import random
@@ -17,10 +17,12 @@ def source(tmp_path_factory):
 
 @pytest.fixture(scope="module", autouse=True)
 def s(source):
-    """The modules of the reference, as attributes."""
+    """The modules of the reference and of `pretraining`, as attributes."""
     with imports_from(source):
-        names = [path.stem for path in (source / "submission").glob("*.py")]
-        modules = {name: importlib.import_module(f"submission.{name}") for name in names}
+        modules = {}
+        for package in ("submission", "pretraining"):
+            for path in (source / package).glob("*.py"):
+                modules[path.stem] = importlib.import_module(f"{package}.{path.stem}")
         yield types.SimpleNamespace(**modules)
 
 

@@ -198,10 +198,10 @@ def test_batched_decoding_agrees_with_sampling_one_by_one(s, kind, lengths):
 
 
 def test_only_the_given_attention_is_cached(s):
-    assert s.decoding.can_cache(make_model(s))
-    assert s.decoding.can_cache(make_model(s, "rope"))
-    assert not s.decoding.can_cache(make_model(s, "synthesizer"))
-    assert not s.decoding.can_cache(own_attention(s, make_model(s)))
+    assert s.given.is_given_model(make_model(s))
+    assert s.given.is_given_model(make_model(s, "rope"))
+    assert not s.given.is_given_model(make_model(s, "synthesizer"))
+    assert not s.given.is_given_model(own_attention(s, make_model(s)))
 
 
 def test_an_answer_is_the_text_between_the_first_and_second_mask(s, corpus, monkeypatch):

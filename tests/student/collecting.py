@@ -13,9 +13,11 @@ from project import ROOT
 import collect_submission
 from grading import staging
 from grading.markers import fingerprints
+from tools.reference import compose
 
 SCRIPT = ROOT / "handout" / "student" / "collect_submission.sh"
 STARTER = ROOT / "src" / "submission"
+PRETRAINING = ROOT / "src" / "pretraining"
 REFERENCE = ROOT / "solutions" / "submission"
 QUESTIONS = {"birth_dev.tsv": "Where was {} born?\tRome\n", "birth_test_inputs.tsv": "Where {}?\n"}
 LINES = {"dev": 3, "test": 2}
@@ -69,16 +71,16 @@ def write_params(path: Path, member: str = "archive/data.pkl") -> None:
 
 
 def texts(folder: Path) -> dict[str, str]:
-    return {f"submission/{p.name}": p.read_text(encoding="utf-8") for p in folder.glob("*.py")}
+    return {f"{folder.name}/{p.name}": p.read_text(encoding="utf-8") for p in folder.glob("*.py")}
 
 
 def lay_out(root: Path) -> Path:
     """A finished student's folder, with the reference's code and made-up outputs."""
     source = root / "src"
     source.mkdir(parents=True)
-    shutil.copytree(REFERENCE, source / "submission", ignore=LITTER)
+    compose(ROOT, source)
     shutil.copy2(ROOT / "assignment.toml", root)
-    given = json.dumps(fingerprints(texts(STARTER)))
+    given = json.dumps(fingerprints(texts(STARTER) | texts(PRETRAINING)))
     (source / "submission_lines.json").write_text(given, encoding="utf-8")
     (source / "data").mkdir()
     for (name, line), count in zip(QUESTIONS.items(), LINES.values(), strict=True):

@@ -8,7 +8,7 @@ import sys
 import zipfile
 
 import pytest
-from collecting import REFERENCE, SCRIPT, required_files, runnable, write_params
+from collecting import REFERENCE, SCRIPT, STARTER, required_files, runnable, write_params
 
 from grading import staging
 from grading.markers import START
@@ -20,7 +20,7 @@ def test_complete_work_is_packed_without_a_warning(desk):
     code, out, err = desk.collect()
     assert (code, err) == (0, "")
     assert "Warning" not in out
-    modules = {f"submission/{path.name}" for path in REFERENCE.glob("*.py")}
+    modules = {f"submission/{path.name}" for path in STARTER.glob("*.py")}
     assert desk.packed().keys() == modules | set(required_files())
 
 
@@ -128,7 +128,7 @@ def test_own_modules_are_packed_and_litter_is_not(desk):
         (desk.code / folder).mkdir(exist_ok=True)
         (desk.code / folder / "dataset.py").write_text("x = 1\n", encoding="utf-8")
     (desk.code / ".DS_Store").write_bytes(b"litter")
-    before = len(required_files()) + len(list(REFERENCE.glob("*.py")))
+    before = len(required_files()) + len(list(STARTER.glob("*.py")))
     code, out, _ = desk.collect()
     assert code == 0
     assert "submission/hélper_of_mine.py" in desk.packed()

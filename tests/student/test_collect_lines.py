@@ -20,19 +20,29 @@ def test_a_line_changed_outside_the_markers_is_named(desk):
 
 
 def test_lines_cut_off_at_the_end_are_named(desk):
-    path = desk.code / "hints.py"
+    path = desk.code / "utils.py"
     text = path.read_text(encoding="utf-8")
     kept = text[: text.rindex("\ndef ")].rstrip() + "\n"
     path.write_text(kept, encoding="utf-8")
     last, gone = kept.count("\n"), [line for line in text[len(kept) :].split("\n") if line.strip()]
     (line,) = desk.warnings()
-    assert line.startswith(f"src/submission/hints.py:{last}: changed outside the markers")
+    assert line.startswith(f"src/submission/utils.py:{last}: changed outside the markers")
     assert f"(in this file 0 lines of yours, {len(gone)} of ours gone)" in line
 
 
 def test_a_given_module_that_is_gone_is_named(desk):
     (desk.code / "utils.py").unlink()
     assert desk.warnings() == ["src/submission/utils.py is missing; take it from the course's zip"]
+
+
+def test_an_edited_pretraining_is_named_since_it_is_not_packed(desk):
+    path = desk.root / "src" / "pretraining" / "fast.py"
+    path.write_text(path.read_text(encoding="utf-8") + "print('mine')\n", encoding="utf-8")
+    line = "src/pretraining/fast.py was changed; the grader uses the course's own"
+    assert desk.warnings() == [line]
+    assert not [name for name in desk.packed() if "pretraining/" in name]
+    path.unlink()
+    assert desk.warnings() == ["src/pretraining/fast.py is missing; take it from the course's zip"]
 
 
 @pytest.mark.parametrize("kind", [START, END])
@@ -88,8 +98,9 @@ def test_markers_are_those_of_the_starter():
 
 
 def test_filling_in_the_regions_changes_no_fingerprint():
-    starter = fingerprints(texts(STARTER))
-    assert starter == fingerprints(texts(REFERENCE))
+    complete = texts(REFERENCE)
+    starter = fingerprints({name: texts(STARTER)[name] for name in complete})
+    assert starter == fingerprints(complete)
     assert all(re.fullmatch("[0-9a-f]{8}", line) for lines in starter.values() for line in lines)
 
 

@@ -1,4 +1,4 @@
-"""The reference's package `submission`, imported once from a folder as students have it."""
+"""The reference and `pretraining`, imported once from a folder as students have it."""
 
 import importlib
 from types import SimpleNamespace
@@ -9,22 +9,20 @@ from laid_out import imports_from, lay_out, switch
 from variants import Variant, load_module
 from variants import lay_out as lay_out_variant
 
-MODULES = (
-    "attention",
-    "batches",
-    "checkpoints",
-    "curves",
-    "dataset",
-    "errors",
-    "fast",
-    "hints",
-    "model",
-    "optimizers",
-    "pace",
-    "progress",
-    "trainer",
-    "utils",
-)
+MODULES = {
+    "submission": ("attention", "dataset", "model", "trainer", "utils"),
+    "pretraining": (
+        "batches",
+        "checkpoints",
+        "curves",
+        "errors",
+        "fast",
+        "hints",
+        "optimizers",
+        "pace",
+        "progress",
+    ),
+}
 
 
 @pytest.fixture(scope="package")
@@ -34,10 +32,14 @@ def root(tmp_path_factory):
 
 @pytest.fixture(scope="package")
 def submission(root):
-    """The package's modules by name."""
+    """The modules of `submission`, and of `pretraining`, by name."""
     with imports_from(root / "src"):
         yield SimpleNamespace(
-            **{name: importlib.import_module(f"submission.{name}") for name in MODULES}
+            **{
+                name: importlib.import_module(f"{package}.{name}")
+                for package, names in MODULES.items()
+                for name in names
+            }
         )
 
 

@@ -33,7 +33,8 @@ def trained(tmp_path_factory):
     folder = lay_out(tmp_path_factory.mktemp("trained") / "root")
     data = folder / "src" / "data"
     with imports_from(folder / "src"):
-        from submission import dataset, model, recipes, utils
+        from pretraining import recipes
+        from submission import dataset, model, utils
 
         text = (data / "wiki.txt").read_text(encoding="utf-8").removesuffix("\n")
         corpus = dataset.CharCorruptionDataset(text, recipes.load_recipe().model["block_size"])

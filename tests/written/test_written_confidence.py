@@ -57,7 +57,8 @@ def test_confidence_is_the_product_over_all_characters(with_trained, trained, on
     found = json.loads((with_trained / "numbers.json").read_text(encoding="utf-8"))["confidence"]
     data = trained / "src" / "data"
     with imports_from(trained / "src"):
-        from submission import dataset, helper, model, recipes
+        from pretraining import recipes
+        from submission import dataset, helper, model
 
         text = (data / "wiki.txt").read_text(encoding="utf-8").removesuffix("\n")
         fields = recipes.load_recipe().model_of("vanilla")

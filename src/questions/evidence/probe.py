@@ -115,7 +115,7 @@ def _unlike(
     model: Any, dataset: Any, block_size: int, questions: list[str], predicted: list[str]
 ) -> list[int]:
     """Lines whose place is not what the likeliest characters make, one after another."""
-    from submission.decoding import ANSWER_STEPS
+    from pretraining.decoding import ANSWER_STEPS
 
     mask = dataset.MASK_CHAR
     texts = [q + mask + p + mask for q, p in zip(questions, predicted, strict=True)]

@@ -46,7 +46,7 @@ class Recipe:
 
 
 def installed_dataset() -> str | None:
-    """Name of the data set installed in data/ beside this package; None when there is none."""
+    """Name of the data set installed in src/data/; None when there is none."""
     path = HERE.parent / "data" / "dataset.json"
     if not path.is_file():
         return None

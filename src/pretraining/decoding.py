@@ -5,7 +5,7 @@ For the given CausalSelfAttention they are kept from step to step (a cache), so 
 costs one position in place of all. For any other attention, a student's own or the synthesizer,
 the whole sequence is computed again at each step. Both give what utils.sample gives one by one.
 
-Glossary of shapes: B, T, nh, hs as in attention.py; P, the length of the longest prompt.
+Glossary of shapes: B, T, nh, hs as in submission/attention.py; P, the length of the longest prompt.
 """
 
 import math
@@ -13,8 +13,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from .attention import CausalSelfAttention
-from .model import GPT, Block
+from .given import is_given_model
 
 ANSWER_STEPS = 32  # characters that an answer may have, the MASK at its end included
 BATCH_SIZE = 256  # more gain nothing on a CPU, and need memory
@@ -41,7 +40,7 @@ def greedy_answers(
     model.eval()
     answers: list[Answer | None] = [None] * len(prompts)
     by_length = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
-    if can_cache(model):
+    if is_given_model(model):
         for start in range(0, len(by_length), BATCH_SIZE):
             batch = by_length[start : start + BATCH_SIZE]
             # Beyond the block, positions shift and a cache is void.
@@ -56,22 +55,6 @@ def greedy_answers(
         left = left[len(batch) :]
         _store(answers, batch, *_recomputed(model, prompts, batch, stop_id, steps), stop_id)
     return answers
-
-
-def can_cache(model: torch.nn.Module) -> bool:
-    """Whether the model is exactly the given one, so that we know what its attention computes."""
-    return type(model) is GPT and all(
-        type(block) is Block and is_given(block.attn) for block in model.blocks
-    )
-
-
-def is_given(attn: torch.nn.Module) -> bool:
-    """Whether a module is the given CausalSelfAttention, and no student's own.
-
-    An earlier year's had students write how it turns queries and keys, where ours has `rotated`.
-    """
-    known = hasattr(attn, "rotated") or not getattr(attn, "rope", False)
-    return type(attn) is CausalSelfAttention and known
 
 
 def _store(answers, batch, ids: torch.Tensor, logp: torch.Tensor, stop_id: int) -> None:
@@ -135,13 +118,15 @@ def _cached(model, prompts, batch, stop_id, steps) -> tuple[torch.Tensor, torch.
     return torch.stack(written, dim=1), torch.stack(logps, dim=1)
 
 
-def _empty_cache(attn: CausalSelfAttention, B: int, columns: int, device) -> torch.Tensor:
+def _empty_cache(attn: torch.nn.Module, B: int, columns: int, device) -> torch.Tensor:
     """Keys and values of one block, (2, B, nh, columns, hs)."""
     C = attn.key.in_features
     return torch.zeros(2, B, attn.n_head, columns, C // attn.n_head, device=device)
 
 
-def _advance(model: GPT, cache, x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+def _advance(
+    model: torch.nn.Module, cache, x: torch.Tensor, positions: torch.Tensor
+) -> torch.Tensor:
     """Run the model on ids x at `positions`, both (B, T), and extend the cache; (B, T, C)."""
     h = model.tok_emb(x)
     if getattr(model, "pos_emb", None) is not None:
@@ -153,7 +138,7 @@ def _advance(model: GPT, cache, x: torch.Tensor, positions: torch.Tensor) -> tor
 
 
 def _attend(
-    attn: CausalSelfAttention, kept: torch.Tensor, x: torch.Tensor, positions: torch.Tensor
+    attn: torch.nn.Module, kept: torch.Tensor, x: torch.Tensor, positions: torch.Tensor
 ) -> torch.Tensor:
     """CausalSelfAttention.forward for x (B, T, C) with the keys and values of earlier calls."""
     B, T, C = x.size()
@@ -173,7 +158,7 @@ def _attend(
     return attn.proj(y.transpose(1, 2).reshape(B, T, C))
 
 
-def _rotated(attn: CausalSelfAttention, x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+def _rotated(attn: torch.nn.Module, x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
     """Queries or keys, (B, T, nh, hs) to the same, turned by the positions (B, T) of their own.
 
     attn.rotated knows one position for each column: all rows become one, with its own cache.

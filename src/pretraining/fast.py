@@ -25,14 +25,14 @@ import math
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 import torch.nn.functional as F
 
-from .attention import CausalSelfAttention
-from .decoding import is_given
+from .batches import PAD_ID
 from .errors import InputError
-from .model import PAD_ID
+from .given import is_given_attention
 
 CPU_ROWS = 32  # in a microbatch: with fewer, matrices are too small to be multiplied at full speed
 ROUND = 128  # targets; see places_of_targets
@@ -207,44 +207,47 @@ def twin_of(model: torch.nn.Module, dtype: torch.dtype | None) -> torch.nn.Modul
         for own, shared in zip(twin.parameters(), model.parameters(), strict=True):
             own.data = shared.data
     for module in twin.modules():
-        if is_given(module):
-            module.__class__ = FastCausalSelfAttention
+        if is_given_attention(module):
+            module.__class__ = made_fast(type(module))
     return twin
 
 
-class FastCausalSelfAttention(CausalSelfAttention):
-    """The same function in fewer and larger operations.
+@cache
+def made_fast(attention: type) -> type:
+    """The given attention's class with `attend` as its forward."""
+    return type("FastCausalSelfAttention", (attention,), {"forward": attend})
+
+
+def attend(attn: torch.nn.Module, x: torch.Tensor, layer_past=None) -> torch.Tensor:
+    """CausalSelfAttention.forward in fewer and larger operations; (B, T, C) to (B, T, C), float.
 
     torch's fused kernel (Dao et al. 2022, FlashAttention) is for GPUs: in bfloat16 it takes six
     times as long on a processor.
     """
-
-    def forward(self, x: torch.Tensor, layer_past=None) -> torch.Tensor:
-        """Shape (B, T, C) to (B, T, C), float."""
-        B, T, C = x.size()
-        nh, hs = self.n_head, C // self.n_head
-        layers = (self.query, self.key, self.value)
-        weight, bias = (
-            torch.cat([getattr(layer, name) for layer in layers]) for name in ("weight", "bias")
-        )
-        qkv = F.linear(x, weight, bias).view(B, T, 3 * nh, hs).transpose(1, 2)  # (B, 3 nh, T, hs)
-        if getattr(self, "rope", False):
-            qk = self.rotated(qkv[:, : 2 * nh], self.rope_cache)  # (B, 2 nh, T, hs)
-            q, k = qk.split(nh, dim=1)  # (B, nh, T, hs)
-            v = qkv[:, 2 * nh :]  # (B, nh, T, hs)
-        else:
-            q, k, v = qkv.split(nh, dim=1)  # (B, nh, T, hs)
-        if x.device.type != "cpu":
-            drop = self.attn_drop.p if self.training else 0.0
-            y = F.scaled_dot_product_attention(q, k, v, dropout_p=drop, is_causal=True)
-        else:
-            q, k, v = (each.reshape(B * nh, T, hs) for each in (q, k, v))
-            later = torch.full((T, T), float("-inf"), dtype=q.dtype).triu(1)  # added to scores
-            later = later.expand(B * nh, T, T)
-            scores = torch.baddbmm(later, q, k.transpose(1, 2), alpha=1 / math.sqrt(hs))
-            weights = self.attn_drop(F.softmax(scores, dim=-1))  # (B * nh, T, T)
-            y = (weights @ v).view(B, nh, T, hs)
-        return self.resid_drop(self.proj(y.transpose(1, 2).reshape(B, T, C)))
+    B, T, C = x.size()
+    nh, hs = attn.n_head, C // attn.n_head
+    layers = (attn.query, attn.key, attn.value)
+    weight, bias = (
+        torch.cat([getattr(layer, name) for layer in layers]) for name in ("weight", "bias")
+    )
+    qkv = F.linear(x, weight, bias).view(B, T, 3 * nh, hs).transpose(1, 2)  # (B, 3 nh, T, hs)
+    if getattr(attn, "rope", False):
+        qk = attn.rotated(qkv[:, : 2 * nh], attn.rope_cache)  # (B, 2 nh, T, hs)
+        q, k = qk.split(nh, dim=1)  # (B, nh, T, hs)
+        v = qkv[:, 2 * nh :]  # (B, nh, T, hs)
+    else:
+        q, k, v = qkv.split(nh, dim=1)  # (B, nh, T, hs)
+    if x.device.type != "cpu":
+        drop = attn.attn_drop.p if attn.training else 0.0
+        y = F.scaled_dot_product_attention(q, k, v, dropout_p=drop, is_causal=True)
+    else:
+        q, k, v = (each.reshape(B * nh, T, hs) for each in (q, k, v))
+        later = torch.full((T, T), float("-inf"), dtype=q.dtype).triu(1)  # added to scores
+        later = later.expand(B * nh, T, T)
+        scores = torch.baddbmm(later, q, k.transpose(1, 2), alpha=1 / math.sqrt(hs))
+        weights = attn.attn_drop(F.softmax(scores, dim=-1))  # (B * nh, T, T)
+        y = (weights @ v).view(B, nh, T, hs)
+    return attn.resid_drop(attn.proj(y.transpose(1, 2).reshape(B, T, C)))
 
 
 def keep_memory() -> None:

@@ -20,7 +20,7 @@ import torch
 
 from .errors import InputError
 from .fast import Pace
-from .utils import save_tensors
+from .files import save_tensors
 
 # Settings of a TrainerConfig that may differ between the two halves of a training.
 FREE = (

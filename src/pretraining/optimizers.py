@@ -1,6 +1,6 @@
 """Which optimizer moves which parameters, and how learning rates change in training.
 
-`config` is a TrainerConfig (trainer.py) throughout.
+`config` is a TrainerConfig (submission/trainer.py) throughout.
 """
 
 import math

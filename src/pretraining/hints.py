@@ -5,7 +5,7 @@ import math
 import torch
 
 from .checkpoints import random_states, restore_random_states
-from .dataset import CharCorruptionDataset
+from .given import is_corrupted
 
 LOOKED_AT = 512  # examples whose masked share is measured: its deviation is then below .01
 SHARE = (0.18, 0.30)  # every corruption that fits the problem sheet is inside; the mean is .25
@@ -17,7 +17,7 @@ TOO_GOOD = 0.5  # of the reference's loss; between seeds and right corruptions i
 
 def hint_about_data(dataset) -> str | None:
     """Is the masked share of a CharCorruptionDataset about a quarter?"""
-    if not isinstance(dataset, CharCorruptionDataset):
+    if not is_corrupted(dataset):
         return None
     states = random_states()
     masked = total = 0

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 import torch
 from torch.utils.data import DataLoader, Dataset
 
+PAD_ID = 0  # in targets: nothing to predict here
+
 
 class BatchOrder:
     """The batches of a whole training, as lists of indices: a batch_sampler for a DataLoader.

@@ -1,0 +1,173 @@
+"""What the grader adds to a submission: the given modules that it lacks, and `pretraining`."""
+
+import re
+import shutil
+import sys
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from grading import paths, sandbox, staging
+from grading.outcomes import Outcome
+from grading.staging import stage, stage_reference
+from questions.course import Course
+from tools.reference import compose
+
+PROVIDED = Course().provided
+NOTE = "pretraining (the grader uses its own)"
+RAISES = "raise RuntimeError('of the upload')\n"
+CODE = ("1c", "1e", "1g-0-basic", "1g-2-basic", "1g-8-hidden", "1f-0-basic")
+
+
+def modules(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.glob("*.py")}
+
+
+def failures(results: dict) -> dict[str, str]:
+    """Of the tests that were asked for."""
+    asked = {test_id: result for test_id, result in results.items() if result.asked}
+    assert asked
+    return {i: r.message for i, r in asked.items() if r.outcome is not Outcome.PASSED}
+
+
+def test_what_a_submission_lacks_of_the_given_is_ours(submission, tmp_path):
+    for name in PROVIDED.given[1:]:
+        (submission / "submission" / name).unlink()
+    (submission / "submission" / "__init__.py").write_text("MINE = 1\n", encoding="utf-8")
+    staged = stage(submission, tmp_path / "staged", PROVIDED)
+    assert staged.added == list(PROVIDED.given[1:])
+    assert not {f"submission/{name}" for name in PROVIDED.given[1:]} & staged.taken.keys()
+    code = modules(staged.root / "submission")
+    assert code.pop("__init__.py") == b"MINE = 1\n"
+    assert {n: code[n] for n in PROVIDED.given[1:]} == {
+        n: (paths.SRC / "submission" / n).read_bytes() for n in PROVIDED.given[1:]
+    }
+    assert code.keys() == modules(submission / "submission").keys() - {"__init__.py"} | {
+        *PROVIDED.given[1:]
+    }
+
+
+def test_what_students_write_is_never_added(tmp_path):
+    (tmp_path / "upload" / "submission").mkdir(parents=True)
+    (tmp_path / "upload" / "submission" / "mine.py").touch()
+    staged = stage(tmp_path / "upload", tmp_path / "staged", PROVIDED)
+    assert modules(staged.root / "submission").keys() == {"mine.py", *PROVIDED.given}
+
+
+@pytest.mark.parametrize("prefix", ["", "src/", "wrapping/"])
+def test_an_uploads_pretraining_is_left_and_ours_is_used(submission, tmp_path, prefix, grade):
+    archive = tmp_path / "upload.zip"
+    with zipfile.ZipFile(archive, "w") as writer:
+        for name, content in modules(submission / "submission").items():
+            writer.writestr(f"{prefix}submission/{name}", content)
+        for name in modules(paths.SRC / "pretraining"):
+            writer.writestr(f"{prefix}pretraining/{name}", RAISES)
+    staged = stage(archive, tmp_path / "staged", PROVIDED)
+    assert staged.left == [NOTE]
+    assert modules(staged.root / "pretraining") == modules(paths.SRC / "pretraining")
+    assert failures(grade(archive, "1e-2-basic", "1e-5-hidden")) == {}
+
+
+def test_no_file_of_an_upload_comes_before_pretraining_or_a_library(submission, grade):
+    for name in ("pretraining", "torch", "random"):
+        (submission / "submission" / f"{name}.py").write_text(RAISES, encoding="utf-8")
+        (submission / f"{name}.py").write_text(RAISES, encoding="utf-8")
+    assert failures(grade(submission, "1e-2-basic", "1g-2-basic")) == {}
+
+
+def test_the_assignments_own_folder_gets_no_note(tmp_path):
+    assert NOTE not in stage(paths.SRC, tmp_path / "staged", PROVIDED).left
+    assert (
+        NOTE
+        in stage(shutil.copytree(paths.SRC, tmp_path / "copy"), tmp_path / "other", PROVIDED).left
+    )
+
+
+@pytest.mark.parametrize("way", ["zygote", "fresh"])
+def test_the_reference_is_graded_as_it_lies(grade, way):
+    wanted = ("1c-0-basic", "1e-5-hidden", "1g-5-hidden")
+    assert failures(grade(paths.SOLUTIONS / "submission", *wanted, way=way)) == {}
+
+
+# -- the reference is closed -----------------------------------------------------------------------
+
+# A right answer, unless the run's copy of the reference can be listed or read.
+READS = """
+from pathlib import Path
+reference = Path(__file__).resolve().parents[2] / "reference"
+assert reference.is_dir()
+for look in (
+    lambda: list(reference.iterdir()),
+    lambda: list((reference / "submission").iterdir()),
+    lambda: (reference / "submission" / "dataset.py").read_text(encoding="utf-8"),
+    lambda: (reference / "pretraining" / "fast.py").read_text(encoding="utf-8"),
+):
+    try:
+        look()
+    except PermissionError:
+        continue
+    raise ValueError("the reference can be read")
+return 100.0 * keys[j]
+"""
+LAYERS = sandbox.detect()
+PROTECTIONS = {
+    "Landlock": replace(LAYERS, root=False),
+    "a uid of its own": replace(LAYERS, landlock_abi=0),
+    "all": LAYERS,
+}
+
+
+@pytest.mark.parametrize("protection", PROTECTIONS)
+def test_no_students_code_can_read_the_composed_reference(write_query, grade, protection):
+    layers = PROTECTIONS[protection]
+    if not (layers.root or layers.landlock_abi):
+        pytest.skip("this machine or user has no such protection")
+    submission = write_query(READS)
+    assert failures(grade(submission, "3a-0-basic", "3a-1-hidden", layers=layers)) == {}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
+def test_the_composed_reference_is_its_owners_alone(tmp_path):
+    everything = stage_reference(tmp_path / "reference", PROVIDED)
+    assert (tmp_path / "reference").stat().st_mode & 0o777 == 0o700
+    assert tmp_path / "reference" / "submission" / "model.py" in everything
+    code = modules(tmp_path / "reference" / "submission")
+    assert code == modules(paths.SRC / "submission") | modules(paths.SOLUTIONS / "submission")
+
+
+# -- uploads of before -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def of_before(tmp_path) -> Path:
+    """A zip as it was made while `pretraining` was a part of `submission`."""
+    compose(paths.ROOT, tmp_path / "now")
+    code = modules(tmp_path / "now" / "submission")
+    code |= {n: c for n, c in modules(tmp_path / "now" / "pretraining").items() if n not in code}
+    archive = tmp_path / "before.zip"
+    with zipfile.ZipFile(archive, "w") as writer:
+        for name, content in code.items():
+            text = re.sub(r"from pretraining\b(\.?)", "from .", content.decode("utf-8"))
+            writer.writestr(f"submission/{name}", text)
+    return archive
+
+
+def test_an_upload_of_before_runs_with_its_own_modules(of_before, grade, monkeypatch):
+    complete = staging._complete
+
+    def spoil_pretraining(root: Path) -> list[str]:
+        added = complete(root)
+        (root / "pretraining" / "__init__.py").write_text(RAISES, encoding="utf-8")
+        return added
+
+    monkeypatch.setattr(staging, "_complete", spoil_pretraining)
+    with zipfile.ZipFile(of_before) as opened:
+        assert "submission/fast.py" in opened.namelist()
+    seen = grade(of_before, "1e-2-basic", "1g-2-basic", "1f-0-basic", "1c-1-basic")
+    assert failures(seen) == {}
+
+
+def test_an_upload_of_before_is_graded_as_one_of_now(of_before, grade):
+    assert failures(grade(of_before, *CODE)) == {}
