@@ -25,12 +25,15 @@ RULES = [
     (r"src/(collect_submission|check_written)\.py", {"grading", "questions"}),
     (r"src/grading/worker\.py", {"grading", "submission"}),
     (r"src/grading/", {"grading", "hidden"}),
-    (r"src/questions/\w+/(probe|models)\.py", {"grading", "questions", "submission"}),
+    (
+        r"src/questions/\w+/(probe|models)\.py",
+        {"grading", "questions", "submission", "pretraining"},
+    ),
     (r"src/questions/", {"grading", "questions"}),
-    (r"solutions/hidden/", {"grading"}),
+    (r"solutions/hidden/", {"grading", "questions"}),
     (r"solutions/written/", {"submission", "pretraining"}),
     (r"tools/watched_pretraining\.py", {"submission", "pretraining"}),  # a program of its own
-    (r"tools/", {"tools", "grading"}),
+    (r"tools/", {"tools", "grading", "questions"}),
 ]
 STUDENTS = r"(src|solutions)/submission/|src/pretraining/"
 

@@ -2,7 +2,7 @@
 
 import hashlib
 
-from grading.staging import GIVEN
+from questions.course import Course
 
 FOLDERS = ("src/submission", "src/pretraining", "solutions/submission")
 
@@ -23,7 +23,7 @@ def test_no_file_exists_twice(root):
 
 
 def test_a_module_of_submission_is_given_or_written_by_students(root):
-    given, written = set(GIVEN), names(root, "solutions/submission")
+    given, written = set(Course.provided.given), names(root, "solutions/submission")
     assert not given & written
     assert names(root, "src/submission") == given | written
 

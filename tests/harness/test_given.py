@@ -157,8 +157,8 @@ def of_before(tmp_path) -> Path:
 def test_an_upload_of_before_runs_with_its_own_modules(of_before, grade, monkeypatch):
     complete = staging._complete
 
-    def spoil_pretraining(root: Path) -> list[str]:
-        added = complete(root)
+    def spoil_pretraining(root: Path, provided: staging.Provided) -> list[str]:
+        added = complete(root, provided)
         (root / "pretraining" / "__init__.py").write_text(RAISES, encoding="utf-8")
         return added
 
