@@ -17,6 +17,7 @@ SENTENCE = 40  # letters; the shortest sentences are said by chance
 SHORTEST_SEED = 8  # digits; fewer stand in any text, those that `make world` draws have 19 or so
 SCRIPT = 100  # characters of lines in a row: single lines of staff's scripts are everyday code
 HIDDEN = Path("solutions/hidden")
+IMPORTED = ("from questions.", "from grading.")  # what students have imports the same
 TRUTH = Path("solutions/submission")
 WRITTEN = Path("solutions/written")
 GRADING_SECRET = "solutions/data/grading_secret"
@@ -64,7 +65,8 @@ def _of_code(repo: Path) -> Iterator[Secret]:
         for region in find_regions(text, name):
             yield from _of_lines(lines[region.start : region.end - 1], name, region.start + 1)
     for path in sorted((repo / HIDDEN).glob("*.py")):
-        yield from _of_lines(_read(path).split("\n"), (HIDDEN / path.name).as_posix(), 1)
+        lines = ["" if line.startswith(IMPORTED) else line for line in _read(path).split("\n")]
+        yield from _of_lines(lines, (HIDDEN / path.name).as_posix(), 1)
     for path in sorted((repo / WRITTEN).rglob("*.py")):
         lines = [Piece(line, number) for number, line in enumerate(_read(path).split("\n"), 1)]
         for piece in _joined(lines, squeezed, SCRIPT):
