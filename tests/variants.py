@@ -45,7 +45,7 @@ from grading.inprocess import InProcessPool  # noqa: E402
 from grading.questions import CASES  # noqa: E402
 from grading.results import TestResult  # noqa: E402
 from grading.runner import Run, load_hidden  # noqa: E402
-from grading.staging import stage, stage_reference  # noqa: E402
+from grading.staging import GIVEN, stage, stage_reference  # noqa: E402, F401
 
 REGIONS = {
     "span_corruption": "dataset.py, __getitem__, part e",
