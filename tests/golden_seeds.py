@@ -21,7 +21,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache
 from pathlib import Path
 
-from .variants import ROOT, Bench, Variant, all_variants, without_files
+from .variants import GIVEN, ROOT, Bench, Variant, all_variants, without_files
 
 RESULTS = ROOT / "build" / "golden_seeds.jsonl"
 JUDGES = (
@@ -29,6 +29,8 @@ JUDGES = (
     "src/grading/*.py",
     "solutions/hidden/*.py",
     "solutions/submission/*.py",
+    "src/pretraining/*.py",
+    *(f"src/submission/{name}" for name in GIVEN),
 )
 # Draw nothing: one seed tells all.
 NOT_RANDOM = (

@@ -47,6 +47,7 @@ from grading.staging import stage, stage_reference  # noqa: E402
 from questions.course import Course  # noqa: E402
 from questions.shared.data_set import CourseData  # noqa: E402
 
+GIVEN = Course.provided.given
 REGIONS = {
     "span_corruption": "dataset.py, __getitem__, part e",
     "synthesizer": "attention.py, forward, part g",

@@ -92,9 +92,7 @@ def answer(folder: Path, recipe: str | None, questions: list[str]) -> list[tuple
 
     from pretraining import recipes
     from pretraining.errors import InputError
-    from submission import helper, utils
-    from submission.dataset import CharCorruptionDataset
-    from submission.model import GPTConfig
+    from submission import dataset, helper, model, utils
 
     # The same bytes each time: in single precision the last digits differ from run to run, with
     # where arrays lie in memory, and with the number of threads.
@@ -103,10 +101,11 @@ def answer(folder: Path, recipe: str | None, questions: list[str]) -> list[tuple
     try:
         model_fields = recipes.load_recipe(recipe).model_of("vanilla")
         corpus = read(folder / "src" / "data" / "wiki.txt").removesuffix("\n")
-        dataset = CharCorruptionDataset(corpus, model_fields["block_size"])
-        model = helper.initialize_vanilla_model(GPTConfig(dataset.vocab_size, **model_fields))
-        model.load_state_dict(utils.load_parameters(folder / PARAMETERS, model))
-        predictions = utils.predict_places(model, dataset, questions)
+        documents = dataset.CharCorruptionDataset(corpus, model_fields["block_size"])
+        config = model.GPTConfig(documents.vocab_size, **model_fields)
+        network = helper.initialize_vanilla_model(config)
+        network.load_state_dict(utils.load_parameters(folder / PARAMETERS, network))
+        predictions = utils.predict_places(network, documents, questions)
     except (InputError, OSError) as error:
         raise BadInput(str(error)) from None
     return [(p.place, round(p.probability, 4)) for p in predictions]

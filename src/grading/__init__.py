@@ -8,7 +8,8 @@ ones in staff's solutions/hidden/.
 
     cli.py       the command                     runner.py, bench.py: a run of tests, a test's place
     assignment.py  points, tests, thresholds     cases.py     what a test case is
-    staging.py, upload.py: which files are graded  questions/, asking/: what is asked
+    staging.py, upload.py: which files are graded, what is added
+    questions/, asking/: what is asked
     importing.py   where an import hangs
     processes.py, zygote.py, guardian.py, worker.py, limits.py: how workers start, live and end
     outcomes.py, reading.py, results.py, console.py: how a test ended, and who reads what of it
