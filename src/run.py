@@ -30,7 +30,6 @@ from submission.errors import InputError
 from submission.fast import FORMATS
 from submission.model import GPTConfig
 
-VARIANTS = ("vanilla", "synthesizer", "rope")
 DATA = Path(__file__).resolve().parent / "data"
 REQUIRED = {
     "pretrain": ["writing_params_path"],
@@ -45,8 +44,12 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    try:
+        variants = recipes.variants()
+    except InputError as error:  # there is no recipes.json
+        parser.error(str(error))
     parser.add_argument("function", choices=list(REQUIRED))
-    parser.add_argument("variant", choices=list(VARIANTS))
+    parser.add_argument("variant", choices=variants)
     parser.add_argument("pretrain_corpus_path", help="text that the vocabulary is taken from")
     parser.add_argument("--reading_params_path", help="parameters to start from, or to evaluate")
     parser.add_argument("--writing_params_path", help="where to write the trained parameters")

@@ -4,9 +4,11 @@ import ast
 import json
 import shutil
 import textwrap
+from pathlib import Path
 
 import pytest
 
+from grading.assignment import load_assignment
 from tools import starter
 from tools.regions import END, START, RegionError, find_regions, resembles_marker, strip
 
@@ -211,12 +213,7 @@ def test_every_fault_is_named_at_once():
 
 # ---------------------------------------------------------------- the command
 
-ASSIGNMENT = """\
-[datasets.world]
-recipe = "laptop"
-[recipes.laptop]
-title = "für alle"
-"""
+SMALL = Path(__file__).with_name("small") / "assignment.toml"
 
 
 @pytest.fixture
@@ -225,7 +222,7 @@ def project(tmp_path):
     truth.mkdir(parents=True)
     (truth / "toy.py").write_text(TRUTH, encoding="utf-8")
     (truth / "given.py").write_text("GIVEN = 'é'\n", encoding="utf-8")
-    (tmp_path / "assignment.toml").write_text(ASSIGNMENT, encoding="utf-8")
+    shutil.copy(SMALL, tmp_path)
     return tmp_path
 
 
@@ -243,10 +240,7 @@ def test_starter_is_written_and_then_up_to_date(project, capsys):
 def test_recipes_are_written_for_starter_and_truth(project):
     starter.main([], project)
     text = (project / "src/submission/recipes.json").read_text(encoding="utf-8")
-    assert json.loads(text) == {
-        "recipes": {"laptop": {"title": "für alle"}},
-        "datasets": {"world": "laptop"},
-    }
+    assert json.loads(text) == load_assignment(SMALL).shipped_recipes()
     assert "für" in text and text.endswith("}\n")
     assert (project / "solutions/submission/recipes.json").read_text(encoding="utf-8") == text
 
@@ -298,8 +292,8 @@ def test_file_without_original_is_stale_and_removed(project):
     [
         ("solutions/submission/zz.py", "### BEGIN CODE HERE ###\n", "zz.py:1: "),
         ("solutions/submission/zz.py", f"def f():\n    {START}\n    x = 1\n", "zz.py:2: "),
-        ("assignment.toml", "[datasets.world]\nrecipe = 'none'\n", "recipe 'none', expected"),
-        ("assignment.toml", "[datasets", "assignment.toml: "),
+        ("assignment.toml", "[mistake]\n", "assignment.toml: unknown key 'mistake'"),
+        ("assignment.toml", "[datasets", "assignment.toml is no TOML: "),
     ],
 )
 @pytest.mark.parametrize("option", [[], ["--check"]])

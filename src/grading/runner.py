@@ -189,8 +189,7 @@ class CourseTestRunner:
 
     def _add_recipes(self, staged: Staged) -> None:
         """The recipes are ours, never the student's copy."""
-        defaults = {name: dataset.recipe for name, dataset in self.assignment.datasets.items()}
-        tables = {"recipes": self.assignment.recipes, "datasets": defaults}
+        tables = self.assignment.shipped_recipes()
         target = staged.root / "submission" / "recipes.json"
         target.write_text(json.dumps(tables), encoding="utf-8")
         target.chmod(0o644)

@@ -126,10 +126,11 @@ class AsksHelper:
         documents = len(material.FRIENDLY_DOCUMENTS) + len(PAIRS)
         config = _training_config()
         selected = self.lab.data.recipe
+        variant = "synthesizer" if synthesizer else "vanilla"
         problems = {}
         for recipe in (selected, "original"):
-            table = self.lab.assignment.recipes[recipe]
-            wanted = expected_settings(table, stage, documents, config["block_size"], synthesizer)
+            table = self.lab.assignment.recipes.of(variant, recipe)
+            wanted = expected_settings(table, stage, documents, config["block_size"])
             problems[recipe] = [
                 f"{key} = {fields.get(key)}, not {value}"
                 for key, value in wanted.items()
