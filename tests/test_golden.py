@@ -8,17 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests import golden_verdicts
+from tests import golden_verdicts, pinned
 from tests.golden_seeds import failures
 from tests.variants import NEEDS_FILES, Variant, all_variants, lay_out
-
-from grading import paths  # isort: skip # where .variants finds it
-from grading.assignment import load_assignment  # isort: skip
 
 VARIANTS = all_variants()
 TABLE = golden_verdicts.read_table()
 BY_NAME = {variant.name: variant for variant in VARIANTS}
-TESTS = load_assignment(paths.ASSIGNMENT).edition("current").tests
+TESTS = pinned.load().edition("current").tests
 
 
 @pytest.fixture(scope="module")

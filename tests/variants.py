@@ -37,7 +37,7 @@ GOLDEN = ROOT / "tests" / "golden"
 sys.path.insert(0, str(ROOT / "src"))  # where grader.py finds the package `grading`
 
 from grading import paths, worker  # noqa: E402
-from grading.assignment import TestSpec, load_assignment  # noqa: E402
+from grading.assignment import TestSpec  # noqa: E402
 from grading.cases import BoundTest, bind  # noqa: E402
 from grading.coursedata import CourseData  # noqa: E402
 from grading.inprocess import InProcessPool  # noqa: E402
@@ -45,6 +45,8 @@ from grading.questions import CASES  # noqa: E402
 from grading.results import TestResult  # noqa: E402
 from grading.runner import Run, load_hidden  # noqa: E402
 from grading.staging import stage  # noqa: E402
+
+from . import pinned  # noqa: E402
 
 REGIONS = {
     "span_corruption": "dataset.py, __getitem__, part e",
@@ -226,7 +228,7 @@ class Bench:
         Args:
             work: an empty folder.
         """
-        self._assignment = load_assignment(paths.ASSIGNMENT)
+        self._assignment = pinned.load()
         self.hidden = load_hidden(paths.HIDDEN)
         self._pool, self._work = InProcessPool(), work
         data = work / "data"

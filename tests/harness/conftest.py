@@ -5,10 +5,10 @@ import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pinned
 import pytest
 
 from grading import paths
-from grading.assignment import load_assignment
 from grading.processes import FreshPool, ZygotePool
 from grading.questions import CASES
 from grading.results import TestResult
@@ -20,7 +20,7 @@ HEAD = "import numpy as np\n\ndef copying_query(keys, j):\n"
 
 @pytest.fixture(scope="session")
 def runner() -> CourseTestRunner:
-    return CourseTestRunner(load_assignment(paths.ASSIGNMENT), CASES)
+    return CourseTestRunner(pinned.load(), CASES)
 
 
 @pytest.fixture(scope="session")

@@ -3,11 +3,11 @@
 import shutil
 from pathlib import Path
 
+import pinned
 import pytest
 from project import python
 
-from grading import coursedata, paths
-from grading.assignment import load_assignment
+from grading import coursedata
 from grading.coursedata import CourseData
 from grading.errors import DataError, GradingError
 from grading.outcomes import Outcome
@@ -33,7 +33,7 @@ def installed(tmp_path) -> Path:
 
 
 def course_data(root: Path) -> CourseData:
-    assignment = load_assignment(paths.ASSIGNMENT)
+    assignment = pinned.load()
     return CourseData(assignment, root / "src/data", root / "solutions/data")
 
 
