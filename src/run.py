@@ -39,15 +39,11 @@ REQUIRED = {
 SHOWN = 5  # predictions of each kind that evaluate shows
 
 
-def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
+def parse_arguments(arguments: list[str] | None, variants: list[str]) -> argparse.Namespace:
     """Read the command line; usage errors exit with code 2."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    try:
-        variants = recipes.variants()
-    except InputError as error:  # there is no recipes.json
-        parser.error(str(error))
     parser.add_argument("function", choices=list(REQUIRED))
     parser.add_argument("variant", choices=variants)
     parser.add_argument("pretrain_corpus_path", help="text that the vocabulary is taken from")
@@ -295,7 +291,12 @@ def report_errors(command) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns the exit code."""
-    args = parse_arguments(arguments)
+    try:
+        variants = recipes.variants()
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    args = parse_arguments(arguments, variants)
     try:
         return report_errors(lambda: run(args))
     except KeyboardInterrupt:

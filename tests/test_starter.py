@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import shutil
 import textwrap
 from pathlib import Path
@@ -33,7 +34,7 @@ class Toy:
 
         ### START CODE HERE ###
         """
-        # [part e]
+        # [corruption]
         # Hint: add it to itself.
         ### START CODE HERE ###
         result = number + number
@@ -68,10 +69,10 @@ class Toy:
 
         ### START CODE HERE ###
         """
-        # [part e]
+        # [corruption]
         # Hint: add it to itself.
         ### START CODE HERE ###
-        raise NotImplementedError("[part e] Toy.double in submission/toy.py is yours to write")
+        raise NotImplementedError("[corruption] Toy.double in submission/toy.py is yours to write")
         ### END CODE HERE ###
 
     def halve(self, number):
@@ -93,20 +94,22 @@ def test_regions_are_stripped_and_all_else_is_kept():
     assert strip(TRUTH, NAME) == STARTER
 
 
-def test_untouched_function_names_the_part():
+def test_untouched_function_names_the_topic():
     scope = {}
     exec(strip(TRUTH, NAME), scope)
-    with pytest.raises(NotImplementedError, match=r"\[part e\] Toy\.double in submission/toy\.py"):
+    with pytest.raises(
+        NotImplementedError, match=r"\[corruption\] Toy\.double in submission/toy\.py"
+    ):
         scope["Toy"]().double(1)
 
 
 @pytest.mark.parametrize("length", [1, 30, 50, 70])
 def test_stub_keeps_the_line_length(length):
     name = "f" * length
-    text = f"def {name}():\n    # [part a]\n    {START}\n    return 1\n    {END}\n"
+    text = f"def {name}():\n    # [a topic]\n    {START}\n    return 1\n    {END}\n"
     stripped = strip(text, NAME)
     assert max(map(len, stripped.splitlines())) <= 100
-    with pytest.raises(NotImplementedError, match=rf"\[part a\] {name} in submission/toy.py is y"):
+    with pytest.raises(NotImplementedError, match=rf"\[a topic\] {name} in submission/toy.py is y"):
         scope = {}
         exec(stripped, scope)
         scope[name]()
@@ -160,7 +163,7 @@ def test_misspelt_marker_is_an_error_with_its_line(comment, beside):
         "# End of the document.",
         "# start = 4",
         "#!/usr/bin/env python3",
-        "# [part e]",
+        "# [corruption]",
         "# See the handout for where the code is.",
         "# Here the student's code is called.",
     ],
@@ -329,7 +332,9 @@ def regions_of(root):
             yield path, region
 
 
-def test_each_region_of_the_starter_raises_for_a_named_part(root):
+def test_each_region_of_the_starter_raises_for_a_named_topic(root):
+    editions = load_assignment(root / "assignment.toml").editions.values()
+    topics = {question.topic for edition in editions for question in edition.questions}
     regions = list(regions_of(root))
     assert regions
     for path, _ in regions:
@@ -339,7 +344,8 @@ def test_each_region_of_the_starter_raises_for_a_named_part(root):
                 textwrap.dedent("\n".join(text.split("\n")[region.start : region.end - 1]))
             ).body
             assert isinstance(statement, ast.Raise)
-            assert statement.exc.args[0].value.startswith("[part ")
+            marker = re.match(r"\[(.*?)\] ", statement.exc.args[0].value)[1]
+            assert marker.replace(" ", "_") in topics
 
 
 def test_no_line_of_a_solution_is_in_the_starter(root):

@@ -108,7 +108,7 @@ def test_parts_that_are_not_written_yet_are_named(desk):
     assert len(found) == starter.count("raise NotImplementedError") - 1 > 1
     assert (
         found[0] == f"src/submission/helper.py:{number}: "
-        "not written yet: [part c] initialize_vanilla_model"
+        "not written yet: [finetuning] initialize_vanilla_model"
     )
 
 

@@ -99,8 +99,8 @@ class Sheet:
             name: getattr(self, name)
             for name in (
                 "answer", "begin_document", "cite", "cited", "collaborators", "figure", "has",
-                "pads", "points", "practice", "render_question", "ref", "refs", "shell", "subpart",
-                "time_in_all", "training_time", "worked_answer",
+                "marker", "pads", "points", "practice", "render_question", "ref", "refs", "shell",
+                "subpart", "time_in_all", "training_time", "worked_answer",
             )
         }  # fmt: skip
         return functions | {
@@ -246,6 +246,11 @@ class Sheet:
     def pads(self, count: int) -> str:
         """So many padding characters."""
         return r"\padchar" * count
+
+    def marker(self, topic: str = "") -> str:
+        """The comment in the code above what a topic asks for; by default this question's."""
+        words = (topic or self._question.topic).replace("_", " ")
+        return rf"\code{{\# [{words}]}}"
 
     def practice(self, *functions: str) -> str:
         """Which functions are answers in code to the question."""
