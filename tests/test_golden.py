@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import golden_verdicts, pinned
+from tests import golden_seeds, golden_verdicts, pinned
 from tests.golden_seeds import failures
 from tests.variants import NEEDS_FILES, Variant, all_variants, lay_out
 
@@ -117,3 +117,12 @@ def test_a_variant_without_a_region_is_refused(tmp_path):
     path.write_text("# Says nothing about its place.\npass\n", encoding="utf-8")
     with pytest.raises(ValueError, match="expected a comment `# region:"):
         lay_out(Variant(path), tmp_path / "out")
+
+
+def test_results_of_seeds_are_those_of_every_file_that_decides():
+    """A module that was forgotten would let stale results count."""
+    decide = set(golden_seeds.files_that_decide(None))
+    for folder in ("src/grading", "solutions/hidden", "solutions/submission"):
+        modules = set((golden_seeds.ROOT / folder).rglob("*.py"))
+        assert modules and modules <= decide
+    assert golden_seeds.ROOT / "assignment.toml" in decide
