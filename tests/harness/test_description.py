@@ -150,6 +150,15 @@ def test_recipes_json_holds_whole_tables_for_old_code_and_new(small):
     assert "synthesizer" not in shipped["recipes"]["quick"]["finetune_scratch"]
 
 
+def test_nothing_else_parses_the_two_files():
+    """handout/description.py reads the handout's own tables."""
+    root = SMALL.parent.parent.parent
+    modules = [file for folder in ("src", "tools") for file in (root / folder).rglob("*.py")]
+    parsing = [m for m in modules if "import tomllib" in m.read_text(encoding="utf-8")]
+    names = {module.relative_to(root).as_posix() for module in parsing}
+    assert names == {"src/grading/tables.py", "tools/handout/description.py"}
+
+
 # -- mistakes -------------------------------------------------------------------------------------
 
 COUNTING = '{ number = "1a", topic = "counting", coding = 10 }'
