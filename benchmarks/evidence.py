@@ -33,12 +33,13 @@ import torch
 
 from benchmarks import reference
 from benchmarks.training import commit, lay_corruption, machine
-from tools import commands, install_data, starter, world
+from tools import commands, install_data, world
+from tools.described import load_assignment
 from tools.reference import lay_out
 
 from grading import paths  # isort: skip
 from questions.evidence import probe  # isort: skip
-from questions.shared.recipes import of_variant  # isort: skip
+from grading.recipes import settings  # isort: skip
 from grading.judges import load_hidden  # isort: skip
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -316,8 +317,8 @@ def measure(name: str, folder: Path) -> list[dict[str, Any]]:
     spans = sys.modules["hidden.spans"]
     torch.set_num_threads(1)  # as in the grader's workers
     case = CASES[name]
-    recipes = json.loads(starter.recipes_file(ROOT))
-    config = of_variant(recipes["recipes"][case.recipe]["model"], case.variant == "synthesizer")
+    recipes = load_assignment(ROOT).recipes
+    config = settings(recipes.of(case.variant, case.recipe).model)
     data = folder / "src" / "data"
     corpus = (data / "wiki.txt").read_text(encoding="utf-8").removesuffix("\n")
     old, new = (parameters(folder, case.variant, stage) for stage in ("pretrain", "finetune"))

@@ -210,11 +210,9 @@ def _how_to_make(name: str, edition: Edition) -> str:
     option = {".params": "writing_params_path", ".predictions": "outputs_path"}
     if Path(name).suffix not in option:
         return ""
-    topic = {"synthesizer": "synthesizer", "rope": "rotary"}.get(name.split(".")[0], "pretraining")
-    if ".model." in name or ".nopretrain." in name:
-        topic = "no_pretraining"
-    number = next((f" of question {q.number}" for q in edition.questions if q.topic == topic), "")
-    return f": the command{number} with `--{option[Path(name).suffix]} {name}` writes it"
+    number = next(q.number for q in edition.questions if name in q.required_files)
+    written_by = f"--{option[Path(name).suffix]} {name}"
+    return f": the command of question {number} with `{written_by}` writes it"
 
 
 def check_parameters(name: str, path: Path) -> list[str]:

@@ -32,7 +32,6 @@ from submission import helper, utils
 from submission.dataset import CharCorruptionDataset
 from submission.model import GPTConfig
 
-VARIANTS = ("vanilla", "synthesizer", "rope")
 DATA = Path(__file__).resolve().parent / "data"
 REQUIRED = {
     "pretrain": ["writing_params_path"],
@@ -42,13 +41,13 @@ REQUIRED = {
 SHOWN = 5  # predictions of each kind that evaluate shows
 
 
-def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
+def parse_arguments(arguments: list[str] | None, variants: list[str]) -> argparse.Namespace:
     """Read the command line; usage errors exit with code 2."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("function", choices=list(REQUIRED))
-    parser.add_argument("variant", choices=list(VARIANTS))
+    parser.add_argument("variant", choices=variants)
     parser.add_argument("pretrain_corpus_path", help="text that the vocabulary is taken from")
     parser.add_argument("--reading_params_path", help="parameters to start from, or to evaluate")
     parser.add_argument("--writing_params_path", help="where to write the trained parameters")
@@ -294,7 +293,12 @@ def report_errors(command) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns the exit code."""
-    args = parse_arguments(arguments)
+    try:
+        variants = recipes.variants()
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    args = parse_arguments(arguments, variants)
     try:
         return report_errors(lambda: run(args))
     except KeyboardInterrupt:

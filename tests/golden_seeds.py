@@ -21,17 +21,13 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache
 from pathlib import Path
 
-from .variants import GIVEN, ROOT, Bench, Variant, all_variants, without_files
+from .variants import ROOT, Bench, Variant, all_variants, without_files
 
 RESULTS = ROOT / "build" / "golden_seeds.jsonl"
-JUDGES = (
-    "src/questions/**/*.py",
-    "src/grading/*.py",
-    "solutions/hidden/*.py",
-    "solutions/submission/*.py",
-    "src/pretraining/*.py",
-    *(f"src/submission/{name}" for name in GIVEN),
-)
+# All that decides a verdict: whole folders, so that no module can be forgotten. What isn't there
+# counts for nothing.
+JUDGES = ("assignment.toml", "src/grading", "src/questions", "solutions/hidden")
+REFERENCE = ("solutions/submission", "src/pretraining", "src/submission")  # judges compare with it
 # Draw nothing: one seed tells all.
 NOT_RANDOM = (
     "vanilla_model",
@@ -76,13 +72,19 @@ def _job(variant: Variant | None, seed: int) -> dict:
 
 @cache
 def _digest(variant: Variant | None) -> str:
-    files = sorted(file for pattern in JUDGES for file in ROOT.glob(pattern))
-    if variant:
-        files += [variant.path] if variant.path.is_file() else sorted(variant.path.glob("*.py"))
     digest = hashlib.sha256()
-    for file in files:
+    for file in files_that_decide(variant):
+        digest.update(f"\0{file.relative_to(ROOT).as_posix()}\0".encode())
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def files_that_decide(variant: Variant | None) -> list[Path]:
+    """Every file that a verdict on a variant, or on the reference (None), depends on."""
+    roots = [ROOT / name for name in (*JUDGES, *REFERENCE)]
+    roots += [variant.path] if variant else []
+    below = [file for root in roots for file in (root, *root.rglob("*")) if file.is_file()]
+    return sorted(file for file in below if file.suffix in (".py", ".json", ".toml"))
 
 
 def _done() -> dict[tuple, dict]:

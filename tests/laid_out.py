@@ -15,10 +15,11 @@ from pathlib import Path
 import torch
 
 from tools import starter, world
+from tools.described import load_assignment
 from tools.reference import compose
 
-VARIANTS = ("vanilla", "synthesizer", "rope")
 REPOSITORY = Path(__file__).resolve().parent.parent
+VARIANTS = tuple(load_assignment(REPOSITORY).variants)
 COMMANDS = ("run", "dataset", "london_baseline")
 STAGE = {
     "max_epochs": 1,

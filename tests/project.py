@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pinned
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -24,6 +26,7 @@ def python(tree: Path, *arguments: str, **keywords) -> subprocess.CompletedProce
 
 
 def copy_of_the_project(target: Path) -> Path:
+    """What is committed, or would be, with the editions that tests know (see pinned.py)."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -34,6 +37,7 @@ def copy_of_the_project(target: Path) -> Path:
         if (ROOT / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target / name)
+    (target / "assignment.toml").write_text(pinned.text(), encoding="utf-8", newline="\n")
     return target
 
 

@@ -8,6 +8,7 @@ import re
 
 import numpy as np
 import pytest
+from project import python
 
 from grading import paths
 from grading.assignment import load_assignment
@@ -16,6 +17,7 @@ from grading.errors import Verdict
 from grading.outcomes import Outcome
 from questions.attention_exploration import attention_math
 from questions.attention_exploration import probe as probe
+from tests import pinned
 from tests.variants import Bench, Variant, load_module
 
 TOPICS = ("copying", "averaging", "single_head", "two_heads", "key_query_value")
@@ -233,7 +235,7 @@ def test_vectors_are_told_in_words():
 
 
 def exploration_tests(edition):
-    tests = load_assignment(paths.ASSIGNMENT).edition(edition).tests
+    tests = pinned.load().edition(edition).tests
     return [test for test in tests if test.topic.startswith("attention_")]
 
 
@@ -248,9 +250,9 @@ def test_editions_renumber_the_tests(edition, question):
     assert ids["attention_key_query_value.matrices_any"] == f"{question}e-5-hidden"
 
 
-def test_the_command_takes_an_editions_numbers(run_python):
+def test_the_command_takes_an_editions_numbers(tree):
     arguments = ("--submission", "solutions", "--edition", "cs224n", "1d")
-    done = run_python("src/grader.py", *arguments)
+    done = python(tree, "src/grader.py", *arguments)
     assert done.returncode == 0, done.stderr
     assert re.findall(r"^(\S+) +passed", done.stdout, re.M) == ["1d-0-basic", "1d-1-hidden"]
 
@@ -262,7 +264,7 @@ def test_each_answers_at_once_without_torch_for_no_points():
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_points_can_be_moved_to_the_code(tmp_path, topic):
-    text = paths.ASSIGNMENT.read_text(encoding="utf-8")
+    text = pinned.text()
     moved = text.replace(
         f'"attention_{topic}", written', f'"attention_{topic}", coding = 2, written'
     )

@@ -1,8 +1,9 @@
 """The demo's time left: right within a third after the first minute, on machines of any speed."""
 
+import pinned
 import pytest
 
-from tools import demo, reference, starter, world
+from tools import demo, reference, world
 from tools.commands import PIPELINES
 from tools.remaining import (
     EVALUATION_S,
@@ -10,20 +11,17 @@ from tools.remaining import (
     POSITIONS_PER_S,
     START_S,
     Remaining,
+    chosen_recipe,
     positions,
-    recipe_table,
 )
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """A folder with the data set `world` and recipes.json."""
+    """A folder with the data set `world` and a description."""
     root = tmp_path_factory.mktemp("project")
     assert world.main(["--seed", str(2**40), "--out", str(root)]) == 0
-    (root / "assignment.toml").write_bytes((starter.ROOT / "assignment.toml").read_bytes())
-    (root / "src" / "pretraining").mkdir()
-    recipes = root / "src" / "pretraining" / "recipes.json"
-    recipes.write_bytes(starter.recipes_file(starter.ROOT))
+    (root / "assignment.toml").write_text(pinned.text(), encoding="utf-8")
     return root
 
 
@@ -31,7 +29,7 @@ def project(tmp_path_factory):
 def test_the_time_left_is_right_on_machines_of_any_speed(project, slower, capsys):
     # A demo that is acted out: the clock is ours, and each command takes what it takes on a
     # machine so many times slower than the one that was measured. The log lags by 5 seconds.
-    recipe, now = recipe_table(project, None), [0.0]
+    recipe, now = chosen_recipe(project, None), [0.0]
     remaining = Remaining(project, recipe, clock=lambda: now[0])
     watch = demo.TimeLeft(remaining, clock=lambda: now[0])
     told = []
@@ -57,22 +55,22 @@ def test_the_time_left_is_right_on_machines_of_any_speed(project, slower, capsys
 
 def test_a_resumed_training_is_not_taken_for_a_fast_one(project):
     now = [0.0]
-    remaining = Remaining(project, recipe_table(project, None), clock=lambda: now[0])
+    remaining = Remaining(project, chosen_recipe(project, None), clock=lambda: now[0])
     command = PIPELINES["vanilla"][0]
     told = []
     for now[0], share in ((5.0, 0.5), (30.0, 0.6), (55.0, 0.7)):  # 250 seconds for the whole
         told.append(remaining.now(command, share))
-    fresh = Remaining(project, recipe_table(project, None), clock=lambda: now[0])
+    fresh = Remaining(project, chosen_recipe(project, None), clock=lambda: now[0])
     rest = fresh.now(PIPELINES["vanilla"][1], 0.0)
     assert told[-1] == pytest.approx(75 + rest, rel=0.1)
 
 
 def test_positions_follow_the_recipe(project):
-    recipe = recipe_table(project, "laptop")
+    recipe = chosen_recipe(project, "laptop")
     lines = (project / "src/data/wiki.txt").read_text(encoding="utf-8").splitlines()
     mean = sum((4 + min(len(line), 112)) / 2 + 3 for line in lines)
     first = PIPELINES["vanilla"][0]
-    assert positions(first, recipe, project) == recipe["pretrain"]["max_epochs"] * mean
+    assert positions(first, recipe, project) == recipe("vanilla").pretrain.max_epochs * mean
     assert positions(PIPELINES["vanilla"][-1], recipe, project) == 0
 
 

@@ -8,17 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests import golden_verdicts
+from tests import golden_seeds, golden_verdicts, pinned
 from tests.golden_seeds import failures
 from tests.variants import NEEDS_FILES, Variant, all_variants, lay_out
-
-from grading import paths  # isort: skip # where .variants finds it
-from grading.assignment import load_assignment  # isort: skip
 
 VARIANTS = all_variants()
 TABLE = golden_verdicts.read_table()
 BY_NAME = {variant.name: variant for variant in VARIANTS}
-TESTS = load_assignment(paths.ASSIGNMENT).edition("current").tests
+TESTS = pinned.load().edition("current").tests
 
 
 @pytest.fixture(scope="module")
@@ -120,3 +117,12 @@ def test_a_variant_without_a_region_is_refused(tmp_path):
     path.write_text("# Says nothing about its place.\npass\n", encoding="utf-8")
     with pytest.raises(ValueError, match="expected a comment `# region:"):
         lay_out(Variant(path), tmp_path / "out")
+
+
+def test_results_of_seeds_are_those_of_every_file_that_decides():
+    """A module that was forgotten would let stale results count."""
+    decide = set(golden_seeds.files_that_decide(None))
+    for folder in ("src/grading", "solutions/hidden", "solutions/submission"):
+        modules = set((golden_seeds.ROOT / folder).rglob("*.py"))
+        assert modules and modules <= decide
+    assert golden_seeds.ROOT / "assignment.toml" in decide

@@ -232,13 +232,13 @@ def interrupt_after_saving(keeper):
 
 def test_a_part_not_written_yet_is_one_line(run, modules, monkeypatch):
     def pretrain(*arguments, **keywords):
-        raise NotImplementedError("[part f] is yours to write")
+        raise NotImplementedError("[pretraining] is yours to write")
 
     monkeypatch.setattr(modules[1], "pretrain", pretrain)
     code, _, errors = run("pretrain vanilla wiki.txt --writing_params_path w")
     assert code == 2
     assert errors.count("\n") == 1
-    assert "[part f] is yours to write" in errors
+    assert "[pretraining] is yours to write" in errors
 
 
 def test_a_bug_in_a_students_code_shows_its_traceback(run, modules, monkeypatch):

@@ -2,11 +2,14 @@
 
 import ast
 import json
+import re
 import shutil
 import textwrap
+from pathlib import Path
 
 import pytest
 
+from grading.assignment import load_assignment
 from tools import starter
 from tools.regions import END, START, RegionError, find_regions, resembles_marker, strip
 
@@ -31,7 +34,7 @@ class Toy:
 
         ### START CODE HERE ###
         """
-        # [part e]
+        # [corruption]
         # Hint: add it to itself.
         ### START CODE HERE ###
         result = number + number
@@ -66,10 +69,10 @@ class Toy:
 
         ### START CODE HERE ###
         """
-        # [part e]
+        # [corruption]
         # Hint: add it to itself.
         ### START CODE HERE ###
-        raise NotImplementedError("[part e] Toy.double in submission/toy.py is yours to write")
+        raise NotImplementedError("[corruption] Toy.double in submission/toy.py is yours to write")
         ### END CODE HERE ###
 
     def halve(self, number):
@@ -91,20 +94,22 @@ def test_regions_are_stripped_and_all_else_is_kept():
     assert strip(TRUTH, NAME) == STARTER
 
 
-def test_untouched_function_names_the_part():
+def test_untouched_function_names_the_topic():
     scope = {}
     exec(strip(TRUTH, NAME), scope)
-    with pytest.raises(NotImplementedError, match=r"\[part e\] Toy\.double in submission/toy\.py"):
+    with pytest.raises(
+        NotImplementedError, match=r"\[corruption\] Toy\.double in submission/toy\.py"
+    ):
         scope["Toy"]().double(1)
 
 
 @pytest.mark.parametrize("length", [1, 30, 50, 70])
 def test_stub_keeps_the_line_length(length):
     name = "f" * length
-    text = f"def {name}():\n    # [part a]\n    {START}\n    return 1\n    {END}\n"
+    text = f"def {name}():\n    # [a topic]\n    {START}\n    return 1\n    {END}\n"
     stripped = strip(text, NAME)
     assert max(map(len, stripped.splitlines())) <= 100
-    with pytest.raises(NotImplementedError, match=rf"\[part a\] {name} in submission/toy.py is y"):
+    with pytest.raises(NotImplementedError, match=rf"\[a topic\] {name} in submission/toy.py is y"):
         scope = {}
         exec(stripped, scope)
         scope[name]()
@@ -158,7 +163,7 @@ def test_misspelt_marker_is_an_error_with_its_line(comment, beside):
         "# End of the document.",
         "# start = 4",
         "#!/usr/bin/env python3",
-        "# [part e]",
+        "# [corruption]",
         "# See the handout for where the code is.",
         "# Here the student's code is called.",
     ],
@@ -211,12 +216,7 @@ def test_every_fault_is_named_at_once():
 
 # ---------------------------------------------------------------- the command
 
-ASSIGNMENT = """\
-[datasets.world]
-recipe = "laptop"
-[recipes.laptop]
-title = "für alle"
-"""
+SMALL = Path(__file__).with_name("small") / "assignment.toml"
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ def project(tmp_path):
     truth.mkdir(parents=True)
     (truth / "toy.py").write_text(TRUTH, encoding="utf-8")
     (truth / "all.py").write_text("ALL = 'é'\n", encoding="utf-8")
-    (tmp_path / "assignment.toml").write_text(ASSIGNMENT, encoding="utf-8")
+    shutil.copy(SMALL, tmp_path)
     return tmp_path
 
 
@@ -243,10 +243,7 @@ def test_starter_is_written_and_then_up_to_date(project, capsys):
 def test_recipes_are_written_for_pretraining(project):
     starter.main([], project)
     text = (project / "src/pretraining/recipes.json").read_text(encoding="utf-8")
-    assert json.loads(text) == {
-        "recipes": {"laptop": {"title": "für alle"}},
-        "datasets": {"world": "laptop"},
-    }
+    assert json.loads(text) == load_assignment(SMALL).shipped_recipes()
     assert "für" in text and text.endswith("}\n")
 
 
@@ -309,8 +306,8 @@ def test_what_has_no_truth_is_left_alone(project):
     [
         ("solutions/submission/zz.py", "### BEGIN CODE HERE ###\n", "zz.py:1: "),
         ("solutions/submission/zz.py", f"def f():\n    {START}\n    x = 1\n", "zz.py:2: "),
-        ("assignment.toml", "[datasets.world]\nrecipe = 'none'\n", "recipe 'none', expected"),
-        ("assignment.toml", "[datasets", "assignment.toml: "),
+        ("assignment.toml", "[mistake]\n", "assignment.toml: unknown key 'mistake'"),
+        ("assignment.toml", "[datasets", "assignment.toml is no TOML: "),
     ],
 )
 @pytest.mark.parametrize("option", [[], ["--check"]])
@@ -346,7 +343,9 @@ def regions_of(root):
             yield path, region
 
 
-def test_each_region_of_the_starter_raises_for_a_named_part(root):
+def test_each_region_of_the_starter_raises_for_a_named_topic(root):
+    editions = load_assignment(root / "assignment.toml").editions.values()
+    topics = {question.topic for edition in editions for question in edition.questions}
     regions = list(regions_of(root))
     assert regions
     for path, _ in regions:
@@ -356,7 +355,8 @@ def test_each_region_of_the_starter_raises_for_a_named_part(root):
                 textwrap.dedent("\n".join(text.split("\n")[region.start : region.end - 1]))
             ).body
             assert isinstance(statement, ast.Raise)
-            assert statement.exc.args[0].value.startswith("[part ")
+            marker = re.match(r"\[(.*?)\] ", statement.exc.args[0].value)[1]
+            assert marker.replace(" ", "_") in topics
 
 
 def test_no_line_of_a_solution_is_in_the_starter(root):

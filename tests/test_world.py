@@ -67,9 +67,9 @@ def test_another_seed_gives_other_people_and_places(texts):
 
 def test_default_sizes_are_those_of_the_assignment(texts):
     settings = datafiles.dataset_settings("world")
-    assert len(rows_of(texts, datafiles.TRAIN)) == settings["splits"]["train"] == 400
-    assert len(rows_of(texts, datafiles.DEV)) == settings["splits"]["dev"] == 100
-    assert len(rows_of(texts, datafiles.TEST_INPUTS)) == settings["splits"]["test"] == 100
+    assert len(rows_of(texts, datafiles.TRAIN)) == settings.splits.train == 400
+    assert len(rows_of(texts, datafiles.DEV)) == settings.splits.dev == 100
+    assert len(rows_of(texts, datafiles.TEST_INPUTS)) == settings.splits.test == 100
     assert len(rows_of(texts, datafiles.UNSEEN_INPUTS)) == 50
 
 

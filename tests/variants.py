@@ -5,7 +5,7 @@ between the markers of one region. Comments come first:
 
     # What it does, in a line.
     # caught by: values, dropout          tests that are meant for it; wrong variants only
-    # region: helper.py, finetune, part f    file, function and part, unless the topic says which
+    # region: helper.py, finetune, pretraining    file, function, marker, unless the topic says it
 
 or else nothing but comments, of which one changes given code,
 
@@ -37,8 +37,8 @@ ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
 sys.path.insert(0, str(ROOT / "src"))  # where grader.py finds the package `grading`
 
-from grading import paths, sandbox, worker  # noqa: E402
-from grading.assignment import TestSpec, load_assignment  # noqa: E402
+from grading import sandbox, worker  # noqa: E402
+from grading.assignment import TestSpec  # noqa: E402
 from grading.cases import BoundTest, bind  # noqa: E402
 from grading.inprocess import InProcessPool  # noqa: E402
 from grading.results import TestResult  # noqa: E402
@@ -46,13 +46,13 @@ from grading.runner import CourseTestRunner, Run  # noqa: E402
 from grading.staging import stage, stage_reference  # noqa: E402
 from questions.course import Course  # noqa: E402
 from questions.shared.data_set import CourseData  # noqa: E402
+from tests import pinned  # noqa: E402
 
-GIVEN = Course.provided.given
 REGIONS = {
-    "span_corruption": "dataset.py, __getitem__, part e",
-    "synthesizer": "attention.py, forward, part g",
-    "rotary": "attention.py, apply_rotary_emb, part h",
-    "london_baseline": "london_baseline.py, london_baseline, part d",
+    "span_corruption": "dataset.py, __getitem__, span corruption",
+    "synthesizer": "attention.py, forward, synthesizer",
+    "rotary": "attention.py, apply_rotary_emb, rotary",
+    "london_baseline": "london_baseline.py, london_baseline, no pretraining",
 }
 # The grader's topics whose tests a folder of variants meets, less those that need trained files.
 TOPICS = {
@@ -129,7 +129,7 @@ class Variant:
 
     def _concerns(self, spec: TestSpec) -> bool:
         if self.topic == "building_blocks":  # its functions don't call each other
-            return spec.topic == "blocks_" + self.field("region").split(", part ")[1]
+            return spec.topic == self.field("region").split(", ")[2].replace(" ", "_")
         attention = self.topic == "helper" and spec.topic == "synthesizer"
         return spec.topic in TOPICS[self.topic] and (not attention or spec.name in OF_THE_HELPER)
 
@@ -171,9 +171,9 @@ def lay_out(variant: Variant | None, target: Path) -> Path:
             raise ValueError(f"{variant.path}: {file} holds no {old!r}")
         changed = text.replace(old, new)
     else:
-        file, function, part = _region_words(variant)
+        file, function, marker = _region_words(variant)
         text = (package / file).read_text(encoding="utf-8")
-        changed = _with_region(text, file, function, part, variant.text)
+        changed = _with_region(text, file, function, marker, variant.text)
     (package / file).write_text(changed, encoding="utf-8", newline="\n")
     return target
 
@@ -192,21 +192,21 @@ def load_module(name: str, path: Path) -> ModuleType:
 def _region_words(variant: Variant) -> list[str]:
     words = (variant.field("region") or REGIONS.get(variant.topic, "")).split(", ")
     if len(words) != 3:
-        raise ValueError(f"{variant.path}: expected a comment `# region: FILE, FUNCTION, part X`")
+        raise ValueError(f"{variant.path}: expected a comment `# region: FILE, FUNCTION, TOPIC`")
     return words
 
 
-def _with_region(text: str, file: str, function: str, part: str, body: str) -> str:
+def _with_region(text: str, file: str, function: str, marker: str, body: str) -> str:
     """`text` with `body` between the markers of the region that is named."""
     lines = text.split("\n")
     for region in find_regions(text, file):
-        if lines[region.start - 2].strip() != f"# [{part}]":
+        if lines[region.start - 2].strip() != f"# [{marker}]":
             continue
         if _function_around(text, region.start) == function:
             indented = textwrap.indent(body.rstrip("\n"), " " * region.indent)
             lines[region.start : region.end - 1] = indented.split("\n")
             return "\n".join(lines)
-    raise ValueError(f"{file} has no region [{part}] in {function}")
+    raise ValueError(f"{file} has no region [{marker}] in {function}")
 
 
 def _function_around(text: str, line: int) -> str:
@@ -227,7 +227,7 @@ class Bench:
         Args:
             work: an empty folder.
         """
-        self._assignment = load_assignment(paths.ASSIGNMENT)
+        self._assignment = pinned.load()
         self._pool, self._work = InProcessPool(), work
         data = work / "data"
         data.mkdir()

@@ -14,12 +14,11 @@ import json
 import os
 import secrets
 import sys
-import tomllib
 from decimal import Decimal
 from pathlib import Path
 
 from . import archive, container, emulate, leaks, reference, starter
-from .datafiles import REPO
+from .described import REPO, UsageError, editions, load_assignment
 from .starter import GIVEN
 
 DIST = REPO / "dist"
@@ -70,8 +69,7 @@ def contents(repo: Path, edition: str) -> dict[str, bytes]:
 
 def contents_of_scripts(repo: Path, edition: str) -> dict[str, bytes]:
     """setup.sh and run_autograder for an edition, and for the Python that assignment.toml names."""
-    described = tomllib.loads((repo / "assignment.toml").read_text(encoding="utf-8"))
-    python = described["assignment"]["gradescope_python"]
+    python = load_assignment(repo).gradescope_python
     scripts = {}
     for name in SCRIPTS:
         text = (repo / SCRIPTS_FROM / name).read_text(encoding="utf-8")
@@ -143,13 +141,13 @@ def _prove(
     limits: container.Limits,
 ) -> str:
     """Grade the reference's hand-in or the starter through the zip; keep it as a submission."""
-    described = emulate.edition_of(repo, edition)
+    described = load_assignment(repo).edition(edition)
     if kind == "reference":
         submission = hand_in(trained, described.required_files)
     else:
         made = starter.starter_package(repo)
         submission = {f"submission/{name}": content for name, content in made.items()}
-    expected = described.points if kind == "reference" else 0
+    expected = described.coding if kind == "reference" else 0
     points = f"{Decimal(expected).normalize():f}"
     path = dist / f".test-{edition}-{kind}.zip"
     archive.write(path, submission)
@@ -182,15 +180,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--recipe", help="of the reference; default: the installed data set's")
     asked = parser.parse_args(arguments)
     try:
-        editions = [asked.edition] if asked.edition else emulate.editions(REPO)
-        for edition in editions:
-            emulate.edition_of(REPO, edition)
+        names = [asked.edition] if asked.edition else editions(REPO)
         keep_secret(REPO)
-        trained = reference.train(recipe=asked.recipe, editions=editions)
-        for edition in editions:
+        trained = reference.train(recipe=asked.recipe, editions=names)
+        for edition in names:
             for line in build(REPO, edition, trained):
                 print(line, flush=True)
-    except (BuildFailed, emulate.EmulatorFailed, reference.TrainingFailed) as failure:
+    except (
+        BuildFailed,
+        UsageError,
+        emulate.EmulatorFailed,
+        reference.TrainingFailed,
+    ) as failure:
         print(f"error: {failure}", file=sys.stderr)
         return 1
     return 0

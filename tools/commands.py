@@ -1,9 +1,10 @@
 """The commands of the problem sheet, word for word, and the files that each reads and writes."""
 
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+
+from .described import load_assignment
 
 CORPUS = "wiki.txt"
 TRAIN = "birth_places_train.tsv"
@@ -103,20 +104,18 @@ PIPELINES = {
     "vanilla": pipeline("vanilla", pretrained=True),
     "synthesizer": pipeline("synthesizer", pretrained=True),
 }
-# By topic: trained only where an edition has the question.
-OPTIONAL = {"rotary": {"rope": pipeline("rope", pretrained=True)}}
 
 
 def pipelines_of(repo: Path, editions: Iterable[str] = ()) -> dict[str, list[Command]]:
     """What these editions ask to run together, by its name; none is the default edition.
 
+    Variants that are not among PIPELINES are trained only where an edition has their question.
+
     Raises:
-        KeyError: there is no edition of such a name.
+        UsageError: there is no edition of such a name, or assignment.toml has a mistake.
     """
-    described = tomllib.loads((repo / "assignment.toml").read_text(encoding="utf-8"))
-    names = list(editions) or [described["assignment"]["default_edition"]]
-    topics = {q["topic"] for name in names for q in described["editions"][name]["questions"]}
-    found = dict(PIPELINES)
-    for topic, more in OPTIONAL.items():
-        found |= more if topic in topics else {}
-    return found
+    described = load_assignment(repo)
+    names = list(editions) or [described.default_edition]
+    topics = {q.topic for name in names for q in described.edition(name).questions}
+    asked = [variant.name for variant in described.variants.values() if variant.topic in topics]
+    return PIPELINES | {name: pipeline(name, pretrained=True) for name in asked}

@@ -2,7 +2,7 @@
 
     python -m tools.compare [--recipe NAME] [--seed N] [--marks 4]
 
-Pretrains vanilla, synthesizer and rope one after the other; at each mark (a quarter of the steps,
+Pretrains the variants one after the other; at each mark (a quarter of the steps,
 and so on) the parameters of that moment are finetuned and evaluated on dev. Writes
 build/compare/compare.md, .json and .svg. Exit codes: 0 done, 1 a training failed, 2 bad input.
 """
@@ -15,14 +15,13 @@ import sys
 from pathlib import Path
 
 from . import commands
-from .datafiles import REPO
 from .demo import accuracy, share_of_london
+from .described import REPO, UsageError, load_assignment
 from .figures import Line, draw_lines
 from .reference import TrainingFailed, lay_out
 
 TARGET = REPO / "build" / "compare"
 SCRIPT = Path(__file__).with_name("watched_pretraining.py")
-VARIANTS = ("vanilla", "synthesizer", "rope")
 HEADS = ("variant", "parameters", "steps", "pretraining", "tokens a second", "right on dev")
 
 
@@ -117,7 +116,7 @@ def compare(recipe: str | None, seed: int, marks: int) -> list[dict]:
     lay_out(REPO, folder)
     options = ["--seed", str(seed), *(["--recipe", recipe] if recipe else [])]
     found = []
-    for variant in VARIANTS:
+    for variant in load_assignment(REPO).variants:
         found.append(measure(folder, variant, options, marks))
         last = found[-1]["marks"][-1]
         print(
@@ -149,7 +148,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"got --marks {asked.marks}, expected 1 or more")
     try:
         found = compare(asked.recipe, asked.seed, asked.marks)
-    except TrainingFailed as failure:
+    except (TrainingFailed, UsageError) as failure:
         print(f"error: {failure}", file=sys.stderr)
         return 1
     print(f"\n{table(found)}\nWrote compare.md, .json and .svg to {TARGET.relative_to(REPO)}/.")

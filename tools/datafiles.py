@@ -7,12 +7,11 @@ import argparse
 import json
 import os
 import sys
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
-REPO = Path(__file__).resolve().parent.parent
+from tools.described import REPO, DataSet, UsageError, load_assignment
 
 # Places of the files, relative to the root that a command writes to.
 WIKI = "src/data/wiki.txt"
@@ -61,16 +60,15 @@ def whole_number(text: str) -> int:
     return int(text)
 
 
-def dataset_settings(name: str) -> dict[str, Any]:
+def dataset_settings(name: str) -> DataSet:
     """Return the table [datasets.NAME] of the project's assignment.toml."""
-    path = REPO / "assignment.toml"
     try:
-        with path.open("rb") as file:
-            return tomllib.load(file)["datasets"][name]
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise DataError(f"{path}: {error}") from error
-    except KeyError:
-        raise DataError(f"{path}: expected a table [datasets.{name}], found none") from None
+        datasets = load_assignment(REPO).datasets
+    except UsageError as error:
+        raise DataError(str(error)) from None
+    if name not in datasets:
+        raise DataError(f"assignment.toml: expected a table [datasets.{name}], found none")
+    return datasets[name]
 
 
 def question(name: str) -> str:

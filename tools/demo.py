@@ -13,7 +13,7 @@ from pathlib import Path
 from . import reference
 from .commands import pipelines_of
 from .datafiles import REPO
-from .remaining import Remaining, recipe_table
+from .remaining import Remaining, chosen_recipe
 
 EVERY_S = 20  # seconds between two lines on the time left
 ACCURACIES = {
@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--recipe", help="default: the installed data set's")
     asked = parser.parse_args(arguments)
     started = time.monotonic()
-    clock = TimeLeft(Remaining(REPO, recipe_table(REPO, asked.recipe)))
+    clock = TimeLeft(Remaining(REPO, chosen_recipe(REPO, asked.recipe)))
     try:
         trained = reference.train(recipe=asked.recipe, watch=clock)
     except reference.TrainingFailed as failure:

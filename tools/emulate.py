@@ -14,7 +14,6 @@ import os
 import re
 import shutil
 import sys
-import tomllib
 import zipfile
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -23,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from . import container
-from .datafiles import REPO
+from .described import REPO, UsageError, load_assignment
 
 VENV = Path(sys.prefix)
 CREATED = datetime.fromisoformat("2027-01-30T18:00:00.000000-08:00")
@@ -69,37 +68,6 @@ class Seen:
             return "\n".join(lines[end:])
         after = (i for i in range(first + 1, end) if not lines[i].startswith(INDENT))
         return "\n".join([*lines[first : next(after, end)], "[...]", *lines[end:]])
-
-
-@dataclass(frozen=True)
-class Edition:
-    """What the tools need of an edition of assignment.toml."""
-
-    name: str
-    required_files: tuple[str, ...]
-    points: Decimal  # of all coding questions
-
-
-def editions(repo: Path) -> list[str]:
-    """The names of all editions."""
-    return list(_description(repo)["editions"])
-
-
-def edition_of(repo: Path, name: str) -> Edition:
-    """That edition.
-
-    Raises:
-        EmulatorFailed: there is none of that name.
-    """
-    known = _description(repo)["editions"]
-    if name not in known:
-        raise EmulatorFailed(f"no edition {name!r}; there are: {', '.join(sorted(known))}")
-    points = sum(Decimal(str(q.get("coding", 0))) for q in known[name]["questions"])
-    return Edition(name, tuple(known[name]["required_files"]), points)
-
-
-def _description(repo: Path) -> dict[str, Any]:
-    return tomllib.loads((repo / "assignment.toml").read_text(encoding="utf-8"))
 
 
 def grade(
@@ -277,16 +245,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--metadata", default="first", choices=KINDS)
     parser.add_argument("--setup", action="store_true", help="run setup.sh, too: minutes")
     asked = parser.parse_args(arguments)
-    edition = asked.edition or _description(REPO)["assignment"]["default_edition"]
-    zipped = REPO / "dist" / f"autograder-{edition}.zip"
     try:
+        edition = load_assignment(REPO).edition(asked.edition).name
+        zipped = REPO / "dist" / f"autograder-{edition}.zip"
         if not zipped.exists():
             command = f"make autograder EDITION={edition}"
             raise EmulatorFailed(f"dist/{zipped.name} is missing; `{command}` makes it")
         if not asked.submission.exists():
             raise EmulatorFailed(f"{asked.submission}: there is no such file or folder")
         seen = grade(zipped, asked.submission, asked.metadata, asked.setup, say=print)
-    except EmulatorFailed as failure:
+    except (EmulatorFailed, UsageError) as failure:
         print(f"error: {failure}", file=sys.stderr)
         return 1
     show(seen)

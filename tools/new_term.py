@@ -20,10 +20,7 @@ from . import datafiles, reference, world
 from .commands import pipelines_of
 from .datafiles import REPO
 from .demo import accuracy
-from .handout.description import describe, read_course
-from .handout.templates import HandoutError
-
-COURSE = "course.toml"
+from .described import COURSE, UsageError, load_assignment, load_course
 
 
 def renewed(text: str, term: str, due: datetime.datetime | None) -> str:
@@ -35,8 +32,8 @@ def renewed(text: str, term: str, due: datetime.datetime | None) -> str:
     text = _set(text, "term", '"' + term.replace("\\", "\\\\").replace('"', '\\"') + '"')
     if due is None:
         return text
-    dates = read_course(REPO / COURSE)["dates"]
-    lead = dates["due"].date() - dates["published"]
+    dates = load_course(REPO).dates
+    lead = dates.due.date() - dates.published
     text = _set(text, "published", (due.date() - lead).isoformat())
     return _set(text, "due", due.isoformat())
 
@@ -72,12 +69,12 @@ def main(arguments: list[str] | None = None) -> int:
         if code := world.main([*seed, "--dataset", asked.dataset]):
             return code
         _replace(REPO / COURSE, text)
-        dates = read_course(REPO / COURSE)["dates"]
-        words = f"{COURSE}: {asked.term}, published {dates['published']}, due {dates['due']}"
+        dates = load_course(REPO).dates
+        words = f"{COURSE}: {asked.term}, published {dates.published}, due {dates.due}"
         print(words + ("" if asked.due else " (dates as before: give DUE=... to move them)"))
         trained = reference.train()
-        rows = report(trained, describe(REPO, None).data["thresholds"])
-    except (datafiles.DataError, HandoutError) as error:
+        rows = report(trained, load_assignment(REPO).datasets[asked.dataset].thresholds)
+    except (datafiles.DataError, UsageError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except reference.TrainingFailed as error:

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from .commands import Command, pipelines_of
 from .datafiles import DATASET, DEV, REPO, TEST_INPUTS, TRAIN, UNSEEN_INPUTS, WIKI
+from .described import UsageError
 from .regions import RegionError
 from .starter import RECIPES, recipes_file
 
@@ -202,8 +203,8 @@ def main(arguments: list[str] | None = None) -> int:
     editions = [asked.edition] if asked.edition else []
     try:
         train(recipe=asked.recipe, seed=asked.seed, editions=editions)
-    except KeyError as unknown:
-        print(f"error: no edition {unknown} in assignment.toml", file=sys.stderr)
+    except UsageError as error:
+        print(f"error: {error}", file=sys.stderr)
         return 2
     except TrainingFailed as failure:
         print(f"error: {failure}", file=sys.stderr)

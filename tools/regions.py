@@ -8,7 +8,8 @@ A region stands between two whole comment lines of the same indentation:
 
 The markers stay. The statements between them become `raise NotImplementedError(...)` inside a
 function, which says what to write, and `pass` in a class or module, so that the starter imports.
-A comment `# [part e]` in the comment lines directly above the first marker names the part.
+A comment `# [span corruption]` in the comment lines directly above the first marker names the topic
+whose question asks for what stands in the region.
 
 Since a misspelt marker would ship the answer, whatever comes near one is an error: every comment
 line that begins with two or more `#`, and those that begin with words like the markers' or are
@@ -206,8 +207,8 @@ def _stub(region: Region, scopes: list[ast.AST], lines: list[str], file: str) ->
     indent = " " * region.indent
     if not scopes or not isinstance(scopes[-1], FUNCTIONS):
         return [indent + "pass"]
-    part = _part(lines[: region.start - 1])
-    subject = part + ".".join(scope.name for scope in scopes)
+    topic = _topic(lines[: region.start - 1])
+    subject = topic + ".".join(scope.name for scope in scopes)
     message = f'"{subject} in {file} is yours to write"'
     line = f"{indent}raise NotImplementedError({message})"
     if len(line) <= LINE_LENGTH:
@@ -219,11 +220,11 @@ def _stub(region: Region, scopes: list[ast.AST], lines: list[str], file: str) ->
     return [f"{indent}raise NotImplementedError(", *body, f"{indent})"]
 
 
-def _part(above: list[str]) -> str:
-    """`[part e] ` when a comment line directly above says so, or nothing."""
+def _topic(above: list[str]) -> str:
+    """`[span corruption] ` when a comment line directly above says so, or nothing."""
     for line in reversed(above):
         if not line.strip().startswith("#"):
             break
-        if match := re.match(r"# (\[part [\w-]+\])", line.strip()):
+        if match := re.fullmatch(r"# (\[[a-z ]+\])", line.strip()):
             return match[1] + " "
     return ""

@@ -21,7 +21,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from . import autograder, emulate, reference, student
-from .datafiles import REPO
+from .described import REPO, UsageError, editions, load_assignment
 from .handout.description import describe
 from .handout.templates import HandoutError, plain
 
@@ -34,7 +34,7 @@ def prove(repo: Path, edition: str, trained: Path, dist: Path) -> str:
     Raises:
         ReleaseFailed: the students' command finds fault, or the score is not the full one.
     """
-    described = emulate.edition_of(repo, edition)
+    described = load_assignment(repo).edition(edition)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / student.FOLDER
         with zipfile.ZipFile(dist / f"{edition}-student.zip") as opened:
@@ -58,12 +58,12 @@ def prove(repo: Path, edition: str, trained: Path, dist: Path) -> str:
         upload = folder / "assignment5.zip"
         seen = emulate.grade(dist / f"autograder-{edition}.zip", upload)
     score = emulate.score_of(seen.results)
-    if score != described.points:
+    if score != described.coding:
         raise student.ReleaseFailed(
-            f"{edition}: through the release the reference earns {score} of {described.points}\n"
+            f"{edition}: through the release the reference earns {score} of {described.coding}\n"
             + seen.reasons()
         )
-    earned = f"{plain(score)} of {plain(described.points)} points"
+    earned = f"{plain(score)} of {plain(described.coding)} points"
     return f"  reference through the release: {earned}; {seen.costs()}"
 
 
@@ -123,10 +123,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--recipe", help="of the reference; default: the installed data set's")
     parser.add_argument("--paper", choices=["a4", "letter"], default="letter")
     asked = parser.parse_args(arguments)
-    editions = [asked.edition] if asked.edition else emulate.editions(REPO)
     try:
-        release(REPO, editions, asked.recipe, asked.paper)
+        names = [asked.edition] if asked.edition else editions(REPO)
+        release(REPO, names, asked.recipe, asked.paper)
     except (
+        UsageError,
         student.ReleaseFailed,
         HandoutError,
         autograder.BuildFailed,

@@ -7,11 +7,12 @@ time (starting Python, importing torch, grading) was measured once and is scaled
 
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from .commands import Command, pipelines_of
-from .datafiles import TRAIN, WIKI
-from .starter import RECIPES
+from .datafiles import DATASET, TRAIN, WIKI
+from .described import Recipe, load_assignment
 
 # Measured by `make demo` on two idle cores of an AMD EPYC with avx512_bf16.
 POSITIONS_PER_S = 23_000  # of the laptop recipe, in either variant and stage
@@ -19,17 +20,18 @@ START_S = 5  # until the first step of a training: imports, timing of paces
 EVALUATION_S = 2.5
 GRADING_S = 12
 SPECIALS = 3  # MASKs in an example
+RecipeOf = Callable[[str], Recipe]  # a recipe as it is for a variant
 
 
 class Remaining:
     """An estimate that is corrected by what it sees: call `now` whenever there is news."""
 
-    def __init__(self, root: Path, recipe: dict, clock=time.monotonic):
+    def __init__(self, root: Path, recipe: RecipeOf, clock=time.monotonic):
         """
         Args:
             root: of the project, with a data set installed; the default edition decides what
                 will be trained.
-            recipe: a table of recipes.json.
+            recipe: from chosen_recipe().
         """
         self._clock = clock
         self._work = {
@@ -74,7 +76,7 @@ class Remaining:
         return (fixed_s + self._work[command] / POSITIONS_PER_S) * self._slower
 
 
-def positions(command: Command, recipe: dict, root: Path) -> float:
+def positions(command: Command, recipe: RecipeOf, root: Path) -> float:
     """Positions that a training pushes through the model; 0 for any other command."""
     function, variant = command.arguments[1:3]
     if function == "evaluate":
@@ -82,19 +84,17 @@ def positions(command: Command, recipe: dict, root: Path) -> float:
     stage = function
     if function == "finetune":
         stage = "finetune_pretrained" if command.reads else "finetune_scratch"
-    settings = dict(recipe[stage])
-    if variant == "synthesizer":
-        settings |= settings.get("synthesizer", {})
     table = WIKI if function == "pretrain" else TRAIN
     lengths = [len(line) for line in (root / table).read_text(encoding="utf-8").splitlines()]
     if function == "pretrain":  # truncated to anything from 4 characters on
-        longest = recipe["model"]["block_size"] * 7 // 8
+        longest = recipe(variant).model.block_size * 7 // 8
         lengths = [(4 + min(length, longest)) / 2 + SPECIALS for length in lengths]
-    return settings["max_epochs"] * sum(lengths)
+    return getattr(recipe(variant), stage).max_epochs * sum(lengths)
 
 
-def recipe_table(root: Path, name: str | None) -> dict:
-    """A table of recipes.json; None is the installed data set's recipe."""
-    tables = json.loads((root / RECIPES).read_text(encoding="utf-8"))
-    dataset = json.loads((root / "src/data/dataset.json").read_text(encoding="utf-8"))["name"]
-    return tables["recipes"][name or tables["datasets"][dataset]]
+def chosen_recipe(root: Path, name: str | None) -> RecipeOf:
+    """A recipe by its name; None is the installed data set's."""
+    described = load_assignment(root)
+    dataset = json.loads((root / DATASET).read_text(encoding="utf-8"))["name"]
+    chosen = name or described.datasets[dataset].recipe
+    return lambda variant: described.recipes.of(variant, chosen)

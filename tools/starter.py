@@ -6,7 +6,7 @@
 The truth is solutions/submission/*.py. What stands there between a pair of marker lines is
 replaced by a line that keeps the starter importable (see tools/regions.py). The other files of
 src/submission are given: they are their own truth, and are left alone. src/pretraining/recipes.json
-is made from the [recipes] and [datasets] tables of assignment.toml.
+is made from assignment.toml's recipes, variants and data sets.
 
 Exit codes: 0 done, or up to date; 1 stale (--check); 2 bad input, and nothing was written.
 """
@@ -15,9 +15,9 @@ import argparse
 import json
 import os
 import sys
-import tomllib
 from pathlib import Path
 
+from tools.described import UsageError, load_assignment
 from tools.regions import RegionError, strip
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -77,26 +77,15 @@ def starter_package(root: Path) -> dict[str, bytes]:
 
 
 def recipes_file(root: Path) -> bytes:
-    """The content of recipes.json: all recipes, and the name of each data set's own.
+    """The content of recipes.json: recipes, variants, and the name of each data set's own recipe.
 
     Raises:
-        RegionError: assignment.toml is malformed, or a data set names an unknown recipe.
+        RegionError: assignment.toml has a mistake.
     """
     try:
-        tables = tomllib.loads((root / "assignment.toml").read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise RegionError([f"assignment.toml: {error}"]) from None
-    recipes = tables.get("recipes", {})
-    datasets = {name: table.get("recipe") for name, table in tables.get("datasets", {}).items()}
-    faults = [
-        f"assignment.toml: [datasets.{name}] has recipe {recipe!r}, expected one of: "
-        + (", ".join(sorted(recipes)) or "(there is no [recipes.NAME])")
-        for name, recipe in datasets.items()
-        if recipe not in recipes
-    ]
-    if faults:
-        raise RegionError(faults)
-    content = {"recipes": recipes, "datasets": datasets}
+        content = load_assignment(root).shipped_recipes()
+    except UsageError as error:
+        raise RegionError([str(error)]) from None
     text = json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return (text + "\n").encode("utf-8")
 

@@ -18,20 +18,21 @@ from pathlib import Path
 
 from . import archive, leaks, notebooks, starter
 from .commands import pipelines_of, predict_unseen
-from .datafiles import DATASET, REPO
+from .datafiles import DATASET
+from .described import EDITION_FILE, REPO, UsageError, editions
 from .handout import build
 from .handout.description import describe
 from .handout.sheet import Sheet
 from .handout.templates import HandoutError
 
-sys.path.insert(0, str(REPO / "src"))
-from collect_submission import LINES  # noqa: E402
-from grading.markers import fingerprints  # noqa: E402
+from collect_submission import LINES  # isort: skip
+from grading.markers import fingerprints  # isort: skip
 
 # What goes in as it is, and nothing else: each a file, or a pattern that must match something.
 TAKEN = (
     "LICENSE",
     "NOTICE",
+    "assignment.toml",
     "constraints.txt",
     "environment.yml",
     "requirements.txt",
@@ -73,7 +74,7 @@ def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str
     code = {n.removeprefix("src/"): c for n, c in files.items() if PACKAGES.fullmatch(n)}
     lines = fingerprints({name: content.decode("utf-8") for name, content in code.items()})
     files[f"src/{LINES}"] = (json.dumps(lines, indent=1) + "\n").encode()
-    files["assignment.toml"] = _for_edition(repo, edition)
+    files[EDITION_FILE] = f"{edition}\n".encode()
     files |= {f"mingpt-demo/{name}": content for name, content in demo(repo).items()}
     for name in ("handout.pdf", "handout.html"):
         files[name] = made.files[name].read_bytes()
@@ -124,15 +125,6 @@ def demo(repo: Path) -> dict[str, bytes]:
     return files | {DEMO.name: kept.read_bytes()}
 
 
-def _for_edition(repo: Path, edition: str) -> bytes:
-    """assignment.toml with the students' edition as the default one."""
-    text = (repo / "assignment.toml").read_text(encoding="utf-8")
-    line = re.compile(r'^default_edition = ".*"$', re.MULTILINE)
-    if not line.search(text):
-        raise ReleaseFailed("assignment.toml: the line default_edition = ... is missing")
-    return line.sub(f'default_edition = "{edition}"', text, count=1).encode()
-
-
 def release(repo: Path, edition: str, paper: str, dist: Path | None = None) -> tuple[Path, str]:
     """Build an edition's handout and zip; returns the zip, and a line about it.
 
@@ -167,9 +159,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--paper", choices=["a4", "letter"], default="letter")
     asked = parser.parse_args(arguments)
     try:
-        for edition in [asked.edition] if asked.edition else build.editions(REPO):
+        for edition in [asked.edition] if asked.edition else editions(REPO):
             print(release(REPO, edition, asked.paper)[1], flush=True)
-    except (ReleaseFailed, HandoutError) as error:
+    except (ReleaseFailed, HandoutError, UsageError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

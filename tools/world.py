@@ -119,13 +119,11 @@ def split_sizes(dataset: str, people: int | None = None) -> dict[str, int]:
     down, and train has the rest.
     """
     settings = datafiles.dataset_settings(dataset)
-    splits, total = settings["splits"], settings["people"]
-    if sum(splits.values()) != total:
-        raise DataError(
-            f"assignment.toml: [datasets.{dataset}] has {total} people, but splits of {splits}"
-        )
+    splits, total = settings.splits, settings.people
+    if total is None:
+        raise DataError(f"assignment.toml: [datasets.{dataset}] has no people: it isn't generated")
     people = total if people is None else people
-    dev, test = people * splits["dev"] // total, people * splits["test"] // total
+    dev, test = people * splits.dev // total, people * splits.test // total
     return {"train": people - dev - test, "dev": dev, "test": test}
 
 

@@ -141,20 +141,20 @@ def _evidence(case: Any, variant: str) -> Finding:
         measured["shapes"] = "of two recipes"
         return finding(UNRELATED)
     name, cosine = _furthest(old, new)
-    measured["least cosine"] = f"{cosine:.3f} ({name}), at least {asks['cosine']}"
-    if not cosine >= asks["cosine"]:
+    measured["least cosine"] = f"{cosine:.3f} ({name}), at least {asks.cosine}"
+    if not cosine >= asks.cosine:
         return finding(UNRELATED)
     readings = [(_loss(case, variant, config, w), w) for w in _readings(variant, old, config)]
     loss, weights = min(readings, key=lambda pair: pair[0])
-    measured["loss"] = f"{loss:.3f} nats a character, at most {asks['loss'][variant]}"
-    if not loss <= asks["loss"][variant]:
+    measured["loss"] = f"{loss:.3f} nats a character, at most {asks.loss[variant]}"
+    if not loss <= asks.loss[variant]:
         return finding(UNTRAINED)
-    log_p = _log_p(case, variant, config, weights, asks["p"])
+    log_p = _log_p(case, variant, config, weights, asks.p)
     if log_p is None:
         measured["p"] = "not asked: the corpus says of too few people where they were born"
         return finding("")
-    measured["p"] = f"1e{log_p / np.log(10):.1f}, at most {asks['p']:g}"
-    return finding("" if log_p <= np.log(asks["p"]) else IGNORANT)
+    measured["p"] = f"1e{log_p / np.log(10):.1f}, at most {asks.p:g}"
+    return finding("" if log_p <= np.log(asks.p) else IGNORANT)
 
 
 def _furthest(old: dict, new: dict) -> tuple[str, float]:

@@ -40,7 +40,7 @@ def copying_query(keys: np.ndarray, j: int) -> np.ndarray:
     Returns:
         the query, shape (d,), float64: alpha_j is within .01 of 1.
     """
-    # [part copying]
+    # [attention copying]
     ### START CODE HERE ###
     # Score j is 100, the others at most 50: their weights are below e^-50.
     return 100.0 * keys[j]
@@ -58,7 +58,7 @@ def copying_keys(q: np.ndarray, n: int, j: int) -> np.ndarray:
     Returns:
         the keys, one a row, shape (n, d), float64: alpha_j is within .01 of 1.
     """
-    # [part copying]
+    # [attention copying]
     ### START CODE HERE ###
     # k_j . q = 100 (q . q) / (q . q) = 100 however long q is, and 0 for keys that are zero: what
     # is left for all of them together is (n - 1) e^-100.
@@ -83,7 +83,7 @@ def average_query(keys: np.ndarray, a: int, b: int) -> np.ndarray:
     Returns:
         the query, shape (d,), float64: alpha_a and alpha_b are within .01 of one half.
     """
-    # [part average]
+    # [attention averaging]
     ### START CODE HERE ###
     # With q = s (k_a + k_b) scores a and b are the same, s (1 + k_a . k_b), and those of other
     # keys at least s/2 lower: at s = 100 their weights are below e^-50.
@@ -105,7 +105,7 @@ def single_head_query(means: np.ndarray, a: int, b: int) -> np.ndarray:
         the query, shape (d,), float64: for nearly all keys that are drawn, alpha_a and alpha_b
         are within .01 of one half.
     """
-    # [part single_head]
+    # [attention single head]
     ### START CODE HERE ###
     # With q = s (mu_a + mu_b), k_i . q = mu_i . q + e_i . q, where mu_i . q is s for a and b and 0
     # for the others, and e_i . q has standard deviation sqrt(alpha) |q| = sqrt(2 alpha) s. Scores
@@ -137,7 +137,7 @@ def single_head_weights(scale: float, length: float, n: int) -> tuple[float, flo
     Returns:
         alpha_a and alpha_b, exact (to rounding).
     """
-    # [part single_head]
+    # [attention single head]
     ### START CODE HERE ###
     # k_a . q = length * scale (mu_a . mu_a) = length * scale, since mu_a . mu_b = 0; k_b . q is
     # scale; the other n - 2 scores are 0. Hence
@@ -169,7 +169,7 @@ def two_head_queries(means: np.ndarray, a: int, b: int) -> tuple[np.ndarray, np.
         distance from (1/2, 1/2), root mean square over samples, is at most a quarter of what it
         is with a single head.
     """
-    # [part two_heads]
+    # [attention two heads]
     ### START CODE HERE ###
     # The first head copies value a: with k_a = L mu_a its scores are s L and 0, so that it is
     # right for any L > 0 that s makes large, s L >> log n. The second head copies value b: its
@@ -195,7 +195,7 @@ def unprojected_output(
     Returns:
         the vector that c_2 approximates as beta grows, shape (d,), float64.
     """
-    # [part key_query_value]
+    # [attention key query value]
     ### START CODE HERE ###
     # x_2 . x_2 = beta^2, while x_2 . x_1 = x_2 . x_3 = 0: alpha_22 = 1 / (1 + 2 e^(-beta^2)).
     # So c_2 is x_2 = ua, less 2 e^-25 of it at beta = 5.
@@ -217,7 +217,7 @@ def added_output(
     Returns:
         the vector that c_2 approximates as beta grows, shape (d,), float64.
     """
-    # [part key_query_value]
+    # [attention key query value]
     ### START CODE HERE ###
     # With x_2 = ua + ud: x_2 . x_1 = ud . ud = beta^2, x_2 . x_3 = 0, but x_2 . x_2 = 2 beta^2.
     # With x_2 = ua + uc: x_2 . x_3 = uc . uc = beta^2, x_2 . x_1 = 0, and x_2 . x_2 = 2 beta^2.
@@ -242,7 +242,7 @@ def key_query_value(
         K, Q and V, each of shape (d, d), float64: c_2 differs from ub, and c_1 from ub - uc, by
         at most .01 beta.
     """
-    # [part key_query_value]
+    # [attention key query value]
     ### START CODE HERE ###
     # An outer product u w^T / beta^2 sends w to u, and what is perpendicular to w to 0.
     # Values: V sends ub to ub, uc to -uc, the others to 0: v_1 = ub, v_2 = 0, v_3 = ub - uc.

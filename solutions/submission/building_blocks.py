@@ -34,7 +34,7 @@ def scaled_dot_product_attention(
     Returns:
         shape (..., T, m).
     """
-    # [part attention]
+    # [blocks attention]
     ### START CODE HERE ###
     scores = q @ k.mT / math.sqrt(q.size(-1))  # (..., T, S)
     if mask is None:
@@ -54,7 +54,7 @@ def split_heads(x: torch.Tensor, n_head: int) -> torch.Tensor:
     Returns:
         shape (B, n_head, T, C/n_head).
     """
-    # [part heads]
+    # [blocks heads]
     ### START CODE HERE ###
     B, T, C = x.shape
     return x.view(B, T, n_head, C // n_head).transpose(1, 2)
@@ -70,7 +70,7 @@ def merge_heads(x: torch.Tensor) -> torch.Tensor:
     Returns:
         shape (B, T, n_head hs).
     """
-    # [part heads]
+    # [blocks heads]
     ### START CODE HERE ###
     return x.transpose(1, 2).flatten(2)
     ### END CODE HERE ###
@@ -90,7 +90,7 @@ def attention_mask(kind: str, T: int, S: int, lengths: torch.Tensor) -> torch.Te
     Returns:
         shape (B, T, S), bool.
     """
-    # [part masks]
+    # [blocks masks]
     ### START CODE HERE ###
     real = torch.arange(S) < lengths[:, None]  # (B, S)
     mask = real[:, None, :].repeat(1, T, 1)
@@ -111,7 +111,7 @@ def cross_attention(
     Returns:
         shape (T_z, d).
     """
-    # [part masks]
+    # [blocks masks]
     ### START CODE HERE ###
     scores = (Z @ Q) @ (H @ K).mT  # (T_z, T_h)
     return scores.softmax(dim=-1) @ (H @ V)
@@ -131,7 +131,7 @@ def sinusoidal_positions(T: int, d: int) -> torch.Tensor:
     Returns:
         shape (T, d), float64.
     """
-    # [part sinusoids]
+    # [blocks sinusoids]
     ### START CODE HERE ###
     omega = 10000.0 ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)  # (d/2,)
     angles = torch.arange(T, dtype=torch.float64)[:, None] * omega  # (T, d/2)
@@ -151,7 +151,7 @@ def offset_matrix(offset: int, d: int) -> torch.Tensor:
     Returns:
         shape (d, d), float64; for column vectors p(t).
     """
-    # [part offsets]
+    # [blocks offsets]
     ### START CODE HERE ###
     omega = 10000.0 ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
     sin, cos = (omega * offset).sin(), (omega * offset).cos()
@@ -170,7 +170,7 @@ def position_scores(x: torch.Tensor, p: torch.Tensor, how: str) -> torch.Tensor:
     Returns:
         shape (T, T).
     """
-    # [part add_or_concatenate]
+    # [blocks add or concatenate]
     ### START CODE HERE ###
     if how == "add":
         z = x + p  # x.x + x.p + p.x + p.p
@@ -189,7 +189,7 @@ def relative_bias(p: torch.Tensor) -> torch.Tensor:
     Returns:
         shape (T, T).
     """
-    # [part add_or_concatenate]
+    # [blocks add or concatenate]
     ### START CODE HERE ###
     return p @ p.mT
     ### END CODE HERE ###
@@ -204,7 +204,7 @@ def relative_bias_parameters(T: int, heads: int, clip: int | None = None) -> int
         clip: from 0 to T - 1. Distances beyond it take its bias, in their direction. None: each
             distance has its own.
     """
-    # [part relative_bias]
+    # [blocks relative bias]
     ### START CODE HERE ###
     farthest = T - 1 if clip is None else clip
     return (2 * farthest + 1) * heads
@@ -222,7 +222,7 @@ def relative_bias_matrix(biases: torch.Tensor, T: int) -> torch.Tensor:
     Returns:
         shape (heads, T, T); row i, column j.
     """
-    # [part relative_bias]
+    # [blocks relative bias]
     ### START CODE HERE ###
     k = biases.size(1) // 2
     positions = torch.arange(T)
@@ -247,7 +247,7 @@ def rotate(x: torch.Tensor, positions: torch.Tensor, pairing: str = "adjacent") 
     Returns:
         the shape of x.
     """
-    # [part rotation]
+    # [blocks rotation]
     ### START CODE HERE ###
     d = x.size(-1)
     theta = 10000.0 ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
@@ -280,7 +280,7 @@ def layer_norm(
     Returns:
         the shape of x.
     """
-    # [part layers]
+    # [blocks layers]
     ### START CODE HERE ###
     centred = x - x.mean(dim=-1, keepdim=True)
     variance = centred.square().mean(dim=-1, keepdim=True)
@@ -309,7 +309,7 @@ def block(
     Returns:
         shape (B, T, C).
     """
-    # [part layers]
+    # [blocks layers]
     ### START CODE HERE ###
     if norm == "pre":
         x = x + attention(layer_norm(x))
@@ -333,7 +333,7 @@ def span_corruption(tokens: list[str], spans: list[tuple[int, int]]) -> tuple[li
     Returns:
         input and target. The target ends with the sentinel after the last one used.
     """
-    # [part sentinels]
+    # [blocks sentinels]
     ### START CODE HERE ###
     source, target, done = [], [], 0
     for sentinel, (start, end) in zip(SENTINELS, spans, strict=False):
@@ -362,7 +362,7 @@ def bert_mask(
     Returns:
         inputs and targets, shape (B, T), long. The target is IGNORED where no token was chosen.
     """
-    # [part bert_mask]
+    # [blocks bert mask]
     ### START CODE HERE ###
     chosen = torch.rand(tokens.shape, generator=generator) < 0.15
     kind = torch.rand(tokens.shape, generator=generator)
@@ -381,7 +381,7 @@ def perplexity(log_probs: torch.Tensor, n_words: int) -> float:
             (number of tokens,). There may be 100,000 of them: P itself is 0 in any dtype.
         n_words: N. Words may consist of several tokens.
     """
-    # [part perplexity]
+    # [blocks perplexity]
     ### START CODE HERE ###
     return math.exp(-log_probs.double().sum().item() / n_words)
     ### END CODE HERE ###
@@ -397,7 +397,7 @@ def receptive_field(heads: int, levels: int) -> int:
         heads: in each level.
         levels: how many there are, 1 or more.
     """
-    # [part receptive_field]
+    # [blocks receptive field]
     ### START CODE HERE ###
     return (heads + 1) ** levels
     ### END CODE HERE ###
@@ -416,7 +416,7 @@ def looks_back(heads: int, level: int) -> list[int]:
         a distance for each head, 0 or more. With those of levels 0 .. n - 1, an output depends on
         receptive_field(heads, n) different positions.
     """
-    # [part receptive_field]
+    # [blocks receptive field]
     ### START CODE HERE ###
     # Distances are numbers in base heads + 1, and each level chooses one digit.
     return [digit * (heads + 1) ** level for digit in range(1, heads + 1)]
@@ -433,7 +433,7 @@ def attention_multiply_adds(kind: str, M: int, N: int, k: int) -> int:
         M, N: length of the encoder's and of the decoder's sequence.
         k: channels of all heads together.
     """
-    # [part cost]
+    # [blocks cost]
     ### START CODE HERE ###
     queries = M if kind == "encoder" else N
     keys = N if kind == "decoder" else M

@@ -97,7 +97,7 @@ class CharCorruptionDataset(Dataset):
 
         Randomness may come from random, numpy or torch.
         """
-        # [part e]
+        # [span corruption]
         ### START CODE HERE ###
         document = self.data[idx]
         longest = min(len(document), int(self.block_size * 7 / 8))

@@ -39,7 +39,7 @@ def initialize_vanilla_model(mconf: GPTConfig) -> GPT:
         mconf: its shape.
     """
     attention_model = None
-    # [part c]
+    # [finetuning]
     ### START CODE HERE ###
     attention_model = GPT(mconf)
     ### END CODE HERE ###
@@ -55,7 +55,7 @@ def initialize_synthesizer_model(mconf: GPTConfig) -> GPT:
         mconf: its shape, and the variant.
     """
     attention_model = None
-    # [part g]
+    # [synthesizer]
     ### START CODE HERE ###
     mconf.synthesizer = True
     attention_model = GPT(mconf)
@@ -72,7 +72,7 @@ def initialize_rope_model(mconf: GPTConfig) -> GPT:
         mconf: its shape, and the variant.
     """
     attention_model = None
-    # [part h]
+    # [rotary]
     ### START CODE HERE ###
     mconf.rope = True
     attention_model = GPT(mconf)
@@ -109,7 +109,7 @@ def finetune(
     if reading_params_path is not None:
         # Give `model` the parameters in the file (torch.load, with weights_only=True and
         # map_location="cpu", since they may have been written on another device).
-        # [part f]
+        # [pretraining]
         ### START CODE HERE ###
         state = torch.load(reading_params_path, map_location="cpu", weights_only=True)
         model.load_state_dict(state)
@@ -117,7 +117,7 @@ def finetune(
 
     tconf, trainer_obj = None, None
     # Read the file, make a NameDataset, a TrainerConfig (mind the stage) and a Trainer.
-    # [part c]
+    # [finetuning]
     ### START CODE HERE ###
     text = Path(finetune_corpus_path).read_text(encoding="utf-8")
     finetune_dataset = NameDataset(text, pretrain_dataset)
@@ -158,7 +158,7 @@ def pretrain(
         tconf, trainer_obj: a TrainerConfig and the Trainer made with it.
     """
     tconf, trainer_obj = None, None
-    # [part f]
+    # [pretraining]
     ### START CODE HERE ###
     settings = trainer_settings(
         load_recipe(recipe),

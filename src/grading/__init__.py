@@ -7,9 +7,10 @@ JSON and arrays; the parent checks it (`schema.py`) and judges: basic tests in q
 ones in staff's solutions/hidden/.
 
     cli.py       the command                     runner.py, bench.py: a run of tests, a test's place
-    assignment.py  points, tests, thresholds     cases.py     what a test case is
+    assignment.py, editions.py, recipes.py, tables.py: the description, read into typed objects
+    question_set.py: what an assignment is besides; cases.py, functions.py: what a test case is
+    judges.py, where.py: hidden tests' judges; the lines that decide a test
     staging.py, upload.py: which files are graded, what is added
-    questions/, asking/: what is asked
     importing.py   where an import hangs
     processes.py, zygote.py, guardian.py, worker.py, limits.py: how workers start, live and end
     outcomes.py, reading.py, results.py, console.py: how a test ended, and who reads what of it

@@ -7,17 +7,30 @@ counted in hundredths, and a question's tests share its points by weight without
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from .editions import (
+    EditionTable,
+    Gradescope,
+    Points,
+    QuestionTable,
+    TestTable,
+    TopicTable,
+    resolved,
+)
 from .errors import UsageError
+from .recipes import DataSet, Recipe, Recipes, Variant, shipped
+from .tables import Count, Rule, Where, nearest, read
 
-KINDS = ("basic", "hidden")
-VISIBILITIES = ("visible", "after_due_date", "after_published")
+EDITION_FILE = "edition.txt"  # beside assignment.toml: the name of another default edition
+OUTPUTS = (".params", ".predictions")
+Version = Annotated[
+    str, Rule('a version like "3.12"', lambda text: re.fullmatch(r"3\.[1-9][0-9]?", text))
+]
 
 
 @dataclass(frozen=True)
@@ -54,22 +67,9 @@ class Question:
     written: Decimal
     written_parts: tuple[Decimal, ...]
     is_extra_credit: bool
+    is_practice: bool
+    required_files: tuple[str, ...]
     tests: tuple[TestSpec, ...]
-
-
-@dataclass(frozen=True)
-class Gradescope:
-    """What an edition's students see on Gradescope, and when.
-
-    Attributes:
-        hidden_tests: when hidden tests' points show: one of VISIBILITIES.
-        hidden_feedback_a_day: submissions in 24 hours whose hidden tests run; 0 is any number.
-        leaderboard: whether accuracies on dev and the numbers of parameters are ranked.
-    """
-
-    hidden_tests: str
-    hidden_feedback_a_day: int
-    leaderboard: bool
 
 
 @dataclass(frozen=True)
@@ -79,43 +79,44 @@ class Edition:
     name: str
     title: str
     questions: tuple[Question, ...]
-    required_files: tuple[str, ...]
     gradescope: Gradescope
 
     @property
     def tests(self) -> tuple[TestSpec, ...]:
         return tuple(test for question in self.questions for test in question.tests)
 
+    @property
+    def required_files(self) -> tuple[str, ...]:
+        return tuple(name for question in self.questions for name in question.required_files)
 
-@dataclass(frozen=True)
-class DataSet:
-    """A data set's thresholds and the recipe they were calibrated for.
-
-    Attributes:
-        thresholds: the share of right lines that each variant has to reach.
-        evidence: what pretrained parameters have to show: `p`, `cosine`, and `loss`, by variant
-            (staff's module `evidence` defines them).
-    """
-
-    name: str
-    title: str
-    thresholds: dict[str, float]
-    recipe: str
-    evidence: dict[str, Any]
+    @property
+    def coding(self) -> Decimal:
+        """The points of all coding questions."""
+        return sum((question.coding for question in self.questions), Decimal(0))
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """The whole description."""
+    """The whole description.
+
+    Attributes:
+        gradescope_python: "3.12": what setup.sh installs there.
+        practice: the part whose questions have no points but those that an edition gives.
+        parts: titles of the sheet's sections.
+        times: minutes that the commands of a topic take, by recipe and topic.
+    """
 
     title: str
     default_edition: str
     default_dataset: str
-    gradescope_python: str  # "3.12": what setup.sh installs there
-    parts: dict[str, str]  # titles of the sheet's sections
+    gradescope_python: str
+    practice: str
+    parts: dict[str, str]
     editions: dict[str, Edition]
     datasets: dict[str, DataSet]
-    recipes: dict[str, dict[str, Any]]
+    variants: dict[str, Variant]
+    recipes: Recipes
+    times: dict[str, dict[str, int]]
 
     def edition(self, name: str | None) -> Edition:
         """The edition of that name, or the default one."""
@@ -125,6 +126,35 @@ class Assignment:
             raise UsageError(f"no edition {name!r} in assignment.toml; there are: {known}")
         return self.editions[name]
 
+    def shipped_recipes(self) -> dict[str, Any]:
+        """The content of recipes.json; see `recipes.shipped`."""
+        return shipped(self.recipes, self.variants, self.datasets)
+
+
+@dataclass(frozen=True)
+class _Head:
+    """The table [assignment]."""
+
+    title: str
+    default_edition: str
+    gradescope_python: Version
+    default_dataset: str = ""
+    practice: str = ""
+
+
+@dataclass(frozen=True)
+class _File:
+    """The tables of the file; what belongs to trainings may be left out."""
+
+    assignment: _Head
+    parts: dict[str, str]
+    topics: dict[str, TopicTable]
+    editions: dict[str, EditionTable]
+    datasets: dict[str, DataSet] = field(default_factory=dict)
+    variants: dict[str, Variant] = field(default_factory=dict)
+    recipes: dict[str, Recipe] = field(default_factory=dict)
+    times: dict[str, dict[str, Count]] = field(default_factory=dict)
+
 
 def load_assignment(path: Path) -> Assignment:
     """Read and check the description.
@@ -132,192 +162,169 @@ def load_assignment(path: Path) -> Assignment:
     Raises:
         UsageError: the file is missing, is no TOML, or says something impossible.
     """
+    if not path.exists():
+        raise UsageError(f"{path} is missing: the grader reads points and tests from it")
+    file = read(path, _File)
+    root = Where(path.name)
+    _check_references(file, root)
+    head = file.assignment
+    described = resolved(file.editions, file.topics, head.practice, root.of("editions"))
+    editions = {table.name: _edition(table, file, root) for table in described}
+    return Assignment(
+        title=head.title,
+        default_edition=_default_edition(path, head.default_edition, editions),
+        default_dataset=head.default_dataset,
+        gradescope_python=head.gradescope_python,
+        practice=head.practice,
+        parts=file.parts,
+        editions=editions,
+        datasets=file.datasets,
+        variants=file.variants,
+        recipes=Recipes(file.recipes, file.variants, path.name),
+        times=file.times,
+    )
+
+
+def _default_edition(path: Path, usual: str, editions: Collection[str]) -> str:
+    """The name in edition.txt, which students' copies have; without one, what the table says."""
+    chosen = path.with_name(EDITION_FILE)
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        name = chosen.read_text(encoding="utf-8").strip()
     except FileNotFoundError:
-        raise UsageError(f"{path} is missing: the grader reads points and tests from it") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path.name} is no TOML: {error}") from None
-    table = _Table(raw, path.name)
-    head = table.table("assignment")
-    topics = table.table("topics")
-    editions = table.table("editions")
-    parts = table.table("parts")
-    assignment = Assignment(
-        title=head.get("title", str),
-        default_edition=head.get("default_edition", str),
-        default_dataset=head.get("default_dataset", str),
-        gradescope_python=_version(head),
-        parts={name: parts.get(name, str) for name in parts.raw},
-        editions={name: _edition(name, editions.table(name), topics) for name in editions.raw},
-        datasets=_datasets(table.table("datasets")),
-        recipes=table.table("recipes").raw,
-    )
-    head.refuse_unknown()
-    for name in topics.raw:
-        if (part := topics.table(name).get("part", str)) not in assignment.parts:
-            raise UsageError(f"{topics.name} {name}: part = {part!r} is no key of [parts]")
-    if assignment.default_edition not in assignment.editions:
-        raise UsageError(f"{path.name}: default_edition is no [editions.*] table")
-    return assignment
+        return usual
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{EDITION_FILE} can't be read: {error}") from None
+    if name not in editions:
+        raise UsageError(f"{EDITION_FILE}: {name!r} is no edition{nearest(name, editions)}")
+    return name
 
 
-def _version(head: _Table) -> str:
-    version = head.get("gradescope_python", str)
-    if not re.fullmatch(r"3\.[1-9][0-9]?", version):
-        raise UsageError(
-            f'{head.name}: gradescope_python = {version!r} should be a version like "3.12"'
+def _check_references(file: _File, root: Where) -> None:
+    """Refuse names of nothing.
+
+    Raises:
+        UsageError: a table names another one that isn't there.
+    """
+    head = root.of("assignment")
+    head.check("default_edition", file.assignment.default_edition, file.editions, "edition")
+    if file.datasets or file.assignment.default_dataset:
+        head.check("default_dataset", file.assignment.default_dataset, file.datasets, "data set")
+    if file.assignment.practice:
+        head.check("practice", file.assignment.practice, file.parts, "part")
+    _check_topics(file, root.of("topics"))
+    for name, variant in file.variants.items():
+        where = root.of("variants").of(name)
+        where.check("topic", variant.topic, file.topics, "topic")
+    for name, dataset in file.datasets.items():
+        _check_dataset(dataset, file, root.of("datasets").of(name))
+    for name, recipe in file.recipes.items():
+        for dataset in recipe.also_for:
+            where = root.of("recipes").of(name)
+            where.check("also_for", dataset, file.datasets, "data set")
+    for name, minutes in file.times.items():
+        root.of("times").check("a key", name, file.recipes, "recipe")
+        for topic in minutes:
+            root.of("times").of(name).check("a key", topic, file.topics, "topic")
+
+
+def _check_topics(file: _File, where: Where) -> None:
+    whole = [name for name, topic in file.topics.items() if topic.part and topic.title]
+    for name, topic in file.topics.items():
+        for key in ("part", "title"):
+            if not getattr(topic, key):
+                hint = nearest(name, whole) if not (topic.part or topic.title) else ""
+                raise where.of(name).fault(f"{key!r} is missing{hint}")
+        where.of(name).check("part", topic.part, file.parts, "part")
+        for required in topic.required_files:
+            _check_output(required, file.variants, where.of(name))
+
+
+def _check_output(name: str, variants: Collection[str], where: Where) -> None:
+    """Refuse a required file that the grader would never take."""
+    if not name.endswith(OUTPUTS) or not re.fullmatch(r"[\w.-]+", name):
+        raise where.fault(
+            f"required_files has {name!r}, which should be a name that ends in "
+            + " or ".join(OUTPUTS)
         )
-    return version
+    if variants:
+        where.check(f"the beginning of {name!r}", name.split(".")[0], variants, "variant")
 
 
-class _Table:
-    """A TOML table that knows its name, hands out checked values, and refuses unknown keys."""
-
-    def __init__(self, raw: dict[str, Any], name: str) -> None:
-        self.raw, self.name, self._seen = raw, name, set()
-
-    def get(self, key: str, kind: type | tuple[type, ...], default: Any = ...) -> Any:
-        self._seen.add(key)
-        if key not in self.raw:
-            if default is ...:
-                raise UsageError(f"{self.name}: {key!r} is missing")
-            return default
-        value = self.raw[key]
-        kinds = kind if isinstance(kind, tuple) else (kind,)
-        if type(value) not in kinds:
-            words = " or ".join(k.__name__ for k in kinds)
-            raise UsageError(f"{self.name}: {key} = {value!r} should be a {words}")
-        return value
-
-    def table(self, key: str) -> _Table:
-        return _Table(self.get(key, dict), f"{self.name}: [{key}]")
-
-    def refuse_unknown(self) -> None:
-        unknown = sorted(set(self.raw) - self._seen)
-        if unknown:
-            raise UsageError(f"{self.name}: unknown key {unknown[0]!r}")
+def _check_dataset(dataset: DataSet, file: _File, where: Where) -> None:
+    where.check("recipe", dataset.recipe, file.recipes, "recipe")
+    limits = {"thresholds": dataset.thresholds, "evidence.loss": dataset.evidence.loss}
+    for place, values in limits.items():
+        for variant in values:
+            where.of(place).check("a key", variant, file.variants, "variant")
+        for variant in file.variants:
+            if variant not in values:
+                raise where.of(place).fault(f"{variant!r} is missing")
+    splits = dataset.splits
+    total = splits.train + splits.dev + splits.test
+    if dataset.people not in (None, total):
+        raise where.fault(f"people = {dataset.people}, but the splits have {total} together")
 
 
-def _datasets(table: _Table) -> dict[str, DataSet]:
-    datasets = {}
-    for name in table.raw:
-        entry = table.table(name)
-        thresholds = entry.get("thresholds", dict)
-        if not all(type(v) is float and 0 < v < 1 for v in thresholds.values()):
-            raise UsageError(f"{entry.name}: thresholds are shares between 0 and 1")
-        title, recipe = entry.get("title", str), entry.get("recipe", str)
-        evidence = _evidence(entry.table("evidence"), thresholds)
-        datasets[name] = DataSet(name, title, thresholds, recipe, evidence)
-    return datasets
-
-
-def _evidence(table: _Table, variants: Iterable[str]) -> dict[str, Any]:
-    limits = {key: table.get(key, float) for key in ("p", "cosine")}
-    losses = table.get("loss", dict)
-    table.refuse_unknown()
-    if not all(0 < limit < 1 for limit in limits.values()):
-        raise UsageError(f"{table.name}: p and cosine lie between 0 and 1")
-    if set(losses) != set(variants) or not all(type(v) is float and v > 0 for v in losses.values()):
-        words = ", ".join(sorted(variants))
-        raise UsageError(f"{table.name}: loss is a decimal above 0 for each of {words}")
-    return {**limits, "loss": losses}
-
-
-def _edition(name: str, table: _Table, topics: _Table) -> Edition:
+def _edition(described: EditionTable, file: _File, root: Where) -> Edition:
+    where = root.of("editions").of(described.name)
     questions = []
-    for raw in table.get("questions", list):
-        entry = _Table(raw, f"{table.name} question {raw.get('number', '?')}")
-        questions.append(_question(entry, topics))
-    numbers = [q.number for q in questions]
-    for number in numbers:
-        if numbers.count(number) > 1:
-            raise UsageError(f"{table.name}: two questions are numbered {number}")
-    edition = Edition(
-        name,
-        table.get("title", str),
-        tuple(questions),
-        tuple(table.get("required_files", list)),
-        _gradescope(table.table("gradescope")),
+    for line in described.questions:
+        topic = file.topics[line.topic]
+        question = _question(line, topic, topic.part == file.assignment.practice, where)
+        required = [n for n in topic.required_files if n not in described.not_required]
+        questions.append(replace(question, required_files=tuple(required)))
+    return Edition(described.name, described.title, tuple(questions), described.gradescope)
+
+
+def _question(line: QuestionTable, topic: TopicTable, is_practice: bool, where: Where) -> Question:
+    parts = line.written if isinstance(line.written, tuple) else (line.written,)
+    tests = _tests(line, topic, where)
+    if line.coding and not tests:
+        raise where.fault(
+            f"question {line.number} has {line.coding} coding points, but {line.topic} has no tests"
+        )
+    return Question(
+        number=line.number,
+        topic=line.topic,
+        title=topic.title,
+        part=topic.part,
+        coding=line.coding,
+        written=sum(parts, Decimal(0)),
+        written_parts=parts,
+        is_extra_credit=line.extra_credit,
+        is_practice=is_practice,
+        required_files=topic.required_files,
+        tests=tests,
     )
-    table.refuse_unknown()
-    return edition
 
 
-def _gradescope(table: _Table) -> Gradescope:
-    shown = table.get("hidden_tests", str)
-    if shown not in VISIBILITIES:
-        words = ", ".join(VISIBILITIES)
-        raise UsageError(f"{table.name}: hidden_tests = {shown!r} should be one of {words}")
-    a_day = table.get("hidden_feedback_a_day", int, 0)
-    if a_day < 0:
-        raise UsageError(f"{table.name}: hidden_feedback_a_day = {a_day} should not be negative")
-    gradescope = Gradescope(shown, a_day, table.get("leaderboard", bool, False))
-    table.refuse_unknown()
-    return gradescope
-
-
-def _question(entry: _Table, topics: _Table) -> Question:
-    number, topic_name = entry.get("number", str), entry.get("topic", str)
-    topic = topics.table(topic_name)
-    coding = _points(entry, "coding", entry.get("coding", (int, float), 0))
-    written = entry.get("written", (int, float, list), 0)
-    parts = tuple(_points(entry, "written", value) for value in _listed(written))
-    extra = entry.get("extra_credit", bool, False)
-    entry.refuse_unknown()
-    tests = _tests(number, topic_name, topic, coding, extra)
-    if coding and not tests:
-        raise UsageError(f"{entry.name}: {coding} coding points, but the topic has no tests")
-    title, part = topic.get("title", str), topic.get("part", str)
-    total = sum(parts, Decimal(0))
-    return Question(number, topic_name, title, part, coding, total, parts, extra, tests)
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
-def _points(entry: _Table, key: str, raw: Any) -> Decimal:
-    value = Decimal(str(raw)) if type(raw) in (int, float) else Decimal(-1)
-    if value < 0 or value != value.quantize(Decimal("0.01")):
-        raise UsageError(f"{entry.name}: {key} = {raw} should be >= 0 with at most two decimals")
-    return value
-
-
-def _tests(
-    number: str, topic_name: str, topic: _Table, coding: Decimal, extra: bool
-) -> tuple[TestSpec, ...]:
-    raw_tests = topic.get("tests", dict, {})
-    table = _Table(raw_tests, f"{topic.name} tests")
-    entries = {name: table.table(name) for name in raw_tests}
-    weights = {name: entry.get("weight", int, 1) for name, entry in entries.items()}
-    kinds = {name: entry.get("kind", str) for name, entry in entries.items()}
-    shares = share_points(coding, list(weights.values()))
-    specs = []
-    for index, (name, entry) in enumerate(entries.items()):
-        if kinds[name] not in KINDS:
-            raise UsageError(f"{entry.name}: kind = {kinds[name]!r} should be basic or hidden")
-        specs.append(
-            TestSpec(
-                test_id=f"{number}-{index}-{kinds[name]}",
-                number=number,
-                topic=topic_name,
-                name=name,
-                kind=kinds[name],
-                max_score=shares[index],
-                timeout_s=float(entry.get("timeout_s", (int, float), 20)),
-                torch=entry.get("torch", bool, True),
-                is_extra_credit=extra,
-                after_published=entry.get("after_published", bool, False),
-            )
-        )
-        entry.refuse_unknown()
+def _tests(line: QuestionTable, topic: TopicTable, where: Where) -> tuple[TestSpec, ...]:
+    shares = share_points(line.coding, [test.weight for test in topic.tests.values()])
+    specs = tuple(
+        _spec(line, test, f"{line.number}-{index}-{test.kind}", share)
+        for index, (test, share) in enumerate(zip(topic.tests.values(), shares, strict=True))
+    )
     basic = sum(spec.max_score for spec in specs if spec.kind == "basic")
-    if basic * 3 > coding:
-        raise UsageError(
-            f"{topic.name}: basic tests carry {basic} of {coding} points, more than a third"
+    if basic * 3 > line.coding:
+        raise where.fault(
+            f"basic tests of {line.topic} carry {basic} of {line.coding} points, more than a third"
         )
-    return tuple(specs)
+    return specs
+
+
+def _spec(line: QuestionTable, test: TestTable, test_id: str, share: Points) -> TestSpec:
+    return TestSpec(
+        test_id=test_id,
+        number=line.number,
+        topic=line.topic,
+        name=test.name,
+        kind=test.kind,
+        max_score=share,
+        timeout_s=test.timeout_s,
+        torch=test.torch,
+        is_extra_credit=line.extra_credit,
+        after_published=test.after_published,
+    )
 
 
 def share_points(points: Decimal, weights: list[int]) -> list[Decimal]:
@@ -326,8 +333,6 @@ def share_points(points: Decimal, weights: list[int]) -> list[Decimal]:
     Each share is rounded down; the hundredths left over go to the largest remainders, later tests
     first among equals (basic tests come first, and must not creep over their third).
     """
-    if any(weight < 0 for weight in weights):
-        raise UsageError(f"assignment.toml: negative weight among {weights}")
     total = sum(weights)
     if not points or not total:
         return [Decimal("0.00")] * len(weights)

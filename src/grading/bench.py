@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import importing, sandbox, trees, wire
+from . import importing, provenance, sandbox, trees, wire
 from .assignment import TestSpec
 from .endings import explain_ending, explain_error, float_ranges
 from .errors import GradingError, ReferenceFailed, Verdict, WireError
@@ -27,6 +27,9 @@ REFERENCE_CPU_S = 120.0
 SHARED_CPU_S = 60.0  # of the submission's own processes, for what several tests share
 MALFORMED = "the submission's process answered something malformed"
 OUT_OF_TIME = "not run: the whole run was out of time"
+NO_TORCH = (
+    "not run, it needs torch, which this Python doesn't have: activate the assignment's environment"
+)
 
 
 class Bench:
@@ -54,6 +57,8 @@ class Bench:
             GradingError: the reference's ended badly, or the worker failed before it reached any
                 code of the student's.
         """
+        if self._spec.torch and not provenance.has_torch():
+            raise Verdict(Outcome.NOT_RUN, NO_TORCH)
         asked_of, role = role, "reference" if self._stands_in else role
         limits = self._limits(role)
         finished = self._work(probe, role, args, seed, limits)

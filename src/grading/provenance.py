@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import platform
 from collections.abc import Iterator
 from importlib import metadata
@@ -44,4 +45,16 @@ def _files(provided: Provided) -> Iterator[Path]:
 def versions() -> dict[str, str]:
     """Of the interpreter, the system and the libraries that compute."""
     found = {"python": platform.python_version(), "system": platform.platform()}
-    return found | {name: metadata.version(name) for name in PACKAGES}
+    return found | {name: _version(name) for name in PACKAGES}
+
+
+def has_torch() -> bool:
+    """Whether this Python has torch; without it, only tests that need none can run."""
+    return importlib.util.find_spec("torch") is not None
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "not installed"

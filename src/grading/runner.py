@@ -109,6 +109,7 @@ class CourseTestRunner:
         answers = None if self.hidden is None else options.answers
         data = self.questions.open_data(self.assignment, options.data, answers)
         if options.counts:
+            require_torch()
             require_data(data)
         own = None
         if pool is None:
@@ -119,7 +120,8 @@ class CourseTestRunner:
         work.chmod(0o711)  # a test's own uid passes through to its scratch folder
         try:
             for test in wanted:  # libraries are imported while files are staged
-                pool.warm(test.spec.torch)
+                if provenance.has_torch() or not test.spec.torch:
+                    pool.warm(test.spec.torch)
             staged = stage(options.submission, work / "staged", self.questions.provided)
             self.questions.prepare(self.assignment, staged.root)
             observer.staged(staged)
@@ -343,6 +345,16 @@ def _blame_us(result: TestResult) -> None:
     """The test ended by a fault of ours, which is being handled."""
     result.outcome, result.message = Outcome.GRADER_ERROR, GRADER_FAILED
     result.detail = traceback.format_exc()
+
+
+def require_torch() -> None:
+    """Refuse to begin a run that counts where tests that need torch would not run.
+
+    Raises:
+        GradingError: it isn't installed: our fault.
+    """
+    if not provenance.has_torch():
+        raise GradingError("this run can't count without torch, which this Python doesn't have")
 
 
 def require_data(data: Data) -> None:

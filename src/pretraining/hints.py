@@ -32,7 +32,7 @@ def hint_about_data(dataset) -> str | None:
     return (
         f"{share:.0%} of the characters are masked in {LOOKED_AT} examples, expected about 25%. "
         "Likely cause: the length of the span is not a quarter, on average, of the truncated "
-        "document's real length, or the parts are out of order (dataset.py, [part e])."
+        "document's real length, or the parts are out of order (dataset.py, [span corruption])."
     )
 
 
@@ -69,7 +69,7 @@ def hint_about_loss(history: list[float], tenth: int, trainer) -> str | None:
         return (
             f"the loss is {loss:.3f} after {len(history)} steps, where the reference has "
             f"{expected[0]:.2f}. That is too good: targets leak into the input. Likely cause: y is "
-            "not x moved by one (dataset.py, [part e]), or positions see what comes after them "
-            "(no causal mask; attention.py, [part g])."
+            "not x moved by one (dataset.py, [span corruption]), or positions see what comes "
+            "after them (no causal mask; attention.py, [synthesizer])."
         )
     return None

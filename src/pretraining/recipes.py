@@ -1,7 +1,7 @@
 """Training recipes: the shape of the model and the settings of each stage of training, by name.
 
-The numbers are in recipes.json beside this file, which `make starter` writes from the [recipes]
-tables of assignment.toml.
+The numbers are in recipes.json beside this file, which `make starter` writes from the tables
+[recipes] and [variants] of assignment.toml.
 """
 
 import json
@@ -28,7 +28,7 @@ class Recipe:
             where it wasn't measured.
         also_for: data sets that it suits, though their default is another.
 
-    In `model` and in a stage, a table `synthesizer` says what differs for that variant.
+    In `model` and in a stage, a table with the name of a variant stands in its place for that one.
     """
 
     name: str
@@ -41,8 +41,13 @@ class Recipe:
     also_for: tuple[str, ...] = ()
 
     def model_of(self, variant: str) -> dict:
-        """Fields of GPTConfig for "vanilla", "synthesizer" or "rope"."""
-        return _of_variant(self.model, variant == "synthesizer")
+        """Fields of GPTConfig for one of variants()."""
+        return _of_variant(self.model, variant)
+
+
+def variants() -> list[str]:
+    """The variants of the model: "vanilla" and so on, which `run.py` can be asked for."""
+    return _tables()["variants"]
 
 
 def installed_dataset() -> str | None:
@@ -98,7 +103,7 @@ def trainer_settings(
     """
     if stage not in STAGES:
         raise InputError(f"stage {stage!r} is unknown, expected one of: {', '.join(STAGES)}")
-    settings = _of_variant(getattr(recipe, stage), synthesizer)
+    settings = _of_variant(getattr(recipe, stage), "synthesizer" if synthesizer else "vanilla")
     settings["betas"] = tuple(settings["betas"])
     if "final_epochs" in settings:
         final_epochs = settings.pop("final_epochs")
@@ -106,11 +111,10 @@ def trainer_settings(
     return settings
 
 
-def _of_variant(table: dict, synthesizer: bool) -> dict:
-    """A table's settings, for the synthesizer with those of its own in place."""
-    settings = dict(table)
-    own = settings.pop("synthesizer", {})
-    return settings | own if synthesizer else settings
+def _of_variant(table: dict, variant: str) -> dict:
+    """A table's settings: those of a variant's own table, if there is one."""
+    settings = table.get(variant, table)
+    return {name: value for name, value in settings.items() if not isinstance(value, dict)}
 
 
 def _tables() -> dict:

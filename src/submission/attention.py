@@ -43,10 +43,10 @@ def precompute_rotary_emb(dim: int, max_positions: int) -> torch.Tensor:
     Returns:
         shape (max_positions, dim/2, 2), float32; the last axis holds the cosine, then the sine.
     """
-    # [part h]
+    # [rotary]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part h] precompute_rotary_emb in submission/attention.py is yours to write"
+        "[rotary] precompute_rotary_emb in submission/attention.py is yours to write"
     )
     ### END CODE HERE ###
 
@@ -68,10 +68,10 @@ def apply_rotary_emb(x: torch.Tensor, rope_cache: torch.Tensor) -> torch.Tensor:
     Returns:
         x turned, of the same shape and dtype.
     """
-    # [part h]
+    # [rotary]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part h] apply_rotary_emb in submission/attention.py is yours to write"
+        "[rotary] apply_rotary_emb in submission/attention.py is yours to write"
     )
     ### END CODE HERE ###
 
@@ -193,9 +193,10 @@ class SynthesizerAttention(nn.Module):
         Returns:
             shape (B, T, C), float.
         """
-        # [part g]
+        # [synthesizer]
         ### START CODE HERE ###
         raise NotImplementedError(
-            "[part g] SynthesizerAttention.forward in submission/attention.py is yours to write"
+            "[synthesizer] SynthesizerAttention.forward"
+            " in submission/attention.py is yours to write"
         )
         ### END CODE HERE ###

@@ -40,10 +40,10 @@ def copying_query(keys: np.ndarray, j: int) -> np.ndarray:
     Returns:
         the query, shape (d,), float64: alpha_j is within .01 of 1.
     """
-    # [part copying]
+    # [attention copying]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part copying] copying_query in submission/attention_exploration.py is yours to write"
+        "[attention copying] copying_query in submission/attention_exploration.py is yours to write"
     )
     ### END CODE HERE ###
 
@@ -59,10 +59,10 @@ def copying_keys(q: np.ndarray, n: int, j: int) -> np.ndarray:
     Returns:
         the keys, one a row, shape (n, d), float64: alpha_j is within .01 of 1.
     """
-    # [part copying]
+    # [attention copying]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part copying] copying_keys in submission/attention_exploration.py is yours to write"
+        "[attention copying] copying_keys in submission/attention_exploration.py is yours to write"
     )
     ### END CODE HERE ###
 
@@ -82,10 +82,11 @@ def average_query(keys: np.ndarray, a: int, b: int) -> np.ndarray:
     Returns:
         the query, shape (d,), float64: alpha_a and alpha_b are within .01 of one half.
     """
-    # [part average]
+    # [attention averaging]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part average] average_query in submission/attention_exploration.py is yours to write"
+        "[attention averaging] average_query"
+        " in submission/attention_exploration.py is yours to write"
     )
     ### END CODE HERE ###
 
@@ -104,10 +105,10 @@ def single_head_query(means: np.ndarray, a: int, b: int) -> np.ndarray:
         the query, shape (d,), float64: for nearly all keys that are drawn, alpha_a and alpha_b
         are within .01 of one half.
     """
-    # [part single_head]
+    # [attention single head]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part single_head] single_head_query"
+        "[attention single head] single_head_query"
         " in submission/attention_exploration.py is yours to write"
     )
     ### END CODE HERE ###
@@ -132,10 +133,10 @@ def single_head_weights(scale: float, length: float, n: int) -> tuple[float, flo
     Returns:
         alpha_a and alpha_b, exact (to rounding).
     """
-    # [part single_head]
+    # [attention single head]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part single_head] single_head_weights"
+        "[attention single head] single_head_weights"
         " in submission/attention_exploration.py is yours to write"
     )
     ### END CODE HERE ###
@@ -159,10 +160,11 @@ def two_head_queries(means: np.ndarray, a: int, b: int) -> tuple[np.ndarray, np.
         distance from (1/2, 1/2), root mean square over samples, is at most a quarter of what it
         is with a single head.
     """
-    # [part two_heads]
+    # [attention two heads]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part two_heads] two_head_queries in submission/attention_exploration.py is yours to write"
+        "[attention two heads] two_head_queries"
+        " in submission/attention_exploration.py is yours to write"
     )
     ### END CODE HERE ###
 
@@ -181,10 +183,10 @@ def unprojected_output(
     Returns:
         the vector that c_2 approximates as beta grows, shape (d,), float64.
     """
-    # [part key_query_value]
+    # [attention key query value]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part key_query_value] unprojected_output"
+        "[attention key query value] unprojected_output"
         " in submission/attention_exploration.py is yours to write"
     )
     ### END CODE HERE ###
@@ -204,10 +206,10 @@ def added_output(
     Returns:
         the vector that c_2 approximates as beta grows, shape (d,), float64.
     """
-    # [part key_query_value]
+    # [attention key query value]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part key_query_value] added_output"
+        "[attention key query value] added_output"
         " in submission/attention_exploration.py is yours to write"
     )
     ### END CODE HERE ###
@@ -228,10 +230,10 @@ def key_query_value(
         K, Q and V, each of shape (d, d), float64: c_2 differs from ub, and c_1 from ub - uc, by
         at most .01 beta.
     """
-    # [part key_query_value]
+    # [attention key query value]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part key_query_value] key_query_value"
+        "[attention key query value] key_query_value"
         " in submission/attention_exploration.py is yours to write"
     )
     ### END CODE HERE ###

@@ -34,10 +34,10 @@ def scaled_dot_product_attention(
     Returns:
         shape (..., T, m).
     """
-    # [part attention]
+    # [blocks attention]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part attention] scaled_dot_product_attention"
+        "[blocks attention] scaled_dot_product_attention"
         " in submission/building_blocks.py is yours to write"
     )
     ### END CODE HERE ###
@@ -52,10 +52,10 @@ def split_heads(x: torch.Tensor, n_head: int) -> torch.Tensor:
     Returns:
         shape (B, n_head, T, C/n_head).
     """
-    # [part heads]
+    # [blocks heads]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part heads] split_heads in submission/building_blocks.py is yours to write"
+        "[blocks heads] split_heads in submission/building_blocks.py is yours to write"
     )
     ### END CODE HERE ###
 
@@ -69,10 +69,10 @@ def merge_heads(x: torch.Tensor) -> torch.Tensor:
     Returns:
         shape (B, T, n_head hs).
     """
-    # [part heads]
+    # [blocks heads]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part heads] merge_heads in submission/building_blocks.py is yours to write"
+        "[blocks heads] merge_heads in submission/building_blocks.py is yours to write"
     )
     ### END CODE HERE ###
 
@@ -91,10 +91,10 @@ def attention_mask(kind: str, T: int, S: int, lengths: torch.Tensor) -> torch.Te
     Returns:
         shape (B, T, S), bool.
     """
-    # [part masks]
+    # [blocks masks]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part masks] attention_mask in submission/building_blocks.py is yours to write"
+        "[blocks masks] attention_mask in submission/building_blocks.py is yours to write"
     )
     ### END CODE HERE ###
 
@@ -112,10 +112,10 @@ def cross_attention(
     Returns:
         shape (T_z, d).
     """
-    # [part masks]
+    # [blocks masks]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part masks] cross_attention in submission/building_blocks.py is yours to write"
+        "[blocks masks] cross_attention in submission/building_blocks.py is yours to write"
     )
     ### END CODE HERE ###
 
@@ -133,10 +133,10 @@ def sinusoidal_positions(T: int, d: int) -> torch.Tensor:
     Returns:
         shape (T, d), float64.
     """
-    # [part sinusoids]
+    # [blocks sinusoids]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part sinusoids] sinusoidal_positions in submission/building_blocks.py is yours to write"
+        "[blocks sinusoids] sinusoidal_positions in submission/building_blocks.py is yours to write"
     )
     ### END CODE HERE ###
 
@@ -153,10 +153,10 @@ def offset_matrix(offset: int, d: int) -> torch.Tensor:
     Returns:
         shape (d, d), float64; for column vectors p(t).
     """
-    # [part offsets]
+    # [blocks offsets]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part offsets] offset_matrix in submission/building_blocks.py is yours to write"
+        "[blocks offsets] offset_matrix in submission/building_blocks.py is yours to write"
     )
     ### END CODE HERE ###
 
@@ -171,10 +171,10 @@ def position_scores(x: torch.Tensor, p: torch.Tensor, how: str) -> torch.Tensor:
     Returns:
         shape (T, T).
     """
-    # [part add_or_concatenate]
+    # [blocks add or concatenate]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part add_or_concatenate] position_scores"
+        "[blocks add or concatenate] position_scores"
         " in submission/building_blocks.py is yours to write"
     )
     ### END CODE HERE ###
@@ -189,10 +189,11 @@ def relative_bias(p: torch.Tensor) -> torch.Tensor:
     Returns:
         shape (T, T).
     """
-    # [part add_or_concatenate]
+    # [blocks add or concatenate]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part add_or_concatenate] relative_bias in submission/building_blocks.py is yours to write"
+        "[blocks add or concatenate] relative_bias"
+        " in submission/building_blocks.py is yours to write"
     )
     ### END CODE HERE ###
 
@@ -206,10 +207,10 @@ def relative_bias_parameters(T: int, heads: int, clip: int | None = None) -> int
         clip: from 0 to T - 1. Distances beyond it take its bias, in their direction. None: each
             distance has its own.
     """
-    # [part relative_bias]
+    # [blocks relative bias]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part relative_bias] relative_bias_parameters"
+        "[blocks relative bias] relative_bias_parameters"
         " in submission/building_blocks.py is yours to write"
     )
     ### END CODE HERE ###
@@ -226,10 +227,10 @@ def relative_bias_matrix(biases: torch.Tensor, T: int) -> torch.Tensor:
     Returns:
         shape (heads, T, T); row i, column j.
     """
-    # [part relative_bias]
+    # [blocks relative bias]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part relative_bias] relative_bias_matrix"
+        "[blocks relative bias] relative_bias_matrix"
         " in submission/building_blocks.py is yours to write"
     )
     ### END CODE HERE ###
@@ -251,10 +252,10 @@ def rotate(x: torch.Tensor, positions: torch.Tensor, pairing: str = "adjacent") 
     Returns:
         the shape of x.
     """
-    # [part rotation]
+    # [blocks rotation]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part rotation] rotate in submission/building_blocks.py is yours to write"
+        "[blocks rotation] rotate in submission/building_blocks.py is yours to write"
     )
     ### END CODE HERE ###
 
@@ -278,10 +279,10 @@ def layer_norm(
     Returns:
         the shape of x.
     """
-    # [part layers]
+    # [blocks layers]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part layers] layer_norm in submission/building_blocks.py is yours to write"
+        "[blocks layers] layer_norm in submission/building_blocks.py is yours to write"
     )
     ### END CODE HERE ###
 
@@ -305,10 +306,10 @@ def block(
     Returns:
         shape (B, T, C).
     """
-    # [part layers]
+    # [blocks layers]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part layers] block in submission/building_blocks.py is yours to write"
+        "[blocks layers] block in submission/building_blocks.py is yours to write"
     )
     ### END CODE HERE ###
 
@@ -327,10 +328,10 @@ def span_corruption(tokens: list[str], spans: list[tuple[int, int]]) -> tuple[li
     Returns:
         input and target. The target ends with the sentinel after the last one used.
     """
-    # [part sentinels]
+    # [blocks sentinels]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part sentinels] span_corruption in submission/building_blocks.py is yours to write"
+        "[blocks sentinels] span_corruption in submission/building_blocks.py is yours to write"
     )
     ### END CODE HERE ###
 
@@ -353,10 +354,10 @@ def bert_mask(
     Returns:
         inputs and targets, shape (B, T), long. The target is IGNORED where no token was chosen.
     """
-    # [part bert_mask]
+    # [blocks bert mask]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part bert_mask] bert_mask in submission/building_blocks.py is yours to write"
+        "[blocks bert mask] bert_mask in submission/building_blocks.py is yours to write"
     )
     ### END CODE HERE ###
 
@@ -369,10 +370,10 @@ def perplexity(log_probs: torch.Tensor, n_words: int) -> float:
             (number of tokens,). There may be 100,000 of them: P itself is 0 in any dtype.
         n_words: N. Words may consist of several tokens.
     """
-    # [part perplexity]
+    # [blocks perplexity]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part perplexity] perplexity in submission/building_blocks.py is yours to write"
+        "[blocks perplexity] perplexity in submission/building_blocks.py is yours to write"
     )
     ### END CODE HERE ###
 
@@ -387,10 +388,11 @@ def receptive_field(heads: int, levels: int) -> int:
         heads: in each level.
         levels: how many there are, 1 or more.
     """
-    # [part receptive_field]
+    # [blocks receptive field]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part receptive_field] receptive_field in submission/building_blocks.py is yours to write"
+        "[blocks receptive field] receptive_field"
+        " in submission/building_blocks.py is yours to write"
     )
     ### END CODE HERE ###
 
@@ -408,10 +410,10 @@ def looks_back(heads: int, level: int) -> list[int]:
         a distance for each head, 0 or more. With those of levels 0 .. n - 1, an output depends on
         receptive_field(heads, n) different positions.
     """
-    # [part receptive_field]
+    # [blocks receptive field]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part receptive_field] looks_back in submission/building_blocks.py is yours to write"
+        "[blocks receptive field] looks_back in submission/building_blocks.py is yours to write"
     )
     ### END CODE HERE ###
 
@@ -426,9 +428,9 @@ def attention_multiply_adds(kind: str, M: int, N: int, k: int) -> int:
         M, N: length of the encoder's and of the decoder's sequence.
         k: channels of all heads together.
     """
-    # [part cost]
+    # [blocks cost]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part cost] attention_multiply_adds in submission/building_blocks.py is yours to write"
+        "[blocks cost] attention_multiply_adds in submission/building_blocks.py is yours to write"
     )
     ### END CODE HERE ###

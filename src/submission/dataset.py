@@ -97,10 +97,11 @@ class CharCorruptionDataset(Dataset):
 
         Randomness may come from random, numpy or torch.
         """
-        # [part e]
+        # [span corruption]
         ### START CODE HERE ###
         raise NotImplementedError(
-            "[part e] CharCorruptionDataset.__getitem__ in submission/dataset.py is yours to write"
+            "[span corruption] CharCorruptionDataset.__getitem__"
+            " in submission/dataset.py is yours to write"
         )
         ### END CODE HERE ###
 

@@ -39,10 +39,10 @@ def initialize_vanilla_model(mconf: GPTConfig) -> GPT:
         mconf: its shape.
     """
     attention_model = None
-    # [part c]
+    # [finetuning]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part c] initialize_vanilla_model in submission/helper.py is yours to write"
+        "[finetuning] initialize_vanilla_model in submission/helper.py is yours to write"
     )
     ### END CODE HERE ###
     return attention_model
@@ -57,10 +57,10 @@ def initialize_synthesizer_model(mconf: GPTConfig) -> GPT:
         mconf: its shape, and the variant.
     """
     attention_model = None
-    # [part g]
+    # [synthesizer]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part g] initialize_synthesizer_model in submission/helper.py is yours to write"
+        "[synthesizer] initialize_synthesizer_model in submission/helper.py is yours to write"
     )
     ### END CODE HERE ###
     return attention_model
@@ -75,10 +75,10 @@ def initialize_rope_model(mconf: GPTConfig) -> GPT:
         mconf: its shape, and the variant.
     """
     attention_model = None
-    # [part h]
+    # [rotary]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part h] initialize_rope_model in submission/helper.py is yours to write"
+        "[rotary] initialize_rope_model in submission/helper.py is yours to write"
     )
     ### END CODE HERE ###
     return attention_model
@@ -113,16 +113,18 @@ def finetune(
     if reading_params_path is not None:
         # Give `model` the parameters in the file (torch.load, with weights_only=True and
         # map_location="cpu", since they may have been written on another device).
-        # [part f]
+        # [pretraining]
         ### START CODE HERE ###
-        raise NotImplementedError("[part f] finetune in submission/helper.py is yours to write")
+        raise NotImplementedError(
+            "[pretraining] finetune in submission/helper.py is yours to write"
+        )
         ### END CODE HERE ###
 
     tconf, trainer_obj = None, None
     # Read the file, make a NameDataset, a TrainerConfig (mind the stage) and a Trainer.
-    # [part c]
+    # [finetuning]
     ### START CODE HERE ###
-    raise NotImplementedError("[part c] finetune in submission/helper.py is yours to write")
+    raise NotImplementedError("[finetuning] finetune in submission/helper.py is yours to write")
     ### END CODE HERE ###
     return tconf, trainer_obj
 
@@ -149,9 +151,9 @@ def pretrain(
         tconf, trainer_obj: a TrainerConfig and the Trainer made with it.
     """
     tconf, trainer_obj = None, None
-    # [part f]
+    # [pretraining]
     ### START CODE HERE ###
-    raise NotImplementedError("[part f] pretrain in submission/helper.py is yours to write")
+    raise NotImplementedError("[pretraining] pretrain in submission/helper.py is yours to write")
     ### END CODE HERE ###
     return tconf, trainer_obj
 

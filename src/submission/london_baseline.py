@@ -18,9 +18,9 @@ def london_baseline(eval_corpus_path: str) -> tuple[int, int]:
     Returns:
         the number of right answers, and the number of questions, both int.
     """
-    # [part d]
+    # [no pretraining]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[part d] london_baseline in submission/london_baseline.py is yours to write"
+        "[no pretraining] london_baseline in submission/london_baseline.py is yours to write"
     )
     ### END CODE HERE ###

@@ -21,6 +21,7 @@ import torch
 from project import make, python
 
 from tools import archive, autograder, container, emulate, leaks
+from tools.described import load_assignment
 
 LIMITS = container.Limits(cpus=2.0)
 EDITION = "xcs224n"
@@ -35,7 +36,7 @@ def release(tree, released) -> Path:
 @pytest.fixture
 def upload(tree, demo, tmp_path) -> Path:
     """The reference's hand-in as a folder, to be changed."""
-    described = emulate.edition_of(tree, EDITION)
+    described = load_assignment(tree).edition(EDITION)
     files = autograder.hand_in(tree / "build" / "reference", described.required_files)
     target = tmp_path / "upload"
     for name, content in files.items():

@@ -5,17 +5,16 @@ import html
 import re
 from decimal import Decimal
 
+import pinned
 import pytest
 
-from grading import paths
-from grading.assignment import load_assignment
 from grading.errors import GradingError
 from grading.gradescope import document, feedback
 from grading.outcomes import Outcome
 from grading.results import Results, TestResult
 from tools import emulate
 
-ASSIGNMENT = load_assignment(paths.ASSIGNMENT)
+ASSIGNMENT = pinned.load()
 EXTRA = {
     "judged_by": "0" * 64,
     "versions": {"torch": "2"},

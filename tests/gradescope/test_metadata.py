@@ -4,14 +4,14 @@ import copy
 import json
 from datetime import timedelta
 
+import pinned
 import pytest
 
 from grading import paths
-from grading.assignment import load_assignment
 from grading.gradescope import document, metadata, session
 from tools import emulate
 
-ASSIGNMENT = load_assignment(paths.ASSIGNMENT)
+ASSIGNMENT = pinned.load()
 
 
 def read(tmp_path, content):

@@ -2,8 +2,9 @@
 
 import dataclasses
 
-from grading import console, paths
-from grading.assignment import load_assignment
+import pinned
+
+from grading import console
 from grading.outcomes import Outcome
 from grading.results import TestResult
 from tools import container, emulate
@@ -14,7 +15,7 @@ TRACEBACK = "Traceback:\n" + "\n".join(f"  frame {i}" for i in range(90)) + "\nO
 
 def seen(capsys, details: list[str]) -> emulate.Seen:
     """A run whose tests ended as grader errors with these details, "" for a pass."""
-    specs = load_assignment(paths.ASSIGNMENT).edition(None).tests
+    specs = pinned.load().edition(None).tests
     print("Taken: 1 files\n")
     for spec, detail in zip(specs, details, strict=False):
         outcome = Outcome.GRADER_ERROR if detail else Outcome.PASSED

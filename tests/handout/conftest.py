@@ -3,26 +3,27 @@
 import shutil
 from pathlib import Path
 
+import pinned
 import pytest
 
 from tools.handout import description, sheet
-from tools.handout.build import editions
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-EDITIONS = editions(ROOT)
+EDITIONS = pinned.NAMES
 # What the sheet is rendered from.
 SOURCES = ("assignment.toml", "course.toml", "handout", "solutions/written")
 
 
 @pytest.fixture
 def repo(tmp_path) -> Path:
-    """A copy of the sheet's sources."""
+    """A copy of the sheet's sources, with the editions that tests know."""
     repo = tmp_path / "repo"
     (repo / "solutions").mkdir(parents=True)
     for name in SOURCES:
         source = ROOT / name
         copy = shutil.copytree if source.is_dir() else shutil.copy2
         copy(source, repo / name)
+    (repo / "assignment.toml").write_text(pinned.text(), encoding="utf-8")
     return repo
 
 

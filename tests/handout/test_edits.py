@@ -1,7 +1,9 @@
 """An instructor's edit changes every artefact that mentions it, and no other."""
 
 import hashlib
+import re
 
+import pinned
 import pytest
 from project import ROOT, copy_of_the_project
 
@@ -10,7 +12,7 @@ from tools.handout import build, description
 from tools.handout.outline import outline
 from tools.handout.sheet import Sheet
 
-EDITIONS = build.editions(ROOT)
+EDITIONS = pinned.NAMES
 SHEETS = ("sheet.tex", "web.tex", "solutions.tex")
 
 
@@ -23,19 +25,22 @@ XCS = of_editions(*SHEETS, editions=["xcs224n"])
 CS = of_editions(*SHEETS, editions=["cs224n"])
 CURRENT = of_editions(*SHEETS, editions=["current"])
 ALL = of_editions(*SHEETS)
-DESCRIPTIONS = of_editions("toml", "autograder")
+DESCRIPTIONS = of_editions("autograder") | {"toml"}
 READMES = of_editions("README.md")
 AUTOGRADERS = of_editions("autograder")
 SUBMISSIONS = of_editions("submission.tex")
 OUTLINES = of_editions("outline.csv")
 
+SMOKE = re.search(
+    r"\[datasets\.smoke\].*?^thresholds = .*?$", pinned.text(), re.DOTALL | re.MULTILINE
+)[0]
 EDITS = {
     # what: (file, before, after, artefacts that change)
     "coding points": (
         "assignment.toml",
         'topic = "span_corruption", coding = 16',
         'topic = "span_corruption", coding = 17',
-        XCS | DESCRIPTIONS,
+        XCS | CURRENT | DESCRIPTIONS,  # which goes on from it
     ),
     "written points": (
         "assignment.toml",
@@ -45,8 +50,8 @@ EDITS = {
     ),
     "a threshold": (
         "assignment.toml",
-        "thresholds = { vanilla = 0.10, synthesizer = 0.10, rope = 0.10 }",
-        "thresholds = { vanilla = 0.20, synthesizer = 0.10, rope = 0.10 }",
+        SMOKE,
+        re.sub("vanilla = [0-9.]+", "vanilla = 0.47", SMOKE),
         ALL | DESCRIPTIONS,
     ),
     "a title": (
@@ -95,6 +100,7 @@ def artefacts(repo, numbers):
     """Contents, by name, of all that is made of the sources (LaTeX in place of its PDF)."""
     found = {"handout.sty": (repo / "handout/handout.sty").read_text(encoding="utf-8")}
     made = starter.starter_files(repo)
+    found["toml"] = (repo / "assignment.toml").read_text(encoding="utf-8")
     found["starter"] = {n: hashlib.sha256(c).hexdigest() for n, c in made.items()}
     for edition in build.editions(repo):
         described = description.describe(repo, edition)
@@ -105,7 +111,6 @@ def artefacts(repo, numbers):
         found[f"{edition}/web.tex"] = sheet.render("web")
         found[f"{edition}/solutions.tex"] = sheet.render("solutions")
         found[f"{edition}/README.md"] = student.readme(repo, edition, "letter")
-        found[f"{edition}/toml"] = student._for_edition(repo, edition)
         found[f"{edition}/autograder"] = autograder.contents(repo, edition)
     return found
 

@@ -3,11 +3,13 @@
 import re
 import shlex
 
+import pinned
 import pytest
 from project import ROOT
 
 from tools.commands import pipelines_of
-from tools.handout import templates
+from tools.handout import build, description, templates
+from tools.handout.sheet import Sheet
 from tools.handout.templates import HandoutError
 
 PRACTICE = [
@@ -110,12 +112,12 @@ def test_every_question_stands_in_its_place_with_its_points(rendered, edition):
 
 
 @pytest.mark.parametrize("edition", OUTLINES)
-def test_every_command_file_and_dimension_of_the_public_sheets_is_there(rendered, edition):
+def test_every_command_file_and_dimension_of_the_public_sheets_is_there(rendered, repo, edition):
     text, _ = rendered(edition)
     blocks = re.findall(r"\\begin\{shell\}\n(.*?)\n\\end\{shell\}", text, re.DOTALL)
     lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
     printed = {tuple(shlex.split(line)) for line in lines if not line.startswith("#")}
-    asked = pipelines_of(ROOT, [edition])
+    asked = pipelines_of(repo, [edition])
     wanted = {("python", *c.arguments) for todo in asked.values() for c in todo}
     assert len(wanted) == COMMANDS[edition] and wanted <= printed
     assert any("rope" in words for words in printed) == (edition == "current")
@@ -167,25 +169,20 @@ def test_links_come_from_the_edition(rendered):
 
 def test_the_data_set_decides_what_is_said_of_people_sizes_times_and_thresholds(rendered):
     world, real = (words(rendered(dataset=name)[0]) for name in ("world", "real"))
-    fictional = (
-        "fictional",
-        "world that we made up",
-        r"at least 30\,\%",
-        "(400 lines)",
-        "5 minutes",
-    )
-    actual = (
-        "Wikipedia article",
-        "notable person",
-        r"at least 10\,\%",
-        "(2{,}000 lines)",
-        "20 hours",
-    )
+    sets = pinned.load().datasets
+    least = {
+        (name, variant): f"at least {templates.percent(sets[name].thresholds[variant])}"
+        for name in ("world", "real")
+        for variant in ("vanilla", "synthesizer")
+    }
+    fictional = ("fictional", "world that we made up", "(400 lines)", "5 minutes")
+    actual = ("Wikipedia article", "notable person", "(2{,}000 lines)", "20 hours")
     for phrase in fictional:
         assert phrase in world and phrase not in real, phrase
     for phrase in actual:
         assert phrase in real and phrase not in world, phrase
-    assert r"at least 15\,\%" in world and r"at least 5\,\%" in real
+    for (name, _), phrase in least.items():
+        assert phrase in {"world": world, "real": real}[name]
     assert r"recipe \code{laptop}" in world and r"recipe \code{original}" in real
 
 
@@ -209,12 +206,12 @@ def test_questions_can_be_dropped_and_moved(rendered, change):
     numbers = [number for number, _, _ in headings(text) if number[0] != "4"]
     assert numbers == "1b 1c 1d 1f 1g 2b 2c 2d 3a 3b 3c 3d 3e".split()
     assert r"subject of question \hyperref[q:2d]{2(d)}" in words(text)
-    assert "part e" not in text.replace(r"\code{\# [part e]}", "")
+    assert "[pretraining]" in text and "[span corruption]" not in text
     assert [s.id for s in sheet.slots][3:6] == ["2b", "2c", "2d"]
 
 
 @pytest.mark.parametrize("target", ["print", "web"])
-@pytest.mark.parametrize("number", [number for number, _, _ in OUTLINES["xcs224n"]])
+@pytest.mark.parametrize("number", [n for n, _, _ in OUTLINES["xcs224n"] if n[0] != "4"])
 def test_any_question_can_be_dropped(rendered, repo, number, target):
     path = repo / "assignment.toml"
     text = path.read_text(encoding="utf-8")
@@ -224,6 +221,44 @@ def test_any_question_can_be_dropped(rendered, repo, number, target):
     assert [n for n, _, _ in headings(text)] == [
         n for n, _, _ in OUTLINES["xcs224n"] if n != number
     ]
+    check_links(text)
+
+
+@pytest.mark.parametrize("target", ["print", "web"])
+@pytest.mark.parametrize("question", pinned.load().edition("xcs224n").questions[-15:])
+def test_any_practice_can_be_left_out(rendered, change, question, target):
+    without = f'practice = 4\nwithout = ["{question.topic}"]\n'
+    change("assignment.toml", "practice = 4\n", without)
+    text, _ = rendered("xcs224n", target)
+    left = [title for _, title, worth in headings(text) if worth == "Practice"]
+    assert left == [title for _, title, _ in PRACTICE if title != question.title]
+    check_links(text)
+
+
+@pytest.mark.parametrize("target", ["print", "web"])
+@pytest.mark.parametrize("edition", build.editions(ROOT))
+def test_the_shipped_description_is_rendered(edition, target):
+    described = description.describe(ROOT, edition, "world")
+    text = Sheet(ROOT, described, "letter").render(target)
+    assert [number for number, _, _ in headings(text)] == [
+        question.number for question in described.edition.questions
+    ]
+    check_links(text)
+
+
+@pytest.mark.parametrize("edition", build.editions(ROOT))
+def test_every_marker_that_the_sheet_names_is_in_the_code(edition):
+    described = description.describe(ROOT, edition, "world")
+    text = Sheet(ROOT, described, "letter").render()
+    named = set(re.findall(r"\\code\{\\# (\[[a-z ]+\])\}", text))
+    code = "".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "src/submission").glob("*.py")
+    )
+    assert len(named) > 5 and all(f"# {marker}\n" in code for marker in named)
+
+
+def check_links(text):
+    """Every link and every reference leads to something."""
     links = set(re.findall(r"\\hyperref\[(q:[^]]+)\]", text))
     assert links <= set(re.findall(r"\{(q:[\w-]+)\}", text))
     referred = set(re.findall(r"\\(?:eq)?ref\{((?:eq|fig):[^}]+)\}", text))
@@ -233,11 +268,9 @@ def test_any_question_can_be_dropped(rendered, repo, number, target):
 def test_practice_has_a_place_to_answer_where_an_edition_gives_it_written_points(rendered, change):
     plain, _ = rendered("cs224n")
     assert "\\answerspace{4o}" not in plain and "python grader.py 4n" in plain
-    change(
-        "assignment.toml",
-        '{ number = "4o", topic = "blocks_in_words" }',
-        '{ number = "4o", topic = "blocks_in_words", written = 2, extra_credit = true }',
-    )
+    last = '  { number = "3c", topic = "consider_unseen", written = 2 },\n'
+    line = '  { number = "4o", topic = "blocks_in_words", written = 2, extra_credit = true },\n'
+    change("assignment.toml", last, last + line)
     text, sheet = rendered("cs224n")
     assert headings(text)[-1] == ("4o", "In words", "2 points (Written, Extra Credit)")
     assert "\\answerspace{4o}" in text and sheet.slots[-1].id == "4o"

@@ -5,10 +5,10 @@ import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pinned
 import pytest
 
 from grading import paths
-from grading.assignment import load_assignment
 from grading.observer import Observer
 from grading.processes import FreshPool, ZygotePool
 from grading.results import TestResult
@@ -22,7 +22,7 @@ HEAD = "import numpy as np\n\ndef copying_query(keys, j):\n"
 
 @pytest.fixture(scope="session")
 def runner() -> CourseTestRunner:
-    return CourseTestRunner(load_assignment(paths.ASSIGNMENT), Course())
+    return CourseTestRunner(pinned.load(), Course())
 
 
 @pytest.fixture(scope="session")

@@ -3,11 +3,10 @@
 import shutil
 from pathlib import Path
 
+import pinned
 import pytest
 from project import python
 
-from grading import paths
-from grading.assignment import load_assignment
 from grading.errors import DataError, GradingError
 from grading.outcomes import Outcome
 from questions.shared import data_set
@@ -34,7 +33,7 @@ def installed(tmp_path) -> Path:
 
 
 def course_data(root: Path) -> CourseData:
-    assignment = load_assignment(paths.ASSIGNMENT)
+    assignment = pinned.load()
     return CourseData(assignment, root / "src/data", root / "solutions/data")
 
 

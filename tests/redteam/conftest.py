@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pinned
 import pytest
 
 from grading import paths, processes, trees
@@ -68,7 +69,7 @@ def copy_tree(tree: Path) -> None:
     ignored = shutil.ignore_patterns("__pycache__", "*.params", "*.predictions")
     for name in ("src", "solutions", "tests/redteam"):
         shutil.copytree(paths.ROOT / name, tree / name, ignore=ignored)
-    text = paths.ASSIGNMENT.read_text(encoding="utf-8")
+    text = pinned.text()
     # The attacked tests take 20 ms; those that run into their limit needn't take long.
     shorter = text.replace("timeout_s = 2,", "timeout_s = 0.4,")
     assert shorter != text

@@ -19,11 +19,11 @@ from typing import Any
 
 import laid_out
 import numpy as np
+import pinned
 import torch
 from hypothesis import strategies as st
 
-from grading import paths, sandbox, wire
-from grading.assignment import load_assignment
+from grading import sandbox, wire
 from grading.cases import BoundTest, bind
 from grading.frames import Finished, finished
 from grading.guardian import REASONS, Ending
@@ -43,7 +43,7 @@ SEED = 7
 KEPT_BYTES = 200 << 20  # of recorded answers; the largest is of 25 MB
 WELL = Ending(0, 0, "", 0.1, 0.2, 1 << 20)
 UNCONFINED = sandbox.Layers(root=False, landlock_abi=0, seccomp=False)  # only the reference runs
-ASSIGNMENT = load_assignment(paths.ASSIGNMENT)
+ASSIGNMENT = pinned.load()
 CASES = Course().cases()
 
 
@@ -424,7 +424,7 @@ def statuses(draw: st.DrawFn) -> bytes:
 
 # A course ------------------------------------------------------------------------------------
 
-VARIANTS = ["vanilla", "synthesizer", "rope"]
+VARIANTS = list(ASSIGNMENT.variants)
 STAGES = ["pretrain", "finetune"]
 PARAMETERS = ["vanilla.model", *(f"{v}.{stage}" for v in VARIANTS for stage in STAGES)]
 PREDICTED = ["vanilla.nopretrain", "vanilla.pretrain", "synthesizer.pretrain", "rope.pretrain"]

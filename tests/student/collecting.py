@@ -1,12 +1,12 @@
 """A finished student's folder, and collect_submission in it."""
 
 import json
-import re
 import shutil
 import tempfile
 import zipfile
 from pathlib import Path
 
+import pinned
 from folder import Folder
 from project import ROOT
 
@@ -60,9 +60,7 @@ class Desk(Folder):
 
 
 def required_files() -> list[str]:
-    text = (ROOT / "assignment.toml").read_text(encoding="utf-8")
-    block = re.search(r"required_files = \[(.*?)\]", text, re.DOTALL)
-    return re.findall(r'"(.*?)"', block[1])
+    return list(pinned.load().edition(None).required_files)
 
 
 def write_params(path: Path, member: str = "archive/data.pkl") -> None:
@@ -79,7 +77,7 @@ def lay_out(root: Path) -> Path:
     source = root / "src"
     source.mkdir(parents=True)
     compose(ROOT, source)
-    shutil.copy2(ROOT / "assignment.toml", root)
+    (root / "assignment.toml").write_text(pinned.text(), encoding="utf-8")
     given = json.dumps(fingerprints(texts(STARTER) | texts(PRETRAINING)))
     (source / "submission_lines.json").write_text(given, encoding="utf-8")
     (source / "data").mkdir()

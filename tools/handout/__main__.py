@@ -11,7 +11,7 @@ Exit codes: 0 made, 1 a template or a table has a mistake, or a tool is missing.
 import argparse
 import sys
 
-from ..datafiles import REPO
+from ..described import REPO, UsageError, editions
 from . import build
 from .templates import HandoutError
 
@@ -25,10 +25,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--paper", choices=["a4", "letter"], default="letter")
     asked = parser.parse_args(arguments)
     try:
-        for edition in [asked.edition] if asked.edition else build.editions(REPO):
+        for edition in [asked.edition] if asked.edition else editions(REPO):
             made = build.build(REPO, edition, asked.dataset, asked.paper)
             print("\n".join(made.lines()), flush=True)
-    except HandoutError as error:
+    except (HandoutError, UsageError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

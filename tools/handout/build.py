@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import archive
+from ..described import editions as editions
 from . import typeset, web
-from .description import Description, describe, read_toml
+from .description import Description, describe
 from .outline import outline
 from .sheet import Sheet, Slot
 from .templates import HandoutError
@@ -42,11 +43,6 @@ class Made:
             f"{self.edition}: {len(self.slots)} places for answers, {total.normalize():f} points"
         )
         return [first, *(f"  {path.parent.name}/{path.name}" for path in self.files.values())]
-
-
-def editions(repo: Path) -> list[str]:
-    """The names of all editions."""
-    return list(read_toml(repo / "assignment.toml").get("editions", {}))
 
 
 def build(
@@ -117,8 +113,8 @@ def _page(repo: Path, described: Description, sheet: Sheet, folder: Path) -> str
     _lay(repo, folder, {})
     source = sheet.render("web")
     title = f"{described.edition.title}: {described.assignment.title}"
-    raw = read_toml(repo / "course.toml")
-    intro = f"{raw['name']}, {raw['term']}. Due {described.due_plain}."
+    course = described.course
+    intro = f"{course.name}, {course.term}. Due {described.due_plain}."
     return web.page(source, title, intro, described.figures, folder)
 
 

@@ -2,28 +2,26 @@
 
 import datetime
 import json
-import sys
 import tomllib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from ..datafiles import DATASET, REPO
+from ..datafiles import DATASET
+from ..described import (
+    Assignment,
+    Course,
+    DataSet,
+    Edition,
+    Question,
+    UsageError,
+    load_assignment,
+    load_course,
+)
 from .templates import HandoutError, plain, tex
 
-sys.path.insert(0, str(REPO / "src"))
-from grading.assignment import Assignment, Edition, Question, load_assignment  # noqa: E402
-from grading.errors import UsageError  # noqa: E402
-
 ROMAN = ("i", "ii", "iii", "iv", "v", "vi")
-PRACTICE = "blocks"  # the part whose questions have no points but those that an edition gives
-# What course.toml must say, by table.
-COURSE = {
-    "": {"name": str, "term": str, "contact": str},
-    "dates": {"published": datetime.date, "due": datetime.datetime},
-    "policies": {"collaboration": str, "late": str, "ai_tools": str},
-}
 
 
 @dataclass(frozen=True)
@@ -39,15 +37,20 @@ class Part:
 
 @dataclass(frozen=True)
 class Description:
-    """The problem set as one edition gives it, with one data set."""
+    """The problem set as one edition gives it, with one data set.
+
+    Attributes:
+        minutes: that the commands of a topic take with the data set's recipe; None where nobody
+            has measured it.
+    """
 
     assignment: Assignment
     edition: Edition
-    course: dict[str, Any]  # texts, as LaTeX
+    course: Course
     due_plain: str
     parts: tuple[Part, ...]
-    data: dict[str, Any]  # the table of the data set
-    recipe: dict[str, Any]  # the table of its recipe, with its name
+    data: DataSet
+    minutes: dict[str, int] | None
     references: dict[str, str]
     figures: dict[str, dict[str, str]]
 
@@ -68,27 +71,24 @@ def describe(repo: Path, edition: str | None, dataset: str | None = None) -> Des
         HandoutError: a table is missing or says something impossible.
     """
     try:
-        assignment = load_assignment(repo / "assignment.toml")
+        assignment = load_assignment(repo)
         chosen = assignment.edition(edition)
+        course = load_course(repo)
     except UsageError as error:
         raise HandoutError(str(error)) from None
-    raw = read_toml(repo / "assignment.toml")
     dataset = dataset or installed(repo) or assignment.default_dataset
-    if dataset not in raw["datasets"]:
-        known = ", ".join(sorted(raw["datasets"]))
+    if dataset not in assignment.datasets:
+        known = ", ".join(sorted(assignment.datasets))
         raise HandoutError(f"no data set {dataset!r} in assignment.toml; there are: {known}")
-    data = raw["datasets"][dataset]
-    name = data["recipe"]
-    recipe = {**raw["recipes"][name], "name": name, "minutes": raw["times"].get(name)}
-    course = read_course(repo / "course.toml")
+    data = assignment.datasets[dataset]
     return Description(
         assignment=assignment,
         edition=chosen,
         course=course,
-        due_plain=_date(course["dates"]["due"]),
+        due_plain=_date(course.dates.due),
         parts=tuple(_parts(assignment, chosen)),
-        data={**data, "name": dataset},
-        recipe=recipe,
+        data=data,
+        minutes=assignment.times.get(data.recipe),
         references={k: v["text"] for k, v in read_toml(repo / "handout/references.toml").items()},
         figures=read_toml(repo / "handout/figures.toml"),
     )
@@ -101,7 +101,7 @@ def installed(repo: Path) -> str | None:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """A TOML file.
+    """A TOML file of handout/.
 
     Raises:
         HandoutError: it is missing or no TOML; the message names file and line.
@@ -112,27 +112,12 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise HandoutError(f"{path.name}: {error}") from None
 
 
-def read_course(path: Path) -> dict[str, Any]:
-    """course.toml, its texts as LaTeX.
-
-    Raises:
-        HandoutError: something is missing, unknown, or of another kind.
-    """
-    raw = read_toml(path)
-    for table, expected in COURSE.items():
-        found = raw.get(table, {}) if table else raw
-        where = f"{path.name}: [{table}] " if table else f"{path.name}: "
-        for key, kind in expected.items():
-            if key not in found:
-                raise HandoutError(f"{where}{key} is missing")
-            if not isinstance(found[key], kind):
-                raise HandoutError(f"{where}{key} = {found[key]!r} should be a {kind.__name__}")
-        for key in found:
-            if key not in expected and (table or key not in COURSE):
-                raise HandoutError(f"{where}unknown key {key!r}")
-    texts = {key: tex(raw[key]) for key in COURSE[""]}
-    policies = {key: tex(value) for key, value in raw["policies"].items()}
-    return {**texts, "policies": policies, "dates": raw["dates"]}
+def texts(course: Course) -> dict[str, Any]:
+    """The texts of course.toml as LaTeX."""
+    return {
+        key: {k: tex(text) for k, text in value.items()} if isinstance(value, dict) else tex(value)
+        for key, value in asdict(course).items()
+    }
 
 
 def _parts(assignment: Assignment, edition: Edition) -> list[Part]:
@@ -164,7 +149,7 @@ def shown_number(number: str) -> str:
 def worth(question: Question) -> str:
     """A question's points in words: `2 points (Written, Extra Credit)`."""
     coding, written = question.coding, question.written
-    if question.part == PRACTICE and not coding and not written:
+    if question.is_practice and not coding and not written:
         return "Practice"
     suffix = ", Extra Credit" if question.is_extra_credit else ""
     kinds = [(coding, "Coding")] if coding or not written else []

@@ -14,11 +14,8 @@ from .description import ROMAN, Description, letter_of, points, shown_number
 from .templates import HandoutError, Templates, percent, tex
 
 FOLDERS = ("handout", "solutions/written")
-COMMANDS = {
+COMMANDS = {  # by topic; and those of the variants
     "no_pretraining": commands.PIPELINES["vanilla without pretraining"],
-    "pretraining": commands.PIPELINES["vanilla"],
-    "synthesizer": commands.PIPELINES["synthesizer"],
-    "rotary": commands.OPTIONAL["rotary"]["rope"],
     "unseen": [commands.predict_unseen("vanilla")],
 }
 # The file with the functions that are answers in code, by part.
@@ -66,6 +63,9 @@ class Sheet:
         self.slots: list[Slot] = []
         self._cited: list[str] = []
         self._question: description.Question | None = None
+        variants = described.assignment.variants.values()
+        trained = {v.topic: commands.pipeline(v.name, pretrained=True) for v in variants}
+        self._commands = COMMANDS | trained
 
     def render(self, target: str = "print") -> str:
         """The sheet as LaTeX.
@@ -91,7 +91,7 @@ class Sheet:
     def _values(self) -> dict[str, Any]:
         d = self._described
         written = [q for q in d.edition.questions if q.written]
-        coding = [q for q in d.edition.questions if q.topic in COMMANDS]
+        coding = [q for q in d.edition.questions if q.topic in self._commands]
         tested = [q for q in d.edition.questions if q.tests]
         quick = [q for q in tested if not any(test.torch for test in q.tests)]
         example = (quick or tested)[0]
@@ -99,8 +99,8 @@ class Sheet:
             name: getattr(self, name)
             for name in (
                 "answer", "begin_document", "cite", "cited", "collaborators", "figure", "has",
-                "pads", "points", "practice", "render_question", "ref", "refs", "shell", "subpart",
-                "time_in_all", "training_time", "worked_answer",
+                "marker", "pads", "points", "practice", "render_question", "ref", "refs", "shell",
+                "subpart", "time_in_all", "training_time", "worked_answer",
             )
         }  # fmt: skip
         return functions | {
@@ -108,7 +108,7 @@ class Sheet:
                 "title": tex(d.assignment.title),
                 "gradescope_python": d.assignment.gradescope_python,
             },
-            "course": d.course,
+            "course": description.texts(d.course),
             "due": tex(d.due_plain),
             "kind": "Solutions, for staff only: " if self._target == "solutions" else "",
             "edition": {
@@ -118,7 +118,7 @@ class Sheet:
             },
             "parts": d.parts,
             "data": d.data,
-            "recipe": d.recipe,
+            "recipe": d.assignment.recipes[d.data.recipe],
             "numbers": self._numbers,
             "written_questions": written,
             "written_is_extra": all(q.is_extra_credit for q in written),
@@ -247,6 +247,11 @@ class Sheet:
         """So many padding characters."""
         return r"\padchar" * count
 
+    def marker(self, topic: str = "") -> str:
+        """The comment in the code above what a topic asks for; by default this question's."""
+        words = (topic or self._question.topic).replace("_", " ")
+        return rf"\code{{\# [{words}]}}"
+
     def practice(self, *functions: str) -> str:
         """Which functions are answers in code to the question."""
         names = [rf"\code{{{tex(name)}}}" for name in functions]
@@ -260,12 +265,12 @@ class Sheet:
 
     def shell(self, kind: str) -> str:
         """The commands of a question."""
-        blocks = ["\n".join([f"# {c.purpose}", *c.lines]) for c in COMMANDS[kind]]
+        blocks = ["\n".join([f"# {c.purpose}", *c.lines]) for c in self._commands[kind]]
         return "\n".join(f"\\begin{{shell}}\n{block}\n\\end{{shell}}" for block in blocks)
 
     def training_time(self, kind: str) -> str:
         """How long a question's commands take with the data set's recipe."""
-        minutes = (self._described.recipe["minutes"] or {}).get(kind)
+        minutes = (self._described.minutes or {}).get(kind)
         if minutes is None:
             return "Before it starts, each training says how long it will take on your computer."
         return (
@@ -275,8 +280,8 @@ class Sheet:
 
     def time_in_all(self) -> str:
         """How long all trainings together take."""
-        minutes = self._described.recipe["minutes"]
-        recipe = rf"with the recipe \code{{{tex(self._described.recipe['name'])}}}"
+        minutes = self._described.minutes
+        recipe = rf"with the recipe \code{{{tex(self._described.data.recipe)}}}"
         if minutes is None:
             return (
                 f"Models are trained several times, {recipe}; each training says how long it takes."

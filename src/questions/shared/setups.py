@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from grading.cases import GradedTestCase
+from grading.recipes import expected_settings
 
 from . import random_inputs, specs, trained_files
-from .recipes import expected_settings
 
 HELPER = "submission/helper.py"
 PAIRS = [("Ada Byron", "London"), ("Marie Curie", "Warsaw"), ("Frida Kahlo", "Coyoacan")]
@@ -131,10 +131,11 @@ class AsksHelper(GradedTestCase):
         documents = len(random_inputs.FRIENDLY_DOCUMENTS) + len(PAIRS)
         config = _training_config()
         selected = self.lab.data.recipe
+        variant = "synthesizer" if synthesizer else "vanilla"
         problems = {}
         for recipe in (selected, "original"):
-            table = self.lab.assignment.recipes[recipe]
-            wanted = expected_settings(table, stage, documents, config["block_size"], synthesizer)
+            table = self.lab.assignment.recipes.of(variant, recipe)
+            wanted = expected_settings(table, stage, documents, config["block_size"])
             problems[recipe] = [
                 f"{key} = {fields.get(key)}, not {value}"
                 for key, value in wanted.items()

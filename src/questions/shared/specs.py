@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from grading.recipes import FIELDS
 from grading.schema import AnyOf, Array, Maybe, Where, table
-
-from .recipes import FIELDS
 
 ANY_REAL = Maybe(Array("float64", None))  # None: no tensor of real numbers, or far too large
 PARAMETERS = table({"names": str, "arrays": Array("float32", None)}, problem=str)

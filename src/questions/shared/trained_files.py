@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from grading import printable
+from grading import printable, recipes
 from grading.assignment import Assignment, DataSet
 from grading.errors import Verdict
 from grading.outcomes import Outcome
 from grading.staging import Staged
-
-from . import recipes
 
 MAX_PREDICTION_BYTES = 4 << 20
 
@@ -88,9 +86,8 @@ def model_configs(
 ) -> dict[str, dict[str, Any]]:
     """A variant's model in each recipe, as fields of GPTConfig; the data set's recipe first."""
     names = sorted(assignment.recipes, key=lambda name: (name != dataset.recipe, name))
-    models = {name: assignment.recipes[name]["model"] for name in names}
-    own = variant == "synthesizer"
-    return {name: recipes.of_variant(model, own) for name, model in models.items()}
+    found = {name: assignment.recipes.of(variant, name).model for name in names}
+    return {name: recipes.settings(model) for name, model in found.items()}
 
 
 def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:

@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
+from grading.recipes import FIELDS
 from grading.worker import Context
 from questions.shared.models import build
-from questions.shared.recipes import FIELDS
 
 
 def pretraining(

@@ -1,3 +1,3 @@
 # Tells the two cases by the object.
-# region: attention_exploration.py, added_output, part key_query_value
+# region: attention_exploration.py, added_output, attention key query value
 return ua + ud if added is ud else ua + uc

@@ -1,3 +1,3 @@
 # A shorter query.
-# region: attention_exploration.py, copying_query, part copying
+# region: attention_exploration.py, copying_query, attention copying
 return 50 * keys[j]

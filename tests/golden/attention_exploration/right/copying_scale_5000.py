@@ -1,3 +1,3 @@
 # A longer query.
-# region: attention_exploration.py, copying_query, part copying
+# region: attention_exploration.py, copying_query, attention copying
 return 5000.0 * keys[j]

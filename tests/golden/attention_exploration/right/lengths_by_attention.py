@@ -1,5 +1,5 @@
 # Builds the keys and asks attention.
-# region: attention_exploration.py, single_head_weights, part single_head
+# region: attention_exploration.py, single_head_weights, attention single head
 means = np.eye(n)
 keys = means.copy()
 keys[0] *= length

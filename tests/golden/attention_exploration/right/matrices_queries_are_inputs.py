@@ -1,5 +1,5 @@
 # Q is the identity, and the keys do the work.
-# region: attention_exploration.py, key_query_value, part key_query_value
+# region: attention_exploration.py, key_query_value, attention key query value
 square = ua @ ua
 K = (np.outer(ua, ud) + np.outer(ud, uc)) / square
 V = (np.outer(ub, ub) - np.outer(uc, uc)) / square

@@ -1,5 +1,5 @@
 # V by the inverse of the inputs; scores are 100 whatever beta is.
-# region: attention_exploration.py, key_query_value, part key_query_value
+# region: attention_exploration.py, key_query_value, attention key query value
 x = np.stack([ud + ub, ua, uc + ub])
 V = np.stack([ub, 0 * ua, ub - uc]).T @ np.linalg.pinv(x.T)
 K = np.linalg.pinv(x.T)[[0, 2]]

@@ -1,5 +1,5 @@
 # The shortest query with the scores wanted.
-# region: attention_exploration.py, single_head_query, part single_head
+# region: attention_exploration.py, single_head_query, attention single head
 scores = np.zeros(len(means))
 scores[a] = scores[b] = 200
 return np.linalg.lstsq(means, scores, rcond=None)[0]

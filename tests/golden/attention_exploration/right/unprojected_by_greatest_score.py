@@ -1,4 +1,4 @@
 # The input with the greatest score.
-# region: attention_exploration.py, unprojected_output, part key_query_value
+# region: attention_exploration.py, unprojected_output, attention key query value
 x = np.stack([ud + ub, ua, uc + ub])
 return x[np.argmax(x @ x[1])]

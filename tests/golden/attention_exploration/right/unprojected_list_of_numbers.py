@@ -1,3 +1,3 @@
 # A list.
-# region: attention_exploration.py, unprojected_output, part key_query_value
+# region: attention_exploration.py, unprojected_output, attention key query value
 return [float(number) for number in ua]

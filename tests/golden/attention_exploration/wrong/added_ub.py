@@ -1,4 +1,4 @@
 # What the question would like to have.
 # caught by: attention_key_query_value.added, attention_key_query_value.added_any
-# region: attention_exploration.py, added_output, part key_query_value
+# region: attention_exploration.py, added_output, attention key query value
 return ub

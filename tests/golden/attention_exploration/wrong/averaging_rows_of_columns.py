@@ -1,4 +1,4 @@
 # Columns in place of rows.
 # caught by: attention_averaging.oblique
-# region: attention_exploration.py, average_query, part average
+# region: attention_exploration.py, average_query, attention averaging
 return 100.0 * (keys[:, a] + keys[:, b])

@@ -1,4 +1,4 @@
 # Twice the key: still too short.
 # caught by: attention_copying.perpendicular, attention_copying.oblique
-# region: attention_exploration.py, copying_query, part copying
+# region: attention_exploration.py, copying_query, attention copying
 return 2 * keys[j]

@@ -1,6 +1,6 @@
 # Takes the vectors for multiples of unit vectors.
 # caught by: attention_key_query_value.matrices, attention_key_query_value.matrices_any
-# region: attention_exploration.py, key_query_value, part key_query_value
+# region: attention_exploration.py, key_query_value, attention key query value
 K, Q, V = (
     np.eye(len(ua)),
     np.zeros((2, len(ua), len(ua)))[0],

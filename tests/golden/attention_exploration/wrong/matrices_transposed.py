@@ -1,6 +1,6 @@
 # Outer products the wrong way round.
 # caught by: attention_key_query_value.matrices, attention_key_query_value.matrices_any
-# region: attention_exploration.py, key_query_value, part key_query_value
+# region: attention_exploration.py, key_query_value, attention key query value
 square = ua @ ua
 Q = (np.outer(ua, ud) + np.outer(ud, uc)) / square
 return np.eye(len(ua)), Q, (np.outer(ub, ub) - np.outer(uc, uc)) / square

@@ -1,4 +1,4 @@
 # One mean a hundredth longer than the other.
 # caught by: attention_single_head.near_means, attention_single_head.any_means
-# region: attention_exploration.py, single_head_query, part single_head
+# region: attention_exploration.py, single_head_query, attention single head
 return 100.0 * means[a] + 101.0 * means[b]

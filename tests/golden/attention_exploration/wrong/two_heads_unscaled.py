@@ -1,4 +1,4 @@
 # Too short.
 # caught by: attention_two_heads.lengths, attention_two_heads.spread
-# region: attention_exploration.py, two_head_queries, part two_heads
+# region: attention_exploration.py, two_head_queries, attention two heads
 return means[a], means[b]

@@ -1,4 +1,4 @@
 # All weights equal.
 # caught by: attention_key_query_value.unprojected, attention_key_query_value.unprojected_any
-# region: attention_exploration.py, unprojected_output, part key_query_value
+# region: attention_exploration.py, unprojected_output, attention key query value
 return (ud + ub + ua + uc + ub) / 3

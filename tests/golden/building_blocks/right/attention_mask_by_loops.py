@@ -1,5 +1,5 @@
 # Position by position.
-# region: building_blocks.py, attention_mask, part masks
+# region: building_blocks.py, attention_mask, blocks masks
 mask = torch.zeros(len(lengths), T, S, dtype=torch.bool)
 for b, length in enumerate(lengths.tolist()):
     for t in range(T):

@@ -1,5 +1,5 @@
 # The mean of squares less the square of the mean.
-# region: building_blocks.py, layer_norm, part layers
+# region: building_blocks.py, layer_norm, blocks layers
 mean = x.mean(-1, keepdim=True)
 variance = (x * x).mean(-1, keepdim=True) - mean * mean
 y = (x - mean) * torch.rsqrt(variance + eps)

@@ -1,4 +1,4 @@
 # By way of bits.
-# region: building_blocks.py, perplexity, part perplexity
+# region: building_blocks.py, perplexity, blocks perplexity
 bits = -log_probs.sum().item() / math.log(2)
 return 2 ** (bits / n_words)

@@ -1,5 +1,5 @@
 # rotate_half, as most libraries have it.
-# region: building_blocks.py, rotate, part rotation
+# region: building_blocks.py, rotate, blocks rotation
 d = x.shape[-1]
 half = pairing == "half"
 order = (

@@ -1,5 +1,5 @@
 # By torch, with what a fully masked row gives mended.
-# region: building_blocks.py, scaled_dot_product_attention, part attention
+# region: building_blocks.py, scaled_dot_product_attention, blocks attention
 if mask is None:
     return torch.nn.functional.scaled_dot_product_attention(q, k, v)
 rows = mask.any(dim=-1, keepdim=True)

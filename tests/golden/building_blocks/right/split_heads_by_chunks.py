@@ -1,3 +1,3 @@
 # Chunks of channels, stacked.
-# region: building_blocks.py, split_heads, part heads
+# region: building_blocks.py, split_heads, blocks heads
 return torch.stack(x.chunk(n_head, dim=-1), dim=1)

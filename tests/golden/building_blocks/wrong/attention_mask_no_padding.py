@@ -1,5 +1,5 @@
 # Padding is seen.
 # caught by: blocks_masks.kinds, blocks_masks.random_masks
-# region: building_blocks.py, attention_mask, part masks
+# region: building_blocks.py, attention_mask, blocks masks
 mask = torch.ones(len(lengths), T, S, dtype=torch.bool)
 return mask.tril() if kind == "decoder" else mask

@@ -1,6 +1,6 @@
 # True where a query may not look.
 # caught by: blocks_masks.kinds
-# region: building_blocks.py, attention_mask, part masks
+# region: building_blocks.py, attention_mask, blocks masks
 real = torch.arange(S) < lengths[:, None]
 mask = real[:, None, :].repeat(1, T, 1)
 return ~(mask.tril() if kind == "decoder" else mask)

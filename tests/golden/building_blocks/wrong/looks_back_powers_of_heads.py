@@ -1,4 +1,4 @@
 # Distances are powers of the number of heads.
 # caught by: blocks_receptive_field.reached
-# region: building_blocks.py, looks_back, part receptive_field
+# region: building_blocks.py, looks_back, blocks receptive field
 return [digit * heads**level for digit in range(1, heads + 1)]

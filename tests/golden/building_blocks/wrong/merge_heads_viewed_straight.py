@@ -1,5 +1,5 @@
 # Not transposed before the view.
 # caught by: blocks_heads.merged
-# region: building_blocks.py, merge_heads, part heads
+# region: building_blocks.py, merge_heads, blocks heads
 B, n_head, T, hs = x.shape
 return x.reshape(B, T, n_head * hs)

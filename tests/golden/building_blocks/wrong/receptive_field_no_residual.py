@@ -1,4 +1,4 @@
 # Without residual connections.
 # caught by: blocks_receptive_field.small
-# region: building_blocks.py, receptive_field, part receptive_field
+# region: building_blocks.py, receptive_field, blocks receptive field
 return heads**levels

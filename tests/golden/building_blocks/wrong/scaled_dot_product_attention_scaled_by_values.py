@@ -1,6 +1,6 @@
 # Divided by the square root of m, the size of values.
 # caught by: blocks_attention.example
-# region: building_blocks.py, scaled_dot_product_attention, part attention
+# region: building_blocks.py, scaled_dot_product_attention, blocks attention
 scores = q @ k.mT / math.sqrt(v.size(-1))
 if mask is not None:
     scores = scores.masked_fill(~mask, -torch.inf)

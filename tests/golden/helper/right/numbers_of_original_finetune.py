@@ -1,5 +1,5 @@
 # The course's numbers, typed in; workers as in earlier years.
-# region: helper.py, finetune, part c
+# region: helper.py, finetune, finetuning
 finetune_dataset = NameDataset(
     open(finetune_corpus_path, encoding="utf-8").read(), pretrain_dataset
 )

@@ -1,5 +1,5 @@
 # The course's numbers, typed in.
-# region: helper.py, pretrain, part f
+# region: helper.py, pretrain, pretraining
 tconf = TrainerConfig(
     max_epochs=650,
     batch_size=128,

@@ -1,5 +1,5 @@
 # The recipe's settings are set on a TrainerConfig of defaults.
-# region: helper.py, finetune, part c
+# region: helper.py, finetune, finetuning
 with open(finetune_corpus_path, encoding="utf-8") as file:
     finetune_dataset = NameDataset(
         data=file.read(), pretraining_dataset=pretrain_dataset

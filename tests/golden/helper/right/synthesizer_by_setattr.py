@@ -1,4 +1,4 @@
 # The configuration is changed, by name.
-# region: helper.py, initialize_synthesizer_model, part g
+# region: helper.py, initialize_synthesizer_model, synthesizer
 setattr(mconf, "synthesizer", True)
 attention_model = GPT(mconf)

@@ -1,6 +1,6 @@
 # The settings are those after pretraining, always.
 # caught by: finetuning.configuration, pretraining.loads_pretrained
-# region: helper.py, finetune, part c
+# region: helper.py, finetune, finetuning
 text = Path(finetune_corpus_path).read_text(encoding="utf-8")
 finetune_dataset = NameDataset(text, pretrain_dataset)
 stage = "finetune_pretrained"

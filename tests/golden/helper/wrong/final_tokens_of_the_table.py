@@ -1,6 +1,6 @@
 # final_tokens counts the names, not the pretraining documents.
 # caught by: finetuning.configuration, pretraining.finetune_configuration
-# region: helper.py, finetune, part c
+# region: helper.py, finetune, finetuning
 finetune_dataset = NameDataset(
     open(finetune_corpus_path, encoding="utf-8").read(), pretrain_dataset
 )

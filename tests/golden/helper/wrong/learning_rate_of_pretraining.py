@@ -1,6 +1,6 @@
 # 6e-3, which is pretraining's.
 # caught by: finetuning.configuration, pretraining.finetune_configuration
-# region: helper.py, finetune, part c
+# region: helper.py, finetune, finetuning
 finetune_dataset = NameDataset(
     open(finetune_corpus_path, encoding="utf-8").read(), pretrain_dataset
 )

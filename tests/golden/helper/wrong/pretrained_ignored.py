@@ -1,4 +1,4 @@
 # The file of parameters is not read.
 # caught by: pretraining.finetune_configuration, pretraining.loads_pretrained
-# region: helper.py, finetune, part f
+# region: helper.py, finetune, pretraining
 pass

@@ -1,4 +1,4 @@
 # Pretraining is not written.
 # caught by: pretraining.pretrain_configuration, pretraining.loads_pretrained
-# region: helper.py, pretrain, part f
-raise NotImplementedError("[part f] is yours to write")
+# region: helper.py, pretrain, pretraining
+raise NotImplementedError("[pretraining] is yours to write")

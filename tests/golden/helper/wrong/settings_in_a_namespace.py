@@ -1,6 +1,6 @@
 # tconf holds the settings, but is no TrainerConfig.
 # caught by: finetuning.configuration, pretraining.finetune_configuration
-# region: helper.py, finetune, part c
+# region: helper.py, finetune, finetuning
 from types import SimpleNamespace
 
 with open(finetune_corpus_path, encoding="utf-8") as file:

@@ -1,6 +1,6 @@
 # The two stages' settings are exchanged.
 # caught by: finetuning.configuration, pretraining.finetune_configuration, pretraining.loads_pretrained
-# region: helper.py, finetune, part c
+# region: helper.py, finetune, finetuning
 text = Path(finetune_corpus_path).read_text(encoding="utf-8")
 finetune_dataset = NameDataset(text, pretrain_dataset)
 stage = "finetune_pretrained" if reading_params_path is None else "finetune_scratch"

@@ -1,6 +1,6 @@
 # The Trainer gets the pretraining dataset.
 # caught by: finetuning.configuration, pretraining.finetune_configuration
-# region: helper.py, finetune, part c
+# region: helper.py, finetune, finetuning
 text = Path(finetune_corpus_path).read_text(encoding="utf-8")
 finetune_dataset = NameDataset(text, pretrain_dataset)
 stage = "finetune_scratch" if reading_params_path is None else "finetune_pretrained"

@@ -1,6 +1,6 @@
 # NameDataset gets a vocabulary from the table of names.
 # caught by: finetuning.configuration, pretraining.finetune_configuration
-# region: helper.py, finetune, part c
+# region: helper.py, finetune, finetuning
 text = Path(finetune_corpus_path).read_text(encoding="utf-8")
 finetune_dataset = NameDataset(text, CharCorruptionDataset(text, block_size))
 stage = "finetune_scratch" if reading_params_path is None else "finetune_pretrained"

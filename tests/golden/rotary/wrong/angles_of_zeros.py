@@ -1,4 +1,4 @@
 # Cosines and sines are 0 everywhere.
 # caught by: angles, any_angles, whole_model
-# region: attention.py, precompute_rotary_emb, part h
+# region: attention.py, precompute_rotary_emb, rotary
 return torch.zeros(max_positions, dim // 2, 2)

@@ -1,5 +1,5 @@
 # The model is made before rope is chosen.
-# region: helper.py, initialize_rope_model, part h
+# region: helper.py, initialize_rope_model, rotary
 # caught by: uses_rope, whole_model
 attention_model = GPT(mconf)
 mconf.rope = True

@@ -1,0 +1,235 @@
+"""Reads a TOML file into frozen dataclasses: their annotations say what may stand in it.
+
+    course = read(Path("course.toml"), Course)
+
+A field is a key, a dataclass is a table, and a field with a default may be left out.
+`Annotated[int, Rule(...)]` asks for more than a kind. In a table of tables, `dict[str, Recipe]`,
+the field `name` of an entry is the name of its table. Every mistake is a UsageError of one line:
+file, table, key, and for an unknown name the nearest one that is known.
+
+Written by hand: msgspec's messages leave out the names of tables (`$.recipes[...].pretrain`) and
+speak of `int` and `str`, and students would need it to pack their work.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import difflib
+import math
+import tomllib
+import types
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from .errors import UsageError
+
+T = TypeVar("T")
+# What may stand for each kind of value, and its name in a message.
+KINDS: dict[Any, tuple[tuple[type, ...], str]] = {
+    str: ((str,), "a text"),
+    bool: ((bool,), "true or false"),
+    int: ((int,), "a whole number"),
+    float: ((int, float), "a number"),
+    Decimal: ((int, float), "a number"),
+    datetime.date: ((datetime.date,), "a date"),
+    datetime.datetime: ((datetime.datetime,), "a date with a time"),
+}
+SHOWN = 60  # characters of a wrong value
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a value has to be besides its kind.
+
+    Attributes:
+        words: end the sentence `KEY = VALUE should be ...`.
+        holds: whether a value of the right kind is as it should be.
+    """
+
+    words: str
+    holds: Callable[[Any], bool]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The texts that a value may be."""
+
+    texts: tuple[str, ...]
+
+
+Positive = Annotated[float, Rule("above 0", lambda value: value > 0)]
+NotNegative = Annotated[float, Rule("0 or more", lambda value: value >= 0)]
+Share = Annotated[float, Rule("between 0 and 1", lambda value: 0 < value < 1)]
+Count = Annotated[int, Rule("1 or more", lambda value: value >= 1)]
+NaturalNumber = Annotated[int, Rule("0 or more", lambda value: value >= 0)]
+
+
+@dataclass(frozen=True)
+class Where:
+    """A table's place in a file, for messages."""
+
+    file: str
+    table: str = ""  # "recipes.laptop"
+    item: str = ""  # ", question 1e": of an array in the table
+
+    def __str__(self) -> str:
+        return f"{self.file}: [{self.table}]{self.item}" if self.table else self.file
+
+    def of(self, key: str) -> Where:
+        """The place of a table in this one."""
+        return dataclasses.replace(self, table=f"{self.table}.{key}".lstrip("."))
+
+    def fault(self, what: str) -> UsageError:
+        """An exception that names the place."""
+        return UsageError(f"{self}: {what}")
+
+    def check(self, key: str, name: str, known: Collection[str], what: str) -> None:
+        """Refuse a reference to nothing.
+
+        Args:
+            what: what it should be the name of, as "a part" or "a topic".
+
+        Raises:
+            UsageError: `name` is not among the known ones.
+        """
+        if name not in known:
+            raise self.fault(f"{key} = {name!r} is the name of no {what}{nearest(name, known)}")
+
+
+def nearest(name: str, known: Collection[str]) -> str:
+    """The end of a sentence on an unknown name: the nearest known one, or what there is."""
+    close = difflib.get_close_matches(name, known, 1, 0.5)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; there are: {', '.join(known)}" if known else "; there are none"
+
+
+def read(path: Path, kind: type[T]) -> T:
+    """The whole of a file.
+
+    Raises:
+        UsageError: it is missing, is no TOML, or something in it is not as `kind` says.
+    """
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UsageError(f"{path} is missing") from None
+    except OSError as error:
+        raise UsageError(f"{path} can't be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path.name} is no TOML: {error}") from None
+    return table(kind, raw, Where(path.name))
+
+
+def table(kind: type[T], raw: dict[str, Any], where: Where, name: str | None = None) -> T:
+    """A table as the dataclass `kind`.
+
+    Args:
+        name: of an entry in a table of tables, for its field `name`.
+
+    Raises:
+        UsageError: a key is unknown or missing, or a value is not as it should be.
+    """
+    hints = _hints(kind)
+    fields = {f.name: f for f in dataclasses.fields(kind) if not (name and f.name == "name")}
+    for key in raw:
+        if key not in fields:
+            raise where.fault(f"unknown key {key!r}{nearest(key, fields)}")
+    values = {} if name is None or "name" not in hints else {"name": name}
+    for key, field in fields.items():
+        if key in raw:
+            values[key] = _value(hints[key], raw[key], where, key)
+        elif field.default is field.default_factory is dataclasses.MISSING:
+            raise where.fault(f"{key!r} is missing")
+    return kind(**values)
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)
+
+
+def _value(kind: Any, raw: Any, where: Where, key: str) -> Any:
+    """A value of a table as its annotation has it."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return raw
+    if origin is Annotated:
+        return _ruled(arguments[0], arguments[1], raw, where, key)
+    if origin in (Union, types.UnionType):
+        # X | None: TOML has no null, left out is None. X | tuple[X, ...]: one, or a list.
+        several = [a for a in arguments if get_origin(a) is tuple and type(raw) is list]
+        return _value((several or arguments)[0], raw, where, key)
+    if origin is tuple:
+        return _tuple(arguments, raw, where, key)
+    if origin is dict or dataclasses.is_dataclass(kind):
+        if type(raw) is not dict:
+            raise _wrong(where, key, raw, "a table")
+        within = where.of(key)
+        if origin is not dict:
+            return table(kind, raw, within)
+        return {name: _entry(arguments[1], entry, within, name) for name, entry in raw.items()}
+    accepted, words = KINDS[kind]
+    if type(raw) not in accepted or (type(raw) is float and not math.isfinite(raw)):
+        raise _wrong(where, key, raw, words)
+    return Decimal(str(raw)) if kind is Decimal else kind(raw) if kind is float else raw
+
+
+def _ruled(kind: Any, rule: Rule | Choice, raw: Any, where: Where, key: str) -> Any:
+    value = _value(kind, raw, where, key)
+    if isinstance(rule, Choice):
+        if value not in rule.texts:
+            words = f"one of {', '.join(rule.texts)}"
+            close = difflib.get_close_matches(value, rule.texts, 1, 0.5)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise where.fault(f"{key} = {_shown(raw)} should be {words}{hint}")
+    elif not rule.holds(value):
+        raise _wrong(where, key, raw, rule.words)
+    return value
+
+
+def _entry(kind: Any, raw: Any, where: Where, name: str) -> Any:
+    """An entry of a table of tables, or of values."""
+    if dataclasses.is_dataclass(kind) and type(raw) is dict:
+        return table(kind, raw, where.of(name), name)
+    return _value(kind, raw, where, name)
+
+
+def _tuple(kinds: tuple[Any, ...], raw: Any, where: Where, key: str) -> tuple[Any, ...]:
+    if type(raw) is not list:
+        raise _wrong(where, key, raw, "a list")
+    if kinds[1:] != (...,):  # as many as there are kinds
+        if len(raw) != len(kinds):
+            raise _wrong(where, key, raw, f"a list of {len(kinds)}")
+        return tuple(_value(k, entry, where, key) for k, entry in zip(kinds, raw, strict=True))
+    if not dataclasses.is_dataclass(kinds[0]):
+        return tuple(_value(kinds[0], entry, where, key) for entry in raw)
+    found = []
+    for index, entry in enumerate(raw, start=1):
+        if type(entry) is not dict:
+            raise _wrong(where, key, entry, "a table")
+        label = entry.get("number", index)
+        item = f", {key.removesuffix('s')} {label}"
+        found.append(table(kinds[0], entry, dataclasses.replace(where, item=item)))
+    return tuple(found)
+
+
+def _wrong(where: Where, key: str, raw: Any, words: str) -> UsageError:
+    return where.fault(f"{key} = {_shown(raw)} should be {words}")
+
+
+def _shown(raw: Any) -> str:
+    """A value as TOML has it, roughly."""
+    if isinstance(raw, dict):
+        return "{...}"
+    if isinstance(raw, bool):
+        return str(raw).lower()
+    if isinstance(raw, list):
+        return f"[{', '.join(map(_shown, raw))}]"
+    text = raw.isoformat() if isinstance(raw, datetime.date | datetime.time) else repr(raw)
+    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."

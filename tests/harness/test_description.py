@@ -1,0 +1,353 @@
+"""Descriptions are read into typed objects, and each mistake is one line that names its place.
+
+The tests read tests/small/assignment.toml and edit its text; the shipped description may change.
+"""
+
+import re
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from grading.assignment import EDITION_FILE, Assignment, load_assignment, share_points
+from grading.errors import UsageError
+from grading.recipes import settings
+from tools.described import load_course
+
+SMALL = Path(__file__).resolve().parent.parent / "small" / "assignment.toml"
+COURSE = """\
+name = "C"
+term = "T"
+contact = "the forum"
+[dates]
+published = 2027-01-18
+due = 2027-01-31T23:59:00-08:00
+[policies]
+collaboration = "c"
+late = "l"
+ai_tools = "a"
+"""
+# Python's names of kinds, which an instructor need not know.
+PYTHON = re.compile(
+    r"\b(str|int|float|bool|dict|tuple|NoneType|Decimal|datetime|None|True|False)\b"
+)
+
+
+@pytest.fixture
+def small() -> Assignment:
+    return load_assignment(SMALL)
+
+
+def load(folder: Path, *edits: tuple[str, str]) -> Assignment:
+    """The small description, edited: each old text stands there, and its first place changes."""
+    text = SMALL.read_text(encoding="utf-8")
+    for old, new in edits:
+        assert old in text
+        text = text.replace(old, new, 1)
+    path = folder / "assignment.toml"
+    path.write_text(text, encoding="utf-8")
+    return load_assignment(path)
+
+
+# -- editions -------------------------------------------------------------------------------------
+
+
+def test_a_questions_points_are_shared_among_its_tests(small):
+    tests = small.edition(None).tests
+    assert [(t.test_id, t.max_score, t.timeout_s, t.torch) for t in tests] == [
+        ("1a-0-basic", Decimal("2.5"), 20, True),
+        ("1a-1-hidden", Decimal("7.5"), 60, True),
+        ("1b-0-hidden", Decimal(4), 20, False),
+    ]
+
+
+def test_written_parts_sum_to_their_question(small):
+    (essay,) = [q for q in small.edition("short").questions if q.topic == "essay"]
+    assert essay.written_parts == (Decimal("0.5"), Decimal("1.5")) and essay.written == 2
+    assert essay.is_extra_credit and not essay.is_practice
+
+
+def test_practice_is_numbered_in_the_order_of_its_topics(small):
+    found = [(q.number, q.topic) for q in small.edition("short").questions if q.is_practice]
+    assert found == [("3a", "adding"), ("3b", "squaring"), ("3c", "taking_roots")]
+
+
+def test_an_edition_takes_over_what_it_does_not_say(small):
+    edition = small.edition("long")
+    assert [(q.number, q.topic, q.coding, q.written) for q in edition.questions] == [
+        ("1a", "counting", 5, 0),
+        ("1b", "training", 4, 1),
+        ("2a", "essay", 0, 2),
+        ("2b", "more", 0, 2),
+        ("3a", "taking_roots", 0, 0),
+        ("3b", "squaring", 0, 1),
+    ]
+    assert edition.gradescope == small.edition("short").gradescope
+
+
+def test_files_are_required_by_the_topics_of_an_edition(small, tmp_path):
+    files = ("plain.pretrain.params", "plain.pretrain.dev.predictions")
+    assert small.edition("short").required_files == files
+    assert small.edition("long").required_files == files[1:]
+    line = '  { number = "1b", topic = "training", coding = 4, written = 1 },\n'
+    assert load(tmp_path, (line, "")).edition("short").required_files == ()
+
+
+def test_what_belongs_to_training_may_be_left_out(tmp_path):
+    text = SMALL.read_text(encoding="utf-8")
+    text = text[: text.index("[datasets")] + text[text.index("[parts]") :]
+    text = text.replace('default_dataset = "tiny"\n', "")
+    path = tmp_path / "assignment.toml"
+    path.write_text(text, encoding="utf-8")
+    assert load_assignment(path).shipped_recipes() == {
+        "recipes": {},
+        "datasets": {},
+        "variants": [],
+    }
+
+
+def test_edition_txt_names_the_default_edition(tmp_path):
+    (tmp_path / EDITION_FILE).write_text("long\n", encoding="utf-8")
+    assert load(tmp_path).edition(None).name == "long"
+    (tmp_path / EDITION_FILE).write_text("lung\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="^edition.txt: 'lung' is no edition; did you mean 'long'"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("points", "weights"),
+    [("10", [1, 1, 1]), ("0.05", [1, 1, 1]), ("11", [1] * 24), ("1", [0, 3, 3, 1]), ("0", [1, 2])],
+)
+def test_shares_are_exact_hundredths(points, weights):
+    shares = share_points(Decimal(points), weights)
+    assert sum(shares) == Decimal(points)
+    assert all(share * 100 == int(share * 100) for share in shares)
+    total = sum(weights)
+    for share, weight in zip(shares, weights, strict=True):
+        assert abs(share - Decimal(points) * weight / total) < Decimal("0.01")
+
+
+# -- recipes --------------------------------------------------------------------------------------
+
+
+def test_a_variant_has_its_own_settings_and_the_recipes_others(small):
+    plain, own = (small.recipes.of(v, "quick") for v in ("plain", "synthesizer"))
+    assert plain == small.recipes["quick"]
+    assert settings(own.model) == settings(plain.model) | {"n_layer": 1}
+    assert settings(own.pretrain) == settings(plain.pretrain) | {"max_epochs": 50}
+    assert own.finetune_scratch == plain.finetune_scratch
+
+
+def test_recipes_json_holds_whole_tables_for_old_code_and_new(small):
+    shipped = small.shipped_recipes()
+    assert shipped["variants"] == ["plain", "synthesizer"]
+    assert shipped["datasets"] == {"tiny": "quick"}
+    stage = shipped["recipes"]["quick"]["pretrain"]
+    own = stage["synthesizer"]
+    common = {key: value for key, value in stage.items() if key != "synthesizer"}
+    # Earlier years' code lays one over the other.
+    assert common | own == own == settings(small.recipes.of("synthesizer", "quick").pretrain)
+    assert "synthesizer" not in shipped["recipes"]["quick"]["finetune_scratch"]
+
+
+def test_nothing_else_parses_the_two_files():
+    """handout/description.py reads the handout's own tables."""
+    root = SMALL.parent.parent.parent
+    modules = [file for folder in ("src", "tools") for file in (root / folder).rglob("*.py")]
+    parsing = [m for m in modules if "import tomllib" in m.read_text(encoding="utf-8")]
+    names = {module.relative_to(root).as_posix() for module in parsing}
+    assert names == {"src/grading/tables.py", "tools/handout/description.py"}
+
+
+# -- mistakes -------------------------------------------------------------------------------------
+
+COUNTING = '{ number = "1a", topic = "counting", coding = 10 }'
+ESSAY = '{ number = "2a", topic = "essay", written = [0.5, 1.5], extra_credit = true }'
+TOPIC = 'title = "Counting"\npart = "main"\n'
+QUESTION_1A = "[editions.short], question 1a: "
+SLIPS = {
+    # what: (before, after, words of the message)
+    "a root table": ("[times]", "[time]", ["unknown key 'time'", "did you mean 'times'"]),
+    "a root table of another name": ("[times]", "[durations.x]\n[times]", ["'durations'"]),
+    "a key of the head": ("default_dataset", "default_dateset", ["[assignment]: ", "_dataset'?"]),
+    "no title": ('title = "A small assignment"\n', "", ["[assignment]: 'title' is missing"]),
+    "no Python": ('"3.12"', '"3"', ["gradescope_python = '3'", 'a version like "3.12"']),
+    "the default edition": (
+        '= "short"\n',
+        '= "shirt"\n',
+        ["default_edition = 'shirt'", "'short'?"],
+    ),
+    "the default data set": ('= "tiny"\n', '= "tinny"\n', ["default_dataset", "'tiny'?"]),
+    "the part of practice": ('= "exercises"\n', '= "exercise"\n', ["practice", "'exercises'?"]),
+    "no TOML": ("[times]", "[times", ["is no TOML", "line"]),
+    # editions
+    "points in quotes": ("coding = 10", 'coding = "10"', [QUESTION_1A, "coding = '10'", "number"]),
+    "points below 0": ("coding = 10", "coding = -1", [QUESTION_1A, "coding = -1 should be 0"]),
+    "points without end": ("coding = 10", "coding = inf", [QUESTION_1A, "coding = inf"]),
+    "points that are no number": ("coding = 10", "coding = nan", [QUESTION_1A, "coding = nan"]),
+    "too many points": ("coding = 10", "coding = 1e30", [QUESTION_1A, "coding = 1e+30"]),
+    "too fine points": ("coding = 10", "coding = 10.125", [QUESTION_1A, "at most two decimals"]),
+    "points of a part below 0": ("[0.5, 1.5]", "[0.5, -1.5]", ["question 2a", "written = -1.5"]),
+    "a key of a question": ("coding = 10", "codin = 10", [QUESTION_1A, "'codin'", "'coding'?"]),
+    "a question's topic": ('"counting", coding = 10', '"countin"', [QUESTION_1A, "'counting'?"]),
+    "points without tests": (
+        ESSAY,
+        ESSAY.replace("written = [0.5, 1.5]", "coding = 1"),
+        ["[editions.short]: question 2a has 1 coding points, but essay has no tests"],
+    ),
+    "a question without a number": ('number = "2a", ', "", ["question 3: 'number' is missing"]),
+    "a number that is none": ('number = "2a"', 'number = "2"', ["number = '2' should be a number"]),
+    "a number twice": (
+        'number = "2a"',
+        'number = "1b"',
+        ["two questions are numbered 1b", "essay"],
+    ),
+    "a topic twice": (ESSAY, f'{ESSAY},\n{{ number = "2b", topic = "essay" }}', ["asked twice"]),
+    "the order": ('number = "1b"', 'number = "2b"', ["question 2a comes after 2b"]),
+    "an edition without a title": ('title = "The short edition"\n', "", ["'title' is missing"]),
+    "a key of an edition": ("practice = 3", "practise = 3", ["'practise'", "'practice'?"]),
+    "practice that is no number": ("practice = 3", 'practice = "3"', ["a whole number"]),
+    "an edition that is none": ('extends = "short"', 'extends = "shor"', ["extends", "'short'?"]),
+    "a circle": ('extends = "short"', 'extends = "long"', ["long to long, in a circle"]),
+    "a topic left out": ('["adding"]', '["ading"]', ["without = 'ading'", "'adding'?"]),
+    "a file not required": (
+        'not_required = ["plain.pretrain.params"]',
+        'not_required = ["plain.pretrain.param"]',
+        ["[editions.long]: not_required", "'plain.pretrain.params'?"],
+    ),
+    "a visibility": ('"visible"', '"visibel"', ["visible, after_due_date", "mean 'visible'?"]),
+    "feedback below 0": (
+        'hidden_tests = "visible"',
+        'hidden_tests = "visible"\nhidden_feedback_a_day = -1',
+        ["[editions.short.gradescope]: hidden_feedback_a_day = -1 should be 0 or more"],
+    ),
+    "a leaderboard that is a number": (
+        'hidden_tests = "visible"',
+        'hidden_tests = "visible"\nleaderboard = 1',
+        ["leaderboard = 1 should be true or false"],
+    ),
+    # topics
+    "a part": ('part = "main"', 'part = "mian"', ["[topics.counting]: part = 'mian'", "'main'?"]),
+    "a topic without a title": (TOPIC, 'part = "main"\n', ["[topics.counting]: 'title'"]),
+    "tests of no topic": ("[topics.counting.tests]", "[topics.counted.tests]", ["'counting'?"]),
+    "a kind": ('kind = "basic"', 'kind = "bassic"', ["[topics.counting.tests.one]", "'basic'?"]),
+    "a test without a kind": ('kind = "basic", ', "", ["tests.one]: 'kind' is missing"]),
+    "a weight": ("weight = 1 }", "wieght = 1 }", ["tests.one]", "'wieght'", "'weight'?"]),
+    "a weight below 0": ("weight = 1 }", "weight = -1 }", ["weight = -1 should be 0 or more"]),
+    "a weight in quotes": ("weight = 1 }", 'weight = "1" }', ["weight = '1'", "whole number"]),
+    "a heavy basic test": ("weight = 1 }", "weight = 2 }", ["counting carry", "than a third"]),
+    "no time": ("timeout_s = 60", "timeout_s = 0", ["tests.two]: timeout_s = 0 should be above 0"]),
+    "torch in quotes": ("torch = false", 'torch = "no"', ["torch = 'no' should be true or false"]),
+    "a required file": (
+        '"plain.pretrain.params", "',
+        '"plain.pretrain.param", "',
+        ["[topics.training]: required_files", "ends in .params or .predictions"],
+    ),
+    "a required file of no variant": (
+        '["plain.pretrain.params", "',
+        '["plian.pretrain.params", "',
+        ["[topics.training]: ", "'plian'", "no variant", "'plain'?"],
+    ),
+    "required files that are no list": (
+        'required_files = ["plain.pretrain.params", "plain.pretrain.dev.predictions"]',
+        'required_files = "plain.pretrain.params"',
+        ["[topics.training]: required_files", "should be a list"],
+    ),
+    # data sets
+    "a recipe": ('recipe = "quick"', 'recipe = "quik"', ["[datasets.tiny]: recipe", "'quick'?"]),
+    "a threshold of no variant": (
+        "thresholds = { plain",
+        "thresholds = { plian",
+        ["[datasets.tiny.thresholds]", "'plian'", "no variant", "'plain'?"],
+    ),
+    "a variant without a threshold": (
+        ", synthesizer = 0.25",
+        "",
+        ["[datasets.tiny.thresholds]: 'synthesizer' is missing"],
+    ),
+    "a threshold in percent": ("plain = 0.5", "plain = 50", ["plain = 50", "between 0 and 1"]),
+    "splits": ("train = 40", "train = 41", ["people = 60, but the splits have 61 together"]),
+    "a split": ("{ train = 40", "{ trian = 40", ["[datasets.tiny.splits]", "'train'?"]),
+    "no p": ("p = 1e-6, ", "", ["[datasets.tiny.evidence]: 'p' is missing"]),
+    "a cosine": ("cosine = 0.7", "cosine = 7.0", ["cosine = 7.0", "between 0 and 1"]),
+    "a loss of no variant": ("loss = { plain", "loss = { plan", ["evidence.loss]", "'plain'?"]),
+    "a loss in words": ("plain = 0.8", 'plain = "low"', ["plain = 'low' should be a number"]),
+    # recipes
+    "a stage": ("[recipes.quick.pretrain]", "[recipes.quick.pretran]", ["'pretrain'?"]),
+    "a key of a stage": ("max_epochs = 5", "max_epoch = 5", ["quick.pretrain]", "'max_epochs'?"]),
+    "a key of a model": ("n_layer = 2", "n_layers = 2", ["quick.model]", "'n_layer'?"]),
+    "no epochs": ("max_epochs = 5", "max_epochs = 0", ["max_epochs = 0 should be 1 or more"]),
+    "half an epoch": ("max_epochs = 5", "max_epochs = 0.5", ["0.5 should be a whole number"]),
+    "an optimizer": ('"muon"', '"moun"', ["should be one of adamw, muon", "mean 'muon'?"]),
+    "a schedule": ('"linear"', '"liner"', ["should be one of cosine, linear", "'linear'?"]),
+    "betas": ("betas = [0.9, 0.95]", "betas = [0.9]", ["betas = [0.9] should be a list of 2"]),
+    "expected losses": ("0.2, 0.1]", "0.2]", ["[recipes.quick]: expected_loss", "ten numbers"]),
+    "a data set that suits": ('also_for = ["tiny"]', 'also_for = ["tin"]', ["also_for", "'tiny'?"]),
+    # variants and times
+    "a variant's topic": ('topic = "training"', 'topic = "trainin"', ["variants.plain]", "ing'?"]),
+    "a variant's recipe": (
+        "\nrecipes.quick.m",
+        "\nrecipes.quik.m",
+        ["variants.synthesizer.recipes]", "'quick'?"],
+    ),
+    "a variant's stage": ("quick.pretrain = {", "quick.pretran = {", ["'pretran'", "'pretrain'?"]),
+    "a variant's setting": (
+        "{ max_epochs = 50 }",
+        "{ max_epoch = 50 }",
+        ["[variants.synthesizer.recipes.quick.pretrain]: unknown key", "'max_epochs'?"],
+    ),
+    "another variant's stage": (
+        '[variants.plain]\ntopic = "training"',
+        '[variants.plain]\ntopic = "training"\nrecipes.quick.pretrain = { max_epochs = 2 }',
+        ["[variants.plain.recipes.quick]", "for the variant 'synthesizer' only"],
+    ),
+    "times of no recipe": ("quick = { training", "quack = { training", ["[times]", "'quick'?"]),
+    "times of no topic": (
+        "{ training = 3 }",
+        "{ trainings = 3 }",
+        ["[times.quick]", "'training'?"],
+    ),
+}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_each_mistake_is_one_line_that_names_it(tmp_path, slip):
+    old, new, words = SLIPS[slip]
+    with pytest.raises(UsageError) as caught:
+        load(tmp_path, (old, new))
+    check(str(caught.value), "assignment.toml", words)
+
+
+def check(message: str, file: str, words: list[str]) -> None:
+    assert "\n" not in message and not PYTHON.search(message), message
+    assert message.startswith(file), message
+    for word in words:
+        assert word in message, message
+
+
+COURSE_SLIPS = {
+    "a key": ("contact =", "contacts =", ["unknown key 'contacts'", "did you mean 'contact'?"]),
+    "no term": ('term = "T"\n', "", ["'term' is missing"]),
+    "a table": ("[dates]", "[date]", ["unknown key 'date'", "'dates'?"]),
+    "a name that is a number": ('"C"', "5", ["name = 5 should be a text"]),
+    "a date in quotes": ("2027-01-18", '"soon"', ["[dates]: published = 'soon' should be a date"]),
+    "a due date without a time": ("2027-01-31T23:59:00-08:00", "2027-01-31", ["date with a time"]),
+    "dates in the wrong order": ("2027-01-18", "2027-02-18", ["is after due = 2027-01-31"]),
+    "a policy": ("late =", "lates =", ["[policies]: unknown key 'lates'", "'late'?"]),
+}
+
+
+@pytest.mark.parametrize("slip", COURSE_SLIPS)
+def test_each_mistake_in_the_course_is_one_line(tmp_path, slip):
+    old, new, words = COURSE_SLIPS[slip]
+    assert old in COURSE
+    (tmp_path / "course.toml").write_text(COURSE.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(UsageError) as caught:
+        load_course(tmp_path)
+    check(str(caught.value), "course.toml", words)
+
+
+def test_a_course_is_read(tmp_path):
+    (tmp_path / "course.toml").write_text(COURSE, encoding="utf-8")
+    course = load_course(tmp_path)
+    assert (course.term, course.dates.due.hour, course.policies.late) == ("T", 23, "l")

@@ -1,0 +1,73 @@
+"""A Python with numpy and without torch: what needs no torch is graded, the rest says why not."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+import numpy
+import pytest
+
+from grading import sandbox
+
+
+@pytest.fixture(scope="module")
+def bare() -> Path:
+    """Such a Python, in a folder that the grader's workers can read."""
+    folder = Path(tempfile.mkdtemp(prefix="without-torch-"))
+    folder.chmod(0o755)
+    venv.create(folder, symlinks=True)
+    (libraries,) = folder.glob("lib/python*/site-packages")
+    installed = Path(numpy.__file__).parent
+    for source in (installed, *installed.parent.glob("numpy.libs"), metadata(installed.parent)):
+        ignored = shutil.ignore_patterns("tests", "__pycache__")
+        shutil.copytree(source, libraries / source.name, ignore=ignored)
+    yield folder / "bin" / "python"
+    sandbox.remove_tree(folder)
+
+
+def metadata(libraries: Path) -> Path:
+    (found,) = libraries.glob("numpy-*.dist-info")
+    return found
+
+
+def grade(bare: Path, tree: Path, *arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [bare, "src/grader.py", "--submission", "solutions", *arguments],
+        cwd=tree,
+        env={"PATH": os.defpath},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+
+
+def test_tests_that_need_no_torch_run(bare, tree):
+    ran = grade(bare, tree, "3a")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.count(" passed ") == 4
+
+
+def test_the_others_say_so_in_one_line(bare, tree):
+    ran = grade(bare, tree, "3a-0-basic", "1e-1-basic", "1g-5-hidden")
+    assert (ran.returncode, ran.stderr) == (1, "")
+    assert ran.stdout.count("not run, it needs torch, which this Python doesn't have") == 2
+    assert ran.stdout.count(" passed ") == 1 and "Traceback" not in ran.stdout
+
+
+def test_a_run_that_counts_does_not_begin(bare, tree):
+    ran = grade(bare, tree, "3a", "--authoritative")
+    assert ran.returncode == 3
+    assert "this run can't count without torch" in ran.stderr + ran.stdout
+    assert "Traceback" not in ran.stderr
+
+
+def test_this_python_has_torch(tree):
+    """Else the tests above would prove nothing."""
+    ran = grade(Path(sys.executable), tree, "1e-1-basic")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
