@@ -30,8 +30,7 @@ class Course(QuestionSet):
 
     def prepare(self, assignment: Assignment, root: Path) -> None:
         """Write the recipes, which are never a student's. Earlier uploads want them in both."""
-        defaults = {name: dataset.recipe for name, dataset in assignment.datasets.items()}
-        tables = {"recipes": assignment.recipes, "datasets": defaults}
+        tables = assignment.shipped_recipes()
         for package in ("pretraining", "submission"):
             target = root / package / RECIPES
             target.write_text(json.dumps(tables), encoding="utf-8")

@@ -40,6 +40,7 @@ def run() -> SimpleNamespace:
     given = {
         "staged": None,
         "hidden": None,
+        "runner": SimpleNamespace(judges={}),
         "assignment": ASSIGNMENT,
         "seed": 1,
         "edition": EDITION,
