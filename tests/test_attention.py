@@ -331,7 +331,7 @@ def test_no_answer_of_a_worker_passes_or_breaks_the_judge(hostile, tmp_path, rec
         if not test.spec.topic.startswith("attention_"):
             continue
         laboratory = Laboratory(HOSTILE[hostile])
-        laboratory.hidden = bench.hidden
+        laboratory.judges = bench.judges
         case: GradedTestCase = test.case(test.spec, laboratory, 3)
         with pytest.raises(Verdict) as verdict:
             test.method(case)

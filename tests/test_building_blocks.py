@@ -283,8 +283,10 @@ def test_messages_say_what_was_got_and_expected(tmp_path):
 class Laboratory:
     """Answers a case's probes with what a hostile worker might send."""
 
-    def __init__(self, answer, hidden):
-        self._answer, self.hidden = answer, hidden
+    hidden = object()
+
+    def __init__(self, answer, judges):
+        self._answer, self.judges = answer, judges
 
     def observe(self, probe, role, args, seed):
         count = len(args["arguments"])
@@ -321,7 +323,7 @@ def test_no_answer_of_a_worker_passes_or_breaks_the_judge(hostile, tmp_path, rec
     bench = Bench(tmp_path)
     for test in bench.tests:
         if test.spec.topic in TOPICS:
-            case = test.case(test.spec, Laboratory(HOSTILE[hostile], bench.hidden), 3)
+            case = test.case(test.spec, Laboratory(HOSTILE[hostile], bench.judges), 3)
             with pytest.raises(Verdict) as verdict:
                 test.method(case)
             assert verdict.value.outcome in (Outcome.FAILED, Outcome.ERROR)

@@ -234,6 +234,7 @@ class Bench:
         (data / "dataset.json").write_text('{"name": "world"}\n', encoding="utf-8")
         self._data = CourseData(self._assignment, data, None)
         self._runner = CourseTestRunner(self._assignment, Course())
+        self.hidden, self.judges = self._runner.hidden, self._runner.judges
         self.tests = bind(self._every_test(), Course().cases())
 
     def _every_test(self) -> tuple[TestSpec, ...]:
