@@ -119,7 +119,6 @@ def artefacts(repo, numbers):
 def project(tmp_path_factory):
     repo = copy_of_the_project(tmp_path_factory.mktemp("project"))
     assert world.main(["--dataset", "smoke", "--seed", "1", "--out", str(repo)]) == 0
-    assert starter.main(["--recipes"], repo) == 0
     autograder.keep_secret(repo)
     return repo
 

@@ -154,7 +154,8 @@ def test_what_students_get_today_passes():
     """The starter, as generated, and what is committed for students."""
     secrets = leaks.secrets_of(ROOT)
     assert len(secrets) > 300
-    for name, content in starter.starter_files(ROOT).items():
+    made = starter.starter_files(ROOT) | starter.starter_package(ROOT)
+    for name, content in made.items():
         assert leaks.find(name, content, secrets) == []
     files = committed("src", "assignment.toml", "handout", "mingpt-demo")
     assert len(files) > 40 and leaks.check(files, secrets) == []
