@@ -163,8 +163,7 @@ class Recipes(dict[str, Recipe]):
 def _merged(recipes: Mapping[str, Recipe], variant: Variant, name: str, file: str) -> Recipe:
     """A recipe with what a variant has differently in place."""
     where = Where(file, f"variants.{variant.name}.recipes")
-    if name not in recipes:
-        raise where.fault(f"{name!r} is the name of no recipe{nearest(name, recipes)}")
+    where.check("", name, recipes, "recipe")
     recipe, where, own = recipes[name], where.of(name), {}
     for key, changes in variant.recipes[name].items():
         if key not in OWN:
