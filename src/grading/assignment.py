@@ -222,18 +222,19 @@ def _check_references(file: _File, root: Where) -> None:
             where = root.of("recipes").of(name)
             where.check("also_for", dataset, file.datasets, "data set")
     for name, minutes in file.times.items():
-        root.of("times").check("a key", name, file.recipes, "recipe")
+        root.of("times").check("", name, file.recipes, "recipe")
         for topic in minutes:
-            root.of("times").of(name).check("a key", topic, file.topics, "topic")
+            root.of("times").of(name).check("", topic, file.topics, "topic")
 
 
 def _check_topics(file: _File, where: Where) -> None:
     whole = [name for name, topic in file.topics.items() if topic.part and topic.title]
     for name, topic in file.topics.items():
+        if not topic.part and not topic.title:  # of a misspelt name, say
+            raise where.of(name).fault(f"'part' and 'title' are missing{nearest(name, whole)}")
         for key in ("part", "title"):
             if not getattr(topic, key):
-                hint = nearest(name, whole) if not (topic.part or topic.title) else ""
-                raise where.of(name).fault(f"{key!r} is missing{hint}")
+                raise where.of(name).fault(f"{key!r} is missing")
         where.of(name).check("part", topic.part, file.parts, "part")
         for required in topic.required_files:
             _check_output(required, file.variants, where.of(name))
@@ -246,8 +247,12 @@ def _check_output(name: str, variants: Collection[str], where: Where) -> None:
             f"required_files has {name!r}, which should be a name that ends in "
             + " or ".join(OUTPUTS)
         )
-    if variants:
-        where.check(f"the beginning of {name!r}", name.split(".")[0], variants, "variant")
+    variant = name.split(".")[0]
+    if variants and variant not in variants:
+        raise where.fault(
+            f"required_files has {name!r}, and {variant!r} is the name of no variant"
+            + nearest(variant, variants)
+        )
 
 
 def _check_dataset(dataset: DataSet, file: _File, where: Where) -> None:
@@ -255,7 +260,7 @@ def _check_dataset(dataset: DataSet, file: _File, where: Where) -> None:
     limits = {"thresholds": dataset.thresholds, "evidence.loss": dataset.evidence.loss}
     for place, values in limits.items():
         for variant in values:
-            where.of(place).check("a key", variant, file.variants, "variant")
+            where.of(place).check("", variant, file.variants, "variant")
         for variant in file.variants:
             if variant not in values:
                 raise where.of(place).fault(f"{variant!r} is missing")

@@ -92,13 +92,15 @@ class Where:
         """Refuse a reference to nothing.
 
         Args:
-            what: what it should be the name of, as "a part" or "a topic".
+            key: whose value the name is; "" where the name is itself a key.
+            what: what it should be the name of, as "part" or "topic".
 
         Raises:
             UsageError: `name` is not among the known ones.
         """
         if name not in known:
-            raise self.fault(f"{key} = {name!r} is the name of no {what}{nearest(name, known)}")
+            named = f"{key} = {name!r}" if key else repr(name)
+            raise self.fault(f"{named} is the name of no {what}{nearest(name, known)}")
 
 
 def nearest(name: str, known: Collection[str]) -> str:
