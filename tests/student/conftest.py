@@ -13,7 +13,6 @@ def desk(tmp_path, monkeypatch, capsys) -> Desk:
     root = lay_out(tmp_path / "Übung 5 (copy)")
     monkeypatch.setattr(paths, "ROOT", root)
     monkeypatch.setattr(paths, "SRC", root / "src")
-    monkeypatch.setattr(paths, "PRETRAINING", root / "src" / "pretraining")
     monkeypatch.setattr(paths, "DATA", root / "src" / "data")
     monkeypatch.setattr(paths, "ASSIGNMENT", root / "assignment.toml")
     return Desk(root, capsys)

@@ -106,7 +106,7 @@ def test_a_read_only_folder_is_one_line(desk, monkeypatch):
         closed = Path(outer) / "closed"
         closed.mkdir(mode=0o555)
         home = shutil.copytree(desk.root, Path(outer) / "a5")
-        for name in ("ROOT", "SRC", "PRETRAINING", "DATA", "ASSIGNMENT"):
+        for name in ("ROOT", "SRC", "DATA", "ASSIGNMENT"):
             moved = home / getattr(paths, name).relative_to(desk.root)
             monkeypatch.setattr(paths, name, moved)
         desk.root = home
