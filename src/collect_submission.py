@@ -27,7 +27,7 @@ try:
     from grading import markers, paths, staging
     from grading.assignment import Assignment, Edition, load_assignment
     from grading.errors import UsageError, Verdict
-    from questions.course import Course
+    from questions.provided import PROVIDED
     from questions.shared.data_set import QUESTION_FILES, CourseData
 except ImportError as error:  # tomllib came with Python 3.11
     version = ".".join(map(str, sys.version_info[:3]))
@@ -88,7 +88,7 @@ def gather(scratch: Path) -> Work:
             "src/submission holds no *.py, expected the assignment's code; "
             "unpack the course's zip again"
         )
-    staged = staging.stage(paths.SRC, scratch / "staged", Course().provided)
+    staged = staging.stage(paths.SRC, scratch / "staged", PROVIDED)
     wanted = [name for name in staged.taken if _is_code(name) or name in edition.required_files]
     work = Work(
         files={name: staged.root / name for name in wanted},
@@ -236,9 +236,8 @@ def check_predictions(
 ) -> list[str]:
     """A line if a file hasn't one prediction for each question of the split."""
     try:
-        from questions.shared import (
-            trained_files,  # imports numpy: without it, work can be packed all the same
-        )
+        # It imports numpy: without it, work can be packed all the same.
+        from questions.shared import trained_files
     except ImportError as error:
         return [f"{name}: its lines are not counted: {error} (activate the environment)"]
     data = CourseData(assignment, paths.DATA, None)
@@ -307,7 +306,7 @@ def _write_zip(out: Path, files: dict[str, Path], scratch: Path) -> int:
         size = os.path.getsize(temporary)
         if size > MAX_UPLOAD_BYTES:
             raise UsageError(_too_large(size, files))
-        taken = staging.stage(Path(temporary), scratch / "again", Course().provided)
+        taken = staging.stage(Path(temporary), scratch / "again", PROVIDED)
         if taken.left or taken.taken.keys() != files.keys():
             raise UsageError(f"the grader would not take all of it: {'; '.join(taken.left)}")
         os.chmod(temporary, 0o644)

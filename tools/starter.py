@@ -23,9 +23,9 @@ from tools.regions import RegionError, strip
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 from grading import markers  # noqa: E402
-from questions.course import Course  # noqa: E402
+from questions.provided import PROVIDED  # noqa: E402
 
-GIVEN = Course.provided.given
+GIVEN = PROVIDED.given
 TRUTH = Path("solutions/submission")
 STARTER = Path("src/submission")
 RECIPES = Path("src/pretraining/recipes.json")

@@ -11,22 +11,16 @@ from grading.cases import BoundTest
 from grading.question_set import QuestionSet
 from grading.results import Results
 from grading.runner import Run
-from grading.staging import Provided
 
 from . import leaderboard
+from .provided import PROVIDED, RECIPES
 from .shared.data_set import CourseData
-
-RECIPES = "recipes.json"
 
 
 class Course(QuestionSet):
     """The questions on self-attention, transformers and pretraining."""
 
-    provided = Provided(
-        given=("__init__.py", "model.py", "trainer.py", "utils.py"),
-        packages=("pretraining",),
-        generated=(RECIPES,),
-    )
+    provided = PROVIDED
 
     def prepare(self, assignment: Assignment, root: Path) -> None:
         """Write the recipes, which are never a student's. Earlier uploads want them in both."""

@@ -96,7 +96,8 @@ def lay_out(root: Path) -> Path:
 def runnable(root: Path) -> Path:
     """The same with the command in it."""
     lay_out(root)
-    shutil.copytree(ROOT / "src" / "grading", root / "src" / "grading", ignore=LITTER)
+    for name in ("grading", "questions"):
+        shutil.copytree(ROOT / "src" / name, root / "src" / name, ignore=LITTER)
     shutil.copy2(ROOT / "src" / "collect_submission.py", root / "src")
     return root
 

@@ -1,1 +1,1 @@
-"""Finetuning and pretraining: set-ups, predictions, parameters."""
+"""Models as they are set up, trained and handed in."""
