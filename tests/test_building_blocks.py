@@ -15,7 +15,7 @@ from grading.errors import Verdict
 from grading.outcomes import Outcome
 from questions.building_blocks import expected
 from questions.building_blocks import probe as probe
-from questions.shared.forms import form_of
+from questions.shared.shapes import form_of
 from tests import pinned, variants
 from tests.variants import GOLDEN, Bench, Variant, load_module
 

@@ -1,7 +1,11 @@
 """Each file has one place: what is given is in src/ alone, the reference holds what is written."""
 
 import hashlib
+import re
 
+from grading import where
+from grading.assignment import load_assignment
+from grading.runner import CourseTestRunner
 from questions.course import Course
 
 FOLDERS = ("src/submission", "src/pretraining", "solutions/submission")
@@ -30,3 +34,65 @@ def test_a_module_of_submission_is_given_or_written_by_students(root):
 
 def test_no_module_has_the_name_of_another_packages(root):
     assert names(root, "src/submission") & names(root, "src/pretraining") == {"__init__.py"}
+
+
+# Modules that share a name with another one, and why that misleads nobody.
+SAME_TOPIC = {
+    "__init__.py": "packages",
+    "__main__.py": "commands of packages",
+    "tests.py": "of a topic",
+    "probe.py": "of a topic",
+    "calling.py": "how a topic's functions are called",
+    "attention.py": "students', and the reference's",
+    "attention_exploration.py": "students', the reference's, their judges, a command, a benchmark",
+    "building_blocks.py": "students', the reference's, their judges",
+    "decoding.py": "what a model answers, and how long it takes",
+    "dataset.py": "students', the reference's, the command",
+    "helper.py": "students', and the reference's",
+    "london_baseline.py": "students', the reference's, the command",
+    "span_corruption.py": "judges of a topic",
+    "synthesizer.py": "judges of a topic",
+    "rotary.py": "judges of a topic",
+    "training.py": "judges of a topic; whole trainings, measured",
+    "evidence.py": "its judge; its calibration",
+    "errors.py": "of each package",
+    "recipes.py": "as assignment.toml has them, and as students' code reads them",
+    "reference.py": "the reference, trained and imported",
+}
+
+
+def test_modules_that_share_a_name_are_one_topic(root):
+    folders = ("src", "solutions", "tools", "benchmarks")
+    found = {}
+    for path in (path for folder in folders for path in (root / folder).rglob("*.py")):
+        found.setdefault(path.name, []).append(path.relative_to(root).as_posix())
+    twice = {name: places for name, places in found.items() if len(places) > 1}
+    assert twice.keys() - SAME_TOPIC.keys() == set(), twice
+
+
+def test_the_architecture_names_files_that_exist(root):
+    text = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
+    names = re.findall(r"`([\w/.]+\.(?:py|toml|j2|sh|md)|[\w/]+/)`", text)
+    folders = [
+        path for top in ("src", "solutions", "tools", "tests") for path in _below(root / top)
+    ]
+    assert len(names) > 60
+    for name in names:
+        found = [root / name, *(folder / name for folder in folders)]
+        assert any(path.exists() for path in found) or "TOPIC" in name, name
+
+
+def _below(folder):
+    return [path for path in folder.rglob("*") if path.is_dir() and "__pycache__" not in path.parts]
+
+
+def test_four_files_decide_any_test(root):
+    """What --where prints, on staff's computers: test, what it calls, probe, judge."""
+    runner = CourseTestRunner(load_assignment(root / "assignment.toml"), Course())
+    for edition in runner.assignment.editions.values():
+        for test in runner.tests(edition):
+            lines = where.lines(runner.questions, runner.judges, test)
+            files = {line.split()[1].partition(":")[0] for line in lines}
+            assert 1 <= len(files) <= 4, (test.spec.test_id, files)
+            assert all((root / file).is_file() for file in files)
+            assert ("judge " in " ".join(lines)) is test.spec.is_hidden

@@ -19,7 +19,7 @@ from grading.assignment import Question as Question  # noqa: E402
 from grading.errors import UsageError as UsageError  # noqa: E402
 from grading.recipes import DataSet as DataSet  # noqa: E402
 from grading.recipes import Recipe as Recipe  # noqa: E402
-from grading.tables import Where, read  # noqa: E402
+from grading.toml_tables import Where, read  # noqa: E402
 
 ASSIGNMENT, COURSE = "assignment.toml", "course.toml"
 

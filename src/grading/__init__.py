@@ -1,23 +1,25 @@
 """The harness behind grader.py: observe there, judge here.
 
 Student code never runs in a process that knows an answer or decides a score; only plain data
-crosses. A test (`questions/`) asks a *probe* (`probes/`) something about a submission; the probe
-runs in a *worker* process with the submission's code and answers with one frame (`wire.py`) of
-JSON and arrays; the parent checks it (`schema.py`) and judges: basic tests in questions/, hidden
-ones in staff's solutions/hidden/.
+crosses. A test asks a *probe* something about a submission. The probe runs in a *worker* process
+with the submission's code and answers with one frame (`wire.py`) of JSON and arrays. The parent
+checks the answer (`schema.py`) and judges it: basic tests assert in src/questions/, hidden ones in
+staff's solutions/hidden/. The harness knows no topic: what is asked is in `questions/`, and a
+`QuestionSet` tells the harness where. docs/architecture.md follows a submission through all of it.
 
-    cli.py       the command                     runner.py, bench.py: a run of tests, a test's place
-    assignment.py, editions.py, recipes.py, tables.py: the description, read into typed objects
-    question_set.py: what an assignment is besides; cases.py, functions.py: what a test case is
-    judges.py, where.py: hidden tests' judges; the lines that decide a test
-    staging.py, upload.py: which files are graded, what is added
-    importing.py   where an import hangs
-    processes.py, zygote.py, guardian.py, worker.py, limits.py: how workers start, live and end
-    outcomes.py, reading.py, results.py, console.py: how a test ended, and who reads what of it
-    float_ranges.py: a warning of what only a Python older than Gradescope's takes
-    printable.py: what makes a student's text fit to be shown
-    report.py, replay.py, release.py: a result as HTML, a run had again, what it was judged by
-    gradescope/  results.json and metadata, as Gradescope documents them
+    cli.py, doctor.py     the command
+    assignment.py, editions.py, recipes.py, toml_tables.py: the description, read into typed objects
+    question_set.py       what an assignment is besides its description
+    cases.py, functions.py, judges.py, where.py: tests, their judges, the lines that decide a test
+    runner.py, bench.py, observer.py: a run, a test's place to work, who hears of it
+    staging.py, upload.py, trees.py: which files are graded, what is added, what is removed
+    processes.py, zygote.py, guardian.py, worker.py, frames.py, importing.py, inprocess.py:
+                          how workers start, live and end
+    sandbox.py, landlock.py, seccomp.py, limits.py, exposure.py: what confines them
+    authoritative.py, canary.py: what a run that counts demands
+    outcomes.py, endings.py, printable.py, float_ranges.py: how a test ended, in words
+    results.py, console.py, report.py, replay.py, provenance.py: who reads what of it
+    gradescope/           results.json and metadata, as Gradescope documents them
 
 What is promised, and by what:
 - Answers and scores are never in a student's process: a probe returns observations, the parent

@@ -24,7 +24,7 @@ from .editions import (
 )
 from .errors import UsageError
 from .recipes import DataSet, Recipe, Recipes, Variant, shipped
-from .tables import Count, Rule, Where, nearest, read
+from .toml_tables import Count, Rule, Where, nearest, read
 
 EDITION_FILE = "edition.txt"  # beside assignment.toml: the name of another default edition
 OUTPUTS = (".params", ".predictions")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Annotated
 
-from .tables import Choice, Count, NaturalNumber, Positive, Rule, Where
+from .toml_tables import Choice, Count, NaturalNumber, Positive, Rule, Where
 
 VISIBILITIES = ("visible", "after_due_date", "after_published")
 Points = Annotated[

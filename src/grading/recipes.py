@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Annotated, Any
 
-from .tables import (
+from .toml_tables import (
     Choice,
     Count,
     NaturalNumber,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from grading.worker import Context
-from questions.shared.forms import form_of
+from questions.shared.shapes import form_of
 
 MAX_NUMBERS = 10_000  # of one part of an answer; the largest that is asked for has 144
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from grading.worker import Context
-from questions.shared.forms import form_of
+from questions.shared.shapes import form_of
 
 MAX_NUMBERS = 1_000_000  # of one part of an answer
 MAX_WORDS = 1000

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from grading.worker import Context
-from questions.shared.forms import form_of
 from questions.shared.models import DTYPES, array_of, default_dtype
+from questions.shared.shapes import form_of
 
 
 def angles(context: Context, sizes: list[list[int]]) -> dict[str, Any]:

@@ -9,8 +9,8 @@ import torch
 
 from grading.worker import Context
 
-from .forms import form_of
 from .models import array_of, build, default_dtype, first_of, loaded
+from .shapes import form_of
 
 WRAPPERS = ("state_dict", "model_state_dict", "model", "params")
 MOST_TENSORS = 1_000  # a model has a few dozen

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from grading.worker import Context
-from questions.shared.forms import form_of
+from questions.shared.shapes import form_of
 
 from .items import MOST
 

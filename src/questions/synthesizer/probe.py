@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from grading.worker import Context
-from questions.shared.forms import form_of
 from questions.shared.models import DTYPES, array_of, default_dtype, first_of
+from questions.shared.shapes import form_of
 
 LAYERS = ("w1.weight", "w1.bias", "w2", "b2", "value.weight", "value.bias")
 PARAMETERS = (*LAYERS, "proj.weight", "proj.bias")

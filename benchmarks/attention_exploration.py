@@ -1,7 +1,7 @@
 """How long the attention exploration takes to grade, as a share of importing torch.
 
-    python benchmarks/attention.py              the questions of the default edition
-    python benchmarks/attention.py --runs 20
+    python benchmarks/attention_exploration.py              the questions of the default edition
+    python benchmarks/attention_exploration.py --runs 20
 
 Runs both commands by turns; the ratio is the median over these pairs, since what else runs on the
 machine slows both of a pair. Wanted: less than one half.
