@@ -103,7 +103,6 @@ class CourseTestRunner:
         hidden = load_hidden(paths.HIDDEN)
         data = CourseData(self.assignment, options.data, options.answers if hidden else None)
         if options.counts:
-            require_torch()
             require_data(data)
         own = None
         if pool is None:
@@ -324,22 +323,14 @@ def _blame_us(result: TestResult) -> None:
     result.detail = traceback.format_exc()
 
 
-def require_torch() -> None:
-    """Refuse to begin a run that counts where tests that need torch would not run.
+def require_data(data: CourseData) -> None:
+    """Refuse to begin a run that counts without torch or data: it would cost students points.
 
     Raises:
-        GradingError: it isn't installed: our fault.
+        GradingError: something is missing or can't be read: our fault.
     """
     if not release.has_torch():
         raise GradingError("this run can't count without torch, which this Python doesn't have")
-
-
-def require_data(data: CourseData) -> None:
-    """Refuse to begin a run that counts without the data: it would cost each student points.
-
-    Raises:
-        GradingError: some file is missing or can't be read: our fault.
-    """
     try:
         data.require()
     except DataError as error:
