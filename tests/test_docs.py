@@ -40,6 +40,7 @@ ELSEWHERE = {
     "python src/grader.py 1e": GRADER,
     "python src/grader.py 3a-0-basic": GRADER,
     "python src/grader.py --list": GRADER,
+    "python src/grader.py --where 1e-8-hidden": GRADER,
     "python src/grader.py --doctor": GRADER,
     "python src/grader.py --submission upload.zip --json result.json --seed 7": (
         "test_end_to_end.py::test_a_zip_of_what_is_handed_in_earns_full_marks"

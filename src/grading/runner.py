@@ -109,7 +109,6 @@ class CourseTestRunner:
         answers = None if self.hidden is None else options.answers
         data = self.questions.open_data(self.assignment, options.data, answers)
         if options.counts:
-            require_torch()
             require_data(data)
         own = None
         if pool is None:
@@ -347,22 +346,14 @@ def _blame_us(result: TestResult) -> None:
     result.detail = traceback.format_exc()
 
 
-def require_torch() -> None:
-    """Refuse to begin a run that counts where tests that need torch would not run.
+def require_data(data: Data) -> None:
+    """Refuse to begin a run that counts without torch or data: it would cost students points.
 
     Raises:
-        GradingError: it isn't installed: our fault.
+        GradingError: something is missing or can't be read: our fault.
     """
     if not provenance.has_torch():
         raise GradingError("this run can't count without torch, which this Python doesn't have")
-
-
-def require_data(data: Data) -> None:
-    """Refuse to begin a run that counts without the data: it would cost each student points.
-
-    Raises:
-        GradingError: some file is missing or can't be read: our fault.
-    """
     try:
         data.require()
     except DataError as error:
