@@ -204,6 +204,8 @@ def test_course_files_install_and_the_public_commands_run_on_them(tree, tmp_path
         (["--in-process", "--json", "r.json"], 2, "can't write a result"),
         (["--seed", "-1"], 2, "should not be negative"),
         (["--list"], 0, "1e-0-basic"),
+        (["--where", "1e-8-hidden"], 0, "judge  solutions/hidden/span_corruption.py:"),
+        (["--where", "9z"], 2, "no test or question '9z'"),
         (["--doctor"], 0, "Layers"),
         (["--jobs", "0"], 2, "should be a number from 1 to 64"),
         (["--list", "--edition", "cs224n"], 0, "2e-0-basic"),

@@ -73,9 +73,8 @@ def test_modules_that_share_a_name_are_one_topic(root):
 def test_the_architecture_names_files_that_exist(root):
     text = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
     names = re.findall(r"`([\w/.]+\.(?:py|toml|j2|sh|md)|[\w/]+/)`", text)
-    folders = [
-        path for top in ("src", "solutions", "tools", "tests") for path in _below(root / top)
-    ]
+    tops = [root / name for name in ("src", "solutions", "tools", "tests")]
+    folders = [path for top in tops for path in (top, *_below(top))]
     assert len(names) > 60
     for name in names:
         found = [root / name, *(folder / name for folder in folders)]
