@@ -249,6 +249,36 @@ def _method(spec: TestSpec, by_topic: dict[str, type[GradedTestCase]]) -> tuple[
     return case, method
 
 
+def select(bound: list[BoundTest], wanted: tuple[str, ...]) -> list[BoundTest]:
+    """The tests that the words on the command line name: ids, or whole questions.
+
+    Raises:
+        UsageError: a word names nothing.
+    """
+    if not wanted:
+        return bound
+    chosen = []
+    for word in wanted:
+        found = [
+            t
+            for t in bound
+            if word in (t.spec.test_id, t.spec.number) or _is_part(word, t.spec.number)
+        ]
+        if not found:
+            known = sorted({t.spec.number for t in bound})
+            raise UsageError(
+                f"no test or question {word!r}; questions with tests are {', '.join(known)}; "
+                "--list prints all tests"
+            )
+        chosen.extend(found)
+    return [t for t in bound if t in chosen]
+
+
+def _is_part(word: str, number: str) -> bool:
+    """Whether `word` is the number of a part ("3") that question `number` ("3a") belongs to."""
+    return word.isdigit() and number.rstrip("abcdefghijklmnopqrstuvwxyz-") == word
+
+
 def derive_seed(seed: int, name: str) -> int:
     """A test's own seed: the same whatever else runs, and in whatever order."""
     digest = hashlib.sha256(f"{seed}:{name}".encode()).digest()

@@ -13,12 +13,13 @@ from pathlib import Path
 
 from . import console, doctor, paths, printable, provenance, replay, report, sandbox, where
 from .assignment import Edition, load_assignment
+from .cases import select
 from .errors import GradingError, UsageError
 from .observer import Observer
 from .outcomes import ExitCode, exit_code
 from .question_set import QuestionSet
 from .results import Results, TestResult, write_atomically
-from .runner import CourseTestRunner, Options, select
+from .runner import CourseTestRunner, Options
 from .staging import Staged
 
 MAX_TRACEBACK = 20_000  # characters

@@ -21,7 +21,7 @@ from typing import Any
 from . import authoritative, exposure, float_ranges, importing, paths, provenance, sandbox, trees
 from .assignment import Assignment, Edition
 from .bench import OUT_OF_TIME, Bench, malformed
-from .cases import BoundTest, bind, derive_seed
+from .cases import BoundTest, bind, derive_seed, select
 from .errors import (
     DataError,
     Doubtful,
@@ -370,33 +370,3 @@ def share_of(points: Decimal, credit: Fraction) -> Decimal:
         raise ValueError(f"a credit of {credit} is not between 0 and 1")
     hundredths = int(points * 100) * credit.numerator // credit.denominator
     return Decimal(hundredths) / 100
-
-
-def select(bound: list[BoundTest], wanted: tuple[str, ...]) -> list[BoundTest]:
-    """The tests that the words on the command line name: ids, or whole questions.
-
-    Raises:
-        UsageError: a word names nothing.
-    """
-    if not wanted:
-        return bound
-    chosen = []
-    for word in wanted:
-        found = [
-            t
-            for t in bound
-            if word in (t.spec.test_id, t.spec.number) or _is_part(word, t.spec.number)
-        ]
-        if not found:
-            known = sorted({t.spec.number for t in bound})
-            raise UsageError(
-                f"no test or question {word!r}; questions with tests are {', '.join(known)}; "
-                "--list prints all tests"
-            )
-        chosen.extend(found)
-    return [t for t in bound if t in chosen]
-
-
-def _is_part(word: str, number: str) -> bool:
-    """Whether `word` is the number of a part ("3") that question `number` ("3a") belongs to."""
-    return word.isdigit() and number.rstrip("abcdefghijklmnopqrstuvwxyz-") == word
