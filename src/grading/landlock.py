@@ -20,7 +20,7 @@ EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 READ = EXECUTE | READ_FILE | READ_DIR
 TRUNCATE, IOCTL_DEV = 1 << 14, 1 << 15
 ON_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
-# Which rights each ABI version knows: 13 at first, then one for moving files (2), TRUNCATE (3), IOCTL_DEV (5).
+# Which rights each ABI version knows: 13 at first; then moving (2), TRUNCATE (3), IOCTL_DEV (5).
 FILE_RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
 TCP_BOTH = 0b11  # bind and connect, ABI 4
 SCOPE_BOTH = 0b11  # abstract Unix sockets and signals, ABI 6
