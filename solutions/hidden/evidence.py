@@ -6,7 +6,8 @@ Where the edition requires the pretrained parameters, too, they must show three 
 trained here; the reference's code computes log-probabilities, in float32.
 
 (a) Spans of fresh corruptions of the corpus are predicted well: the mean loss of the pretrained
-    parameters is below a limit for the data set and the variant (assignment.toml).
+    parameters is below a limit for the data set and the variant (assignment.toml). A larger one is
+    enough where (b) is met far more clearly.
 (b) In sentences about people of dev and test, the true place behind the masks is likelier than
     other people's places of the same length. In the generated world names and places are
     independent. For parameters that know nothing of these people, whatever else they know, every
@@ -28,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from grading import schema
+from grading.recipes import Evidence
 from questions.rotary import pairing
 from questions.span_corruption import items
 
@@ -147,14 +149,35 @@ def _evidence(case: Any, variant: str) -> Finding:
     readings = [(_loss(case, variant, config, w), w) for w in _readings(variant, old, config)]
     loss, weights = min(readings, key=lambda pair: pair[0])
     measured["loss"] = f"{loss:.3f} nats a character, at most {asks.loss[variant]}"
-    if not loss <= asks.loss[variant]:
+    if not loss <= largest_loss(asks, variant):
         return finding(UNTRAINED)
     log_p = _log_p(case, variant, config, weights, asks.p)
     if log_p is None:
         measured["p"] = "not asked: the corpus says of too few people where they were born"
-        return finding("")
-    measured["p"] = f"1e{log_p / np.log(10):.1f}, at most {asks.p:g}"
-    return finding("" if log_p <= np.log(asks.p) else IGNORANT)
+    else:
+        measured["p"] = f"1e{log_p / np.log(10):.1f}, at most {asks.p:g}"
+    return finding(lacking(asks, variant, loss, log_p))
+
+
+def largest_loss(asks: Evidence, variant: str) -> float:
+    """Return the loss beyond which no p helps."""
+    return max(asks.loss[variant], asks.strong.loss if asks.strong else 0.0)
+
+
+def lacking(asks: Evidence, variant: str, loss: float, log_p: float | None) -> str:
+    """Return the sentence on what (a) or (b) lacks; "" for nothing.
+
+    A model that was pretrained with masks of another kind, short ones or single words, fills long
+    spans badly, but knows the places as well as any: a far smaller p is enough then.
+
+    Args:
+        log_p: the natural logarithm of p; None where the corpus tells too little.
+    """
+    if not loss <= asks.loss[variant]:
+        strong = asks.strong
+        known = strong is not None and log_p is not None and log_p <= np.log(strong.p)
+        return "" if known and loss <= strong.loss else UNTRAINED
+    return IGNORANT if log_p is not None and not log_p <= np.log(asks.p) else ""
 
 
 def _furthest(old: dict, new: dict) -> tuple[str, float]:

@@ -96,12 +96,21 @@ class Variant:
 
 
 @dataclass(frozen=True)
+class Strong:
+    """What is enough, too: a far smaller p, with a larger loss."""
+
+    p: Share
+    loss: Positive
+
+
+@dataclass(frozen=True)
 class Evidence:
     """What pretrained parameters have to show (staff's module `evidence` defines it)."""
 
     p: Share
     cosine: Share
     loss: dict[str, Positive]  # by variant
+    strong: Strong | None = None
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Evidence of pretraining: masked spans, the permutation test, and what a model answers."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import torch
 
 from grading import paths
 from grading.judges import load_hidden
+from grading.recipes import Evidence, Strong
 from questions.evidence import probe
 from questions.shared import models
 
@@ -231,3 +233,38 @@ def test_a_cosine_tells_descent_from_chance(spans, rng):
     assert spans.cosine(old, old + 0.1 * other) > 0.98
     assert abs(spans.cosine(old, other)) < 0.2
     assert spans.cosine(old, np.zeros((64, 64))) == 0.0
+
+
+# -- what is enough -------------------------------------------------------------------------------
+
+ASKS = Evidence(p=1e-6, cosine=0.7, loss={"vanilla": 0.8}, strong=Strong(p=1e-30, loss=1.6))
+
+
+@pytest.mark.parametrize(
+    ("loss", "log10_p", "lacks"),
+    [
+        (0.8, -6.0, ""),
+        (0.8, -5.9, "IGNORANT"),
+        (0.2, None, ""),  # the corpus tells too little
+        (0.9, -29.9, "UNTRAINED"),
+        (0.9, -30.0, ""),
+        (1.6, -61.0, ""),
+        (1.7, -61.0, "UNTRAINED"),
+        (0.9, None, "UNTRAINED"),
+        (float("nan"), -61.0, "UNTRAINED"),
+        (0.5, float("nan"), "IGNORANT"),
+    ],
+)
+def test_a_small_p_makes_up_for_a_larger_loss(spans, loss, log10_p, lacks):
+    judge = sys.modules["hidden.evidence"]
+    log_p = None if log10_p is None else log10_p * np.log(10) - 1e-9
+    found = judge.lacking(ASKS, "vanilla", loss, log_p)
+    assert found == (getattr(judge, lacks) if lacks else "")
+
+
+def test_without_a_strong_p_the_limit_alone_holds(spans):
+    judge = sys.modules["hidden.evidence"]
+    asks = replace(ASKS, strong=None)
+    assert judge.largest_loss(asks, "vanilla") == 0.8
+    assert judge.lacking(asks, "vanilla", 0.9, -200.0) == judge.UNTRAINED
+    assert judge.lacking(asks, "vanilla", 0.8, -200.0) == ""
