@@ -25,7 +25,7 @@ MAX_BODY_BYTES = 512 << 20
 # Of an answer, which student code may have forged. Its text is names, a few hundred places, a
 # traceback: 60 KB at most; and small text becomes many objects when read (1 MiB of "{}," takes 45).
 # The largest arrays are 12,000 examples of 128 pairs, 25 MB, and parameters (see
-# probes.prediction): what the smallest container has left, 768 MB, takes them once.
+# questions.shared.probe): what the smallest container has left, 768 MB, takes them once.
 MAX_ANSWER_HEADER_BYTES = 512 << 10
 MAX_ANSWER_BODY_BYTES = 64 << 20
 MAX_ARRAYS = 100_000

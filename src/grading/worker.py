@@ -106,7 +106,7 @@ def describe(error: BaseException, root: Path) -> dict[str, Any]:
 
     `type` is the exception's nearest built-in class and `where` the innermost line of the
     student's own files. With hidden tests only the type and the line's function are shown (see
-    reading.py).
+    endings.py).
     """
     text = f"{NO_PROCESSES}: {_text(error)}" if _wants_processes(error) else _text(error)
     return {

@@ -23,7 +23,7 @@ from grading.errors import GradingError
 from grading.limits import Limits
 from grading.outcomes import Outcome
 
-from . import fuzzing
+from . import fuzzing, odd_answers
 from .fuzzing import PREDICTED, answering
 
 ALL = {f"{t.spec.topic}.{t.spec.name}": t for t in fuzzing.every_test()}
@@ -101,10 +101,10 @@ def test_any_answer_has_a_verdict(grader, key, count):
 def _answers(frame, kind):
     """Mostly what is nearly right: it comes furthest."""
     if kind < 7:
-        return fuzzing.nearly_right(frame)
+        return odd_answers.nearly_right(frame)
     if kind < 9:
-        return fuzzing.frames() | st.binary(max_size=64)
-    return fuzzing.errors()
+        return odd_answers.frames() | st.binary(max_size=64)
+    return odd_answers.errors()
 
 
 @pytest.mark.parametrize("count", BOTH)
@@ -113,7 +113,7 @@ def test_any_ending_has_a_verdict(grader, count):
     key = "attention_copying.perpendicular"
 
     @examples(count, 20)
-    @given(fuzzing.endings(), fuzzing.errors() | st.none(), fuzzing.texts | st.text())
+    @given(odd_answers.endings(), odd_answers.errors() | st.none(), odd_answers.texts | st.text())
     def holds(ending, frame, output):
         result = graded(grader, key, lambda *_: answering(frame, ending, output))
         assert result.outcome is not Outcome.PASSED
@@ -124,7 +124,7 @@ def test_any_ending_has_a_verdict(grader, count):
 @pytest.mark.parametrize("count", BOTH)
 def test_any_report_of_a_guardian_is_an_ending_or_a_failure_of_ours(count):
     @examples(count, 5)
-    @given(fuzzing.statuses() | st.binary(max_size=64))
+    @given(odd_answers.statuses() | st.binary(max_size=64))
     def holds(status):
         try:
             ending = processes._ending(status)

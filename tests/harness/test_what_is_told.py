@@ -1,0 +1,86 @@
+"""What students and staff read of a test: of basic ones all, of hidden ones little."""
+
+import pytest
+
+from grading.outcomes import Outcome
+
+ID = "3a-0-basic"
+HIDDEN = "3a-1-hidden"
+RIGHT = "return 100.0 * keys[j]\n"
+LINE = "submission/attention_exploration.py:4"
+
+
+def test_prints_are_shown_with_basic_tests_and_capped(write_query, grade):
+    result = grade(write_query("print('look here')\nprint('x' * 10**6)\n" + RIGHT), ID)[ID]
+    assert result.outcome is Outcome.PASSED
+    assert "look here" in result.output
+    assert len(result.output) < 100_000
+
+
+def test_hidden_tests_show_no_message_of_the_students_code(write_query, grade):
+    body = "raise ValueError(f'secret {keys.tolist()}')\n"
+    result = grade(write_query(body), HIDDEN)[HIDDEN]
+    assert result.outcome is Outcome.ERROR
+    assert "secret" not in result.message
+    assert "ValueError" in result.message
+    assert result.message.startswith("submission/attention_exploration.py, in copying_query: ")
+    assert ":4" not in result.message
+    assert "secret" in result.detail and "line 4" in result.detail
+    assert "output" not in result.as_dict(staff=False)
+    assert "detail" not in result.as_dict(staff=False)
+
+
+NAMED = "submission/attention_exploration.py, in copying_query: ValueError"
+UNNAMED = "submission/attention_exploration.py: ValueError"
+CRASHES = {
+    "a function within": ("def secret_17(): raise ValueError\nsecret_17()\n", "", NAMED),
+    "a function within, on one line": ("if True:\n  [int('x') for _ in keys]\n", "", NAMED),
+    "a function of their own": (
+        "secret_17()\n",
+        "def secret_17():\n    raise ValueError\n",
+        UNNAMED,
+    ),
+    "at import": (RIGHT, "raise ValueError\n", UNNAMED),
+    "in compiled text": (
+        "exec(compile('\\n' * 700 + 'raise ValueError', __file__, 'exec'))\n",
+        "",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CRASHES)
+def test_hidden_tests_name_functions_of_the_assignment_only(name, write_query, grade):
+    body, before, words = CRASHES[name]
+    message = grade(write_query(body, before), HIDDEN)[HIDDEN].message
+    assert message.startswith(words) and "ValueError; its text is not shown" in message
+    assert "secret_17" not in message and not any(c.isdigit() for c in message)
+
+
+def test_hidden_tests_name_no_file_of_a_students_own(submission, write_query, grade):
+    write_query("from .secret_17 import crash\ncrash()\n")
+    own = submission / "submission" / "secret_17.py"
+    own.write_text("def crash():\n    raise ValueError\n", encoding="utf-8")
+    result = grade(submission, HIDDEN)[HIDDEN]
+    assert result.message.startswith("ValueError; ") and "secret_17" in result.detail
+    basic = grade(submission, ID)[ID]
+    assert basic.message.startswith("submission/secret_17.py:2: ValueError")
+
+
+def test_without_solutions_hidden_tests_say_ran_not_graded(write_query, grade, monkeypatch, runner):
+    monkeypatch.setattr(runner, "hidden", None)
+    results = grade(write_query("return keys[j]\n"), HIDDEN, ID)
+    assert results[HIDDEN].outcome is Outcome.RAN_NOT_GRADED
+    assert results[HIDDEN].score == 0
+    crashed = grade(write_query("raise ValueError\n"), HIDDEN)[HIDDEN]
+    assert crashed.outcome is Outcome.ERROR
+
+
+def test_a_fault_of_the_judge_is_a_grader_error(write_query, grade, monkeypatch):
+    monkeypatch.setattr(
+        "questions.attention_exploration.calling.weights_are_right", lambda *_: 1 / 0
+    )
+    result = grade(write_query(RIGHT), ID)[ID]
+    assert result.outcome is Outcome.GRADER_ERROR
+    assert result.score == 0
+    assert "ZeroDivisionError" in result.detail
