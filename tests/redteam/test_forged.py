@@ -14,7 +14,7 @@ import pytest
 from grading import wire
 from grading.outcomes import Outcome
 from grading.results import TestResult
-from questions.shared.trained_files import ANY_REAL
+from questions.shared.specs import ANY_REAL
 
 from . import fuzzing
 from .fuzzing import answering
@@ -75,7 +75,7 @@ def settings_with(**fields):
     return lambda value: {**value, "fields": {**value["fields"], **fields}}
 
 
-VARIANT, FORWARD = "synthesizer.model_variant", "synthesizer.forward"
+VARIANT, FORWARD = "shared.model_variant", "synthesizer.forward"
 DRAW, FINETUNING = "span_corruption.draw", "training.finetuning"
 EMPTY = outputs(lambda out: out[:, :0])
 FORGED = {
@@ -177,7 +177,7 @@ def clumsy(raises_on):
     return judged_by(method)
 
 
-NOTHING = forging("attention.call", lambda value: {**value, "answers": [[None]]})
+NOTHING = forging("attention_exploration.call", lambda value: {**value, "answers": [[None]]})
 
 
 def test_a_judge_that_raises_on_a_students_data_costs_the_test_and_tells_staff(grader):
@@ -216,7 +216,9 @@ def test_a_reference_that_raises_is_to_blame_if_it_does_so_on_its_own_data(
         keys = answer.parts[0] if asks_what_it_got else None
         keys = None if keys is None else answer.arguments[0]
         asked = {"function": "copying_query", "arguments": [[keys, 0]], "parts": 1}
-        case.reference("attention.call", {"forms": [str], "answers": [[ANY_REAL]]}, **asked)
+        case.reference(
+            "attention_exploration.call", {"forms": [str], "answers": [[ANY_REAL]]}, **asked
+        )
 
     assert grader.grade(judged_by(method), NOTHING).outcome is outcome
 
@@ -243,7 +245,9 @@ def test_an_error_without_a_place_is_the_students_if_the_reference_has_none(grad
 
 def test_an_error_without_a_place_that_the_reference_has_too_is_ours(grader):
     def method(case):
-        case.probe("attention.call", {}, function="nobody_wrote_it", arguments=[[]], parts=1)
+        case.probe(
+            "attention_exploration.call", {}, function="nobody_wrote_it", arguments=[[]], parts=1
+        )
 
     assert grader.grade(judged_by(method)).outcome is Outcome.GRADER_ERROR
 
