@@ -5,7 +5,7 @@
     TOPIC/...         what only this topic needs: how its code is called, how its answers are read
     shared/           what several topics use
     evidence/         what shows that parameters were pretrained; no topic of its own
-    course.py         what the harness is told: data, recipes, leaderboard
+    course.py, provided.py, leaderboard.py: what the harness is told of this assignment
 
 The harness, grading/, finds these folders by itself and imports none of them by name. What hidden
 tests assert stands in staff's solutions/hidden/, in a module that has the topic's name. Numbers,
