@@ -223,7 +223,7 @@ def divergence(a, p):
 
 
 def test_the_probabilities_of_a_false_alarm_are_those_stated():
-    """solutions/hidden/blocks.py, shares of bert_mask."""
+    """solutions/hidden/building_blocks.py, shares of bert_mask."""
     assert all(math.exp(-80_000 * divergence(a, 0.15)) < 1e-13 for a in (0.14, 0.16))
     assert all(math.exp(-11_200 * divergence(a, 0.8)) < 1e-13 for a in (0.77, 0.83))
     left = 0.1 + 0.1 / 1000

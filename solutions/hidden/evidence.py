@@ -106,7 +106,7 @@ def _differing(case: Any, params: str, split: str, predicted: list[str], most: i
     weights, config = _fitting(case, params, variant)
     asked = {"questions": case.lab.data.questions(split), "predicted": predicted, "most": most}
     found = [
-        _ask(case, "differing", DIFFERING, variant, config, each, **asked)
+        _ask(case, "evidence.differing", DIFFERING, variant, config, each, **asked)
         for each in _readings(variant, weights, config)
     ]
     return min(found, key=lambda answer: len(answer["lines"]))
@@ -126,7 +126,7 @@ def _readings(variant: str, weights: dict, config: dict) -> list[dict[str, np.nd
 def _ask(case: Any, probe: str, answer: dict, variant: str, config: dict, weights: dict, **asked):
     corpus = case.lab.data.corpus()
     shared = {"variant": variant, "config": config, "weights": weights, "corpus": corpus}
-    return case.reference(f"evidence.{probe}", answer, **shared, **asked)
+    return case.reference(probe, answer, **shared, **asked)
 
 
 def _evidence(case: Any, variant: str) -> Finding:
@@ -225,5 +225,5 @@ def _logs(case: Any, wanted: list, variant: str, config: dict, weights: dict) ->
         "starts": [span.start for span in wanted],
         "stops": [span.stop for span in wanted],
     }
-    got = _ask(case, "span_log_probabilities", LOGS, variant, config, weights, **asked)
+    got = _ask(case, "evidence.span_log_probabilities", LOGS, variant, config, weights, **asked)
     return got["log_probabilities"]

@@ -264,6 +264,11 @@ def _check_dataset(dataset: DataSet, file: _File, where: Where) -> None:
         for variant in file.variants:
             if variant not in values:
                 raise where.of(place).fault(f"{variant!r} is missing")
+    strong = dataset.evidence.strong
+    if strong and strong.p >= dataset.evidence.p:
+        raise where.of("evidence.strong").fault("p should be below that of [evidence]")
+    if strong and strong.loss <= max(dataset.evidence.loss.values()):
+        raise where.of("evidence.strong").fault("loss should be above those of [evidence]")
     splits = dataset.splits
     total = splits.train + splits.dev + splits.test
     if dataset.people not in (None, total):
@@ -309,6 +314,8 @@ def _tests(line: QuestionTable, topic: TopicTable, where: Where) -> tuple[TestSp
         _spec(line, test, f"{line.number}-{index}-{test.kind}", share)
         for index, (test, share) in enumerate(zip(topic.tests.values(), shares, strict=True))
     )
+    if line.coding and specs and not any(shares):
+        raise where.fault(f"no test of {line.topic} has a weight, but it has {line.coding} points")
     basic = sum(spec.max_score for spec in specs if spec.kind == "basic")
     if basic * 3 > line.coding:
         raise where.fault(

@@ -35,6 +35,7 @@ from .assignment import Assignment, Edition, TestSpec
 from .errors import NotGraded, UsageError, Verdict, WireError
 from .outcomes import Outcome
 from .staging import Staged
+from .toml_tables import nearest
 
 NOT_GRADED = (
     "ran without crashing; it is graded when you submit (the answers are not on this computer)"
@@ -214,19 +215,21 @@ def bind(specs: tuple[TestSpec, ...], cases: list[type[GradedTestCase]]) -> list
         UsageError: a test without a method, a method without a test, or a decorator's argument
             that disagrees with assignment.toml.
     """
-    by_topic = {case.topic: case for case in cases}
+    by_topic: dict[str, type[GradedTestCase]] = {}
+    for case in cases:
+        other = by_topic.setdefault(case.topic, case)
+        if other is not case:
+            raise UsageError(f"{_of(case)} and {_of(other)} both have the topic {case.topic!r}")
     bound = [BoundTest(spec, *_method(spec, by_topic)) for spec in specs]
     described = {(spec.topic, spec.name) for spec in specs}
     topics = {spec.topic for spec in specs}
     for topic in sorted(topics):
         for name in set(by_topic[topic].of_files) - {n for t, n in described if t == topic}:
-            raise UsageError(
-                f"grader.py: {by_topic[topic].__name__}.of_files names {name}, which is no test"
-            )
+            raise UsageError(f"{_of(by_topic[topic])}.of_files names {name}, which is no test")
         for name, method in vars(by_topic[topic]).items():
             if hasattr(method, "claims") and (topic, name.removeprefix("test_")) not in described:
                 raise UsageError(
-                    f"grader.py: {by_topic[topic].__name__}.{name} is not in assignment.toml, "
+                    f"{_of(by_topic[topic])}.{name} is not in assignment.toml, "
                     f"[topics.{topic}.tests]"
                 )
     return bound
@@ -234,19 +237,29 @@ def bind(specs: tuple[TestSpec, ...], cases: list[type[GradedTestCase]]) -> list
 
 def _method(spec: TestSpec, by_topic: dict[str, type[GradedTestCase]]) -> tuple[type, Callable]:
     case = by_topic.get(spec.topic)
-    method = getattr(case, f"test_{spec.name}", None)
-    if case is None or not hasattr(method, "claims"):
+    if case is None:
         raise UsageError(
-            f"assignment.toml: [topics.{spec.topic}.tests] {spec.name}: grader.py has no graded "
+            f"assignment.toml: [topics.{spec.topic}.tests]: no class in src/questions/ has the "
+            f"topic {spec.topic!r}{nearest(spec.topic, by_topic)}"
+        )
+    method = getattr(case, f"test_{spec.name}", None)
+    if not hasattr(method, "claims"):
+        raise UsageError(
+            f"assignment.toml: [topics.{spec.topic}.tests] {spec.name}: {_of(case)} has no graded "
             f"method test_{spec.name} for it"
         )
     for key, claimed in method.claims.items():
         if getattr(spec, key) != claimed:
             raise UsageError(
-                f"grader.py: {case.__name__}.test_{spec.name} says {key} = {claimed}, "
+                f"{_of(case)}.test_{spec.name} says {key} = {claimed}, "
                 f"assignment.toml says {getattr(spec, key)}"
             )
     return case, method
+
+
+def _of(case: type[GradedTestCase]) -> str:
+    """A class with its module, for messages: "questions.rotary.tests: Rotary"."""
+    return f"{case.__module__}: {case.__name__}"
 
 
 def select(bound: list[BoundTest], wanted: tuple[str, ...]) -> list[BoundTest]:

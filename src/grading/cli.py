@@ -128,7 +128,7 @@ def _show_where(runner: CourseTestRunner, asked: argparse.Namespace) -> None:
     bound = runner.tests(runner.assignment.edition(asked.edition))
     for test in select(bound, tuple(asked.tests)):
         print(f"{test.spec.test_id}  {test.description}")
-        for line in where.lines(runner.questions, runner.judges, test):
+        for line in where.lines(runner, test):
             print(f"  {line}")
 
 

@@ -33,6 +33,7 @@ REPORTED = (
     Outcome.IMPORT_ERROR,
     Outcome.MISSING_FILE,
 )  # what a worker can know of itself
+OF_IMPORTS = (Outcome.SYNTAX_ERROR, Outcome.IMPORT_ERROR, Outcome.MISSING_FILE)
 # What random.randint, range and the like say of 28.5, and of 28.0 from Python 3.12 on.
 OF_A_FLOAT = re.compile(r"non-integer .* for randrange\(\)|'float' object cannot be interpreted as")
 HIDE = "; its text is not shown with hidden tests"
@@ -102,8 +103,9 @@ def explain_error(error: Any, spec: TestSpec, staged: Path) -> Verdict:
     the place against the files in `staged`.
 
     Returns:
-        The verdict; a Doubtful one if no line of the student's took part, so that the fault may
-        be in our own probe (whoever has the reference can tell: it then fails there, too).
+        The verdict; a Doubtful one if no line of the student's took part, or a module could not be
+        imported: the fault may be in our own probe, or in a module that we gave (whoever has the
+        reference can tell: it then fails there, too).
     """
     try:
         schema.check(error, ERROR_SPEC)
@@ -125,8 +127,8 @@ def explain_error(error: Any, spec: TestSpec, staged: Path) -> Verdict:
         message = f"{at}{kind}{HIDE}{hint}"
     # Of a part that nobody has written yet there is no more to know.
     detail = "" if kind == "NotImplementedError" else error["traceback"]
-    kind_of_verdict = Verdict if where or outcome is not Outcome.ERROR else Doubtful
-    return kind_of_verdict(outcome, message, detail)
+    doubtful = outcome in OF_IMPORTS or (outcome is Outcome.ERROR and not where)
+    return (Doubtful if doubtful else Verdict)(outcome, message, detail)
 
 
 def float_ranges(envelope: dict[str, Any], staged: Path) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
@@ -20,9 +21,15 @@ Judge = Callable[..., None]
 
 
 def load_hidden(folder: Path) -> ModuleType | None:
-    """Import the package that judges hidden tests; None on a student's computer."""
+    """Import the package that judges hidden tests; None on a student's computer.
+
+    Raises:
+        UsageError: it is incomplete, or one of its modules can't be imported.
+    """
     path = folder / "__init__.py"
     if not path.exists():
+        if any(folder.glob("*.py")):
+            raise UsageError("solutions/hidden/__init__.py is missing: its modules judge nothing")
         return None
     loaded = sys.modules.get("hidden")
     if loaded is not None and list(loaded.__path__) == [str(folder)]:
@@ -32,11 +39,24 @@ def load_hidden(folder: Path) -> ModuleType | None:
     )
     module = importlib.util.module_from_spec(spec)
     sys.modules["hidden"] = module  # where its modules' relative imports look
-    spec.loader.exec_module(module)
-    for other in sorted(folder.glob("*.py")):
-        if other.stem != "__init__":
-            importlib.import_module(f"hidden.{other.stem}")
+    try:
+        spec.loader.exec_module(module)
+        for other in sorted(folder.glob("*.py")):
+            if other.stem != "__init__":
+                importlib.import_module(f"hidden.{other.stem}")
+    except Exception as error:
+        del sys.modules["hidden"]
+        raise UsageError(f"solutions/hidden/: {place_of(error)}") from error
     return module
+
+
+def place_of(error: Exception) -> str:
+    """Say where a module of ours failed as it was imported, and how, in one line."""
+    if isinstance(error, SyntaxError) and error.filename:
+        place = f"{Path(error.filename).name}:{error.lineno}"
+        return f"{place}: {type(error).__name__}: {error.msg}"
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{Path(frame.filename).name}:{frame.lineno}: {type(error).__name__}: {error}"
 
 
 def bind_judges(package: ModuleType, specs: Iterable[TestSpec]) -> dict[str, Judge]:

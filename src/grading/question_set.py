@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from .assignment import Assignment
 from .cases import BoundTest, GradedTestCase
+from .errors import UsageError
+from .judges import place_of
 from .staging import Provided
 
 if TYPE_CHECKING:
@@ -53,7 +55,11 @@ class QuestionSet:
     provided = Provided()
 
     def cases(self) -> list[type[GradedTestCase]]:
-        """Return the classes of tests of all topics."""
+        """Return the classes of tests of all topics.
+
+        Raises:
+            UsageError: a module of theirs can't be imported.
+        """
         return [case for module in self._modules() for case in _cases_of(module)]
 
     def probe(self, name: str) -> str:
@@ -83,7 +89,11 @@ class QuestionSet:
         package = importlib.import_module(self.package)
         folder = Path(package.__file__ or "").parent
         for path in sorted(folder.glob("*/tests*.py")):
-            yield importlib.import_module(f"{self.package}.{path.parent.name}.{path.stem}")
+            try:
+                yield importlib.import_module(f"{self.package}.{path.parent.name}.{path.stem}")
+            except Exception as error:
+                place = f"src/{self.package}/{path.parent.name}/{path.name}"
+                raise UsageError(f"{place} can't be imported: {place_of(error)}") from error
 
 
 def _cases_of(module: ModuleType) -> list[type[GradedTestCase]]:

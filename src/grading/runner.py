@@ -109,6 +109,7 @@ class CourseTestRunner:
         answers = None if self.hidden is None else options.answers
         data = self.questions.open_data(self.assignment, options.data, answers)
         if options.counts:
+            require_staff(self.hidden)
             require_data(data)
         own = None
         if pool is None:
@@ -344,6 +345,18 @@ def _blame_us(result: TestResult) -> None:
     """The test ended by a fault of ours, which is being handled."""
     result.outcome, result.message = Outcome.GRADER_ERROR, GRADER_FAILED
     result.detail = traceback.format_exc()
+
+
+def require_staff(hidden: ModuleType | None) -> None:
+    """Refuse to begin a run that counts where nobody judges hidden tests: students would lose them.
+
+    Raises:
+        GradingError: staff's judges are not here.
+    """
+    if hidden is None:
+        raise GradingError(
+            "this run can't count without solutions/hidden/, whose judges decide hidden tests"
+        )
 
 
 def require_data(data: Data) -> None:

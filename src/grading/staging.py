@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO
 
 from . import paths, printable
-from .errors import SubmissionError
+from .errors import GradingError, SubmissionError
 from .upload import MAX_ENTRIES, Folder
 
 MAX_CODE_BYTES = 4 << 20
@@ -126,11 +126,17 @@ def stage_reference(target: Path, provided: Provided) -> list[Path]:
 
     Returns:
         the folder, and all that is in it.
+
+    Raises:
+        GradingError: there is no reference.
     """
     target.mkdir(mode=0o700)
     package = target / "submission"
     package.mkdir()
-    for path in (paths.SOLUTIONS / "submission").glob("*.py"):
+    reference = sorted((paths.SOLUTIONS / "submission").glob("*.py"))
+    if not reference:
+        raise GradingError("solutions/submission/ holds no reference; judges compare with it")
+    for path in reference:
         shutil.copyfile(path, package / path.name)
     _complete(target, provided)
     return [target, *sorted(target.rglob("*"))]

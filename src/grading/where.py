@@ -9,33 +9,57 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from . import paths
 from .cases import BoundTest, GradedTestCase
-from .judges import Judge
 from .question_set import QuestionSet
+from .runner import CourseTestRunner
 
 
-def lines(questions: QuestionSet, judges: dict[str, Judge], test: BoundTest) -> list[str]:
+def lines(runner: CourseTestRunner, test: BoundTest) -> list[str]:
     """Return a line for the test, what it calls, its probes and its judge, as far as they are here.
 
-    Args:
-        judges: those of solutions/hidden/ by name; none on a student's computer.
+    What is called is found by name in the text of functions: `self.x` and `case.x`, and functions
+    of staff's modules.
     """
-    judge = judges.get(f"{test.spec.topic}_{test.spec.name}") if test.spec.is_hidden else None
-    own = [test.method] if judge is None else [test.method, _plain(judge)]
-    called = list(_called(test.case, own))
-    names = [n for f in (*own, *called) for n in _strings(f)]
-    probes = (_probe(questions, name) for name in dict.fromkeys(names))
+    judge = runner.judges.get(f"{test.spec.topic}_{test.spec.name}")
+    called = list(_called(test.case, [test.method]))
+    staff = [] if judge is None or not test.spec.is_hidden else [_plain(judge)]
+    staff += [f for own in (test.method, *called) for f in _asked_of_staff(own, runner.hidden)]
+    staff = _with_shared(staff)
+    called += [f for f in _called(test.case, staff) if f not in called]
+    names = [n for f in (test.method, *called, *staff) for n in _strings(f)]
+    probes = (_probe(runner.questions, name) for name in dict.fromkeys(names))
     found = [("test", _place(test.method))]
     found += [("calls", _place(function)) for function in called]
     found += [("probe", place) for place in probes if place]
-    if judge is not None:
-        found.append(("judge", _place(_plain(judge))))
-    elif test.spec.is_hidden:
+    found += [("judge", _place(function)) for function in staff]
+    if test.spec.is_hidden and not staff:
         found.append(("judge", "staff's: solutions/hidden/ is not on this computer"))
     return [f"{role:<6} {place}" for role, place in dict.fromkeys(found)]
+
+
+def _asked_of_staff(function: Callable, hidden: ModuleType | None) -> Iterator[Callable]:
+    """The functions that a basic test calls by `self.lab.hidden.NAME`."""
+    for node in ast.walk(_tree(function)) if hidden is not None else ():
+        inner = node.value if isinstance(node, ast.Attribute) else None
+        if isinstance(inner, ast.Attribute) and inner.attr == "hidden":
+            yield getattr(hidden, node.attr)
+
+
+def _with_shared(staff: list[Callable]) -> list[Callable]:
+    """Staff's functions, and those of staff's modules that they call by name, nearest first."""
+    found = list(dict.fromkeys(staff))
+    for function in found:
+        for node in ast.walk(_tree(function)):
+            named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+            other = function.__globals__.get(node.func.id) if named else None
+            hidden = inspect.isfunction(other) and other.__module__.startswith("hidden.")
+            if hidden and other not in found:
+                found.append(other)
+    return found
 
 
 def _plain(judge: Any) -> Callable[..., Any]:
@@ -60,7 +84,7 @@ def _called(case: type[GradedTestCase], own: list[Callable]) -> Iterator[Callabl
         function = open_.pop(0)
         for node in ast.walk(_tree(function)):
             of_self = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-            if not of_self or node.value.id not in ("self", "case"):
+            if not of_self or node.value.id not in ("self", "case", "apart"):
                 continue
             found = inspect.getattr_static(case, node.attr, None)
             if inspect.isfunction(found) and found not in seen and not _is_harness(found):

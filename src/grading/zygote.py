@@ -64,7 +64,7 @@ def _import_probe(name: str) -> None:
 
     A mistake in it shows in the worker, which tries again and can tell.
     """
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(BaseException):  # SystemExit, too
         worker.find_probe(name)
 
 

@@ -74,7 +74,7 @@ def test_a_method_that_no_table_describes_is_an_error(assignment):
 
 def test_a_described_test_without_a_method_is_an_error(assignment):
     specs = assignment.edition(None).tests
-    with pytest.raises(UsageError, match="no graded method"):
+    with pytest.raises(UsageError, match="no class in src/questions/ has the topic 'synthesizer'"):
         bind(specs, [c for c in Course().cases() if c.topic != "synthesizer"])
 
 
@@ -103,3 +103,12 @@ def test_recipes_hold_fields_of_the_configurations():
 
     assert {f.name for f in fields(Model)} < {f.name for f in fields(GPTConfig)}
     assert set(FIELDS) < {f.name for f in fields(TrainerConfig)}
+
+
+def test_two_classes_of_one_topic_are_an_error(assignment):
+    class Second(AttentionCopying):
+        pass
+
+    specs = assignment.edition(None).tests
+    with pytest.raises(UsageError, match="AttentionCopying and .*Second both have the topic"):
+        bind(specs, [Second, *Course().cases()])

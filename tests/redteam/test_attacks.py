@@ -9,6 +9,8 @@ still be earned. `arena.py` runs all of them in one process a mode, and says wha
 Nothing is random but uids: a false failure needs a machine so busy that 20 ms take 0.6 s of CPU.
 """
 
+import ast
+import importlib.util
 import os
 
 import pytest
@@ -53,3 +55,23 @@ def test_what_is_not_stopped_is_an_attack_and_has_a_reason():
         assert set(listed) <= set(arena.ATTACKS)
         assert all(len(reason) > 30 for reason in listed.values())
     assert not arena.NOT_STOPPED["root"] and not arena.NOT_STOPPED["user"]
+
+
+@pytest.mark.parametrize("path", sorted(arena.ATTACKS.values()), ids=lambda path: path.stem)
+def test_an_attack_finds_the_modules_that_it_is_made_for(path):
+    """Or it would end with an ImportError, which achieves nothing, either."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [(alias.name, None) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [(node.module, alias.name) for alias in node.names]
+        else:
+            continue
+        for module, name in names:
+            if module.split(".")[0] in ("grading", "questions", "pretraining"):
+                found = importlib.import_module(module)
+                assert (
+                    name is None
+                    or hasattr(found, name)
+                    or importlib.util.find_spec(f"{module}.{name}")
+                ), f"{module}.{name}"

@@ -6,7 +6,6 @@
     document.py    results.json, by the documented format, checked against results.schema.json
     feedback.py    what a student reads of a test
     metadata.py    submission_metadata.json
-    ranking.py     the leaderboard, where an edition wants one
 
 The contract is gradescope-autograders.readthedocs.io, "Autograder Specifications".
 """

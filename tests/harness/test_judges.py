@@ -1,0 +1,110 @@
+"""Judges and tests are bound when the assignment loads; what is missing is one line."""
+
+import shutil
+
+import pytest
+from project import python
+
+from grading import paths
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    """What grades, without data and without trained files."""
+    root = tmp_path_factory.mktemp("tree")
+    shutil.copytree(paths.SRC, root / "src", ignore=shutil.ignore_patterns("data", "__pycache__"))
+    ignored = shutil.ignore_patterns("data", "written", "__pycache__")
+    shutil.copytree(paths.SOLUTIONS, root / "solutions", ignore=ignored)
+    shutil.copy(paths.ASSIGNMENT, root)
+    return root
+
+
+@pytest.fixture
+def edited(tree, tmp_path):
+    """A copy of it in which a file gets another text."""
+
+    def edit(name: str, change) -> None:
+        path = tmp_path / "tree" / name
+        text = path.read_text(encoding="utf-8")
+        changed = change(text)
+        assert changed != text
+        path.write_text(changed, encoding="utf-8")
+
+    shutil.copytree(tree, tmp_path / "tree")
+    edit.root = tmp_path / "tree"
+    return edit
+
+
+JUDGE = "def span_corruption_every_length("
+TESTS = "src/questions/span_corruption/tests.py"
+HIDDEN = "solutions/hidden/span_corruption.py"
+MISTAKES = {
+    "a judge that is missing": (
+        HIDDEN,
+        lambda text: text.replace(JUDGE, "def every_length("),
+        "every_length is a hidden test, but solutions/hidden/ has no judge span_corruption_every_",
+    ),
+    "a judge of no test": (
+        HIDDEN,
+        lambda text: text + "\n\ndef span_corruption_everything(case):\n    pass\n",
+        "solutions/hidden/span_corruption.py: span_corruption_everything judges no hidden test",
+    ),
+    "a judge's module that is no Python": (
+        HIDDEN,
+        lambda text: "x y\n" + text,
+        "solutions/hidden/: span_corruption.py:1: SyntaxError: ",
+    ),
+    "a judge's module that raises": (
+        HIDDEN,
+        lambda text: text + "\nraise ValueError('so it is')\n",
+        "ValueError: so it is",
+    ),
+    "a test's module that is no Python": (
+        TESTS,
+        lambda text: "x y\n" + text,
+        "src/questions/span_corruption/tests.py can't be imported: tests.py:1: SyntaxError",
+    ),
+    "a misspelt topic": (
+        TESTS,
+        lambda text: text.replace('topic = "span_corruption"', 'topic = "span_coruption"'),
+        "src/questions/ has the topic 'span_corruption'; did you mean 'span_coruption'?",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_of_staff_is_one_line(name, edited):
+    file, change, words = MISTAKES[name]
+    edited(file, change)
+    ran = python(edited.root, "src/grader.py", "--list")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.count("\n") == 1 and words in ran.stderr
+
+
+def test_without_judges_nothing_counts(edited):
+    shutil.rmtree(edited.root / "solutions" / "hidden")
+    ran = python(edited.root, "src/grader.py", "--authoritative", "3a-1-hidden")
+    assert ran.returncode == 3 and "can't count without solutions/hidden/" in ran.stderr
+
+
+def test_judges_without_their_package_are_refused(edited):
+    (edited.root / "solutions" / "hidden" / "__init__.py").unlink()
+    ran = python(edited.root, "src/grader.py", "--list")
+    assert ran.returncode == 2 and "solutions/hidden/__init__.py is missing" in ran.stderr
+
+
+def test_without_a_reference_nothing_is_judged(edited):
+    for path in (edited.root / "solutions" / "submission").glob("*.py"):
+        path.unlink()
+    ran = python(edited.root, "src/grader.py", "3a-1-hidden")
+    assert ran.returncode == 3 and "solutions/submission/ holds no reference" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [("given.py", lambda text: text + "x y\n"), ("given.py", lambda text: "raise ImportError\n")],
+)
+def test_a_fault_of_the_given_machinery_is_ours(name, change, edited):
+    edited(f"src/pretraining/{name}", change)
+    ran = python(edited.root, "src/grader.py", "--submission", "solutions/submission", "1e-2-basic")
+    assert ran.returncode == 3 and "grader error" in ran.stdout
