@@ -175,6 +175,13 @@ CASES = {
     "text_only": Case(
         "plain text, no masks, 20 epochs", False, body=TEXT_ONLY, pretrain={"max_epochs": 20}
     ),
+    "text_only_60": Case(
+        "plain text, no masks, 60 epochs",
+        False,
+        body=TEXT_ONLY,
+        pretrain={"max_epochs": 60},
+        **BFLOAT16,
+    ),
     "text_only_questions": Case(
         "plain text, then found questions", False, questions=True, of="text_only"
     ),
