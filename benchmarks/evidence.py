@@ -38,7 +38,7 @@ from tools.described import load_assignment
 from tools.reference import lay_out
 
 from grading import paths  # isort: skip
-from questions.evidence import probe  # isort: skip
+from questions.shared import probe  # isort: skip
 from grading.recipes import settings  # isort: skip
 from grading.judges import load_hidden  # isort: skip
 

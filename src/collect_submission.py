@@ -49,7 +49,7 @@ TOPICS_OF_FILE = {
     "submission/building_blocks.py": "blocks_",
 }
 TOPICS_OF_FUNCTION = dict.fromkeys(
-    ("precompute_rotary_emb", "apply_rotary_emb", "initialize_rope_model"), "rotary"
+    ("precompute_rotary_emb", "apply_rotary_emb", "initialize_rope_model"), "rope"
 )
 
 

@@ -22,7 +22,7 @@ from .variants import Bench, Variant, all_variants, use_threads
 
 # Of the tests that compare, those which nothing but the comparison decides.
 TESTS = ("values", "full_length", "single_precision", "gradients", "whole_model", "any_angles")
-TOPICS = ("synthesizer", "rotary")
+TOPICS = ("synthesizer", "rope")
 
 
 class Recorder:
@@ -49,7 +49,7 @@ def measure(variant: Variant, seeds: list[int]) -> Iterator[dict]:
         tests = [t for t in variant.tests(bench.tests) if t.spec.name in TESTS]
         for seed in seeds:
             recorder = Recorder()
-            for name in ("comparing", "synthesizer", "rotary"):
+            for name in ("comparing", "synthesizer", "rope"):
                 sys.modules[f"hidden.{name}"].expect_close = recorder
             bench.verdicts(variant, tests, seed)
             for test, (difference, tolerance) in recorder.largest.items():

@@ -80,7 +80,7 @@ def test_the_table_names_existing_variants_only():
 
 @pytest.mark.parametrize(
     "topic, right, wrong",
-    [("span_corruption", 12, 20), ("synthesizer", 6, 12), ("rotary", 3, 6)],
+    [("span_corruption", 12, 20), ("synthesizer", 6, 12), ("rope", 3, 6)],
 )
 def test_there_are_enough_variants(topic: str, right: int, wrong: int):
     of_topic = [variant for variant in VARIANTS if variant.topic == topic]

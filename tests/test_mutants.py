@@ -123,7 +123,7 @@ WRONG_ANSWERS = {
             "dev",
         )
     ),
-    f"{HIDDEN}/comparing.py:expect_accuracy:0": lambda hidden, tmp_path: (
+    f"{HIDDEN}/evidence.py:expect_accuracy:0": lambda hidden, tmp_path: (
         hidden.training.pretraining_test_accuracy(
             files(tmp_path, lines=2),
             variant="vanilla",

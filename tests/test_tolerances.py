@@ -1,6 +1,6 @@
 """The tolerances of hidden tests: far above right codes' rounding, far below mistakes.
 
-Measured with float64 as the standard, on the variants in tests/golden/synthesizer and rotary; at
+Measured with float64 as the standard, on the variants in tests/golden/synthesizer and rope; at
 one and at two threads, with the processor's own instructions and with AVX2 alone, which most
 laptops have.
 """
@@ -35,7 +35,7 @@ def deviations(run_python: Callable, kind: str, machine: str, topic: str) -> lis
 
 
 @pytest.mark.parametrize(
-    "topic, machine", [*(("synthesizer", name) for name in MACHINES), ("rotary", "one thread")]
+    "topic, machine", [*(("synthesizer", name) for name in MACHINES), ("rope", "one thread")]
 )
 def test_tolerances_are_ten_times_the_rounding_of_right_codes(topic, machine, run_python):
     rows = deviations(run_python, "right", machine, topic)
@@ -43,7 +43,7 @@ def test_tolerances_are_ten_times_the_rounding_of_right_codes(topic, machine, ru
     assert not [row for row in rows if 10 * row["difference"] > row["tolerance"]]
 
 
-@pytest.mark.parametrize("topic", ["synthesizer", "rotary"])
+@pytest.mark.parametrize("topic", ["synthesizer", "rope"])
 def test_tolerances_are_a_tenth_of_what_mistakes_change(topic, run_python):
     """A wrong code is off by far more, or not at all in what that test compares."""
     rows = deviations(run_python, "wrong", "one thread", topic)

@@ -51,14 +51,14 @@ from tests import pinned  # noqa: E402
 REGIONS = {
     "span_corruption": "dataset.py, __getitem__, span corruption",
     "synthesizer": "attention.py, forward, synthesizer",
-    "rotary": "attention.py, apply_rotary_emb, rotary",
+    "rope": "attention.py, apply_rotary_emb, rope",
     "london_baseline": "london_baseline.py, london_baseline, no pretraining",
 }
 # The grader's topics whose tests a folder of variants meets, less those that need trained files.
 TOPICS = {
     "span_corruption": ("span_corruption",),
     "synthesizer": ("synthesizer",),
-    "rotary": ("rotary",),
+    "rope": ("rope",),
     "helper": ("finetuning", "pretraining", "synthesizer"),
     "london_baseline": ("no_pretraining",),
     "attention_exploration": (

@@ -1,4 +1,4 @@
-"""What judges share: comparing with the reference, with files and with thresholds."""
+"""What judges share: comparing with the reference."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 
 from questions.shared import specs, trained_files
-
-from .evidence import expect_own_answers
 
 # float64 results of correct code differ by 1e-14, or by 4e-6 where it takes its softmax in
 # single precision; a mistake moves them by 0.05 or more (measured: tests/test_tolerances.py).
@@ -65,20 +63,3 @@ def is_close(got: Any, wanted: np.ndarray, tolerance: float) -> bool:
 
 def _variant(asked: dict) -> dict:
     return {"variant": asked["variant"], "config": asked["config"]}
-
-
-def expect_accuracy(
-    case: Any, variant: str, predicted: list, places: list | None, threshold: float
-) -> None:
-    """Counted over the answers' lines, if the model gives them and was pretrained. Without answers
-    (real data that holds them back) nobody can judge."""
-    if places is None:
-        case.not_graded("the answers of the test split are not here: nobody can judge")
-    correct = trained_files.count_correct(predicted, places)
-    case.expect(
-        correct >= threshold * len(places),
-        "too few right answers on the test set",
-        got=f"{correct} of {len(places)}",
-        expected=f"at least {threshold:.0%}",
-    )
-    expect_own_answers(case, variant, "test")

@@ -30,7 +30,8 @@ import numpy as np
 
 from grading import schema
 from grading.recipes import Evidence
-from questions.rotary import pairing
+from questions.rope import pairing
+from questions.shared import trained_files
 from questions.span_corruption import items
 
 from . import spans
@@ -66,6 +67,23 @@ class Finding:
 
     sentence: str
     measured: dict[str, str]
+
+
+def expect_accuracy(
+    case: Any, variant: str, predicted: list, places: list | None, threshold: float
+) -> None:
+    """Counted over the answers' lines, if the model gives them and was pretrained. Without answers
+    (real data that holds them back) nobody can judge."""
+    if places is None:
+        case.not_graded("the answers of the test split are not here: nobody can judge")
+    correct = trained_files.count_correct(predicted, places)
+    case.expect(
+        correct >= threshold * len(places),
+        "too few right answers on the test set",
+        got=f"{correct} of {len(places)}",
+        expected=f"at least {threshold:.0%}",
+    )
+    expect_own_answers(case, variant, "test")
 
 
 def expect_own_answers(case: Any, variant: str, split: str) -> None:
@@ -106,7 +124,7 @@ def _differing(case: Any, params: str, split: str, predicted: list[str], most: i
     weights, config = _fitting(case, params, variant)
     asked = {"questions": case.lab.data.questions(split), "predicted": predicted, "most": most}
     found = [
-        _ask(case, "evidence.differing", DIFFERING, variant, config, each, **asked)
+        _ask(case, "shared.differing", DIFFERING, variant, config, each, **asked)
         for each in _readings(variant, weights, config)
     ]
     return min(found, key=lambda answer: len(answer["lines"]))
@@ -196,7 +214,7 @@ def _loss(case: Any, variant: str, config: dict, weights: dict) -> float:
     chosen = [int(i) for i in case.rng.choice(long, size=spans.DRAWS)]
     block_size = config["block_size"]
     asked = {"corpus": corpus, "block_size": block_size, "indices": chosen}
-    drawn = case.reference("evidence.corrupted", TEXTS, **asked)["texts"]
+    drawn = case.reference("shared.corrupted", TEXTS, **asked)["texts"]
     content = spans.content_spans(drawn)
     return spans.mean_loss(content, _logs(case, content, variant, config, weights))
 
@@ -225,5 +243,5 @@ def _logs(case: Any, wanted: list, variant: str, config: dict, weights: dict) ->
         "starts": [span.start for span in wanted],
         "stops": [span.stop for span in wanted],
     }
-    got = _ask(case, "evidence.span_log_probabilities", LOGS, variant, config, weights, **asked)
+    got = _ask(case, "shared.span_log_probabilities", LOGS, variant, config, weights, **asked)
     return got["log_probabilities"]

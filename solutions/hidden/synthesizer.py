@@ -13,11 +13,10 @@ from questions.synthesizer.running import moved
 from .comparing import (
     FLOAT32,
     FLOAT64,
-    expect_accuracy,
     expect_close,
     same_logits,
 )
-from .evidence import expect_match
+from .evidence import expect_accuracy, expect_match
 
 
 def synthesizer_single_precision(case: Any, asked: dict, got: dict) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .comparing import expect_accuracy, same_logits
-from .evidence import expect_match
+from .comparing import same_logits
+from .evidence import expect_accuracy, expect_match
 
 
 def no_pretraining_london_anywhere(case: Any, got: Any, places: list[str]) -> None:

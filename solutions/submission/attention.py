@@ -43,7 +43,7 @@ def precompute_rotary_emb(dim: int, max_positions: int) -> torch.Tensor:
     Returns:
         shape (max_positions, dim/2, 2), float32; the last axis holds the cosine, then the sine.
     """
-    # [rotary]
+    # [rope]
     ### START CODE HERE ###
     theta = 10_000.0 ** (-torch.arange(0, dim, 2, dtype=torch.float64) / dim)  # (dim/2,)
     angles = torch.outer(torch.arange(max_positions, dtype=torch.float64), theta)
@@ -68,7 +68,7 @@ def apply_rotary_emb(x: torch.Tensor, rope_cache: torch.Tensor) -> torch.Tensor:
     Returns:
         x turned, of the same shape and dtype.
     """
-    # [rotary]
+    # [rope]
     ### START CODE HERE ###
     cos, sin = rope_cache[: x.size(-2)].to(x.dtype).unbind(dim=-1)  # (T, hs/2) each
     a, b = x[..., 0::2], x[..., 1::2]  # (B, nh, T, hs/2) each

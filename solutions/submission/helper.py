@@ -72,7 +72,7 @@ def initialize_rope_model(mconf: GPTConfig) -> GPT:
         mconf: its shape, and the variant.
     """
     attention_model = None
-    # [rotary]
+    # [rope]
     ### START CODE HERE ###
     mconf.rope = True
     attention_model = GPT(mconf)

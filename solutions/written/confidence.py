@@ -25,7 +25,7 @@ PREDICTIONS = {
     "pretraining": "vanilla.pretrain.dev.predictions",
     "synthesizer": "synthesizer.pretrain.dev.predictions",
 }
-OPTIONAL = {"rotary": "rope.pretrain.dev.predictions"}  # trained where an edition asks for it
+OPTIONAL = {"rope": "rope.pretrain.dev.predictions"}  # trained where an edition asks for it
 BINS = 10
 EXAMPLES = 3  # of each kind
 

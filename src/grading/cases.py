@@ -258,7 +258,7 @@ def _method(spec: TestSpec, by_topic: dict[str, type[GradedTestCase]]) -> tuple[
 
 
 def _of(case: type[GradedTestCase]) -> str:
-    """A class with its module, for messages: "questions.rotary.tests: Rotary"."""
+    """A class with its module, for messages: "questions.rope.tests: Rope"."""
     return f"{case.__module__}: {case.__name__}"
 
 

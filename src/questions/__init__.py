@@ -4,7 +4,6 @@
     TOPIC/probe.py    what runs in a worker, with the submission's code; it judges nothing
     TOPIC/...         what only this topic needs: how its code is called, how its answers are read
     shared/           what several topics use
-    evidence/         what shows that parameters were pretrained; no topic of its own
     course.py, provided.py, leaderboard.py: what the harness is told of this assignment
 
 The harness, grading/, finds these folders by itself and imports none of them by name. What hidden

@@ -43,10 +43,10 @@ def precompute_rotary_emb(dim: int, max_positions: int) -> torch.Tensor:
     Returns:
         shape (max_positions, dim/2, 2), float32; the last axis holds the cosine, then the sine.
     """
-    # [rotary]
+    # [rope]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[rotary] precompute_rotary_emb in submission/attention.py is yours to write"
+        "[rope] precompute_rotary_emb in submission/attention.py is yours to write"
     )
     ### END CODE HERE ###
 
@@ -68,10 +68,10 @@ def apply_rotary_emb(x: torch.Tensor, rope_cache: torch.Tensor) -> torch.Tensor:
     Returns:
         x turned, of the same shape and dtype.
     """
-    # [rotary]
+    # [rope]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[rotary] apply_rotary_emb in submission/attention.py is yours to write"
+        "[rope] apply_rotary_emb in submission/attention.py is yours to write"
     )
     ### END CODE HERE ###
 

@@ -75,10 +75,10 @@ def initialize_rope_model(mconf: GPTConfig) -> GPT:
         mconf: its shape, and the variant.
     """
     attention_model = None
-    # [rotary]
+    # [rope]
     ### START CODE HERE ###
     raise NotImplementedError(
-        "[rotary] initialize_rope_model in submission/helper.py is yours to write"
+        "[rope] initialize_rope_model in submission/helper.py is yours to write"
     )
     ### END CODE HERE ###
     return attention_model

@@ -61,7 +61,7 @@ EDITS = {
         ALL | DESCRIPTIONS | SUBMISSIONS | OUTLINES,
     ),
     "a question of one edition": (
-        "handout/topics/rotary.tex.j2",
+        "handout/topics/rope.tex.j2",
         "Values are not turned.",
         "Values stay.",
         CURRENT,

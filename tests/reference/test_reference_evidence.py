@@ -10,8 +10,7 @@ import torch
 from grading import paths
 from grading.judges import load_hidden
 from grading.recipes import Evidence, Strong
-from questions.evidence import probe
-from questions.shared import models
+from questions.shared import models, probe
 
 CONFIG = {"n_layer": 1, "n_head": 2, "n_embd": 16, "block_size": 96}
 DOCUMENTS = [

@@ -132,7 +132,7 @@ def test_rope_is_asked_for_where_the_edition_has_it(desk, edition, warned):
     for name in ("attention.py", "helper.py"):
         shutil.copy2(STARTER / name, desk.code)
     (desk.root / "edition.txt").write_text(edition, encoding="utf-8")
-    found = [line for line in desk.warnings() if re.search("rope|rotary", line)]
+    found = [line for line in desk.warnings() if re.search("rope", line)]
     of_files = [line for line in found if line.startswith("rope.")]
     assert len(found) - len(of_files) == warned
     assert len(of_files) == warned + (warned > 0)  # two of parameters, two of predictions

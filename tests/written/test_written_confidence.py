@@ -39,7 +39,7 @@ def test_accuracies_are_those_of_the_predictions(with_trained, trained):
     dev = (trained / "src/data/birth_dev.tsv").read_text(encoding="utf-8").splitlines()
     london = sum(line.endswith("\tLondon") for line in dev)
     assert len(dev) == 10 and london == 2  # the smoke world
-    of_models = {"no_pretraining": 0.1, "pretraining": 0.7, "synthesizer": 0.4, "rotary": 0.5}
+    of_models = {"no_pretraining": 0.1, "pretraining": 0.7, "synthesizer": 0.4, "rope": 0.5}
     assert found == of_models | {"london": 0.2}
 
 

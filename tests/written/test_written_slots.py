@@ -8,7 +8,7 @@ import pytest
 
 from tools.handout.templates import Templates, percent
 
-REPORTS = ("no_pretraining", "pretraining", "synthesizer", "rotary")
+REPORTS = ("no_pretraining", "pretraining", "synthesizer", "rope")
 GRADED = (
     "synthesizer-ii",
     "consider_accuracy",

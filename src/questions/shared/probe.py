@@ -1,4 +1,9 @@
-"""Probes of models: what they are made of and compute, and what a file's parameters answer."""
+"""Probes of models: what they are made of and compute, what a file's parameters answer, and what a
+model with them thinks of text, for evidence that it was pretrained.
+
+Nothing is trained or sampled here. The reference's code runs these probes with a student's
+parameters; staff's module `evidence` judges.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 
 from grading.worker import Context
 
@@ -18,6 +24,7 @@ MOST_NUMBERS = 12_000_000  # the largest recipe's model has 3.4 million
 PREFIXES = ("module.", "_orig_mod.")
 BUFFERS = (".mask", ".rope_cache")
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+BATCH = 32  # rows at once: an `original` model's logits of 32 rows take 5 MB
 
 
 def read_parameters(context: Context, name: str) -> dict[str, Any]:
@@ -140,3 +147,137 @@ def model_logits(
             parameter.copy_(torch.tensor(array))
         logits = first_of(model(torch.tensor(ids)))
     return {"form": form_of(logits), "logits": array_of(logits)}
+
+
+def corrupted(context: Context, corpus: str, block_size: int, indices: list[int]) -> dict[str, Any]:
+    """Items of CharCorruptionDataset, drawn afresh.
+
+    Args:
+        indices: which documents, as the dataset numbers them.
+
+    Returns:
+        texts: the strings before padding, `prefix MASK suffix MASK masked_content [MASK]`.
+    """
+    from submission.dataset import CharCorruptionDataset
+
+    dataset = CharCorruptionDataset(corpus, block_size)
+    texts = []
+    for index in indices:
+        x, y = dataset[index]
+        ids = [*x.tolist(), int(y[-1])]
+        texts.append("".join(dataset.itos[i] for i in ids).rstrip(dataset.PAD_CHAR))
+    return {"texts": texts}
+
+
+def span_log_probabilities(
+    context: Context,
+    variant: str,
+    config: dict[str, Any],
+    weights: dict[str, np.ndarray],
+    corpus: str,
+    texts: list[str],
+    starts: list[int],
+    stops: list[int],
+) -> dict[str, Any]:
+    """The log-probability of the characters `start` to `stop` - 1 of each text.
+
+    Args:
+        config: fields of GPTConfig but vocab_size, which the corpus gives.
+        texts: strings of the vocabulary, at most block_size characters, e.g. `a⁇c⁇b⁇`.
+        starts, stops: which characters count, 1 <= start < stop <= len(text).
+
+    Returns:
+        log_probabilities: in nats, float64, one sum for each text.
+    """
+    dataset, model = loaded(variant, config, weights, corpus)
+    sums = np.zeros(len(texts))
+    with torch.no_grad():
+        for rows in _batches(texts):
+            ids = _padded([texts[row] for row in rows], dataset)  # (B, T)
+            log_p = F.log_softmax(model(ids[:, :-1])[0], dim=-1)  # (B, T - 1, V)
+            written = log_p.gather(2, ids[:, 1:, None])[:, :, 0].double()  # (B, T - 1)
+            for row, each in zip(rows, written, strict=True):
+                sums[row] = float(each[starts[row] - 1 : stops[row] - 1].sum())
+    return {"log_probabilities": sums}
+
+
+def differing(
+    context: Context,
+    variant: str,
+    config: dict[str, Any],
+    weights: dict[str, np.ndarray],
+    corpus: str,
+    questions: list[str],
+    predicted: list[str],
+    most: int,
+) -> dict[str, Any]:
+    """Which predicted places the model doesn't answer, decoding greedily.
+
+    One look at `question MASK place MASK` tells whether each character of the place is the
+    likeliest behind those before it, which is what decoding would have written. Only lines where
+    it isn't so are decoded: an answer may hold what a line of a file can't.
+
+    Args:
+        config, corpus: as above.
+        predicted: a place for each question, one line each, without blanks around it.
+        most: as soon as more lines than this differ, no others are looked at.
+
+    Returns:
+        lines: indices of lines that differ, at most `most` + 1; given: what the model answers.
+    """
+    from submission.utils import predict_places
+
+    dataset, model = loaded(variant, config, weights, corpus)
+    open_lines = _unlike(model, dataset, config["block_size"], questions, predicted)
+    lines: list[int] = []
+    given: list[str] = []
+    while open_lines and len(lines) <= most:
+        chunk, open_lines = open_lines[:BATCH], open_lines[BATCH:]
+        answered = predict_places(model, dataset, [questions[i] for i in chunk])
+        for i, prediction in zip(chunk, answered, strict=True):
+            place = " ".join(prediction.place.split("\n")).strip()  # as run.py writes it
+            if place != predicted[i]:
+                lines.append(i)
+                given.append(place)
+    return {"lines": lines[: most + 1], "given": given[: most + 1]}
+
+
+def _unlike(
+    model: Any, dataset: Any, block_size: int, questions: list[str], predicted: list[str]
+) -> list[int]:
+    """Lines whose place is not what the likeliest characters make, one after another."""
+    from pretraining.decoding import ANSWER_STEPS
+
+    mask = dataset.MASK_CHAR
+    texts = [q + mask + p + mask for q, p in zip(questions, predicted, strict=True)]
+    fine = [
+        i
+        for i, text in enumerate(texts)
+        if len(text) <= block_size + 1
+        and len(predicted[i]) < ANSWER_STEPS
+        and set(predicted[i]) <= set(dataset.stoi) - {mask}
+    ]
+    like = set()
+    with torch.no_grad():
+        for rows in _batches([texts[i] for i in fine]):
+            ids = _padded([texts[fine[row]] for row in rows], dataset)
+            likeliest = model(ids[:, :-1])[0].argmax(dim=-1)  # (B, T - 1)
+            for row, each, wanted in zip(rows, likeliest, ids[:, 1:], strict=True):
+                i = fine[row]
+                start, stop = len(questions[i]), len(texts[i]) - 1
+                if torch.equal(each[start:stop], wanted[start:stop]):
+                    like.add(i)
+    return [i for i in range(len(questions)) if i not in like]
+
+
+def _batches(texts: list[str]) -> list[list[int]]:
+    """Rows of similar length together, so that little of a batch is padding."""
+    order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
+    return [order[i : i + BATCH] for i in range(0, len(order), BATCH)]
+
+
+def _padded(texts: list[str], dataset: Any) -> torch.Tensor:
+    """Ids of the texts, (B, T). What is behind a text's end is seen by nothing before it."""
+    longest = max(map(len, texts))
+    padded = [text.ljust(longest, dataset.PAD_CHAR) for text in texts]
+    return torch.tensor([[dataset.stoi[character] for character in text] for text in padded])

@@ -1,5 +1,5 @@
 # The exponent lacks its 2.
-# region: attention.py, precompute_rotary_emb, rotary
+# region: attention.py, precompute_rotary_emb, rope
 # caught by: angles, any_angles, whole_model
 theta = 10000.0 ** (-torch.arange(dim // 2) / dim)
 angles = torch.outer(torch.arange(max_positions).float(), theta)

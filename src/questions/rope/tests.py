@@ -7,15 +7,15 @@ import numpy as np
 from grading.cases import graded
 from questions.shared.setups import AsksHelper
 
-from .rotating import ANGLES, TURN, AsksRotary
+from .rotating import ANGLES, TURN, AsksRope
 
 # Rounding moves results by 1e-14 in float64, by 1e-5 where angles of a dozen positions are made in
 # float32; a mistake by 0.01 to 1.
 CLOSE = 1e-4
 
 
-class Rotary(AsksRotary, AsksHelper):
-    topic = "rotary"
+class Rope(AsksRope, AsksHelper):
+    topic = "rope"
     of_files = ("dev_accuracy", "test_accuracy", "matches_checkpoint")
 
     @graded()
@@ -32,7 +32,7 @@ class Rotary(AsksRotary, AsksHelper):
     @graded()
     def test_angles(self):
         """precompute_rotary_emb(4, 3) holds the cosines and sines of 0, 1, 2 and 0, .01, .02"""
-        got = self.rotary_angles([[4, 3]])
+        got = self.rope_angles([[4, 3]])
         (out,), (form,) = got["outputs"], got["forms"]
         self.expect(
             isinstance(out, np.ndarray) and out.shape == (3, 2, 2),
@@ -114,7 +114,7 @@ class Rotary(AsksRotary, AsksHelper):
         dims, counts = self.rng.integers(1, 33, size=4), self.rng.integers(1, 257, size=4)
         drawn = [[2 * int(d), int(n)] for d, n in zip(dims, counts, strict=True)]
         sizes = [*drawn, [2, 256], [64, 1]]
-        self.judge(sizes=sizes, got=self.rotary_angles(sizes))
+        self.judge(sizes=sizes, got=self.rope_angles(sizes))
 
     @graded(is_hidden=True)
     def test_values(self):
@@ -137,7 +137,7 @@ class Rotary(AsksRotary, AsksHelper):
     @graded(is_hidden=True)
     def test_gradients(self):
         """The gradient by x is right"""
-        self.judge(**self.rotary_gradient((2, 3, 6, 8)))
+        self.judge(**self.rope_gradient((2, 3, 6, 8)))
 
     @graded(is_hidden=True)
     def test_whole_model(self):

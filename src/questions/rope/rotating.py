@@ -15,12 +15,12 @@ TURN = "apply_rotary_emb in submission/attention.py"
 ANGLES = "precompute_rotary_emb in submission/attention.py"
 
 
-class AsksRotary(AsksFiles):
+class AsksRope(AsksFiles):
     """Runs RoPE's two functions on inputs of ours, and models whose attention uses them."""
 
-    def rotary_angles(self, sizes: list[list[int]]) -> dict[str, Any]:
+    def rope_angles(self, sizes: list[list[int]]) -> dict[str, Any]:
         """What precompute_rotary_emb returns for each pair (dim, max_positions)."""
-        return self._outputs("rotary.angles", len(sizes), sizes=sizes)
+        return self._outputs("rope.angles", len(sizes), sizes=sizes)
 
     def turned(
         self, inputs: list[np.ndarray], spare: int = 0, dtype: str = "float64"
@@ -34,7 +34,7 @@ class AsksRotary(AsksFiles):
         """
         caches = [self._cache(x.shape[3], x.shape[2] + spare) for x in inputs]
         asked = {"inputs": inputs, "caches": caches}
-        got = self._outputs("rotary.turned", len(inputs), **asked, dtype=dtype)
+        got = self._outputs("rope.turned", len(inputs), **asked, dtype=dtype)
         return {"asked": asked, "got": got}
 
     def _cache(self, hs: int, positions: int) -> np.ndarray:
@@ -44,7 +44,7 @@ class AsksRotary(AsksFiles):
     def turned_arrays(self, inputs: list[np.ndarray], theta: np.ndarray) -> list[np.ndarray]:
         """The same for basic tests, with angles t * theta_k: arrays of the inputs' shapes."""
         caches = [pairing.cache(theta, x.shape[2]) for x in inputs]
-        got = self._outputs("rotary.turned", len(inputs), inputs=inputs, caches=caches)
+        got = self._outputs("rope.turned", len(inputs), inputs=inputs, caches=caches)
         for x, out, form in zip(inputs, got["outputs"], got["forms"], strict=True):
             self.expect(
                 isinstance(out, np.ndarray) and out.shape == x.shape and np.isfinite(out).all(),
@@ -55,11 +55,11 @@ class AsksRotary(AsksFiles):
             )
         return got["outputs"]
 
-    def rotary_gradient(self, shape: tuple[int, ...]) -> dict[str, Any]:
+    def rope_gradient(self, shape: tuple[int, ...]) -> dict[str, Any]:
         """The gradient of a random scalar of what is turned, and what was asked."""
         x, upstream = self.rng.normal(size=(2, *shape))
         asked = {"x": x, "cache": self._cache(shape[3], shape[2] + 3), "upstream": upstream}
-        return {"asked": asked, "got": self._outputs("rotary.gradient", 1, **asked)}
+        return {"asked": asked, "got": self._outputs("rope.gradient", 1, **asked)}
 
     def _outputs(self, probe: str, count: int, **asked: Any) -> dict[str, Any]:
         return self.probe(probe, specs.outputs(count), **asked)

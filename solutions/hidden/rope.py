@@ -7,31 +7,30 @@ from typing import Any
 
 import numpy as np
 
-from questions.rotary import pairing
+from questions.rope import pairing
 from questions.shared import specs
 
 from .comparing import (
     FLOAT32,
     FLOAT64,
-    expect_accuracy,
     expect_close,
     same_logits,
 )
-from .evidence import expect_match
+from .evidence import expect_accuracy, expect_match
 
 # Angles reach 255. Where theta and its product with t are rounded to float32, by a few 2^-24 each,
 # an angle is off by 255 * 4 * 6e-8 = 6e-5 at most. Mistakes move some entry by .1 or more.
 ANGLES = 1e-3
 
 
-def rotary_any_angles(case: Any, sizes: list, got: dict) -> None:
+def rope_any_angles(case: Any, sizes: list, got: dict) -> None:
     spec = specs.outputs(len(sizes))
-    wanted = case.reference("rotary.angles", spec, sizes=sizes)["outputs"]
+    wanted = case.reference("rope.angles", spec, sizes=sizes)["outputs"]
     for out, right in zip(got["outputs"], wanted, strict=True):
         expect_close(case, out, right, ANGLES, "an angle's cosine or sine is wrong")
 
 
-def rotary_single_precision(case: Any, asked: dict, got: dict) -> None:
+def rope_single_precision(case: Any, asked: dict, got: dict) -> None:
     forms = [form.startswith("float32[") for form in got["forms"]]
     case.expect(all(forms), "what is turned in float32 is not float32", got=got["forms"])
     _expect_turned(case, asked, got, tolerance=FLOAT32)
@@ -47,13 +46,13 @@ def _expect_turned(case: Any, asked: dict, got: dict, tolerance: float) -> None:
         expect_close(case, out, right, tolerance, "what is turned is wrong, with either pairing")
 
 
-rotary_values = partial(_expect_turned, tolerance=FLOAT64)
-rotary_shorter = rotary_values
+rope_values = partial(_expect_turned, tolerance=FLOAT64)
+rope_shorter = rope_values
 
 
 def _turned(case: Any, inputs: list, caches: list) -> list[np.ndarray]:
     answer = specs.outputs(len(inputs))
-    return case.reference("rotary.turned", answer, inputs=inputs, caches=caches)["outputs"]
+    return case.reference("rope.turned", answer, inputs=inputs, caches=caches)["outputs"]
 
 
 def _nearest(candidates: tuple[list, ...], outputs: list) -> list[np.ndarray]:
@@ -68,12 +67,12 @@ def _nearest(candidates: tuple[list, ...], outputs: list) -> list[np.ndarray]:
     return min(candidates, key=distance)
 
 
-def rotary_gradients(case: Any, asked: dict, got: dict) -> None:
+def rope_gradients(case: Any, asked: dict, got: dict) -> None:
     """A rotation's gradient turns back; by which pairing, the values decide (test_values)."""
 
     def reference(change: Any, back: Any) -> list[np.ndarray]:
         changed = asked | {name: change(asked[name]) for name in ("x", "upstream")}
-        answer = case.reference("rotary.gradient", specs.outputs(1), **changed)
+        answer = case.reference("rope.gradient", specs.outputs(1), **changed)
         return [back(out) for out in answer["outputs"]]
 
     pairings = (
@@ -84,10 +83,10 @@ def rotary_gradients(case: Any, asked: dict, got: dict) -> None:
     expect_close(case, got["outputs"][0], wanted, FLOAT64, "the gradient by x is wrong")
 
 
-def rotary_whole_model(case: Any, asked: dict, got: Any) -> None:
+def rope_whole_model(case: Any, asked: dict, got: Any) -> None:
     n_head = asked["config"]["n_head"]
     same_logits(case, asked, got, lambda weights: pairing.halves_as_neighbours(weights, n_head))
 
 
-rotary_test_accuracy = expect_accuracy
-rotary_matches_checkpoint = expect_match
+rope_test_accuracy = expect_accuracy
+rope_matches_checkpoint = expect_match

@@ -1,1 +1,0 @@
-"""Evidence that parameters were pretrained; the judge is staff's."""
