@@ -29,7 +29,7 @@ def load_hidden(folder: Path) -> ModuleType | None:
     path = folder / "__init__.py"
     if not path.exists():
         if any(folder.glob("*.py")):
-            raise UsageError("solutions/hidden/__init__.py is missing: its modules judge nothing")
+            raise UsageError("solutions/hidden/ lacks its __init__.py: its modules judge nothing")
         return None
     loaded = sys.modules.get("hidden")
     if loaded is not None and list(loaded.__path__) == [str(folder)]:

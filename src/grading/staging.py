@@ -133,9 +133,11 @@ def stage_reference(target: Path, provided: Provided) -> list[Path]:
     target.mkdir(mode=0o700)
     package = target / "submission"
     package.mkdir()
-    reference = sorted((paths.SOLUTIONS / "submission").glob("*.py"))
+    folder = paths.SOLUTIONS / "submission"
+    reference = sorted(folder.glob("*.py"))
     if not reference:
-        raise GradingError("solutions/submission/ holds no reference; judges compare with it")
+        place = folder.relative_to(paths.ROOT).as_posix()
+        raise GradingError(f"{place}/ holds no reference; judges compare with it")
     for path in reference:
         shutil.copyfile(path, package / path.name)
     _complete(target, provided)
