@@ -19,6 +19,7 @@ from .models import array_of, build, default_dtype, first_of, loaded
 from .shapes import form_of
 
 WRAPPERS = ("state_dict", "model_state_dict", "model", "params")
+LONGEST_NAME = 200  # characters; a model's have a few dozen
 MOST_TENSORS = 1_000  # a model has a few dozen
 MOST_NUMBERS = 12_000_000  # the largest recipe's model has 3.4 million
 PREFIXES = ("module.", "_orig_mod.")
@@ -63,7 +64,8 @@ def _plain(state: dict[str, torch.Tensor] | None) -> dict[str, np.ndarray] | Non
 
 def _is_sensible(state: dict[str, torch.Tensor]) -> bool:
     """Whether the numbers fit an answer: those of any recipe's model do, three times."""
-    return len(state) <= MOST_TENSORS and sum(t.numel() for t in state.values()) <= MOST_NUMBERS
+    named = len(state) <= MOST_TENSORS and all(len(name) <= LONGEST_NAME for name in state)
+    return named and sum(t.numel() for t in state.values()) <= MOST_NUMBERS
 
 
 def _unwrap(state: Any) -> dict[str, torch.Tensor] | None:
