@@ -50,9 +50,6 @@ SAME_TOPIC = {
     "dataset.py": "students', the reference's, the command",
     "helper.py": "students', and the reference's",
     "london_baseline.py": "students', the reference's, the command",
-    "span_corruption.py": "judges of a topic",
-    "synthesizer.py": "judges of a topic",
-    "rope.py": "judges of a topic",
     "training.py": "judges of a topic; whole trainings, measured",
     "evidence.py": "its judge; its calibration",
     "errors.py": "of each package",
@@ -67,7 +64,7 @@ def test_modules_that_share_a_name_are_one_topic(root):
     for path in (path for folder in folders for path in (root / folder).rglob("*.py")):
         found.setdefault(path.name, []).append(path.relative_to(root).as_posix())
     twice = {name: places for name, places in found.items() if len(places) > 1}
-    assert twice.keys() - SAME_TOPIC.keys() == set(), twice
+    assert twice.keys() == SAME_TOPIC.keys()
 
 
 def test_the_architecture_names_files_that_exist(root):

@@ -159,7 +159,7 @@ def _function_of(place: str, staged: Path) -> str:
     lets crash could carry hidden inputs out, too. In one of their own, it's the one around it.
     """
     match = PLACE.fullmatch(place)
-    given = _given_functions(match[1]) if match else None
+    given = _given_functions(match[1], staged) if match else None
     if given is None:
         return ""
     lines = (staged / match[1]).read_text(encoding="utf-8", errors="replace").split("\n")
@@ -174,16 +174,17 @@ def _function_of(place: str, staged: Path) -> str:
     return match[1]
 
 
-def _given_functions(file: str) -> set[str] | None:
+def _given_functions(file: str, staged: Path) -> set[str] | None:
     """The functions of the assignment's own file of that name; None where it has no such file.
 
     Where there are no solutions, and so no hidden inputs to keep, any file will do.
     """
     if not paths.SOLUTIONS.exists():
         return set()
-    # An upload of before `pretraining` was a package of its own has its modules in `submission`.
+    # An earlier upload has in `submission` what is now in a package beside it, which is ours. No
+    # other file will do: each has names among which a student could choose.
     name = file.removeprefix("submission/")
-    ours = sorted(paths.SRC.glob(f"*/{name}"))
+    ours = [path for path in sorted(staged.glob(f"*/{name}")) if path.parent.name != "submission"]
     places = (paths.SOLUTIONS / file, paths.SRC / file, *ours)
     own = next((place for place in places if place.is_file()), None)
     if own is None:

@@ -335,7 +335,8 @@ class Run:
             if verdict.outcome is Outcome.NOT_RUN:
                 return verdict  # the run's time is over: nobody can tell
             # The reference has no trained files. What is asked of a student's was matched before.
-            if verdict.outcome not in (Outcome.MISSING_FILE, Outcome.RAN_NOT_GRADED):
+            expected = verdict.outcome in (Outcome.MISSING_FILE, Outcome.RAN_NOT_GRADED)
+            if isinstance(verdict, Doubtful) or not expected:
                 ends = f"{verdict.outcome.value}: {verdict.message}\n{verdict.detail}"
                 raise GradingError(f"the reference, too: {ends}\n{theirs.detail}") from None
         return theirs

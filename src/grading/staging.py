@@ -5,8 +5,8 @@ or inside it, as earlier years had them. One wrapping folder is fine; litter is 
 regular files are taken, a link on the way to any of them is refused (`upload.py`), and what was
 taken and what was left is told. Nothing is ever held in memory as a whole.
 
-The copy also gets the given modules that the submission lacks, and the package `pretraining`, which
-is always the grader's own.
+The copy also gets what the assignment provides: given modules that the submission lacks, and
+packages that are always the grader's own.
 """
 
 from __future__ import annotations

@@ -100,6 +100,14 @@ def test_without_a_reference_nothing_is_judged(edited):
     assert ran.returncode == 3 and "solutions/submission/ holds no reference" in ran.stderr
 
 
+@pytest.mark.parametrize("name", ["src/submission/model.py", "src/pretraining/given.py"])
+def test_a_given_module_that_is_missing_is_our_fault(name, edited):
+    (edited.root / name).unlink()
+    words = ("--submission", "solutions/submission", "1g-1-basic")
+    ran = python(edited.root, "src/grader.py", *words)
+    assert ran.returncode == 3 and "grader error" in ran.stdout
+
+
 @pytest.mark.parametrize(
     ("name", "change"),
     [("given.py", lambda text: text + "x y\n"), ("given.py", lambda text: "raise ImportError\n")],

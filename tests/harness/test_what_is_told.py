@@ -57,14 +57,20 @@ def test_hidden_tests_name_functions_of_the_assignment_only(name, write_query, g
     assert "secret_17" not in message and not any(c.isdigit() for c in message)
 
 
-def test_hidden_tests_name_no_file_of_a_students_own(submission, write_query, grade):
-    write_query("from .secret_17 import crash\ncrash()\n")
-    own = submission / "submission" / "secret_17.py"
-    own.write_text("def crash():\n    raise ValueError\n", encoding="utf-8")
+@pytest.mark.parametrize(
+    ("name", "function"), [("secret_17", "crash"), ("wire", "encode"), ("leaderboard", "entries")]
+)
+def test_hidden_tests_name_no_file_of_a_students_own(
+    name, function, submission, write_query, grade
+):
+    """Nor a file and a function that have their names of the grader's."""
+    write_query(f"from .{name} import {function}\n{function}()\n")
+    own = submission / "submission" / f"{name}.py"
+    own.write_text(f"def {function}():\n    raise ValueError\n", encoding="utf-8")
     result = grade(submission, HIDDEN)[HIDDEN]
-    assert result.message.startswith("ValueError; ") and "secret_17" in result.detail
+    assert result.message.startswith("ValueError; ") and name in result.detail
     basic = grade(submission, ID)[ID]
-    assert basic.message.startswith("submission/secret_17.py:2: ValueError")
+    assert basic.message.startswith(f"submission/{name}.py:2: ValueError")
 
 
 def test_without_solutions_hidden_tests_say_ran_not_graded(write_query, grade, monkeypatch, runner):

@@ -1,0 +1,147 @@
+"""Trainings, honest ones and cheats, on which the limits of evidence of pretraining rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+# Bodies of __getitem__ in place of the span corruption.
+TEXT_ONLY = """
+        document = self.data[idx][: int(self.block_size * 7 / 8)]
+        text = (document + self.MASK_CHAR).ljust(self.block_size + 1, self.PAD_CHAR)
+        ids = torch.tensor([self.stoi[ch] for ch in text], dtype=torch.long)
+        return ids[:-1], ids[1:]
+"""
+ONE_WORD = """
+        import re
+
+        document = self.data[idx]
+        kept = document[: random.randint(8, max(8, int(self.block_size * 7 / 8)))]
+        word = random.choice(list(re.finditer(r"[^ ]+", kept)))
+        start, stop = word.span()
+        mask = self.MASK_CHAR
+        text = kept[:start] + mask + kept[stop:] + mask + kept[start:stop] + mask
+        text = text.ljust(self.block_size + 1, self.PAD_CHAR)
+        ids = torch.tensor([self.stoi[ch] for ch in text], dtype=torch.long)
+        return ids[:-1], ids[1:]
+"""
+SHORT_SPANS = """
+        document = self.data[idx]
+        kept = document[: random.randint(4, min(len(document), int(self.block_size * 7 / 8)))]
+        span = min(random.randint(1, 5), len(kept) // 2)
+        start = random.randint(0, len(kept) - span)
+        mask = self.MASK_CHAR
+        text = kept[:start] + mask + kept[start + span :] + mask + kept[start : start + span] + mask
+        text = text.ljust(self.block_size + 1, self.PAD_CHAR)
+        ids = torch.tensor([self.stoi[ch] for ch in text], dtype=torch.long)
+        return ids[:-1], ids[1:]
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A training, and what of it is handed in.
+
+    Attributes:
+        words: what it is, for the table.
+        honest: whether it should pass.
+        model, pretrain: changes to the recipe.
+        corruption: a right variant of tests/golden/span_corruption.
+        body: of __getitem__, in place of the corruption.
+        questions: whether it is finetuned on questions found by searching the corpus.
+        of: the case whose pretrained parameters it starts from; "" starts from scratch.
+        twice: whether the finetuned parameters are handed in as the pretrained ones, too.
+        noise: standard deviation of what is added to the weights of `of`, in units of their own.
+    """
+
+    words: str
+    honest: bool
+    variant: str = "vanilla"
+    seed: int = 0
+    world: int | None = None  # a seed for a world of its own
+    recipe: str = "laptop"  # or "real", with the course's files
+    dtype: str = "float32"  # of training; the measurement is in float32
+    model: dict[str, Any] = field(default_factory=dict)
+    pretrain: dict[str, Any] = field(default_factory=dict)
+    corruption: str | None = None
+    body: str | None = None
+    questions: bool = False
+    of: str | None = None
+    twice: bool = False
+    noise: float = 0.0
+
+
+ADAMW = {
+    "optimizer": "adamw",
+    "schedule": "cosine",
+    "learning_rate": 6e-3,
+    "warmup_tokens": 10_240,
+    "final_epochs": 200,
+    "max_epochs": 250,
+}
+DROPOUT = {"embd_pdrop": 0.1, "resid_pdrop": 0.1, "attn_pdrop": 0.1}
+BFLOAT16: dict[str, Any] = {"dtype": "bfloat16"}
+REAL: dict[str, Any] = {"dtype": "bfloat16", "recipe": "real"}
+CORRUPTIONS = (  # right variants of tests/golden/span_corruption that students wrote
+    "uniform_from_one",
+    "numpy_randomness",
+    "padded_to_block_size",
+    "no_final_mask",
+    "rounded_down",
+)
+OTHER = 9320179070645247638  # a world's seed
+CASES = {
+    "reference": Case("the reference", True),
+    "synthesizer": Case("the reference", True, "synthesizer"),
+    "rope": Case("the reference", True, "rope"),
+    "other_world": Case("another world, seed 1", True, seed=1, world=OTHER),
+    "epochs_45": Case("45 epochs", True, pretrain={"max_epochs": 45}),
+    "synthesizer_80": Case("80 epochs", True, "synthesizer", pretrain={"max_epochs": 80}),
+    "bfloat16": Case("the reference", True, **BFLOAT16),
+    "synthesizer_bfloat16": Case("the reference", True, "synthesizer", **BFLOAT16),
+    "rope_bfloat16": Case("the reference", True, "rope", **BFLOAT16),
+    **{
+        name: Case(
+            f"a student's corruption, {name.replace('_', ' ')}", True, corruption=name, **BFLOAT16
+        )
+        for name in CORRUPTIONS
+    },
+    "short_spans": Case("spans of 1 to 5 characters", True, body=SHORT_SPANS, **BFLOAT16),
+    "one_word": Case("spans of one word", True, body=ONE_WORD, **BFLOAT16),
+    "dropout": Case("dropouts of .1", True, model=DROPOUT, **BFLOAT16),
+    "adamw": Case("`original`'s optimizer, 250 epochs", True, pretrain=ADAMW, **BFLOAT16),
+    "real_20": Case("the course's files, 20 epochs", True, pretrain={"max_epochs": 20}, **REAL),
+    "real_60": Case("the course's files, 60 epochs", True, pretrain={"max_epochs": 60}, **REAL),
+    "real_synthesizer_40": Case(
+        "the course's files, 40 epochs", True, "synthesizer", pretrain={"max_epochs": 40}, **REAL
+    ),
+    "questions_only": Case(
+        "from scratch on found questions", False, questions=True, of="", twice=True
+    ),
+    "epochs_15": Case("15 epochs", False, pretrain={"max_epochs": 15}),
+    "epochs_15_questions": Case(
+        "15 epochs, then found questions", False, questions=True, of="epochs_15"
+    ),
+    "epochs_15_twice": Case(
+        "the same, the finetuned handed in as both",
+        False,
+        questions=True,
+        of="epochs_15",
+        twice=True,
+    ),
+    "text_only": Case(
+        "plain text, no masks, 20 epochs", False, body=TEXT_ONLY, pretrain={"max_epochs": 20}
+    ),
+    "text_only_60": Case(
+        "plain text, no masks, 60 epochs",
+        False,
+        body=TEXT_ONLY,
+        pretrain={"max_epochs": 60},
+        **BFLOAT16,
+    ),
+    "text_only_questions": Case(
+        "plain text, then found questions", False, questions=True, of="text_only"
+    ),
+    "noise": Case("another's with noise of a tenth", False, of="reference", noise=0.1),
+    "much_noise": Case("another's with noise of a half", False, of="reference", noise=0.5),
+}
