@@ -7,6 +7,7 @@ import datetime
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 REPO = Path(__file__).resolve().parent.parent
 
@@ -19,7 +20,7 @@ from grading.assignment import Question as Question  # noqa: E402
 from grading.errors import UsageError as UsageError  # noqa: E402
 from grading.recipes import DataSet as DataSet  # noqa: E402
 from grading.recipes import Recipe as Recipe  # noqa: E402
-from grading.toml_tables import Where, read  # noqa: E402
+from grading.toml_tables import Rule, Where, read  # noqa: E402
 
 ASSIGNMENT, COURSE = "assignment.toml", "course.toml"
 
@@ -29,7 +30,10 @@ class Dates:
     """When the problem set is given out and handed in."""
 
     published: datetime.date
-    due: datetime.datetime
+    due: Annotated[
+        datetime.datetime,
+        Rule("a date with a time and an offset, such as -08:00", lambda due: bool(due.tzinfo)),
+    ]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Annotated
 
-from .toml_tables import Choice, Count, NaturalNumber, Positive, Rule, Where
+from .toml_tables import Choice, Count, NaturalNumber, Rule, Where
 
 VISIBILITIES = ("visible", "after_due_date", "after_published")
 Points = Annotated[
@@ -36,7 +36,7 @@ class TestTable:
     name: str
     kind: Annotated[str, Choice(("basic", "hidden"))]
     weight: NaturalNumber = 1
-    timeout_s: Positive = 20.0
+    timeout_s: Annotated[float, Rule("above 0, and at most 300", lambda s: 0 < s <= 300)] = 20.0
     torch: bool = True
     after_published: bool = False
 

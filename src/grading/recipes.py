@@ -42,6 +42,11 @@ class Model:
     resid_pdrop: Dropout
     attn_pdrop: Dropout
 
+    def __post_init__(self) -> None:
+        if self.n_embd % self.n_head:
+            sizes = f"n_embd = {self.n_embd}, n_head = {self.n_head}"
+            raise ValueError(f"{sizes}: the first should be a multiple of the second")
+
 
 @dataclass(frozen=True)
 class Stage:

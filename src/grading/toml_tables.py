@@ -2,7 +2,8 @@
 
     course = read(Path("course.toml"), Course)
 
-A field is a key, a dataclass is a table, and a field with a default may be left out.
+A field is a key, a dataclass is a table, and a field with a default may be left out. A dataclass
+whose fields have to fit together raises a ValueError in its `__post_init__`.
 `Annotated[int, Rule(...)]` asks for more than a kind. In a table of tables, `dict[str, Recipe]`,
 the field `name` of an entry is the name of its table. Every mistake is a UsageError of one line:
 file, table, key, and for an unknown name the nearest one that is known.
@@ -17,6 +18,7 @@ import dataclasses
 import datetime
 import difflib
 import math
+import re
 import tomllib
 import types
 from collections.abc import Callable, Collection
@@ -40,6 +42,7 @@ KINDS: dict[Any, tuple[tuple[type, ...], str]] = {
     datetime.datetime: ((datetime.datetime,), "a date with a time"),
 }
 SHOWN = 60  # characters of a wrong value
+NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,7 @@ def read(path: Path, kind: type[T]) -> T:
         raise UsageError(f"{path} is missing") from None
     except OSError as error:
         raise UsageError(f"{path} can't be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits, brackets as deep
         raise UsageError(f"{path.name} is no TOML: {error}") from None
     return table(kind, raw, Where(path.name))
 
@@ -148,7 +151,10 @@ def table(kind: type[T], raw: dict[str, Any], where: Where, name: str | None = N
             values[key] = _value(hints[key], raw[key], where, key)
         elif field.default is field.default_factory is dataclasses.MISSING:
             raise where.fault(f"{key!r} is missing")
-    return kind(**values)
+    try:
+        return kind(**values)
+    except ValueError as error:  # of a dataclass's own __post_init__: its fields don't fit together
+        raise where.fault(str(error)) from None
 
 
 @cache
@@ -179,6 +185,8 @@ def _value(kind: Any, raw: Any, where: Where, key: str) -> Any:
     accepted, words = KINDS[kind]
     if type(raw) not in accepted or (type(raw) is float and not math.isfinite(raw)):
         raise _wrong(where, key, raw, words)
+    if kind is str and not (raw.strip() and raw.isprintable()):
+        raise _wrong(where, key, raw, "a text in one line, not blank")
     return Decimal(str(raw)) if kind is Decimal else kind(raw) if kind is float else raw
 
 
@@ -196,7 +204,9 @@ def _ruled(kind: Any, rule: Rule | Choice, raw: Any, where: Where, key: str) -> 
 
 
 def _entry(kind: Any, raw: Any, where: Where, name: str) -> Any:
-    """An entry of a table of tables, or of values."""
+    """An entry of a table of tables, or of values; its name becomes part of files' names."""
+    if not NAME.fullmatch(name):
+        raise where.fault(f"the name {_shown(name)} should be of letters, digits, _ and -")
     if dataclasses.is_dataclass(kind) and type(raw) is dict:
         return table(kind, raw, where.of(name), name)
     return _value(kind, raw, where, name)

@@ -179,6 +179,21 @@ SLIPS = {
     ),
     "the default data set": ('= "tiny"\n', '= "tinny"\n', ["default_dataset", "'tiny'?"]),
     "the part of practice": ('= "exercises"\n', '= "exercise"\n', ["practice", "'exercises'?"]),
+    "a blank title": ('"A small assignment"', '" "', ["title = ' '", "one line, not blank"]),
+    "a title of two lines": ('"A small assignment"', '"A\\nB"', ["title", "one line, not blank"]),
+    "a name that is no file's": (
+        "[editions.short]",
+        '[editions."sh/ort"]',
+        ["the name 'sh/ort' should be of letters"],
+    ),
+    "heads that do not divide": (
+        "n_head = 2",
+        "n_head = 3",
+        ["n_embd = 8", "multiple of the second"],
+    ),
+    "a test without an end": ("timeout_s = 60", "timeout_s = 1e9", ["timeout_s", "at most 300"]),
+    "a number without an end": ("timeout_s = 60", f"timeout_s = {'9' * 5000}", ["is no TOML"]),
+    "brackets without an end": ("timeout_s = 60", f"timeout_s = {'[' * 5000}", ["is no TOML"]),
     "no TOML": ("[times]", "[times", ["is no TOML", "line"]),
     # editions
     "points in quotes": ("coding = 10", 'coding = "10"', [QUESTION_1A, "coding = '10'", "number"]),
@@ -333,6 +348,8 @@ COURSE_SLIPS = {
     "a date in quotes": ("2027-01-18", '"soon"', ["[dates]: published = 'soon' should be a date"]),
     "a due date without a time": ("2027-01-31T23:59:00-08:00", "2027-01-31", ["date with a time"]),
     "dates in the wrong order": ("2027-01-18", "2027-02-18", ["is after due = 2027-01-31"]),
+    "a due date without an offset": ("23:59:00-08:00", "23:59:00", ["an offset, such as -08:00"]),
+    "a blank contact": ('"the forum"', '" "', ["contact = ' '", "one line, not blank"]),
     "a policy": ("late =", "lates =", ["[policies]: unknown key 'lates'", "'late'?"]),
 }
 
