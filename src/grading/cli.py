@@ -34,22 +34,10 @@ def main(questions: QuestionSet, arguments: list[str] | None = None) -> int:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # `timeout` and CI tidy up, too
     try:
-        sandbox.hide_memory()
-        if asked.doctor:
-            doctor.examine()
-            return ExitCode.OK
-        runner = CourseTestRunner(load_assignment(paths.ASSIGNMENT), questions)
-        if asked.list:
-            _list(runner, runner.assignment.edition(asked.edition))
-            return ExitCode.OK
-        if asked.where:
-            _show_where(runner, asked)
-            return ExitCode.OK
-        if asked.gradescope:
-            from .gradescope import session  # staff's packages: students' copies do without
-
-            return session.grade(runner, asked.gradescope, asked.edition, not asked.preview)
-        return _grade(runner, asked)
+        code = _run(questions, asked)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # here, where a reader that has left makes no traceback
+        return code
     except UsageError as error:
         print(f"grader.py: {error}", file=sys.stderr)
         return ExitCode.USAGE
@@ -57,6 +45,9 @@ def main(questions: QuestionSet, arguments: list[str] | None = None) -> int:
         text = printable.lines(str(error), MAX_TRACEBACK)  # it may quote what a worker said
         print(f"grader.py: the grader failed: {text}", file=sys.stderr)
         return ExitCode.GRADER_ERROR
+    except BrokenPipeError:  # who read our output has left: `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.INTERRUPTED
     except Exception:
         print(printable.lines(traceback.format_exc(), MAX_TRACEBACK), file=sys.stderr)
         print("grader.py: the grader failed, see above", file=sys.stderr)
@@ -64,6 +55,26 @@ def main(questions: QuestionSet, arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\ngrader.py: interrupted; tests that were not finished have no result")
         return ExitCode.INTERRUPTED
+
+
+def _run(questions: QuestionSet, asked: argparse.Namespace) -> int:
+    """Do what was asked for."""
+    sandbox.hide_memory()
+    if asked.doctor:
+        doctor.examine()
+        return ExitCode.OK
+    runner = CourseTestRunner(load_assignment(paths.ASSIGNMENT), questions)
+    if asked.list:
+        _list(runner, runner.assignment.edition(asked.edition))
+        return ExitCode.OK
+    if asked.where:
+        _show_where(runner, asked)
+        return ExitCode.OK
+    if asked.gradescope:
+        from .gradescope import session  # staff's packages: students' copies do without
+
+        return session.grade(runner, asked.gradescope, asked.edition, not asked.preview)
+    return _grade(runner, asked)
 
 
 def _fill_standard_descriptors() -> None:

@@ -313,6 +313,16 @@ def test_a_missing_file_is_named(submission, grade):
     assert "attention_exploration" in result.message
 
 
+@pytest.mark.parametrize("test_id", ["1c-0-basic", "1f-0-basic"])
+def test_a_missing_helper_is_a_missing_file(test_id, submission, grade):
+    (submission / "submission" / "helper.py").unlink()
+    result = grade(submission, test_id)[test_id]
+    assert result.outcome is Outcome.MISSING_FILE
+    assert result.message == (
+        "a file of the submission is missing: No module named 'submission.helper'"
+    )
+
+
 def test_a_missing_name_is_an_error_that_names_it(submission, grade):
     path = submission / "submission" / "attention_exploration.py"
     path.write_text("import numpy as np\n", encoding="utf-8")

@@ -1,10 +1,13 @@
 """A run: exact partial credit, the same verdicts in any order or number, nothing lost."""
 
+import subprocess
+import sys
 from decimal import Decimal
 from fractions import Fraction
 
 import pytest
 
+from grading import paths
 from grading.outcomes import ExitCode, Outcome, exit_code
 from grading.runner import share_of
 
@@ -106,3 +109,11 @@ def test_code_with_a_generator_of_its_own_gets_the_same_outcomes(submission, gra
 )
 def test_exit_codes(outcomes, code):
     assert exit_code(outcomes) is code
+
+
+def test_a_reader_that_leaves_ends_the_run_without_a_traceback(tmp_path):
+    """`python grader.py --list | head -1`."""
+    command = [sys.executable, str(paths.SRC / "grader.py"), "--list"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+    process.stdout.close()
+    assert (process.stderr.read(), process.wait()) == (b"", 130)

@@ -14,7 +14,7 @@ DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 def build(variant: str, config: dict[str, Any]) -> Any:
     """The model that the submission's helper makes for a variant."""
-    from submission import helper
+    import submission.helper as helper  # a missing file is named as such
     from submission.model import GPTConfig
 
     return getattr(helper, f"initialize_{variant}_model")(GPTConfig(**config))

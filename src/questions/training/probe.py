@@ -17,7 +17,7 @@ def pretraining(
     context: Context, corpus: str, config: dict[str, Any], recipe: str, variant: str
 ) -> dict[str, Any]:
     """Call helper.pretrain and describe what it returns."""
-    from submission import helper
+    import submission.helper as helper  # a missing file is named as such
 
     dataset, model = _prepare(corpus, config, variant)
     returned = _call(helper.pretrain, recipe, dataset, config["block_size"], model)
@@ -39,7 +39,7 @@ def finetuning(
         corpus, pairs: contents of the two files.
         pretrained: whether to pass the parameters of another model to start from.
     """
-    from submission import helper
+    import submission.helper as helper  # a missing file is named as such
 
     dataset, model = _prepare(corpus, config, variant)
     path, start = None, {n: p.detach().clone() for n, p in model.named_parameters()}
