@@ -4,17 +4,22 @@ SHELL := /bin/sh
 PYTHON_VENV := .venv/bin/python
 STAMP := .venv/.stamp
 DATA := src/data/dataset.json
+# What edits break most often, in under two minutes.
+QUICK := $(addprefix tests/, test_layout.py test_starter.py test_pins.py test_imports.py \
+  test_span_corruption.py test_attention.py test_report.py student leaks/test_leaks.py \
+  handout/test_sheet.py gradescope/test_document.py $(addprefix harness/test_, assignment.py \
+  description.py printable.py staging.py what_is_told.py wire.py writing.py))
 STRICT := -X warn_default_encoding -W error::EncodingWarning
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tex world data starter check reference compare grade demo lint
-.PHONY: handout student autograder release new-term emulate test seeds redteam clean force
+.PHONY: help setup setup-tex world data starter question check reference compare grade demo lint
+.PHONY: handout student autograder release new-term emulate test test-quick seeds redteam clean force
 .DELETE_ON_ERROR:
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
-setup: $(STAMP) ## make .venv from the pinned requirements [TORCH_INDEX=URL PYTHON=FILE]
+setup: $(STAMP) ## make .venv with uv or pip from the pinned lists [TORCH_INDEX=URL PYTHON=FILE]
 
 # A TORCH_INDEX other than the one that .venv was made with makes it anew.
 ifneq ($(TORCH_INDEX),)
@@ -44,8 +49,14 @@ data: $(STAMP) ## check and install the real course files instead: SOURCE=DIR
 starter: $(STAMP) ## generate what students complete from solutions/submission
 	@$(PYTHON_VENV) -m tools.starter
 
-check: $(STAMP) ## fail when src/submission is stale
+question: $(STAMP) ## begin a coding question with an example that works: TOPIC=NAME
+	@test -n "$(TOPIC)" || \
+	  { echo "make question: TOPIC is missing, expected: make question TOPIC=NAME" >&2; exit 2; }
+	@$(PYTHON_VENV) -m tools.question "$(TOPIC)"
+
+check: $(STAMP) ## fail when src/submission or a list of pyproject.toml is stale
 	@$(PYTHON_VENV) -m tools.starter --check
+	@$(PYTHON_VENV) -m tools.pins --check
 
 reference: $(STAMP) $(DATA) ## train the reference solution in build/reference [RECIPE=NAME EDITION=NAME]
 	@$(PYTHON_VENV) -m tools.reference $(if $(RECIPE),--recipe "$(RECIPE)") \
@@ -60,9 +71,12 @@ grade: $(STAMP) $(DATA) ## grade src/submission [ARGS="1e-0-basic --seed 1"]
 demo: $(STAMP) $(DATA) ## the whole way: data set, training, grading [RECIPE=NAME]
 	@$(PYTHON_VENV) -m tools.demo $(if $(RECIPE),--recipe "$(RECIPE)")
 
-lint: $(STAMP) ## check style and formatting
+# solutions/submission is the same package as src/submission, so that it is checked by itself.
+lint: $(STAMP) ## check style, formatting and types
 	@$(PYTHON_VENV) -m ruff check .
 	@$(PYTHON_VENV) -m ruff format --check .
+	@$(PYTHON_VENV) -m mypy --no-error-summary
+	@MYPYPATH=solutions $(PYTHON_VENV) -m mypy --no-error-summary solutions/submission
 	@$(PYTHON_VENV) -m tools.notebooks --check
 
 handout: $(STAMP) ## the sheet as PDF and HTML, solutions, outline [EDITION=NAME PAPER=a4|letter]
@@ -97,6 +111,10 @@ test: $(STAMP) ## run everything that we check [ARGS="-k starter"]
 	@$(MAKE) check lint
 	@$(PYTHON_VENV) $(STRICT) -m tests.side_by_side $(ARGS)
 
+test-quick: $(STAMP) ## check what edits break most often, in two minutes
+	@$(MAKE) check lint
+	@$(PYTHON_VENV) $(STRICT) -m pytest -n 2 --dist loadgroup $(QUICK)
+
 seeds: $(STAMP) ## run random tests with 200 seeds on all right codes [ARGS="--seeds 20"]
 	@$(PYTHON_VENV) $(STRICT) -m tests.golden_seeds $(ARGS)
 
@@ -104,5 +122,5 @@ redteam: $(STAMP) ## attack the grader with all that we know, in every mode: min
 	@$(PYTHON_VENV) $(STRICT) -m pytest tests/redteam -m "long or not long" $(ARGS)
 
 clean: ## remove build, dist and caches (not .venv, not the data)
-	rm -rf build dist .pytest_cache .ruff_cache
+	rm -rf build dist .pytest_cache .ruff_cache .mypy_cache
 	find . -name .venv -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

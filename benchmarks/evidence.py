@@ -79,7 +79,7 @@ def main() -> int:
 
 
 def train(name: str) -> Path:
-    """The folder of a case, with its two files of parameters."""
+    """Train a case, and return its folder with the two files of parameters."""
     case, folder = CASES[name], FOLDER / name
     if (folder / "done").exists():
         return folder
@@ -177,7 +177,7 @@ def add_noise(path: Path, share: float) -> None:
 
 
 def measure(name: str, folder: Path) -> list[dict[str, Any]]:
-    """What a case shows, with two seeds."""
+    """Run the tests on a case with two seeds, and return what they measured."""
     load_hidden(paths.HIDDEN)
     reference.come_first()
     spans = sys.modules["hidden.spans"]
@@ -232,7 +232,7 @@ def measure(name: str, folder: Path) -> list[dict[str, Any]]:
 
 
 def parameters(folder: Path, variant: str, stage: str) -> dict[str, np.ndarray]:
-    """A file's parameters, as the reference reads them."""
+    """Return a file's parameters, as the reference reads them."""
     state = torch.load(folder / f"{variant}.{stage}.params", weights_only=True, map_location="cpu")
     return {k: t.float().numpy() for k, t in state.items() if not k.endswith(BUFFERS)}
 
@@ -248,7 +248,7 @@ def folk(folder: Path, case: Case) -> list[tuple[str, str]]:
 
 
 def answered(folder: Path, case: Case) -> float:
-    """The share of dev that the finetuned parameters answer."""
+    """Return the share of the dev questions that the finetuned parameters answer."""
     path = folder / f"{case.variant}.pretrain.dev.predictions"
     if not path.exists():
         (command,) = (

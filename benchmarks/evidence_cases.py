@@ -139,6 +139,13 @@ CASES = {
         pretrain={"max_epochs": 60},
         **BFLOAT16,
     ),
+    "real_text_only": Case(
+        "the course's files, plain text, no masks, 20 epochs",
+        False,
+        body=TEXT_ONLY,
+        pretrain={"max_epochs": 20},
+        **REAL,
+    ),
     "text_only_questions": Case(
         "plain text, then found questions", False, questions=True, of="text_only"
     ),

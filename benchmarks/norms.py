@@ -85,7 +85,7 @@ def measure(depths: tuple[int, ...] = DEPTHS) -> Rows:
 
 
 def picture(rows: Rows) -> str:
-    """The figure: both axes are logarithmic, 1.6 cm for a doubling of depth, 5 for a tenfold."""
+    """Draw the figure with logarithmic axes: 1.6 cm for a doubling of depth, 5 for a tenfold."""
     lines = [
         "% Made by benchmarks/norms.py. Lines differ by marks and dashes, not by colour alone.",
         f"% blocks: {' '.join(map(str, DEPTHS))}",

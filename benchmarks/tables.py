@@ -27,18 +27,18 @@ def main() -> int:
 
 
 def rows_of(name: str) -> list[dict]:
-    """The measurements in a file."""
+    """Return the measurements in a file."""
     return [json.loads(line) for line in (HERE / name).read_text(encoding="utf-8").splitlines()]
 
 
 def replaced(text: str, start: str, end: str, table: str) -> str:
-    """A text with something else between two marks."""
+    """Return a text with something else between two marks."""
     before, _, rest = text.partition(start)
     return f"{before}{start}\n{table}\n{end}{rest.partition(end)[2]}"
 
 
 def evidence(runs: list[dict]) -> str:
-    """What each training shows, in two measurements with different seeds."""
+    """Return the table of what each training shows, in two measurements with different seeds."""
     machines = sorted({run["machine"] for run in runs})
     lines = [f"Measured on: {'; '.join(machines)}.\n"]
     lines.append("| | trained in | dev | loss | p | likeliest of four | least cosine |")

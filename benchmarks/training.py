@@ -168,7 +168,7 @@ def change_recipe(folder: Path, asked: argparse.Namespace) -> dict:
 
 
 def machine() -> str:
-    """What it was measured on."""
+    """Describe the machine that is measured."""
     model = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.is_file():
@@ -180,13 +180,13 @@ def machine() -> str:
 
 
 def commit() -> str:
-    """The commit that was measured; "-dirty" where more than the results' file differs from it."""
+    """Return the measured commit; "-dirty" where more than the results' file differs from it."""
     changed = git("diff", "--name-only", "HEAD", "--", ".", f":!{RESULTS.relative_to(ROOT)}")
     return git("describe", "--always") + ("-dirty" if changed else "")
 
 
 def git(*arguments: str) -> str:
-    """What git says of this repository."""
+    """Run git in this repository, and return what it prints."""
     return subprocess.run(
         ["git", *arguments], cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False
     ).stdout.strip()

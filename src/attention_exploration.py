@@ -11,7 +11,6 @@ keys with perpendicular means. A browser opens them. Exit codes: 0 done, 2 usage
 """
 
 import argparse
-import os
 import sys
 import traceback
 from pathlib import Path
@@ -19,6 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from pretraining.errors import InputError
+from pretraining.files import write_atomically
+from pretraining.plots import Axis, Panel, svg
 from submission.attention_exploration import attention, single_head_query, two_head_queries
 
 MEANS = np.eye(3)  # of k_a, k_b and one more
@@ -26,85 +27,17 @@ VALUES = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 1.5]])  # v_a, v_b and one mor
 SAMPLES = 300
 ALPHA = 1e-14  # the covariance that vanishes
 
-WIDTH, HEIGHT = 360, 300  # of a panel, in pixels
-MARGIN = 50
+SIZE = 360, 300  # of a panel, in pixels
 # Of the weights of a, b and the other: apart without colours, and where one lies on another.
 LOOKS = (
     "stroke='#aaa' stroke-width='7'",
     "stroke-width='2' stroke-dasharray='7 4'",
     "stroke-dasharray='2 3'",
 )
-STYLE = "font-family='sans-serif' font-size='13' fill='none' stroke='black'"
-
-
-class Panel:
-    """Axes with a title, into which lines, dots and words are drawn in their own units."""
-
-    def __init__(
-        self, left: int, title: str, xlabel: str, ylabel: str, x: list[float], y: list[float]
-    ) -> None:
-        """
-        Args:
-            left: the panel's left edge, in pixels.
-            x, y: the ticks; the first and the last are the ends of the axes.
-        """
-        self._left, self._x, self._y = left, x, y
-        self.parts = [self._text(WIDTH / 2, 20, title, weight="bold")]
-        self.parts.append(self._text(WIDTH / 2, HEIGHT - 8, xlabel))
-        turned = f"transform='rotate(-90 {left + 14} {HEIGHT / 2})'"
-        self.parts.append(self._text(14, HEIGHT / 2, ylabel, extra=turned))
-        self.line([(x[0], y[-1]), (x[0], y[0]), (x[-1], y[0])])
-        for tick in x:
-            px, py = self._place(tick, y[0])
-            self.parts.append(self._text(px - left, py + 18, f"{tick:g}"))
-        for tick in y:
-            px, py = self._place(x[0], tick)
-            self.parts.append(self._text(px - left - 7, py + 5, f"{tick:g}", anchor="end"))
-
-    def line(self, points: list[tuple[float, float]], look: str = "") -> None:
-        """A line through points; `look` holds attributes of SVG."""
-        places = " ".join(f"{px:.1f},{py:.1f}" for px, py in (self._place(*p) for p in points))
-        self.parts.append(f"<polyline points='{places}' {look}/>")
-
-    def dot(self, x: float, y: float) -> None:
-        px, py = self._place(x, y)
-        self.parts.append(f"<circle cx='{px:.1f}' cy='{py:.1f}' r='3' stroke-opacity='.5'/>")
-
-    def cross(self, x: float, y: float, word: str) -> None:
-        """A cross with a word above."""
-        px, py = self._place(x, y)
-        self.parts.append(
-            f"<path d='M{px - 6:.1f} {py:.1f} h12 M{px:.1f} {py - 6:.1f} v12' stroke-width='2'/>"
-        )
-        self.parts.append(self._text(px - self._left, py - 16, word))
-
-    def word(self, x: float, y: float, word: str) -> None:
-        px, py = self._place(x, y)
-        self.parts.append(self._text(px - self._left, py, word))
-
-    def _place(self, x: float, y: float) -> tuple[float, float]:
-        across = (x - self._x[0]) / (self._x[-1] - self._x[0])
-        up = (y - self._y[0]) / (self._y[-1] - self._y[0])
-        inner_width, inner_height = WIDTH - 1.6 * MARGIN, HEIGHT - 2 * MARGIN
-        return self._left + MARGIN + across * inner_width, HEIGHT - MARGIN - up * inner_height
-
-    def _text(
-        self,
-        x: float,
-        y: float,
-        word: str,
-        anchor: str = "middle",
-        weight: str = "normal",
-        extra: str = "",
-    ) -> str:
-        return (
-            f"<text x='{self._left + x:.1f}' y='{y:.1f}' text-anchor='{anchor}' "
-            f"font-weight='{weight}' fill='black' stroke='none' {extra}>{word}</text>"
-        )
 
 
 def heads() -> dict[str, np.ndarray]:
-    """The student's queries, one a row: of a single head, and of two.
+    """Return the student's queries, one a row: of a single head, and of two.
 
     Raises:
         InputError: they are no queries.
@@ -117,7 +50,7 @@ def heads() -> dict[str, np.ndarray]:
 
 
 def queries(function: str, answer: object, shape: tuple[int, ...]) -> np.ndarray:
-    """An answer as an array of finite numbers of this shape."""
+    """Return an answer as an array after checking that it has this shape and finite numbers."""
     try:
         array = np.asarray(answer, dtype=np.float64)
     except (TypeError, ValueError):
@@ -131,31 +64,31 @@ def queries(function: str, answer: object, shape: tuple[int, ...]) -> np.ndarray
 
 
 def average(rows: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The heads' average output c, shape (2,), and weights, shape (3,); a query a row."""
+    """Return the output c, (2,), and the weights, (3,), averaged over heads; a query a row."""
     results = [attention(query, keys, VALUES) for query in rows]
-    return tuple(np.mean(parts, axis=0) for parts in zip(*results, strict=True))
+    outputs, weights = zip(*results, strict=True)
+    return np.mean(outputs, axis=0), np.mean(weights, axis=0)
 
 
 def lengths_figure() -> str:
-    """Weights against the length of k_a: a panel for one head, one for two."""
+    """Draw weights against the length of k_a: a panel for one head, one for two."""
     lengths = np.linspace(0, 2, 401)
     panels = []
     for i, (title, rows) in enumerate(heads().items()):
-        panel = Panel(
-            i * WIDTH, title, "length of k_a", "attention weight", [0, 0.5, 1, 1.5, 2], [0, 0.5, 1]
-        )
+        across = Axis("length of k_a", [0, 0.5, 1, 1.5, 2])
+        up = Axis("weight of a: wide, b: dashed, other: dotted", [0, 0.5, 1])
+        panel = Panel(title, across, up, i * SIZE[0], SIZE)
         weights = np.array(
             [average(rows, MEANS * [[length], [1], [1]])[1] for length in lengths]
         )  # (401, 3)
         for row, look in enumerate(LOOKS):
             panel.line(list(zip(lengths, weights[:, row], strict=True)), look)
-        panel.word(1.0, 1.08, "a: wide, b: dashed, the other: dotted")
         panels.append(panel)
-    return svg(panels)
+    return svg("Attention weights against the length of k_a", panels)
 
 
 def samples_figure() -> str:
-    """Outputs c over samples of the keys: a panel for one head, one for two."""
+    """Draw the outputs c for samples of the keys: a panel for one head, one for two."""
     rng = np.random.default_rng(0)
     keys = MEANS + np.sqrt(ALPHA) * rng.normal(size=(SAMPLES, 3, 3))
     keys[:, 0] += np.sqrt(0.5) * rng.normal(size=(SAMPLES, 1)) * MEANS[0]
@@ -163,36 +96,16 @@ def samples_figure() -> str:
     jitter = rng.normal(scale=0.05, size=(len(keys), 2))  # or dots would hide each other
     panels = []
     for i, (title, rows) in enumerate(heads().items()):
-        panel = Panel(
-            i * WIDTH,
-            title,
-            "c, first part (dots are moved a little)",
-            "c, second part",
-            [-1.5, -1, 0, 1, 1.5],
-            [-0.5, 0, 0.5, 1, 1.5, 2],
-        )
-        for value, name in zip(VALUES, ("v_a", "v_b", "the other value"), strict=True):
-            panel.cross(*value, name)
+        across = Axis("c, first part (dots are moved a little)", [-1.5, -1, 0, 1, 1.5])
+        up = Axis("c, second part", [-0.5, 0, 0.5, 1, 1.5, 2])
+        panel = Panel(title, across, up, i * SIZE[0], SIZE)
+        for (x, y), name in zip(VALUES, ("v_a", "v_b", "the other value"), strict=True):
+            panel.cross(x, y, name)
         for sample, moved in zip(keys, jitter, strict=True):
-            c, _ = average(rows, sample)
-            panel.dot(*(c + moved))
+            x, y = average(rows, sample)[0] + moved
+            panel.dot(x, y, "stroke-opacity='.5'")
         panels.append(panel)
-    return svg(panels)
-
-
-def svg(panels: list[Panel]) -> str:
-    """One picture with the panels side by side."""
-    width = WIDTH * len(panels)
-    lines = [
-        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {HEIGHT}' "
-        f"width='{width}' height='{HEIGHT}'>",
-        f"<rect width='{width}' height='{HEIGHT}' fill='white'/>",
-        f"<g {STYLE}>",
-        *(part for panel in panels for part in panel.parts),
-        "</g>",
-        "</svg>",
-    ]
-    return "\n".join(lines) + "\n"
+    return svg("Outputs c for samples of the keys", panels)
 
 
 def draw(folder: Path) -> None:
@@ -203,9 +116,7 @@ def draw(folder: Path) -> None:
     }
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in figures.items():
-        temporary = folder / f".{name}.new"
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(temporary, folder / name)
+        write_atomically(folder / name, text)
         print(f"written: {folder / name}")
 
 

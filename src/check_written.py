@@ -4,7 +4,7 @@
     python src/check_written.py other.tex
 
 Compares the answers in submission.tex with the questions in sheet.tex, which lies beside it. What
-you wrote isn't judged. In a PDF answers can't be looked for: of it you hear pages and size.
+you wrote isn't judged. Of a PDF you hear only whether it is too large for Gradescope.
 
 Exit codes: 0 all answered; 1 something is missing or looks wrong, or it is a PDF; 2 usage or bad
 input.
@@ -16,14 +16,15 @@ import argparse
 import difflib
 import re
 import sys
-import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grading import markers
+
 ROOT = Path(__file__).resolve().parent.parent
 WRITTEN = ROOT / "written"
-START = "% ### START CODE HERE ###"
-END = "% ### END CODE HERE ###"
+START = f"% {markers.START}"
+END = f"% {markers.END}"
 # A comment line that is a marker, perhaps with a slip of the keyboard.
 MARKER = re.compile(r"%[\s%#]*(START|END)[\s_]+CODE[\s_]+HERE[\s#]*$", re.IGNORECASE)
 COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")  # \% is a percent sign, \\% a line's end and more
@@ -35,9 +36,7 @@ SILENT = re.compile(
     r"\\((re)?newcommand|def|let|DeclareMathOperator|usepackage|input|documentclass)\b"
     r"|\\(begin|end)\s*\{\s*(document|answer)\s*\}"
 )
-PAGES = rb"/Type\s*/Pages\b[^>]*?/Count\s+(\d+)|/Count\s+(\d+)[^>]*?/Type\s*/Pages\b"
 MAX_UPLOAD_BYTES = 100 * 10**6  # what Gradescope takes
-MAX_STREAM_BYTES = 32 << 20  # of a PDF's stream, unpacked: text is never longer
 
 
 class InputError(Exception):
@@ -77,7 +76,7 @@ class Source:
         self.findings.append((number, sentence))
 
     def line_of(self, place: int) -> int:
-        """The number, from 1, of the line that holds a place in `code`."""
+        """Return the number, from 1, of the line that holds a place in `code`."""
         return self.code.count("\n", 0, place) + 1
 
 
@@ -105,7 +104,7 @@ def read(path: Path) -> Source:
 
 
 def show(path: Path) -> str:
-    """A path as people read it: from the assignment's root, where it is in there."""
+    """Return a path as people read it: from the assignment's root, where it is in there."""
     path = path.resolve()
     return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)
 
@@ -141,7 +140,7 @@ def check_source(path: Path) -> int:
 
 
 def find_slots(sheet: Source) -> dict[str, int]:
-    """The ids that the sheet asks for, in its order, and their lines."""
+    """Return the ids that the sheet asks for, in its order, and their lines."""
     slots: dict[str, int] = {}
     for match in SLOT.finditer(sheet.code):
         slots.setdefault(match[1], sheet.line_of(match.start()))
@@ -149,43 +148,43 @@ def find_slots(sheet: Source) -> dict[str, int]:
 
 
 def find_answers(source: Source) -> list[tuple[str, Block]]:
-    """The answers with their ids, in order; finds those without a beginning, an end or an id."""
+    """Return the answers with their ids, in order; report a missing beginning, end or id."""
     answers = []
-    opened: re.Match | None = None
+    opened: re.Match[str] | None = None
 
-    def close(place: int, last: int) -> None:
-        name = (opened[2] or "").strip()
-        first = source.line_of(opened.start())
-        text = source.code[opened.end() : place]
+    def close(begin: re.Match[str], place: int, last: int) -> None:
+        name = (begin[2] or "").strip()
+        first = source.line_of(begin.start())
+        text = source.code[begin.end() : place]
         answers.append((name, Block(f"answer {name}".rstrip(), first, last, text)))
 
-    def close_without_end(place: int) -> None:
-        number = source.line_of(opened.start())
-        source.find(number, f"{opened[0]} has lost its \\end{{answer}}; put it back")
-        close(place, source.line_of(place))
+    def close_without_end(begin: re.Match[str], place: int) -> None:
+        number = source.line_of(begin.start())
+        source.find(number, f"{begin[0]} has lost its \\end{{answer}}; put it back")
+        close(begin, place, source.line_of(place))
 
     for match in BORDER.finditer(source.code):
         number = source.line_of(match.start())
         if match[1] == "begin":
             if opened:
-                close_without_end(match.start())
+                close_without_end(opened, match.start())
             opened = match
             if not (match[2] or "").strip():
                 source.find(number, "\\begin{answer} has no id, expected \\begin{answer}{...}")
         elif opened is None:
             source.find(number, "\\end{answer} has no \\begin{answer}{...} above it")
         else:
-            close(match.start(), number)
+            close(opened, match.start(), number)
             opened = None
     if opened:
-        close_without_end(len(source.code))
+        close_without_end(opened, len(source.code))
     return answers
 
 
 def check_ids(
     source: Source, sheet: Source, slots: dict[str, int], answers: list[tuple[str, int]]
 ) -> None:
-    """Find answers that are missing, unknown or there twice.
+    """Report answers that are missing, unknown or there twice.
 
     Args:
         slots: the sheet's ids, with their lines.
@@ -207,7 +206,7 @@ def check_ids(
 
 
 def find_declarations(source: Source) -> list[Block]:
-    """\\collaborators{...} and \\aitools{...}; finds those that are gone or not closed."""
+    """Return \\collaborators{...} and \\aitools{...}; report those that are gone or not closed."""
     blocks = []
     for name in DECLARATIONS:
         match = re.search(rf"\\{name}\s*\{{", source.code)
@@ -227,7 +226,7 @@ def find_declarations(source: Source) -> list[Block]:
 
 
 def _closing_brace(code: str, start: int) -> int | None:
-    """Where the brace that was opened before `start` is closed."""
+    """Return the place where the brace that was opened before `start` is closed."""
     depth = 1
     for match in re.compile(r"\\.|[{}]", re.DOTALL).finditer(code, start):
         depth += {"{": 1, "}": -1}.get(match[0], 0)
@@ -237,7 +236,7 @@ def _closing_brace(code: str, start: int) -> int | None:
 
 
 def find_markers(source: Source) -> dict[int, str]:
-    """The lines that are markers, as START or END; finds those that were altered."""
+    """Return the lines that are markers, as START or END; report those that were altered."""
     markers = {}
     for number, line in enumerate(source.lines, start=1):
         match = MARKER.match(line.strip())
@@ -250,7 +249,7 @@ def find_markers(source: Source) -> dict[int, str]:
 
 
 def check_block(source: Source, block: Block, markers: dict[int, str]) -> None:
-    """Find an empty block, markers that are gone, and what was typed outside of them.
+    """Report an empty block, markers that are gone, and what was typed outside of them.
 
     Takes the block's markers out of `markers`.
     """
@@ -273,7 +272,7 @@ def check_block(source: Source, block: Block, markers: dict[int, str]) -> None:
 
 
 def check_strays(source: Source, blocks: list[Block], markers: dict[int, str]) -> None:
-    """Find text that would be lost, and markers, outside of all blocks."""
+    """Report text and markers outside of all blocks: text there would be lost."""
     inside = {number for block in blocks for number in range(block.first, block.last + 1)}
     for number, marker in markers.items():
         source.find(number, f"`{marker}` stands in no answer; put back what was around it")
@@ -299,57 +298,16 @@ def check_pdf(path: Path) -> int:
         raise InputError(f"{show(path)}: {error.strerror}") from None
     if b"%PDF-" not in data[:1024]:
         raise InputError(f"{show(path)}: no PDF, though its name says so")
-    streams = pdf_streams(data)
-    pages = count_pages([data, *streams])
-    counted = f"{pages} page{'s' * (pages != 1)}" if pages else "pages could not be counted"
-    print(f"{show(path)}: {counted}, {len(data) / 10**6:.1f} MB.")
+    print(f"{show(path)}: a PDF of {len(data) / 10**6:.1f} MB.")
     if len(data) > MAX_UPLOAD_BYTES:
         most = MAX_UPLOAD_BYTES // 10**6
         print(f"Too large: Gradescope takes {most} MB; scan again with fewer dots an inch.")
-    if any(shows_text(stream) for stream in streams):
-        print(
-            "Answers are not looked for in a PDF; of a typeset one check the source: "
-            "python src/check_written.py written/submission.tex"
-        )
-    else:
-        print("No text in it: probably scanned, which can't be read by machine.")
-    print("Nothing was checked. Tag the pages of every question when you upload it.")
+    print(
+        "Answers are not looked for in a PDF. If you typeset yours, check its source: "
+        "python src/check_written.py written/submission.tex"
+    )
+    print("Tag the pages of every question when you upload it.")
     return 1
-
-
-def pdf_streams(data: bytes) -> list[bytes]:
-    """The streams of a PDF that may hold text or page trees, unpacked; no images or fonts."""
-    streams = []
-    for match in re.finditer(rb"(?<!end)stream\r?\n", data):
-        dictionary = data[max(data.rfind(b"obj", 0, match.start()), 0) : match.start()]
-        if re.search(rb"/Subtype\s*/(Image|Type1C|CIDFontType0C)\b|/Length1\b", dictionary):
-            continue
-        end = data.find(b"endstream", match.end())
-        raw = data[match.end() : end if end >= 0 else len(data)]
-        if b"FlateDecode" in dictionary:
-            try:
-                raw = zlib.decompressobj().decompress(raw, MAX_STREAM_BYTES)
-            except zlib.error:  # encrypted, or packed in yet another way
-                continue
-        streams.append(raw)
-    return streams
-
-
-def shows_text(stream: bytes) -> bool:
-    """Whether a page's stream shows text: between BT and ET, Tj or TJ behind a string."""
-    begun = re.search(rb"(?:^|\s)BT\s", stream)
-    return bool(begun and re.search(rb"[)>\]]\s*T[jJ]\b", stream[begun.end() :]))
-
-
-def count_pages(parts: list[bytes]) -> int:
-    """How many pages the root of the page tree counts; 0 where none is found."""
-    counts = [
-        int(number)
-        for part in parts
-        for pair in re.findall(PAGES, part)
-        for number in filter(None, pair)
-    ]
-    return max(counts, default=0)
 
 
 # -- the command ----------------------------------------------------------------------------------

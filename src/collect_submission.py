@@ -27,6 +27,7 @@ try:
     from grading import markers, paths, staging
     from grading.assignment import Assignment, Edition, load_assignment
     from grading.errors import UsageError, Verdict
+    from pretraining.files import write_atomically
     from questions.provided import PROVIDED
     from questions.shared.data_set import QUESTION_FILES, CourseData
 except ImportError as error:  # tomllib came with Python 3.11
@@ -142,7 +143,7 @@ def check_code(work: Work, edition: Edition) -> None:
 
 
 def _given_lines(work: Work) -> dict[str, list[str]]:
-    """What markers.fingerprints() said of the starter; nothing in staff's checkout."""
+    """Return what markers.fingerprints() said of the starter; nothing in staff's checkout."""
     try:
         return json.loads((paths.SRC / LINES).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -153,7 +154,7 @@ def _given_lines(work: Work) -> dict[str, list[str]]:
 
 
 def check_syntax(where: str, data: bytes) -> list[str]:
-    """A line if this is no Python."""
+    """Return a warning if this is no Python, else an empty list."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -166,7 +167,7 @@ def check_syntax(where: str, data: bytes) -> list[str]:
 
 
 def unwritten_parts(text: str) -> list[tuple[int, str]]:
-    """Line and words for each part that still raises NotImplementedError, or has nothing in it."""
+    """Return line and words for each part that raises NotImplementedError or has nothing in it."""
     found = []
     for match in UNWRITTEN.finditer(text):
         subject = (match[1] or "").partition(" in submission/")[0]
@@ -180,10 +181,12 @@ def unwritten_parts(text: str) -> list[tuple[int, str]]:
 
 
 def _counts(name: str, text: str, number: int, edition: Edition) -> bool:
-    """Whether coding points are given for what students write at this line of a file."""
+    """Return whether there are coding points for what students write at this line of a file."""
     above = "\n".join(text.split("\n")[:number])
     functions = ["", *re.findall(r"^[ \t]*def (\w+)", above, re.MULTILINE)]
     topics = TOPICS_OF_FUNCTION.get(functions[-1], TOPICS_OF_FILE.get(name, ""))
+    if f"# [{Path(name).stem.replace('_', ' ')}]" in text:
+        topics = Path(name).stem  # a file of one topic has its name
     return any(q.coding for q in edition.questions if q.topic.startswith(topics))
 
 
@@ -191,7 +194,7 @@ def _counts(name: str, text: str, number: int, edition: Edition) -> bool:
 
 
 def check_output(name: str, staged: staging.Staged, assignment: Assignment) -> list[str]:
-    """A line if a required file is missing, empty or not what it should be."""
+    """Return a warning if a required file is missing, empty or not what it should be."""
     path = staged.path(name)
     if path is None:
         if any(_left_name(entry) == name for entry in staged.left):
@@ -206,7 +209,7 @@ def check_output(name: str, staged: staging.Staged, assignment: Assignment) -> l
 
 
 def _how_to_make(name: str, edition: Edition) -> str:
-    """Which question's command writes a file, as the end of a sentence."""
+    """Say which question's command writes a file, as the end of a sentence."""
     option = {".params": "writing_params_path", ".predictions": "outputs_path"}
     if Path(name).suffix not in option:
         return ""
@@ -216,7 +219,7 @@ def _how_to_make(name: str, edition: Edition) -> str:
 
 
 def check_parameters(name: str, path: Path) -> list[str]:
-    """A line if this can't be what torch.save writes: a zip. Nothing in it is unpickled."""
+    """Return a warning if this can't be a zip of torch.save's. Nothing in it is unpickled."""
     expected = "expected the zip that run.py writes"
     with open(path, "rb") as file:
         if file.read(4) != b"PK\x03\x04":
@@ -234,7 +237,7 @@ def check_parameters(name: str, path: Path) -> list[str]:
 def check_predictions(
     name: str, split: str, staged: staging.Staged, assignment: Assignment
 ) -> list[str]:
-    """A line if a file hasn't one prediction for each question of the split."""
+    """Return a warning if a file hasn't one prediction for each question of the split."""
     try:
         # It imports numpy: without it, work can be packed all the same.
         from questions.shared import trained_files
@@ -275,7 +278,7 @@ def check_left(work: Work, staged: staging.Staged, edition: Edition) -> None:
 
 
 def _left_name(entry: str) -> str:
-    """The name in an entry of Staged.left, which is `NAME (REASON)`."""
+    """Return the name in an entry of Staged.left, which is `NAME (REASON)`."""
     return entry.rpartition(" (")[0]
 
 
@@ -295,31 +298,26 @@ def write_zip(out: Path, files: dict[str, Path], scratch: Path) -> int:
 
 
 def _write_zip(out: Path, files: dict[str, Path], scratch: Path) -> int:
-    handle, temporary = tempfile.mkstemp(prefix=out.name + ".", dir=out.parent)
-    try:
-        with os.fdopen(handle, "wb") as writer, zipfile.ZipFile(writer, "w") as archive:
-            for name in sorted(files):
-                info = zipfile.ZipInfo(name, DATE)
-                info.create_system = 3  # Unix, on whatever system this runs
-                info.external_attr = 0o100644 << 16
-                archive.writestr(info, files[name].read_bytes(), zipfile.ZIP_DEFLATED)
-        size = os.path.getsize(temporary)
-        if size > MAX_UPLOAD_BYTES:
-            raise UsageError(_too_large(size, files))
-        taken = staging.stage(Path(temporary), scratch / "again", PROVIDED)
-        if taken.left or taken.taken.keys() != files.keys():
-            raise UsageError(f"the grader would not take all of it: {'; '.join(taken.left)}")
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, out)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    draft = scratch / NAME
+    with zipfile.ZipFile(draft, "w") as archive:
+        for name in sorted(files):
+            info = zipfile.ZipInfo(name, DATE)
+            info.create_system = 3  # Unix, on whatever system this runs
+            info.external_attr = 0o100644 << 16
+            archive.writestr(info, files[name].read_bytes(), zipfile.ZIP_DEFLATED)
+    size = draft.stat().st_size
+    if size > MAX_UPLOAD_BYTES:
+        raise UsageError(_too_large(size, files))
+    taken = staging.stage(draft, scratch / "again", PROVIDED)
+    if taken.left or taken.taken.keys() != files.keys():
+        raise UsageError(f"the grader would not take all of it: {'; '.join(taken.left)}")
+    write_atomically(out, draft.read_bytes())
     return size
 
 
 def _too_large(size: int, files: dict[str, Path]) -> str:
     sizes = {name: path.stat().st_size for name, path in files.items()}
-    largest = sorted(sizes, key=sizes.get, reverse=True)[:3]
+    largest = sorted(sizes, key=lambda name: sizes[name], reverse=True)[:3]
     return (
         f"the zip would have {show_size(size)}, Gradescope takes {show_size(MAX_UPLOAD_BYTES)}; "
         "the largest: " + ", ".join(f"{name} ({show_size(sizes[name])})" for name in largest)
@@ -327,7 +325,7 @@ def _too_large(size: int, files: dict[str, Path]) -> str:
 
 
 def show_size(size: int) -> str:
-    """The same in words: 5.4 kB."""
+    """Return a number of bytes in words: 5.4 kB."""
     for unit, factor in (("MB", 10**6), ("kB", 10**3)):
         if size >= factor:
             return f"{size / factor:.1f} {unit}"

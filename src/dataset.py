@@ -9,16 +9,19 @@ Exit codes: 0 done, 2 usage or bad input.
 import argparse
 import sys
 
+import torch
+
+from pretraining.batches import TextExamples
 from pretraining.recipes import load_recipe
 from run import find_data, read_corpus, report_errors
-from submission.dataset import NameDataset
+from submission.dataset import CharCorruptionDataset, NameDataset
 from submission.utils import read_text, set_seed
 
 EXAMPLES = 4
 
 
-def decode(dataset, ids) -> str:
-    """Ids as the string they stand for; a newline shows as two characters."""
+def decode(dataset: TextExamples, ids: torch.Tensor) -> str:
+    """Return the string that ids stand for; a newline shows as two characters."""
     return "".join(dataset.itos[int(i)] for i in ids).replace("\n", "\\n")
 
 
@@ -26,7 +29,7 @@ def show(kind: str, seed: int) -> None:
     """Print the first examples of the data set installed in src/data/."""
     set_seed(seed)
     corpus = read_corpus("wiki.txt", load_recipe().model["block_size"])
-    dataset = corpus
+    dataset: CharCorruptionDataset | NameDataset = corpus
     if kind == "namedata":
         path = find_data("birth_places_train.tsv")
         dataset = NameDataset(read_text(path), corpus)

@@ -16,10 +16,12 @@ the command runs, then in src/data/. Exit codes: 0 done, 2 usage or bad input, 1
 
 import argparse
 import inspect
+import io
 import os
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -27,10 +29,12 @@ import torch
 from pretraining import curves, recipes
 from pretraining.errors import InputError
 from pretraining.fast import FORMATS
-from pretraining.files import save_atomically
+from pretraining.files import write_atomically
+from pretraining.progress import Writer
 from submission import helper, utils
 from submission.dataset import CharCorruptionDataset
-from submission.model import GPTConfig
+from submission.model import GPT, GPTConfig
+from submission.trainer import Trainer
 
 DATA = Path(__file__).resolve().parent / "data"
 REQUIRED = {
@@ -69,7 +73,7 @@ def parse_arguments(arguments: list[str] | None, variants: list[str]) -> argpars
 
 
 def find_data(path: str) -> Path:
-    """A data file, as given or else in src/data/.
+    """Find a data file, as given or else in src/data/.
 
     Raises:
         InputError: it is in neither place.
@@ -83,7 +87,7 @@ def find_data(path: str) -> Path:
 
 
 def read_corpus(path: str, block_size: int) -> CharCorruptionDataset:
-    """The pretraining corpus; its final newline, which some copies lack, is dropped."""
+    """Read the pretraining corpus without its final newline, which some copies lack."""
     found = find_data(path)
     text = utils.read_text(found).removesuffix("\n")
     try:
@@ -93,7 +97,7 @@ def read_corpus(path: str, block_size: int) -> CharCorruptionDataset:
 
 
 def choose_recipe(name: str | None) -> recipes.Recipe:
-    """The recipe asked for, or the installed data set's; a warning where the two differ."""
+    """Return the recipe asked for, or the installed data set's; warn where the two differ."""
     dataset = recipes.installed_dataset()
     usual = recipes.default_recipe(dataset)
     recipe = recipes.load_recipe(name)
@@ -107,7 +111,7 @@ def choose_recipe(name: str | None) -> recipes.Recipe:
 
 
 def choose_device(name: str) -> torch.device:
-    """The device asked for; auto takes the first there is of cuda, mps, cpu."""
+    """Return the device asked for; auto takes the first there is of cuda, mps, cpu."""
     available = {
         "cuda": torch.cuda.is_available(),
         "mps": torch.backends.mps.is_available(),
@@ -129,8 +133,10 @@ def check_writable(path: str) -> None:
         raise InputError(f"{path}: can't be written")
 
 
-def build_model(args, recipe: recipes.Recipe, vocab_size: int, device) -> torch.nn.Module:
-    """A new model of the variant and shape asked for."""
+def build_model(
+    args: argparse.Namespace, recipe: recipes.Recipe, vocab_size: int, device: torch.device
+) -> GPT:
+    """Return a new model of the variant and shape asked for."""
     config = GPTConfig(vocab_size, **recipe.model_of(args.variant))
     name = f"initialize_{args.variant}_model"
     if not hasattr(helper, name):
@@ -138,15 +144,15 @@ def build_model(args, recipe: recipes.Recipe, vocab_size: int, device) -> torch.
     return getattr(helper, name)(config).to(device)
 
 
-def extras(args, function, recipe: recipes.Recipe) -> dict:
-    """The keywords `recipe` and `writer`, where a function knows them: earlier years' may not."""
+def extras(args: argparse.Namespace, function: Callable, recipe: recipes.Recipe) -> dict:
+    """Return the keywords `recipe` and `writer` if the function knows them; older ones may not."""
     known = inspect.signature(function).parameters
     found = {"recipe": recipe.name, "writer": tensorboard(args.log_dir)}
     return {name: value for name, value in found.items() if name in known}
 
 
-def tensorboard(log_dir: str | None):
-    """A SummaryWriter, or None; it takes seconds to import."""
+def tensorboard(log_dir: str | None) -> Writer | None:
+    """Return a SummaryWriter, or None; it takes seconds to import."""
     if log_dir is None:
         return None
     from torch.utils.tensorboard import SummaryWriter
@@ -154,7 +160,9 @@ def tensorboard(log_dir: str | None):
     return SummaryWriter(log_dir)
 
 
-def train(args, recipe, trainer_obj, model) -> None:
+def train(
+    args: argparse.Namespace, recipe: recipes.Recipe, trainer_obj: Trainer, model: GPT
+) -> None:
     """Train and write the parameters and the curve; say how long it took."""
     config, path = trainer_obj.config, args.writing_params_path
     config.dtype, config.threads, config.resume = args.dtype, args.threads, args.resume
@@ -172,18 +180,20 @@ def train(args, recipe, trainer_obj, model) -> None:
     if history:
         picture = curves.path_for(path)
         drawn = curves.draw_loss(history, f"{args.function} {args.variant}, {recipe.name}")
-        save_atomically(lambda file: file.write(drawn.encode("utf-8")), picture)
+        write_atomically(picture, drawn)
         print(f"Loss {history[0]:.2f} at first, {history[-1]:.2f} at last: see {picture}.")
     if config.writer is not None:
         config.writer.close()
 
 
 def checkpoint_of(writing_params_path: str) -> str:
-    """Where a training that will write these parameters keeps its checkpoint."""
+    """Return where a training that will write these parameters keeps its checkpoint."""
     return f"{writing_params_path}.checkpoint"
 
 
-def run_pretrain(args, recipe, dataset, model) -> None:
+def run_pretrain(
+    args: argparse.Namespace, recipe: recipes.Recipe, dataset: CharCorruptionDataset, model: GPT
+) -> None:
     """Pretrain on the corpus."""
     if args.reading_params_path is not None:
         model.load_state_dict(utils.load_parameters(args.reading_params_path, model))
@@ -192,7 +202,9 @@ def run_pretrain(args, recipe, dataset, model) -> None:
     train(args, recipe, trainer_obj, model)
 
 
-def run_finetune(args, recipe, dataset, model) -> None:
+def run_finetune(
+    args: argparse.Namespace, recipe: recipes.Recipe, dataset: CharCorruptionDataset, model: GPT
+) -> None:
     """Finetune, from pretrained parameters if there are any."""
     corpus = find_data(args.finetune_corpus_path)
     if utils.read_places(corpus)[1] is None:
@@ -209,7 +221,9 @@ def run_finetune(args, recipe, dataset, model) -> None:
     train(args, recipe, trainer_obj, model)
 
 
-def run_evaluate(args, recipe, dataset, model) -> None:
+def run_evaluate(
+    args: argparse.Namespace, recipe: recipes.Recipe, dataset: CharCorruptionDataset, model: GPT
+) -> None:
     """Predict places, write them, and score them where there are answers."""
     corpus = find_data(args.eval_corpus_path)
     questions, places = utils.read_places(corpus)
@@ -221,7 +235,7 @@ def run_evaluate(args, recipe, dataset, model) -> None:
     # One line each, come what may: a model that has learnt little also writes newlines.
     predicted = [" ".join(prediction.place.split("\n")) for prediction in predictions]
     text = "".join(f"{place}\n" for place in predicted)
-    utils.save_atomically(lambda file: file.write(text.encode("utf-8")), args.outputs_path)
+    write_atomically(args.outputs_path, text)
 
     show_predictions(questions, places, predictions)
     total, correct = utils.evaluate_places(corpus, predicted)
@@ -230,9 +244,11 @@ def run_evaluate(args, recipe, dataset, model) -> None:
     print(f"Wrote {len(predicted)} predictions to {args.outputs_path}.")
 
 
-def show_predictions(questions, places, predictions) -> None:
+def show_predictions(
+    questions: list[str], places: list[str] | None, predictions: list[utils.Prediction]
+) -> None:
     """Print the first few right and wrong answers, with the probability the model gives them."""
-    if places is None:
+    if not places:
         groups = {"Predictions": list(range(len(questions)))}
     else:
         right = [
@@ -247,7 +263,7 @@ def show_predictions(questions, places, predictions) -> None:
             f"{title} ({min(SHOWN, len(members))} of {len(members)}, with the model's probability):"
         )
         for i in members[:SHOWN]:
-            answer = f" (answer: {places[i]})" if title == "Wrong" else ""
+            answer = f" (answer: {places[i]})" if places and title == "Wrong" else ""
             print(
                 f"  {predictions[i].probability:4.0%}  {questions[i]} "
                 f"{predictions[i].place!r}{answer}"
@@ -275,10 +291,11 @@ def run(args: argparse.Namespace) -> None:
     functions[args.function](args, recipe, dataset, model)
 
 
-def report_errors(command) -> int:
-    """Call command(); errors of input and parts not written yet become one line and code 2."""
+def report_errors(command: Callable[[], None]) -> int:
+    """Call command(); return the exit code. Bad input and unwritten parts are one line, and 2."""
     for stream in (sys.stdout, sys.stderr):  # names have accents, whatever the console's default
-        stream.reconfigure(encoding="utf-8")
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")
     try:
         command()
     except NotImplementedError as error:
@@ -307,7 +324,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def what_was_kept(path: str | None) -> str:
-    """What Ctrl-C left on the disk, for the file that the command would have written."""
+    """Say what Ctrl-C left on the disk of the file that the command would have written."""
     if path is None:
         return "Nothing was written."
     checkpoint = checkpoint_of(path)

@@ -2,6 +2,7 @@
 
     python -m tests.mutants            disable each assertion in turn, as the table says
     python -m tests.mutants --write    find for each a wrong variant that it alone catches
+    python -m tests.mutants --write rope    the same for the files and variants of one topic
 
 An assertion is a statement `expect(...)`, `fail(...)`, `raise Verdict(...)` or
 `raise Malformed(...)` of the files JUDGES. The table, tests/golden/killers.toml, names a variant
@@ -14,10 +15,12 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
+import json
 import re
 import sys
 import tempfile
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -26,13 +29,12 @@ from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType
 
-from grading import errors
-from questions.span_corruption import items
-
 from .golden_verdicts import SEED, open_executor
 from .variants import GOLDEN, ROOT, Bench, Variant, all_variants
 
+from grading import errors  # isort: skip
 from grading.bench import MALFORMED  # isort: skip
+from questions.span_corruption import items  # isort: skip
 
 TABLE = GOLDEN / "killers.toml"
 READS_FILES = "trained_files.py"  # tests/harness/test_trained_files.py has a test for each way
@@ -44,26 +46,27 @@ JUDGES = (
         if path.name != READS_FILES
     ),
 )
+LONGEST = 90  # characters of an assertion in its key
 TRIED = 12  # wrong variants for each assertion, until one passes
 HEADING = """\
-# For each assertion of the grader (file, function, its number in there) a wrong variant and a test
+# For each assertion of the grader (file, function, how it reads there) a wrong variant and a test
 # that passes it once the assertion is disabled. Written by `python -m tests.mutants --write`.
 """
 
 
 @dataclass(frozen=True)
 class Site:
-    """An assertion: the `number`-th one in a function of a file."""
+    """An assertion in a function of a file, and how it reads there."""
 
     file: str
     function: str
-    number: int
+    words: str
     first_line: int
     last_line: int
 
     @property
     def key(self) -> str:
-        return f"{self.file}:{self.function}:{self.number}"
+        return f"{self.file}:{self.function}: {self.words}"
 
 
 @dataclass(frozen=True)
@@ -102,9 +105,22 @@ def sites() -> tuple[Site, ...]:
         for name, function in functions(tree):
             nodes = [node for node in ast.walk(function) if is_assertion(node)]
             nodes.sort(key=lambda node: node.lineno)
-            for number, node in enumerate(nodes):
-                found.append(Site(file, name, number, node.lineno, node.end_lineno))
+            seen: Counter[str] = Counter()
+            for node in nodes:
+                words = wording(node)
+                seen[words] += 1
+                if seen[words] > 1:
+                    words += f" ({seen[words]})"
+                found.append(Site(file, name, words, node.lineno, node.end_lineno))
     return tuple(found)
+
+
+def wording(node: ast.AST) -> str:
+    """What an assertion requires, or the text of its message: a name that outlives other edits."""
+    call = node.value if isinstance(node, ast.Expr) else node.exc
+    subject = call.args[0] if call.args else call
+    text = " ".join(ast.unparse(subject).split())
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
 
 
 class _Without(ast.NodeTransformer):
@@ -228,15 +244,22 @@ def of_many_kinds(killers: list[Killed]) -> list[Killed]:
     return [killed for _, _, killed in sorted(ranked, key=lambda each: each[:2])][:TRIED]
 
 
-def write_table(executor: Executor) -> list[str]:
-    """Find a killer for each assertion, write the table; the keys of those without one."""
-    wrong = [variant for variant in all_variants() if not variant.is_right]
+def write_table(executor: Executor, pattern: str = "") -> list[str]:
+    """Find a killer for each assertion, write the table; the keys of those without one.
+
+    Args:
+        pattern: a part of variants' names and of assertions' keys: what lacks it stays as it is.
+    """
+    wrong = [v for v in all_variants() if not v.is_right and pattern in v.name]
     candidates: dict[str, list[Killed]] = {}
     for variant, found in zip(wrong, executor.map(caught, wrong), strict=True):
         for test, keys in found.items():
             for key in keys:
                 candidates.setdefault(key, []).append(Killed(variant.name, test))
-    table, left = {}, {key: of_many_kinds(killers) for key, killers in candidates.items()}
+    known = {site.key for site in sites() if pattern not in site.key}
+    table = {key: killed for key, killed in read_table().items() if key in known}
+    candidates = {key: found for key, found in candidates.items() if key not in table}
+    left = {key: of_many_kinds(killers) for key, killers in candidates.items()}
     while any(left.values()):
         batch = {key: killers.pop(0) for key, killers in left.items() if killers}
         passed = executor.map(passes_without, batch, batch.values())
@@ -245,21 +268,23 @@ def write_table(executor: Executor) -> list[str]:
                 table[key] = batch[key]
                 left.pop(key)
     lines = [
-        f'["{key}"]\nvariant = "{killed.variant}"\ntest = "{killed.test}"\n'
+        f"[{json.dumps(key, ensure_ascii=False)}]\n"
+        f'variant = "{killed.variant}"\ntest = "{killed.test}"\n'
         for key, killed in sorted(table.items())
     ]
     TABLE.write_text("\n".join([HEADING, *lines]), encoding="utf-8", newline="\n")
-    return [site.key for site in sites() if site.key not in table]
+    return [site.key for site in sites() if pattern in site.key and site.key not in table]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """1 when an assertion has no wrong variant that it alone catches."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants")
+    parser.add_argument("pattern", nargs="?", default="", help="what --write is about; all")
     parser.add_argument("--write", action="store_true", help="write the table anew")
     asked = parser.parse_args(arguments)
     with open_executor() as executor:
         if asked.write:
-            dead = write_table(executor)
+            dead = write_table(executor, asked.pattern)
         else:
             table = read_table()
             passed = executor.map(passes_without, table, table.values())

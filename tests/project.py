@@ -7,22 +7,28 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pinned
+from tests import pinned
 
 ROOT = Path(__file__).resolve().parent.parent
+# The flags of every interpreter that tests start: a file opened without its encoding is an error.
+STRICT = ("-X", "warn_default_encoding", "-W", "error::EncodingWarning")
 
 
-def python(tree: Path, *arguments: str, **keywords) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, "-X", "warn_default_encoding", "-W", "error::EncodingWarning", *arguments],
-        cwd=tree,
-        capture_output=True,
-        encoding="utf-8",
-        stdin=subprocess.DEVNULL,
-        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
-        check=False,
+def python(folder: Path, *arguments: str | Path, **keywords) -> subprocess.CompletedProcess:
+    """Run `python ARGUMENT...` in a folder, as strictly as the suite itself.
+
+    Keyword arguments are those of subprocess.run; both streams are captured as UTF-8 text.
+    """
+    keywords = {
+        "cwd": folder,
+        "capture_output": True,
+        "encoding": "utf-8",
+        "stdin": subprocess.DEVNULL,
+        "env": {k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
+        "check": False,
         **keywords,
-    )
+    }
+    return subprocess.run([sys.executable, *STRICT, *arguments], **keywords)
 
 
 def copy_of_the_project(target: Path) -> Path:

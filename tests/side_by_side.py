@@ -12,6 +12,9 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import IO
+
+from tests.project import STRICT
 
 HERE = Path(__file__).resolve().parent
 # These share the fixtures demo and released of conftest.py, which are made once a process.
@@ -19,6 +22,7 @@ TRAINED = (
     "gradescope",
     "handout/test_release.py",
     "test_end_to_end.py",
+    "test_github.py",
 )
 GIVEN = (
     "handout/test_edits.py",
@@ -29,13 +33,11 @@ GIVEN = (
     "test_notebooks.py",
     "test_report.py",
 )
-# As strict as the interpreter that runs this.
-FLAGS = ["-X", "warn_default_encoding", "-W", "error::EncodingWarning"]
 
 
 def pytest(*arguments: str) -> list[str]:
-    """The command."""
-    return [sys.executable, *FLAGS, "-m", "pytest", *arguments]
+    """Return the command."""
+    return [sys.executable, *STRICT, "-m", "pytest", *arguments]
 
 
 def main(arguments: list[str]) -> int:
@@ -58,7 +60,7 @@ def main(arguments: list[str]) -> int:
     return next((code for code in codes if code), 0)
 
 
-def _start(paths: list[str], file) -> subprocess.Popen:
+def _start(paths: list[str], file: IO) -> subprocess.Popen:
     return subprocess.Popen(
         pytest("-p", "no:cacheprovider", *paths),
         stdout=file,

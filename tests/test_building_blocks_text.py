@@ -20,7 +20,7 @@ T = torch.float64
 @pytest.fixture(scope="module")
 def b(root):
     """The reference's building_blocks.py."""
-    from variants import load_module
+    from tests.variants import load_module
 
     return load_module("building_blocks", root / "solutions/submission/building_blocks.py")
 

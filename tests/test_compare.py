@@ -5,9 +5,10 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-from project import make, python
 
-from tools import compare, figures
+from pretraining import plots
+from tests.project import make, python
+from tools import compare
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -59,16 +60,18 @@ def test_the_table_tells_speed_and_time():
 
 
 def test_lines_end_where_their_values_are_and_names_do_not_overlap():
-    lines = [figures.Line(name, [(1, 10), (2, 50 + n)]) for n, name in enumerate("ab<")]
-    text = figures.draw_lines(lines, "A title", "seconds", "right (%)", most=100)
+    lines = {name: [(1.0, 10.0), (2.0, 50.0 + n)] for n, name in enumerate("ab<")}
+    text = compare.draw_lines(lines, "A title", "seconds")
     drawing = ElementTree.fromstring(text)
     ends = [line.get("points").split()[-1] for line in drawing.findall(f"{SVG}polyline")]
-    bottom, height = figures.HEIGHT - figures.BOTTOM, figures.HEIGHT - figures.TOP - figures.BOTTOM
-    right = figures.WIDTH - figures.RIGHT
+    bottom, height = plots.HEIGHT - plots.BOTTOM, plots.HEIGHT - plots.TOP - plots.BOTTOM
+    right = plots.WIDTH - compare.NAMES_WIDTH
     assert ends == [f"{right:.1f},{bottom - height * (50 + n) / 100:.1f}" for n in range(3)]
     texts = {t.text: float(t.get("y")) for t in drawing.findall(f"{SVG}text")}
     heights = sorted(texts[name] for name in "ab<")
-    assert min(b - a for a, b in zip(heights, heights[1:], strict=False)) >= figures.APART - 0.1
+    assert (
+        min(b - a for a, b in zip(heights, heights[1:], strict=False)) >= compare.NAMES_APART - 0.1
+    )
     assert drawing.find(f"{SVG}title").text == "A title: a 50, b 51, < 52"
 
 
@@ -77,6 +80,6 @@ def test_lines_end_where_their_values_are_and_names_do_not_overlap():
     [(100, [0, 10, 20]), (7.3, [0, 1, 2]), (0.42, [0, 0.05, 0.1]), (33, [0, 5, 10])],
 )
 def test_ticks_are_round_numbers(greatest, expected):
-    found = figures.ticks(greatest)
+    found = plots.ticks(greatest)
     assert found[:3] == pytest.approx(expected) and 4 <= len(found) <= 11
     assert found[-1] <= greatest

@@ -1,12 +1,12 @@
-"""A test whose tool is missing is skipped and named; with CI=true it fails."""
+"""A test whose tool is missing is skipped and named; with CI=true it fails. What shares, shares."""
 
 import os
 import re
-import shutil
 from pathlib import Path
 
 import pytest
-import side_by_side
+
+from tests import side_by_side
 
 SUITE = """
 import pytest
@@ -23,26 +23,28 @@ def test_that_has_what_it_needs():
 
 @pytest.fixture
 def run_suite(tmp_path, root, run_python):
-    shutil.copy(root / "tests" / "conftest.py", tmp_path)
     (tmp_path / "test_inner.py").write_text(SUITE, encoding="utf-8")
 
-    def run(ci):
-        environment = {**os.environ, "CI": ci}
-        command = ("-m", "pytest", "-p", "no:cacheprovider", "--rootdir", tmp_path, tmp_path)
+    def run(ci, *more):
+        plugins = ("-p", "no:cacheprovider", "-p", "tests.missing_tools")
+        command = ("-m", "pytest", *plugins, *more, "--rootdir", tmp_path, tmp_path)
+        environment = {**os.environ, "CI": ci, "PYTHONPATH": str(root)}
         return run_python(*command, env=environment, cwd=tmp_path)
 
     return run
 
 
-def test_missing_tool_skips_and_is_named(run_suite):
-    result = run_suite("")
+@pytest.mark.parametrize("more", [(), ("-n", "1")], ids=["one process", "xdist"])
+def test_missing_tool_skips_and_is_named(run_suite, more):
+    result = run_suite("", *more)
     assert result.returncode == 0, result.stdout
     assert "1 passed, 1 skipped" in result.stdout
     assert "missing tool: no-such-tool" in result.stdout
 
 
-def test_missing_tool_fails_in_ci(run_suite):
-    result = run_suite("true")
+@pytest.mark.parametrize("more", [(), ("-n", "1")], ids=["one process", "xdist"])
+def test_missing_tool_fails_in_ci(run_suite, more):
+    result = run_suite("true", *more)
     assert result.returncode == 1, result.stdout
     assert "1 passed, 1 error" in result.stdout
     assert "missing tool: no-such-tool" in result.stdout

@@ -1,8 +1,8 @@
 """The demo's time left: right within a third after the first minute, on machines of any speed."""
 
-import pinned
 import pytest
 
+from tests import pinned
 from tools import demo, reference, world
 from tools.commands import PIPELINES
 from tools.remaining import (

@@ -11,11 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.follow import commands_of
+
 # Run here, as they stand.
 RUN = {"make", "make check"}
 STARTER = "test_end_to_end.py::test_the_starter_earns_nothing_and_reads_no_traceback"
 GRADER = "test_end_to_end.py::test_the_commands_arguments"
 REPORT = "test_report.py::test_the_command_writes_both_reports"
+UV = "test_pins.py::test_uv_sync_and_uv_run_make_the_environment"
+CONDA = "test_pins.py::test_conda_environment_parses_and_takes_the_same_lists"
 RELEASE = (
     "gradescope/test_autograder.py::"
     "test_the_build_says_what_came_out_and_keeps_submissions_for_test_autograder"
@@ -26,12 +30,16 @@ ELSEWHERE = {
     "TORCH_INDEX=https://download.pytorch.org/whl/cpu make setup": (
         "test_setup.py::test_torch_comes_from_the_index_that_is_named"
     ),
-    "conda env create -f environment.yml": (
-        "test_setup.py::test_conda_environment_parses_and_takes_the_same_lists"
+    "uv sync": UV,
+    "uv run python src/grader.py 1e": UV,
+    "uv run --no-sync python src/grader.py 1e": (
+        "test_pins.py::test_uv_run_leaves_torch_from_another_index_alone_when_asked"
     ),
-    "conda activate pretraining": (
-        "test_setup.py::test_conda_environment_parses_and_takes_the_same_lists"
+    "make question TOPIC=common_prefix": (
+        "test_add_a_question.py::test_each_command_ends_as_the_document_says"
     ),
+    "conda env create -f environment.yml": CONDA,
+    "conda activate pretraining": CONDA,
     "make starter": "test_starter.py::test_starter_is_written_and_then_up_to_date",
     "make demo": "test_end_to_end.py::test_the_demo_reaches_every_point",
     "make compare": "test_compare.py::test_three_variants_are_compared_at_equal_steps",
@@ -75,6 +83,7 @@ ELSEWHERE = {
 # Asked of `make -n` alone, which shows that the target and the modules it runs are there.
 DRY = {
     "make test": "is what runs this test",
+    "make test-quick": "takes minutes; `make test` runs the same tests",
     "make seeds": "takes hours; test_golden.py runs a few seeds",
     "make redteam": "takes minutes; `make test` runs a selection of the same tests",
     "make lint": "belongs to `make test`, which runs it before this test",
@@ -84,13 +93,6 @@ DRY = {
 pytestmark = pytest.mark.requires_tool("make")
 # `make` started from a test mustn't take itself for a part of the `make test` around it.
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
-
-
-def commands_of(text: str) -> list[str]:
-    """The commands of a Markdown text, without their comments."""
-    blocks = re.findall(r"^ *```sh\n(.*?)^ *```", text, re.MULTILINE | re.DOTALL)
-    lines = (re.sub(r"(^|\s)#.*", "", line).strip() for line in "".join(blocks).splitlines())
-    return [line for line in lines if line]
 
 
 README = commands_of((Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8"))
@@ -113,8 +115,9 @@ def test_readme_starts_with_the_two_commands():
 
 def test_every_fenced_block_says_what_it_holds(root):
     # A block without a language would hide its commands from this file.
-    fences = re.findall(r"^ *```(\S*)$", (root / "README.md").read_text(encoding="utf-8"), re.M)
-    assert fences and set(fences[::2]) <= {"sh", "text"} and set(fences[1::2]) == {""}
+    for file in (root / "README.md", root / "CONTRIBUTING.md", *(root / "docs").glob("*.md")):
+        fences = re.findall(r"^ *```(\S*)$", file.read_text(encoding="utf-8"), re.M)
+        assert set(fences[::2]) <= {"sh", "text", "diff", "mermaid"} and set(fences[1::2]) <= {""}
 
 
 @pytest.mark.parametrize("command", sorted(set(README)))

@@ -9,10 +9,10 @@ import shutil
 import zipfile
 
 import pytest
-from laid_out import TINY
-from project import ROOT, copy_of_the_project, make, python
 
 from grading.markers import fingerprints
+from tests.laid_out import TINY
+from tests.project import ROOT, copy_of_the_project, make, python
 from tools.commands import PIPELINES
 
 ANSWERS = "solutions/data/birth_test.tsv"

@@ -49,7 +49,7 @@ def test_verdicts_are_those_of_the_table(name: str, found):
 
 @pytest.mark.parametrize("name", [v.name for v in VARIANTS if v.is_right])
 def test_right_variants_pass(name: str):
-    assert TABLE.get(name) == {}, "a right variant should pass every test; is it one?"
+    assert name not in TABLE, "a right variant should pass every test; is it one?"
 
 
 @pytest.mark.parametrize("name", [v.name for v in VARIANTS if not v.is_right])
@@ -75,7 +75,7 @@ def test_the_grader_itself_never_fails():
 
 
 def test_the_table_names_existing_variants_only():
-    assert set(TABLE) == set(BY_NAME)
+    assert set(TABLE) <= set(BY_NAME)
 
 
 @pytest.mark.parametrize(
@@ -106,9 +106,9 @@ def test_difference_names_each_test_that_changed():
 
 def test_table_is_read_as_it_was_written(tmp_path):
     names = [f"a_test_with_a_long_name_{number}" for number in range(5)]
-    entries = {"a/right/b": {}, "a/wrong/c": {"timed out": ["x"], "failed": names}}
-    golden_verdicts.write_table(entries, tmp_path / "table.toml")
-    assert golden_verdicts.read_table(tmp_path / "table.toml") == entries
+    wrong = {"a/wrong/c": {"timed out": ["x"], "failed": names}}
+    golden_verdicts.write_table({"a/right/b": {}, **wrong}, tmp_path / "table.toml")
+    assert golden_verdicts.read_table(tmp_path / "table.toml") == wrong
 
 
 def test_a_variant_without_a_region_is_refused(tmp_path):

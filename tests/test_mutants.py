@@ -105,25 +105,26 @@ def fits(tmp_path, file: bool, shape: int) -> None:
     assert found is None or found[0].keys() == {"w"}
 
 
-HIDDEN = "solutions/hidden"
+TRAINING = "solutions/hidden/training.py"
+EVIDENCE = "solutions/hidden/evidence.py"
 FILES = "src/questions/shared/handed_in.py:AsksFiles"
 WRONG_ANSWERS = {
-    f"{HIDDEN}/training.py:no_pretraining_remembers_training:0": lambda hidden, _: (
+    f"{TRAINING}:no_pretraining_remembers_training: right >= 0.9 * len(places)": lambda hidden, _: (
         hidden.training.no_pretraining_remembers_training(Case(), PLACES, [*PLACES[:8], "?", "?"])
     ),
-    f"{HIDDEN}/evidence.py:expect_match:0": lambda hidden, tmp_path: (
+    f"{EVIDENCE}:expect_match: DIFFER": lambda hidden, tmp_path: (
         hidden.training.pretraining_matches_checkpoint(
             files(tmp_path, lines=3), "vanilla.finetune.params", "vanilla.pretrain"
         )
     ),
-    f"{HIDDEN}/evidence.py:expect_own_answers:0": lambda hidden, tmp_path: (
+    f"{EVIDENCE}:expect_own_answers: found.sentence": lambda hidden, tmp_path: (
         hidden.expect_own_answers(
             files(tmp_path, lines=2, sentence="something is missing"),
             "vanilla",
             "dev",
         )
     ),
-    f"{HIDDEN}/evidence.py:expect_accuracy:0": lambda hidden, tmp_path: (
+    f"{EVIDENCE}:expect_accuracy: correct >= threshold * len(places)": lambda hidden, tmp_path: (
         hidden.training.pretraining_test_accuracy(
             files(tmp_path, lines=2),
             variant="vanilla",
@@ -132,11 +133,13 @@ WRONG_ANSWERS = {
             threshold=0.5,
         )
     ),
-    f"{FILES}.expect_accuracy:0": lambda hidden, tmp_path: Judging(
-        lab([*PLACES[:4], *"??????"], tmp_path, hidden)
-    ).expect_accuracy("file", "vanilla"),
-    f"{FILES}.fitting:0": lambda _, tmp_path: fits(tmp_path, file=False, shape=2),
-    f"{FILES}.fitting:1": lambda _, tmp_path: fits(tmp_path, file=True, shape=3),
+    f"{FILES}.expect_accuracy: correct >= threshold * len(places)": lambda hidden, tmp_path: (
+        Judging(lab([*PLACES[:4], *"??????"], tmp_path, hidden)).expect_accuracy("file", "vanilla")
+    ),
+    f"{FILES}.fitting: Outcome.MISSING_FILE": lambda _, tmp_path: fits(
+        tmp_path, file=False, shape=2
+    ),
+    f"{FILES}.fitting: Outcome.FAILED": lambda _, tmp_path: fits(tmp_path, file=True, shape=3),
 }
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from project import ROOT, python
 
+from tests.project import ROOT, python
 from tools import leaks, notebooks
 from tools.commands import PIPELINES, pipelines_of
 from tools.handout import build, description

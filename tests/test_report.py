@@ -1,16 +1,17 @@
 """The HTML report: complete, self-contained, and safe whatever a student's code prints."""
 
 import html.parser
+import itertools
 import re
 from decimal import Decimal
 
-import pinned
 import pytest
-from project import python
 
 from grading import report
 from grading.outcomes import Outcome
 from grading.results import Results, TestResult
+from tests import pinned
+from tests.project import python
 
 EDITION = pinned.load().edition(None)
 VOID = {"meta", "rect", "path", "link", "br"}
@@ -51,12 +52,16 @@ def parsed(page):
 
 @pytest.fixture
 def results():
-    made = Results(EDITION, 5, [TestResult(s, f"does {s.name}") for s in EDITION.tests])
-    for i, test in enumerate(made.tests):
-        test.outcome = list(Outcome)[i % len(Outcome)]
-        test.message = "<b>wrong</b> & so on\n  got: </pre><script>alert(1)</script>"
-        test.output, test.detail = "PRINTED <i>", "DETAIL"
-        test.score = test.spec.max_score / 2
+    texts = {
+        "message": "<b>wrong</b> & so on\n  got: </pre><script>alert(1)</script>",
+        "output": "PRINTED <i>",
+        "detail": "DETAIL",
+    }
+    tests = [
+        TestResult(spec, f"does {spec.name}", outcome, spec.max_score / 2, **texts)
+        for spec, outcome in zip(EDITION.tests, itertools.cycle(Outcome), strict=False)
+    ]
+    made = Results(EDITION, 5, tests)
     made.facts = {"layers": ["own uid"], "versions": {"torch": "2"}, "judged_by": "f" * 64}
     return made
 

@@ -7,7 +7,9 @@ import subprocess
 import sys
 
 import pytest
-from laid_out import VARIANTS, imports_from, lay_out
+
+from tests.laid_out import VARIANTS, imports_from, lay_out
+from tests.project import STRICT
 
 # The problem sheet's, word for word.
 PRETRAIN = """python src/run.py pretrain vanilla wiki.txt \
@@ -20,7 +22,6 @@ EVALUATE = """python src/run.py evaluate vanilla wiki.txt \
         --reading_params_path vanilla.finetune.params \
         --eval_corpus_path birth_dev.tsv \
         --outputs_path vanilla.pretrain.dev.predictions"""
-STRICT = ["-X", "warn_default_encoding", "-W", "error::EncodingWarning"]
 
 
 @pytest.fixture(scope="module")
@@ -226,7 +227,7 @@ def test_a_checkpoint_of_another_recipe_is_one_line(run, tmp_path, monkeypatch):
 
 
 def interrupt_after_saving(keeper):
-    keeper._save()
+    keeper._save("w.checkpoint")
     raise KeyboardInterrupt
 
 

@@ -24,7 +24,7 @@ import textwrap
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -38,7 +38,7 @@ GOLDEN = ROOT / "tests" / "golden"
 sys.path.insert(0, str(ROOT / "src"))  # where grader.py finds the package `grading`
 
 from grading import sandbox, worker  # noqa: E402
-from grading.assignment import TestSpec  # noqa: E402
+from grading.assignment import Assignment, TestSpec, load_assignment  # noqa: E402
 from grading.cases import BoundTest, bind  # noqa: E402
 from grading.inprocess import InProcessPool  # noqa: E402
 from grading.results import TestResult  # noqa: E402
@@ -54,11 +54,9 @@ REGIONS = {
     "rope": "attention.py, apply_rotary_emb, rope",
     "london_baseline": "london_baseline.py, london_baseline, no pretraining",
 }
-# The grader's topics whose tests a folder of variants meets, less those that need trained files.
+# The grader's topics whose tests a folder of variants meets, where it isn't the one of its name;
+# less those that need trained files.
 TOPICS = {
-    "span_corruption": ("span_corruption",),
-    "synthesizer": ("synthesizer",),
-    "rope": ("rope",),
     "helper": ("finetuning", "pretraining", "synthesizer"),
     "london_baseline": ("no_pretraining",),
     "attention_exploration": (
@@ -101,6 +99,11 @@ class Variant:
         """For example "span_corruption/wrong/window"."""
         return "/".join((*self.path.parts[-3:-1], self.path.stem))
 
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The grader's topics that it meets."""
+        return TOPICS.get(self.topic, (self.topic,))
+
     @cached_property
     def text(self) -> str:
         """The file; of a folder, its first."""
@@ -131,11 +134,11 @@ class Variant:
         if self.topic == "building_blocks":  # its functions don't call each other
             return spec.topic == self.field("region").split(", ")[2].replace(" ", "_")
         attention = self.topic == "helper" and spec.topic == "synthesizer"
-        return spec.topic in TOPICS[self.topic] and (not attention or spec.name in OF_THE_HELPER)
+        return spec.topic in self.topics and (not attention or spec.name in OF_THE_HELPER)
 
     def key(self, test: BoundTest) -> str:
         """How the table calls a test: the topic is left out where the variant has one only."""
-        several = len(TOPICS[self.topic]) > 1 or TOPICS[self.topic] == ("no_pretraining",)
+        several = self.topics != (self.topic,)
         return f"{test.spec.topic}.{test.spec.name}" if several else test.spec.name
 
 
@@ -215,6 +218,13 @@ def _function_around(text: str, line: int) -> str:
     return max(around, key=lambda f: f.lineno).name
 
 
+def _with_every_topic() -> Assignment:
+    """The editions that tests know by heart, and the shipped ones, which may have other topics."""
+    known, shipped = pinned.load(), load_assignment(ROOT / "assignment.toml")
+    others = {f"shipped {name}": edition for name, edition in shipped.editions.items()}
+    return replace(known, editions=known.editions | others)
+
+
 class Bench:
     """Runs the grader's tests on variants, in this process.
 
@@ -227,7 +237,7 @@ class Bench:
         Args:
             work: an empty folder.
         """
-        self._assignment = pinned.load()
+        self._assignment = _with_every_topic()
         self._pool, self._work = InProcessPool(), work
         data = work / "data"
         data.mkdir()
@@ -261,9 +271,7 @@ class Bench:
                 layers=sandbox.detect(),
                 deadline=time.monotonic() + 3600,
             )
-            results = [TestResult(test.spec, test.description) for test in tests]
-            for test, result in zip(tests, results, strict=True):
-                run.run_test(test, result)
+            results = [run.run_test(t, TestResult(t.spec, t.description)) for t in tests]
         return {(r.spec.topic, r.spec.name): r for r in results}
 
     @contextmanager

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def listed(text: str) -> list[str]:
-    """Packages named in a text like apt.txt: one a line, `#` starts a comment."""
+    """Return the packages named in a text like apt.txt: one a line, `#` starts a comment."""
     names = (line.split("#")[0].strip() for line in text.splitlines())
     return [name for name in names if name]
 

@@ -1,9 +1,10 @@
 """Zips whose bytes depend on their content alone: sorted names, one date, fixed permissions."""
 
-import os
-import tempfile
 import zipfile
 from pathlib import Path
+from typing import IO
+
+from pretraining.files import save_atomically
 
 DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip can say
 
@@ -15,17 +16,14 @@ def write(path: Path, files: dict[str, bytes], executable: tuple[str, ...] = ())
         files: contents by name in the archive.
         executable: the names that get permission to execute.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=path.name + ".", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as writer, zipfile.ZipFile(writer, "w") as archive:
+
+    def pack(file: IO[bytes]) -> None:
+        with zipfile.ZipFile(file, "w") as archive:
             for name in sorted(files):
                 info = zipfile.ZipInfo(name, DATE)
                 info.create_system = 3  # Unix, on whatever system this runs
                 info.external_attr = (0o100755 if name in executable else 0o100644) << 16
                 archive.writestr(info, files[name], zipfile.ZIP_DEFLATED, compresslevel=9)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_atomically(pack, path)

@@ -50,12 +50,12 @@ class BuildFailed(Exception):
 
 
 def contents(repo: Path, edition: str) -> dict[str, bytes]:
-    """Every file of the zip, by its name there.
+    """Return every file of the zip, by its name there.
 
     Raises:
         BuildFailed: something that belongs in it is missing.
     """
-    files = {}
+    files: dict[str, bytes] = {}
     for pattern in TAKEN:
         found = [p for p in sorted(repo.glob(pattern)) if p.is_file()]
         if not found:
@@ -68,7 +68,7 @@ def contents(repo: Path, edition: str) -> dict[str, bytes]:
 
 
 def contents_of_scripts(repo: Path, edition: str) -> dict[str, bytes]:
-    """setup.sh and run_autograder for an edition, and for the Python that assignment.toml names."""
+    """Return an edition's setup.sh and run_autograder, with the Python of assignment.toml."""
     python = load_assignment(repo).gradescope_python
     scripts = {}
     for name in SCRIPTS:
@@ -88,7 +88,7 @@ def keep_secret(repo: Path) -> None:
 
 
 def hand_in(folder: Path, required: tuple[str, ...]) -> dict[str, bytes]:
-    """The files that a student hands in, from a folder like build/reference."""
+    """Return the files that a student hands in, from a folder like build/reference."""
     code = sorted((folder / "src" / "submission").glob("*.py"))
     files = {f"submission/{path.name}": path.read_bytes() for path in code}
     outputs = [folder / name for name in required]
@@ -153,7 +153,7 @@ def _prove(
     archive.write(path, submission)
     try:
         seen = emulate.grade(draft, path, limits=limits)
-        score = emulate.score_of(seen.results)
+        score = seen.score
         if score != expected:
             raise BuildFailed(
                 f"{edition}: the {kind} earns {score} through the zip, expected {points}\n"
@@ -174,7 +174,7 @@ def _shown(path: Path) -> Path:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; 0 built, 1 something failed."""
+    """Run the command; return 0 if all was built, 1 if something failed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--edition", help="default: every edition of assignment.toml")
     parser.add_argument("--recipe", help="of the reference; default: the installed data set's")

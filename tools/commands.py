@@ -107,7 +107,7 @@ PIPELINES = {
 
 
 def pipelines_of(repo: Path, editions: Iterable[str] = ()) -> dict[str, list[Command]]:
-    """What these editions ask to run together, by its name; none is the default edition.
+    """Return what these editions ask to run, by name; without any, what the default edition asks.
 
     Variants that are not among PIPELINES are trained only where an edition has their question.
 

@@ -14,19 +14,25 @@ import subprocess
 import sys
 from pathlib import Path
 
+from pretraining.files import write_atomically
+from pretraining.plots import WIDTH, Panel, Point, from_zero, svg, text
+
 from . import commands
 from .demo import accuracy, share_of_london
 from .described import REPO, UsageError, load_assignment
-from .figures import Line, draw_lines
 from .reference import TrainingFailed, lay_out
 
 TARGET = REPO / "build" / "compare"
 SCRIPT = Path(__file__).with_name("watched_pretraining.py")
+# Told apart by people with any kind of colour blindness (Okabe and Ito 2008), and by dashes.
+STROKES = (("#0072b2", "none"), ("#d55e00", "7 3"), ("#009e73", "2 3"), ("#666666", "1 5"))
+NAMES_WIDTH = 120  # pixels at the right of the figure
+NAMES_APART = 16  # pixels from name to name
 HEADS = ("variant", "parameters", "steps", "pretraining", "tokens a second", "right on dev")
 
 
 def run(folder: Path, *words: str) -> None:
-    """A command with this Python, in a folder; what it prints goes to log.txt there.
+    """Run a command with this Python, in a folder; what it prints goes to log.txt there.
 
     Raises:
         TrainingFailed: with the last line that it printed.
@@ -67,7 +73,7 @@ def measure(folder: Path, variant: str, options: list[str], marks: int) -> dict:
 
 
 def table(found: list[dict]) -> str:
-    """A row for each variant's end, as Markdown."""
+    """Return a Markdown table with a row for each variant at the end of its pretraining."""
     rows = [HEADS]
     for one in found:
         last = one["marks"][-1]
@@ -86,23 +92,51 @@ def table(found: list[dict]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """`12 min 5 s`."""
+    """Return a duration in words: `12 min 5 s`."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def figure(found: list[dict], london: float) -> str:
-    """Accuracy on dev against seconds of pretraining, as SVG."""
+    """Draw accuracy on dev against seconds of pretraining, as SVG."""
     longest = max(one["marks"][-1]["seconds"] for one in found)
     unit, name = (60, "minutes") if longest >= 120 else (1, "seconds")
-    lines = [
-        Line(one["variant"], [(m["seconds"] / unit, 100 * m["dev"]) for m in one["marks"]])
+    lines = {
+        one["variant"]: [(m["seconds"] / unit, 100 * m["dev"]) for m in one["marks"]]
         for one in found
-    ]
-    lines.append(Line("always London", [(0.0, 100 * london), (longest / unit, 100 * london)]))
-    recipe = found[0]["recipe"]
-    title = f"Right answers on dev after finetuning, recipe {recipe}"
-    return draw_lines(lines, title, f"{name} of pretraining", "right (%)", most=100)
+    }
+    lines["always London"] = [(0.0, 100 * london), (longest / unit, 100 * london)]
+    title = f"Right answers on dev after finetuning, recipe {found[0]['recipe']}"
+    return draw_lines(lines, title, f"{name} of pretraining")
+
+
+def draw_lines(lines: dict[str, list[Point]], title: str, across: str) -> str:
+    """Return an SVG document with lines of percentages.
+
+    Args:
+        lines: points by the line's name; at most as many lines as there are STROKES, none empty.
+        across: the label of the horizontal axis.
+    """
+    longest = max(x for points in lines.values() for x, _ in points) or 1.0
+    axes = from_zero(across, longest), from_zero("right (%)", 100)
+    panel = Panel(title, *axes, right=NAMES_WIDTH)
+    heights = spread([panel.place(*points[-1])[1] for points in lines.values()])
+    for (name, points), (colour, dashes), y in zip(lines.items(), STROKES, heights, strict=False):
+        panel.line(points, f"stroke='{colour}' stroke-width='2' stroke-dasharray='{dashes}'")
+        for point in points:
+            panel.dot(*point, f"fill='{colour}' stroke='none'")
+        panel.parts.append(text(WIDTH - NAMES_WIDTH + 8, y + 4, name, colour=colour))
+    ends = ", ".join(f"{name} {points[-1][1]:.3g}" for name, points in lines.items())
+    return svg(f"{title}: {ends}", [panel])
+
+
+def spread(heights: list[float]) -> list[float]:
+    """Return heights for names, in pixels: in the same order, and none on another."""
+    placed, least = [0.0] * len(heights), 0.0
+    for i in sorted(range(len(heights)), key=lambda i: heights[i]):
+        placed[i] = max(heights[i], least)
+        least = placed[i] + NAMES_APART
+    return placed
 
 
 def compare(recipe: str | None, seed: int, marks: int) -> list[dict]:
@@ -131,14 +165,14 @@ def compare(recipe: str | None, seed: int, marks: int) -> list[dict]:
         "compare.md": table(found),
         "compare.svg": figure(found, london),
     }
-    for name, text in texts.items():
-        (TARGET / name).write_text(text, encoding="utf-8", newline="\n")
+    for name, content in texts.items():
+        write_atomically(TARGET / name, content)
     shutil.rmtree(folder)
     return found
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command."""
+    """Run the command; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--recipe", help="default: the installed data set's")
     parser.add_argument("--seed", type=int, default=0)

@@ -216,7 +216,7 @@ class _Group:
 
 @contextmanager
 def _cgroup(limits: Limits | None) -> Iterator[_Group]:
-    """A group with these limits, removed afterwards; without limits, or cgroups, an empty one."""
+    """Make a group with these limits, and remove it afterwards; an empty one without cgroups."""
     folders = _make_folders(limits) if limits else []
     try:
         if not folders:
@@ -261,7 +261,7 @@ def _make_folders(limits: Limits) -> list[Path]:
 
 @contextmanager
 def fresh(venv: Path | None) -> Iterator[Container]:
-    """A container in a folder of its own that goes at the end."""
+    """Make a container in a folder of its own, which is removed at the end."""
     folder = Path(tempfile.mkdtemp(prefix="emulator-"))
     folder.chmod(0o755)
     try:

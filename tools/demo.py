@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 from . import reference
-from .commands import pipelines_of
+from .commands import Command, pipelines_of
 from .datafiles import REPO
-from .remaining import Remaining, chosen_recipe
+from .remaining import Clock, Remaining, chosen_recipe
 
 EVERY_S = 20  # seconds between two lines on the time left
 ACCURACIES = {
@@ -25,7 +25,7 @@ ACCURACIES = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; 0 when the reference earned every point."""
+    """Run the command; return 0 when the reference earned every point."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--recipe", help="default: the installed data set's")
     asked = parser.parse_args(arguments)
@@ -63,12 +63,12 @@ def main(arguments: list[str] | None = None) -> int:
 class TimeLeft:
     """Prints how long the demo will still take, now and then, from the first minute on."""
 
-    def __init__(self, remaining: Remaining, clock=time.monotonic):
+    def __init__(self, remaining: Remaining, clock: Clock = time.monotonic):
         self._remaining, self._clock = remaining, clock
         self._started = self._printed = clock()
         self._first: tuple[float, float] | None = None  # when, and what it was
 
-    def __call__(self, command, share: float) -> None:
+    def __call__(self, command: Command, share: float) -> None:
         left_s, now = self._remaining.now(command, share), self._clock()
         if now - self._started >= 60 and now - self._printed >= EVERY_S:
             print(f"  {share:4.0%} done; about {max(left_s / 60, 0.5):.1f} minutes left in all")
@@ -88,20 +88,20 @@ class TimeLeft:
 
 
 def dev_places() -> list[str]:
-    """The right places of birth_dev.tsv."""
+    """Return the right places of birth_dev.tsv."""
     rows = (REPO / "src" / "data" / "birth_dev.tsv").read_text(encoding="utf-8")
     return [row.split("\t")[1] for row in rows.removesuffix("\n").split("\n")]
 
 
 def accuracy(predictions: Path) -> float:
-    """Share of right lines of a dev prediction file."""
+    """Return the share of right lines in a file of predictions for dev."""
     lines = predictions.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     places = dev_places()
     return sum(a == b for a, b in zip(lines, places, strict=True)) / len(places)
 
 
 def share_of_london() -> float:
-    """What the constant answer reaches."""
+    """Return the share of right answers that always saying London reaches."""
     places = dev_places()
     return places.count("London") / len(places)
 

@@ -4,24 +4,21 @@ Nothing else parses these two files.
 """
 
 import datetime
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from grading import assignment as grading_assignment
+from grading.assignment import EDITION_FILE as EDITION_FILE
+from grading.assignment import Assignment as Assignment
+from grading.assignment import Edition as Edition
+from grading.assignment import Question as Question
+from grading.errors import UsageError as UsageError
+from grading.recipes import DataSet as DataSet
+from grading.recipes import Recipe as Recipe
+from grading.toml_tables import Rule, Where, read
+
 REPO = Path(__file__).resolve().parent.parent
-
-sys.path.insert(0, str(REPO / "src"))
-from grading import assignment as grading_assignment  # noqa: E402
-from grading.assignment import EDITION_FILE as EDITION_FILE  # noqa: E402
-from grading.assignment import Assignment as Assignment  # noqa: E402
-from grading.assignment import Edition as Edition  # noqa: E402
-from grading.assignment import Question as Question  # noqa: E402
-from grading.errors import UsageError as UsageError  # noqa: E402
-from grading.recipes import DataSet as DataSet  # noqa: E402
-from grading.recipes import Recipe as Recipe  # noqa: E402
-from grading.toml_tables import Rule, Where, read  # noqa: E402
-
 ASSIGNMENT, COURSE = "assignment.toml", "course.toml"
 
 
@@ -57,7 +54,7 @@ class Course:
 
 
 def load_assignment(repo: Path = REPO) -> Assignment:
-    """assignment.toml of a repository.
+    """Read assignment.toml of a repository.
 
     Raises:
         UsageError: one line on the first mistake.
@@ -66,7 +63,7 @@ def load_assignment(repo: Path = REPO) -> Assignment:
 
 
 def load_course(repo: Path = REPO) -> Course:
-    """course.toml of a repository.
+    """Read course.toml of a repository.
 
     Raises:
         UsageError: one line on the first mistake.
@@ -81,7 +78,7 @@ def load_course(repo: Path = REPO) -> Course:
 
 
 def editions(repo: Path = REPO) -> list[str]:
-    """The names of all editions.
+    """Return the names of all editions.
 
     Raises:
         UsageError: one line on the first mistake of assignment.toml.

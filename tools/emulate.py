@@ -15,6 +15,7 @@ import re
 import shutil
 import sys
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -55,8 +56,13 @@ class Seen:
             wall_s, how = self.ran.cpu_s / self.limits.cpus, f"{how}, reckoned from CPU time"
         return f"{wall_s:.0f} s of {how}, {self.ran.peak_bytes / 1e6:.0f} MB at most"
 
+    @property
+    def score(self) -> Decimal | None:
+        """The total; None where the autograder failed."""
+        return None if self.results is None else score_of(self.results)
+
     def reasons(self) -> str:
-        """Of the standard output, what explains a score: its end, and the first grader error.
+        """Return what explains a score in the standard output: its end, and the first grader error.
 
         That one stands in full before the end: later ones may only follow from it.
         """
@@ -76,7 +82,7 @@ def grade(
     metadata: Any = "first",
     setup: bool = False,
     limits: container.Limits = container.GRADESCOPE,
-    say=lambda line: None,
+    say: Callable[[str], None] = lambda line: None,
 ) -> Seen:
     """Grade a submission through an autograder's zip.
 
@@ -113,7 +119,7 @@ def grade(
 
 
 def _lay_out(place: container.Container, autograder: Path, submission: Path, metadata: Any) -> None:
-    """The documented tree: source, submission, results, the two scripts, the metadata."""
+    """Lay out Gradescope's documented tree: source, submission, results, two scripts, metadata."""
     root = place.autograder
     _unpack(autograder, root / "source")
     for name in ("setup.sh", "run_autograder"):
@@ -186,10 +192,8 @@ def _earlier(number: int) -> dict[str, Any]:
     }
 
 
-def score_of(results: dict[str, Any] | None) -> Decimal | None:
-    """The total as Gradescope computes it; None where the autograder failed."""
-    if results is None:
-        return None
+def score_of(results: dict[str, Any]) -> Decimal:
+    """Return the total as Gradescope computes it."""
     if "score" in results:
         return Decimal(str(results["score"]))
     return sum((Decimal(str(t["score"])) for t in results["tests"]), Decimal(0))
@@ -214,7 +218,7 @@ def show(seen: Seen) -> None:
 
 
 def student_lines(results: dict[str, Any]) -> list[str]:
-    """A student's page before grades are published: tests by visibility, Markdown as text."""
+    """Return a student's page before grades are published: visible tests, Markdown as text."""
     tests = results.get("tests", [])
     waiting = [t for t in tests if t["visibility"].startswith("after_")]
     lines = [] if waiting else [f"Autograder score: {score_of(results).normalize():f}"]
@@ -227,7 +231,7 @@ def student_lines(results: dict[str, Any]) -> list[str]:
 
 
 def readable(markdown: str) -> str:
-    """The few things that our Markdown holds, as a page shows them: bold, entities, blocks."""
+    """Return our Markdown's bold words, entities and blocks as a page shows them."""
     shown = []
     for part in re.split(r"^(`{3,}text\n.*?\n`{3,})$", markdown, flags=re.MULTILINE | re.DOTALL):
         if part.startswith("```"):
@@ -238,7 +242,7 @@ def readable(markdown: str) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; 0 graded, 1 the autograder or the emulator failed."""
+    """Run the command; return 0 if it graded, 1 if the autograder or the emulator failed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("submission", type=Path, help="a folder or zip")
     parser.add_argument("--edition", help="default: assignment.toml's")

@@ -10,11 +10,13 @@ was changed.
 """
 
 import argparse
+import contextlib
 import datetime
-import os
 import re
 import sys
 from pathlib import Path
+
+from pretraining.files import write_atomically
 
 from . import datafiles, reference, world
 from .commands import pipelines_of
@@ -55,7 +57,7 @@ def report(trained: Path, thresholds: dict[str, float]) -> list[tuple[str, float
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command."""
+    """Run the command; return the exit code."""
     parser = datafiles.OneLineParser(prog="python -m tools.new_term", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--seed", type=datafiles.whole_number, help="of a world to make again")
@@ -68,7 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
         seed = [] if asked.seed is None else ["--seed", str(asked.seed)]
         if code := world.main([*seed, "--dataset", asked.dataset]):
             return code
-        _replace(REPO / COURSE, text)
+        write_atomically(REPO / COURSE, text)
         dates = load_course(REPO).dates
         words = f"{COURSE}: {asked.term}, published {dates.published}, due {dates.due}"
         print(words + ("" if asked.due else " (dates as before: give DUE=... to move them)"))
@@ -87,21 +89,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _moment(text: str) -> datetime.datetime:
-    try:
+    moment = None
+    with contextlib.suppress(ValueError):
         moment = datetime.datetime.fromisoformat(text)
-    except ValueError:
-        moment = None
     if moment is None or moment.tzinfo is None:
         raise argparse.ArgumentTypeError(
             f"got {text!r}, expected a date, a time and its zone, as 2027-05-02T23:59:00-07:00"
         )
     return moment
-
-
-def _replace(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.new")
-    temporary.write_text(text, encoding="utf-8", newline="\n")
-    os.replace(temporary, path)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ import tempfile
 import warnings
 from pathlib import Path
 
+from pretraining.files import write_atomically
+
 from .datafiles import REPO
 
 NOTEBOOKS = ("mingpt-demo/play_char.ipynb", "handout/student/colab.ipynb")
@@ -36,7 +38,7 @@ class NotebookError(Exception):
 
 
 def read(path: Path) -> dict:
-    """The content of a notebook.
+    """Read a notebook.
 
     Raises:
         NotebookError: it is no notebook of format 4.
@@ -55,7 +57,7 @@ def read(path: Path) -> dict:
 
 
 def strip(notebook: dict) -> dict:
-    """A notebook as it is committed: cells and their tags, without outputs or other metadata.
+    """Return a notebook as it is committed: cells and tags, without outputs or other metadata.
 
     Args:
         notebook: its content; it stays as it is.
@@ -78,20 +80,20 @@ def _strip_cell(cell: dict, number: int) -> dict:
 
 
 def for_topics(notebook: dict, topics: set[str]) -> dict:
-    """A notebook without the cells whose tags name other topics; as strip() gives it."""
+    """Return a stripped notebook without the cells whose tags name other topics."""
     cells = notebook["cells"]
     kept = [c for c in cells if set(c["metadata"].get("tags", ())) <= topics]
     return strip({**notebook, "cells": kept})
 
 
 def source_of(cell: dict) -> str:
-    """A cell's text: files hold a list of lines, or a string."""
+    """Return a cell's text: files hold a list of lines, or a string."""
     source = cell["source"]
     return source if isinstance(source, str) else "".join(source)
 
 
 def to_bytes(notebook: dict) -> bytes:
-    """A notebook's file, laid out as Jupyter does it, so that saving there changes little."""
+    """Return a notebook's file in Jupyter's own layout, so that saving there changes little."""
     text = json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False)
     return (text + "\n").encode("utf-8")
 
@@ -115,7 +117,7 @@ def execute(path: Path, cwd: Path, timeout_s: int = 600) -> bytes:
 
 
 def run(notebook: dict, name: str, cwd: Path, timeout_s: int = 600, **variables: str) -> dict:
-    """What execute() does, with a notebook's content.
+    """Execute a notebook's content, as execute() does a file's.
 
     Args:
         notebook: as strip() gives it; it stays as it is.
@@ -159,7 +161,7 @@ def run(notebook: dict, name: str, cwd: Path, timeout_s: int = 600, **variables:
 
 
 def _filled(stripped: dict, executed: dict) -> dict:
-    """The stripped notebook with the outputs and counts of the executed one."""
+    """Return the stripped notebook with the outputs and counts of the executed one."""
     cells = []
     for cell, ran in zip(stripped["cells"], executed["cells"], strict=True):
         if cell["cell_type"] == "code":
@@ -170,7 +172,7 @@ def _filled(stripped: dict, executed: dict) -> dict:
 
 
 def _settled(outputs: list) -> list:
-    """A cell's outputs without what differs from run to run; streams arrive in pieces."""
+    """Return a cell's outputs with streams in one piece, without what differs from run to run."""
     settled = []
     for output in json.loads(json.dumps(outputs)):
         output.pop("transient", None)
@@ -187,7 +189,7 @@ def _settled(outputs: list) -> list:
 
 
 def faults(path: Path, name: str) -> list[str]:
-    """A line for each way in which a notebook is not as it should be committed.
+    """Return a line for each way in which a notebook is not as it should be committed.
 
     Raises:
         NotebookError: it is no notebook.
@@ -205,27 +207,25 @@ def faults(path: Path, name: str) -> list[str]:
 
 
 def check(root: Path) -> list[str]:
-    """faults() of all notebooks, and what to do about them."""
+    """Return faults() of all notebooks, and what to do about them."""
     found = [fault for name in NOTEBOOKS for fault in faults(root / name, name)]
     return [*found, "Run: python -m tools.notebooks --strip"] if found else []
 
 
 def strip_all(root: Path) -> list[str]:
-    """Strip the notebooks that need it; a line for each of them."""
+    """Strip the notebooks that need it; return a line for each of them."""
     changed = []
     for name in NOTEBOOKS:
         path = root / name
         content = to_bytes(strip(read(path)))
         if path.read_bytes() != content:
-            temporary = path.with_name(f".{path.name}.tmp")
-            temporary.write_bytes(content)
-            os.replace(temporary, path)
+            write_atomically(path, content)
             changed.append(f"{name}: stripped")
     return changed
 
 
 def main(arguments: list[str] | None = None, root: Path = REPO) -> int:
-    """The command; returns the exit code."""
+    """Run the command; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     wanted = parser.add_mutually_exclusive_group(required=True)
     wanted.add_argument("--check", action="store_true", help="fail unless all are stripped")

@@ -19,6 +19,8 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from pretraining.files import write_atomically
+
 from .commands import Command, pipelines_of
 from .datafiles import DATASET, DEV, REPO, TEST_INPUTS, TRAIN, UNSEEN_INPUTS, WIKI
 from .described import UsageError
@@ -64,7 +66,7 @@ def compose(repo: Path, source: Path) -> None:
 
 
 def fingerprint(target: Path, recipe: str | None, seed: int) -> str:
-    """A hash of all that decides what comes out: code, data, recipe, seed, interpreter."""
+    """Return a hash of all that decides what comes out: code, data, recipe, seed, interpreter."""
     digest = hashlib.sha256(json.dumps([recipe, seed, sys.version_info[:2]]).encode())
     for path in sorted((target / "src").rglob("*")):
         if path.is_file() and path.suffix != ".pyc":
@@ -74,7 +76,7 @@ def fingerprint(target: Path, recipe: str | None, seed: int) -> str:
 
 
 def own_recipe(target: Path) -> str:
-    """The name of the installed data set's recipe: asked for by name or not, it is the same."""
+    """Return the installed data set's recipe: asking for it by name must not train anew."""
     tables = json.loads((target / RECIPES).read_text(encoding="utf-8"))
     installed = json.loads((target / DATASET).read_text(encoding="utf-8"))["name"]
     return tables["datasets"].get(installed, "laptop")
@@ -147,12 +149,12 @@ class State:
         self._write()
 
     def _write(self) -> None:
-        temporary = self._path.with_suffix(".tmp")
-        temporary.write_text(json.dumps(self._data, indent=1), encoding="utf-8")
-        os.replace(temporary, self._path)
+        write_atomically(self._path, json.dumps(self._data, indent=1))
 
 
-def _execute(command: Command, target: Path, recipe: str | None, seed: int, watch) -> str:
+def _execute(
+    command: Command, target: Path, recipe: str | None, seed: int, watch: Watch | None
+) -> str:
     """Run a command to its end; returns what it printed. A training goes on where it was cut."""
     extra = ["--seed", str(seed)] + (["--recipe", recipe] if recipe else [])
     extra += [] if command.arguments[1] == "evaluate" else ["--resume"]
@@ -184,7 +186,7 @@ def _execute(command: Command, target: Path, recipe: str | None, seed: int, watc
 
 
 def share_done(log: Path) -> float:
-    """How much of its steps a training has done, by the last state of its bar in a log."""
+    """Return the share of steps that a training has done, by the last state of its bar in a log."""
     states = re.findall(r"(\d+)%\|", log.read_text(encoding="utf-8", errors="replace")[-2000:])
     return int(states[-1]) / 100 if states else 0.0
 
@@ -194,7 +196,7 @@ def _hash(path: Path) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; 0 done, 1 a training failed, 2 there is no such edition."""
+    """Run the command; return 0 if done, 1 if a training failed, 2 without such an edition."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--recipe", help="default: the installed data set's")
     parser.add_argument("--seed", type=int, default=0)

@@ -23,8 +23,8 @@ import re
 import tokenize
 from dataclasses import dataclass
 
-START = "### START CODE HERE ###"
-END = "### END CODE HERE ###"
+from grading.markers import END, START
+
 LOOKALIKES = ("STARTCODEHERE", "BEGINCODEHERE", "ENDCODEHERE", "STOPCODEHERE", "FINISHCODEHERE")
 # "START HERE" has a similarity of .82 to the first, "END CODE" of .78 to the third; prose that
 # begins with other words stays below .6.
@@ -34,6 +34,7 @@ SHORT = 30
 LINE_LENGTH = 100
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPES = (*FUNCTIONS, ast.ClassDef)
+Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 class RegionError(ValueError):
@@ -87,7 +88,7 @@ def strip(text: str, name: str) -> str:
 
 
 def find_regions(text: str, name: str) -> list[Region]:
-    """The regions of a file, in order; RegionError names every misplaced or misspelt marker."""
+    """Return a file's regions, in order; RegionError names every misplaced or misspelt marker."""
     regions, faults = [], []
     opened = None  # (line number, indentation) of the marker that waits for its end
     for number, indent, comment, whole in _comments(text):
@@ -122,7 +123,7 @@ def find_regions(text: str, name: str) -> list[Region]:
 
 
 def resembles_marker(comment: str) -> bool:
-    """Whether a comment line that is no marker may have been meant as one.
+    """Return whether a comment line that is no marker may have been meant as one.
 
     >>> resembles_marker("### STRAT CODE HERE ###"), resembles_marker("# end code here")
     (True, True)
@@ -141,7 +142,7 @@ def resembles_marker(comment: str) -> bool:
 
 
 def _comments(text: str) -> list[tuple[int, int, str, bool]]:
-    """Each comment: line number, column, text, and whether it has the line to itself."""
+    """Return each comment: line number, column, text, and whether it has the line to itself."""
     lines = text.split("\n")
     comments = []
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -161,8 +162,8 @@ def _parse(text: str, name: str) -> ast.Module:
         raise RegionError([f"{name}:{line}: not valid Python: {error.args[0]}"]) from None
 
 
-def _scopes_around(tree: ast.Module, region: Region, name: str) -> list[ast.AST]:
-    """The classes and functions around a region, outermost first.
+def _scopes_around(tree: ast.Module, region: Region, name: str) -> list[Scope]:
+    """Return the classes and functions around a region, outermost first.
 
     Raises:
         RegionError: the region isn't made of whole statements of one block.
@@ -180,7 +181,7 @@ def _scopes_around(tree: ast.Module, region: Region, name: str) -> list[ast.AST]
             ways.append(([*above, node], block))
             if child.col_offset != region.indent:
                 fault = f"the region's line {child.lineno} isn't indented like its markers"
-            if child.end_lineno > region.end:
+            if (child.end_lineno or child.lineno) > region.end:
                 fault = f"the region's end cuts the statement of line {child.lineno}"
 
     visit(tree, [])
@@ -194,16 +195,16 @@ def _scopes_around(tree: ast.Module, region: Region, name: str) -> list[ast.AST]
 
 
 def _children(node: ast.AST) -> list[tuple[ast.AST, object]]:
-    """The nodes directly below, each with the list (`body`, `orelse`...) that it stands in."""
-    children = []
+    """Return the nodes directly below, each with the list (`body`, `orelse`...) that holds it."""
+    children: list[tuple[ast.AST, object]] = []
     for _, value in ast.iter_fields(node):
         nodes = value if isinstance(value, list) else [value]
         children.extend((child, value) for child in nodes if isinstance(child, ast.AST))
     return children
 
 
-def _stub(region: Region, scopes: list[ast.AST], lines: list[str], file: str) -> list[str]:
-    """The lines that a student finds in the region, formatted as `ruff format` would."""
+def _stub(region: Region, scopes: list[Scope], lines: list[str], file: str) -> list[str]:
+    """Return the lines that a student finds in the region, formatted as `ruff format` would."""
     indent = " " * region.indent
     if not scopes or not isinstance(scopes[-1], FUNCTIONS):
         return [indent + "pass"]
@@ -221,7 +222,7 @@ def _stub(region: Region, scopes: list[ast.AST], lines: list[str], file: str) ->
 
 
 def _topic(above: list[str]) -> str:
-    """`[span corruption] ` when a comment line directly above says so, or nothing."""
+    """Return `[span corruption] ` when a comment line directly above says so, or nothing."""
     for line in reversed(above):
         if not line.strip().startswith("#"):
             break

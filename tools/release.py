@@ -11,7 +11,6 @@ holds a hash of each file. Exit codes: 0 released, 1 not, with the reason.
 import argparse
 import hashlib
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -19,6 +18,8 @@ import tempfile
 import zipfile
 from decimal import Decimal
 from pathlib import Path
+
+from pretraining.files import write_atomically
 
 from . import autograder, emulate, reference, student
 from .described import REPO, UsageError, editions, load_assignment
@@ -57,7 +58,7 @@ def prove(repo: Path, edition: str, trained: Path, dist: Path) -> str:
             )
         upload = folder / "assignment5.zip"
         seen = emulate.grade(dist / f"autograder-{edition}.zip", upload)
-    score = emulate.score_of(seen.results)
+    score = seen.score
     if score != described.coding:
         raise student.ReleaseFailed(
             f"{edition}: through the release the reference earns {score} of {described.coding}\n"
@@ -80,7 +81,7 @@ def manifest(dist: Path) -> dict[str, dict]:
 
 
 def summary(repo: Path, edition: str) -> str:
-    """An edition's points."""
+    """Return a line on an edition's points."""
     questions = describe(repo, edition).edition.questions
     coding = sum((q.coding for q in questions), Decimal(0))
     written = sum((q.written for q in questions), Decimal(0))
@@ -108,15 +109,13 @@ def release(repo: Path, editions: list[str], recipe: str | None, paper: str) -> 
             print(f"  {line}", flush=True)
         print(prove(repo, edition, trained, dist), flush=True)
     listed = manifest(dist)
-    temporary = dist / f".{MANIFEST}"
-    temporary.write_text(json.dumps(listed, indent=1) + "\n", encoding="utf-8", newline="\n")
-    os.replace(temporary, dist / MANIFEST)
+    write_atomically(dist / MANIFEST, json.dumps(listed, indent=1) + "\n")
     total = sum(entry["bytes"] for entry in listed.values())
     print(f"{len(listed)} files in dist/, {total / 2**20:.1f} MiB; {MANIFEST} holds their hashes")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command."""
+    """Run the command; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tools.release", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--edition", help="default: every edition of assignment.toml")

@@ -20,13 +20,14 @@ START_S = 5  # until the first step of a training: imports, timing of paces
 EVALUATION_S = 2.5
 GRADING_S = 12
 SPECIALS = 3  # MASKs in an example
+Clock = Callable[[], float]  # seconds since some moment
 RecipeOf = Callable[[str], Recipe]  # a recipe as it is for a variant
 
 
 class Remaining:
     """An estimate that is corrected by what it sees: call `now` whenever there is news."""
 
-    def __init__(self, root: Path, recipe: RecipeOf, clock=time.monotonic):
+    def __init__(self, root: Path, recipe: RecipeOf, clock: Clock = time.monotonic):
         """
         Args:
             root: of the project, with a data set installed; the default edition decides what
@@ -45,7 +46,7 @@ class Remaining:
         self._slower = 1.0  # than the machine that was measured, so many times
 
     def now(self, running: Command, share: float) -> float:
-        """Seconds left.
+        """Return the seconds left.
 
         Args:
             running: the command that runs now.
@@ -71,13 +72,13 @@ class Remaining:
         return max(left_s - min(behind_s, self._seconds(running)), 1.0)
 
     def _seconds(self, command: Command) -> float:
-        """How long a command takes in all."""
+        """Return the seconds that a command takes in all."""
         fixed_s = START_S if self._work[command] else EVALUATION_S
         return (fixed_s + self._work[command] / POSITIONS_PER_S) * self._slower
 
 
 def positions(command: Command, recipe: RecipeOf, root: Path) -> float:
-    """Positions that a training pushes through the model; 0 for any other command."""
+    """Return the positions that a training pushes through the model; 0 for any other command."""
     function, variant = command.arguments[1:3]
     if function == "evaluate":
         return 0.0
@@ -85,7 +86,9 @@ def positions(command: Command, recipe: RecipeOf, root: Path) -> float:
     if function == "finetune":
         stage = "finetune_pretrained" if command.reads else "finetune_scratch"
     table = WIKI if function == "pretrain" else TRAIN
-    lengths = [len(line) for line in (root / table).read_text(encoding="utf-8").splitlines()]
+    lengths: list[float] = [
+        len(line) for line in (root / table).read_text(encoding="utf-8").splitlines()
+    ]
     if function == "pretrain":  # truncated to anything from 4 characters on
         longest = recipe(variant).model.block_size * 7 // 8
         lengths = [(4 + min(length, longest)) / 2 + SPECIALS for length in lengths]
@@ -93,7 +96,7 @@ def positions(command: Command, recipe: RecipeOf, root: Path) -> float:
 
 
 def chosen_recipe(root: Path, name: str | None) -> RecipeOf:
-    """A recipe by its name; None is the installed data set's."""
+    """Return a recipe by its name; None is the installed data set's."""
     described = load_assignment(root)
     dataset = json.loads((root / DATASET).read_text(encoding="utf-8"))["name"]
     chosen = name or described.datasets[dataset].recipe

@@ -13,27 +13,24 @@ Exit codes: 0 done, or up to date; 1 stale (--check); 2 bad input, and nothing w
 
 import argparse
 import json
-import os
 import sys
 from pathlib import Path
 
-from tools.described import UsageError, load_assignment
-from tools.regions import RegionError, strip
+from grading.markers import START
+from pretraining.files import write_atomically
+from questions.provided import PROVIDED
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "src"))
-from grading import markers  # noqa: E402
-from questions.provided import PROVIDED  # noqa: E402
+from .described import REPO, UsageError, load_assignment
+from .regions import RegionError, strip
 
 GIVEN = PROVIDED.given
 TRUTH = Path("solutions/submission")
 STARTER = Path("src/submission")
 RECIPES = Path("src/pretraining/recipes.json")
-START = markers.START.encode()
 
 
 def starter_files(root: Path) -> dict[str, bytes]:
-    """What is generated for students: the stripped truth, and recipes.json.
+    """Generate what students get: the stripped truth, and recipes.json.
 
     Args:
         root: the repository.
@@ -67,7 +64,7 @@ def starter_files(root: Path) -> dict[str, bytes]:
 
 
 def starter_package(root: Path) -> dict[str, bytes]:
-    """The modules of src/submission as students get them, generated and given, by file name.
+    """Return src/submission's modules as students get them, generated and given, by file name.
 
     Raises:
         RegionError: see starter_files.
@@ -77,7 +74,7 @@ def starter_package(root: Path) -> dict[str, bytes]:
 
 
 def recipes_file(root: Path) -> bytes:
-    """The content of recipes.json: recipes, variants, and the name of each data set's own recipe.
+    """Return the content of recipes.json: recipes, variants, and each data set's own recipe.
 
     Raises:
         RegionError: assignment.toml has a mistake.
@@ -91,11 +88,12 @@ def recipes_file(root: Path) -> bytes:
 
 
 def leftovers(root: Path, files: dict[str, bytes]) -> list[str]:
-    """Files of src/submission that were generated, as their markers say, from a truth now gone."""
+    """Return the generated files of src/submission (those with markers) whose truth is gone."""
     return [
         name
         for path in sorted((root / STARTER).glob("*.py"))
-        if (name := (STARTER / path.name).as_posix()) not in files and START in path.read_bytes()
+        if (name := (STARTER / path.name).as_posix()) not in files
+        and START.encode() in path.read_bytes()
     ]
 
 
@@ -113,7 +111,7 @@ def write_starter(root: Path, files: dict[str, bytes]) -> list[str]:
 
 
 def stale(root: Path, files: dict[str, bytes]) -> list[str]:
-    """A line for each file that is not what the truth gives."""
+    """Return a line for each file that is not what the truth gives."""
     lines = []
     for name, content in files.items():
         path = root / name
@@ -137,14 +135,12 @@ def write_if_changed(path: Path, content: bytes) -> bool:
     if path.is_file() and path.read_bytes() == content:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.new")
-    temporary.write_bytes(content)
-    os.replace(temporary, path)
+    write_atomically(path, content)
     return True
 
 
-def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
-    """The command line; returns the exit code."""
+def main(arguments: list[str] | None = None, root: Path = REPO) -> int:
+    """Run the command; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tools.starter", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--check", action="store_true", help="write nothing; 1 when stale")

@@ -16,6 +16,10 @@ import re
 import sys
 from pathlib import Path
 
+from collect_submission import LINES
+from grading.markers import fingerprints
+from pretraining.files import write_atomically
+
 from . import archive, leaks, notebooks, starter
 from .commands import pipelines_of, predict_unseen
 from .datafiles import DATASET
@@ -24,9 +28,6 @@ from .handout import build
 from .handout.description import describe
 from .handout.sheet import Sheet
 from .handout.templates import HandoutError
-
-from collect_submission import LINES  # isort: skip
-from grading.markers import fingerprints  # isort: skip
 
 # What goes in as it is, and nothing else: each a file, or a pattern that must match something.
 TAKEN = (
@@ -56,13 +57,13 @@ class ReleaseFailed(Exception):
 
 
 def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str, bytes]:
-    """Every file of the zip by its name there.
+    """Return every file of the zip by its name there.
 
     Raises:
         ReleaseFailed: something that belongs in it is missing.
         HandoutError: a template has a mistake.
     """
-    files = {}
+    files: dict[str, bytes] = {}
     for pattern in TAKEN:
         found = [p for p in sorted(repo.glob(pattern)) if p.is_file()]
         if not found:
@@ -92,7 +93,7 @@ def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str
 
 
 def readme(repo: Path, edition: str, paper: str) -> str:
-    """The students' README.md: each command on one line."""
+    """Render the students' README.md: each command on one line."""
     described = describe(repo, edition)
     sheet = Sheet(repo, described, paper)
     asked = pipelines_of(repo, [edition])
@@ -108,7 +109,7 @@ def readme(repo: Path, edition: str, paper: str) -> str:
 
 
 def demo(repo: Path) -> dict[str, bytes]:
-    """The demo's files, the notebook with its outputs; it is run again only when it changed."""
+    """Return the demo's files, the notebook with its outputs; it is run only when it changed."""
     folder = repo / DEMO.parent
     others = [p for p in sorted(folder.iterdir()) if p.is_file() and p.name != DEMO.name]
     files = {p.name: p.read_bytes() for p in others if p.suffix != ".md"}
@@ -119,9 +120,7 @@ def demo(repo: Path) -> dict[str, bytes]:
     kept = repo / "build" / "demo" / f"{key}.ipynb"
     if not kept.is_file():
         kept.parent.mkdir(parents=True, exist_ok=True)
-        temporary = kept.with_suffix(".new")
-        temporary.write_bytes(notebooks.execute(repo / DEMO, repo / DEMO.parent))
-        os.replace(temporary, kept)
+        write_atomically(kept, notebooks.execute(repo / DEMO, repo / DEMO.parent))
     return files | {DEMO.name: kept.read_bytes()}
 
 
@@ -152,7 +151,7 @@ def release(repo: Path, edition: str, paper: str, dist: Path | None = None) -> t
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command."""
+    """Run the command; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tools.student", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--edition", help="default: every edition of assignment.toml")

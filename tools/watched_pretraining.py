@@ -7,37 +7,48 @@ FOLDER/VARIANT.STEPS.params for each mark, and VARIANT.pretrained.json: paramete
 each mark its steps, seconds and tokens. All variants take as many steps: the recipe's for vanilla.
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+    from pretraining.fast import Engine
+    from submission.trainer import Trainer
 
 
-def watched(trainer, steps: list[int], save) -> list[dict]:
+def watched(trainer: Trainer, steps: list[int], save: Callable[[int], None]) -> list[dict]:
     """Let a Trainer count, and call save(steps) after each number of `steps`.
 
     Returns:
         a list that will hold, of each mark, steps, seconds and tokens: without what saving takes,
         and without padding.
     """
-    marks, counted = [], {"seconds": 0.0, "tokens": 0}
+    own_class = type(trainer)
+    marks: list[dict] = []
+    counted = {"seconds": 0.0, "tokens": 0}
 
-    class Watched(type(trainer)):
-        def learn(self, engine, x, y):
-            if self is not trainer:  # a copy, whose steps are timed to choose a pace
-                return super().learn(engine, x, y)
-            started = time.perf_counter()
-            loss = super().learn(engine, x, y)
-            loss.item()  # on a GPU, until now the step was only asked for
-            counted["seconds"] += time.perf_counter() - started
-            counted["tokens"] += int((x != 0).sum())
-            if self.order.done in steps:
-                save(self.order.done)
-                marks.append({"steps": self.order.done, **counted})
-            return loss
+    def learn(self: Trainer, engine: Engine, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        if self is not trainer:  # a copy, whose steps are timed to choose a pace
+            return own_class.learn(self, engine, x, y)
+        started = time.perf_counter()
+        loss = own_class.learn(self, engine, x, y)
+        loss.item()  # on a GPU, until now the step was only asked for
+        counted["seconds"] += time.perf_counter() - started
+        counted["tokens"] += int((x != 0).sum())
+        if self.order.done in steps:
+            save(self.order.done)
+            marks.append({"steps": self.order.done, **counted})
+        return loss
 
-    trainer.__class__ = Watched
+    trainer.__class__ = type("Watched", (own_class,), {"learn": learn})
     return marks
 
 
@@ -77,7 +88,7 @@ def pretrain(folder: Path, variant: str, recipe_name: str | None, seed: int, mar
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("variant")

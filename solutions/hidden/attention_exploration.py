@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from questions.attention_exploration import attention_math
 from questions.attention_exploration.attention_math import weights_are_right
-from questions.attention_exploration.tests_heads import EXACT
-from questions.attention_exploration.tests_projections import LIMIT, NEAR
+from questions.attention_exploration.calling import AsksAttention
+from questions.attention_exploration.tests_heads import EXACT, AsksHeads
+from questions.attention_exploration.tests_projections import LIMIT, NEAR, AsksProjections
 
 
-def _expect_weights(case: Any, tried: list) -> None:
-    """What is drawn is within what the docstrings promise: a right code can't fail."""
+def _expect_weights(case: AsksAttention, tried: list) -> None:
+    """Expect right weights.
+
+    What is drawn is within what the docstrings promise: a right code can't fail.
+    """
     for answer in tried:
         alpha, places = case.weights(answer)
         case.expect(
@@ -29,8 +31,11 @@ attention_copying_any_query = _expect_weights
 attention_averaging_oblique = _expect_weights
 
 
-def attention_single_head_any_means(case: Any, tried: list) -> None:
-    """400 samples; each fails a right code with probability below 1e-50: see near_means."""
+def attention_single_head_any_means(case: AsksHeads, tried: list) -> None:
+    """Expect right weights in 400 samples.
+
+    Each fails a right code with probability below 1e-50: see near_means.
+    """
     for answer, keys in tried:
         alpha = case.sampled_weights(answer, keys)
         case.expect(
@@ -42,8 +47,8 @@ def attention_single_head_any_means(case: Any, tried: list) -> None:
         )
 
 
-def attention_single_head_sampled_lengths(case: Any, tried: list) -> None:
-    """Weights are exact, and those of keys that were drawn.
+def attention_single_head_sampled_lengths(case: AsksHeads, tried: list) -> None:
+    """Expect exact weights, which are also those of keys that were drawn.
 
     What the function isn't told is noise of 1e-7 in each direction: it moves scores a and b apart
     by sqrt(3) * 1e-7 * 5,000 = 9e-4 at most at one standard deviation, and weights by a quarter
@@ -64,9 +69,11 @@ def attention_single_head_sampled_lengths(case: Any, tried: list) -> None:
         )
 
 
-def attention_two_heads_spread(case: Any, tried: list) -> None:
-    """The mean squared distance of two heads' weights from (1/2, 1/2) is at most 1/16 of that of
-    a single head with the query 100 (mu_a + mu_b), over the same samples.
+def attention_two_heads_spread(case: AsksHeads, tried: list) -> None:
+    """Expect two heads to swing at most a quarter as much as a single head does.
+
+    That is: the mean squared distance of two heads' weights from (1/2, 1/2) is at most 1/16 of that
+    of a single head with the query 100 (mu_a + mu_b), over the same samples.
 
     Let L be k_a's length, normal with mean 1 and variance 1/2, given L > 0. A squared distance is
     at most 1/2.
@@ -83,14 +90,14 @@ def attention_two_heads_spread(case: Any, tried: list) -> None:
     """
     for answer, keys in tried:
         means, a, b = answer.arguments
-        average = sum(case.both_heads(answer, means)) / 2
+        average = _average(case.both_heads(answer, means))
         case.expect(
             weights_are_right(average, [a, b]),
             "the average of both heads is not that of the two values when keys are their means",
             got=np.round(average, 3).tolist(),
             expected=[a, b],
         )
-        average = sum(case.both_heads(answer, keys)) / 2
+        average = _average(case.both_heads(answer, keys))
         single = attention_math.attention_weights(100.0 * means[[a, b]].sum(axis=0), keys)
         spread, reference = _from_middle(average[:, [a, b]]), _from_middle(single[:, [a, b]])
         case.expect(
@@ -102,13 +109,20 @@ def attention_two_heads_spread(case: Any, tried: list) -> None:
         )
 
 
+def _average(heads: list[np.ndarray]) -> np.ndarray:
+    return (heads[0] + heads[1]) / 2
+
+
 def _from_middle(weights: np.ndarray) -> float:
-    """Root mean square distance of rows from (1/2, 1/2)."""
+    """Compute the root mean square distance of rows from (1/2, 1/2)."""
     return float(np.sqrt(np.mean(np.sum((weights - 0.5) ** 2, axis=1))))
 
 
-def _expect_limits(case: Any, tried: list) -> None:
-    """What is drawn is rotated only: a right code can't fail."""
+def _expect_limits(case: AsksProjections, tried: list) -> None:
+    """Expect answers close to attention's c_2.
+
+    What is drawn is rotated only: a right code can't fail.
+    """
     for answers_ in tried:
         distances = case.distances(answers_)
         case.expect(
@@ -123,8 +137,11 @@ attention_key_query_value_unprojected_any = _expect_limits
 attention_key_query_value_added_any = _expect_limits
 
 
-def attention_key_query_value_matrices_any(case: Any, tried: list) -> None:
-    """Lengths from 5 to 100, as the docstring promises: a right code can't fail."""
+def attention_key_query_value_matrices_any(case: AsksProjections, tried: list) -> None:
+    """Expect right outputs for lengths from 5 to 100.
+
+    The docstring promises them: a right code can't fail.
+    """
     for answer in tried:
         _, alpha, misses = case.projected(answer)
         for miss, sentence in zip(

@@ -6,22 +6,22 @@ right code: the tests that compare can't fail one.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from grading.judges import Judge
+from questions.building_blocks.calling import AsksBlocks
 from questions.building_blocks.expected import IGNORED
+from questions.building_blocks.tests_attention import BlocksReceptiveField
 from questions.building_blocks.tests_positions import BlocksOffsets
 
 
 def _same(**sentences: str) -> Judge:
-    """Make a judge: answers under each name are the reference's, or its sentence says what isn't.
+    """Make a judge that wants the reference's answers: for each name, a sentence if they differ.
 
     The sentences are what a student reads.
     """
 
-    def judge(case: Any, **observed: list) -> None:
+    def judge(case: AsksBlocks, **observed: list) -> None:
         for name, sentence in sentences.items():
             answers = observed[name]
             for answer, (right,) in zip(answers, case.right_answers(answers), strict=True):
@@ -74,7 +74,7 @@ blocks_cost_random = _same(
 )
 
 
-def blocks_sentinels_random(case: Any, answers: list) -> None:
+def blocks_sentinels_random(case: AsksBlocks, answers: list) -> None:
     for answer, right in zip(answers, case.right_answers(answers), strict=True):
         case.expect(
             [case.words(answer, part) for part in (0, 1)] == right,
@@ -84,8 +84,10 @@ def blocks_sentinels_random(case: Any, answers: list) -> None:
         )
 
 
-def blocks_bert_mask_shares(case: Any, drawn: list) -> None:
-    """Shares of 80,000 tokens, with room; tests/test_building_blocks.py computes what is said here.
+def blocks_bert_mask_shares(case: AsksBlocks, drawn: list) -> None:
+    """Expect right shares of 80,000 tokens, with room.
+
+    tests/test_building_blocks.py computes what is said here.
 
     A share of n draws is off from p to a or beyond with probability at most exp(-n KL(a || p))
     (Chernoff). Chosen: .15 to .14 or .16, below 1e-13 each. Given 11,200 chosen or more, masked:
@@ -140,8 +142,11 @@ def blocks_bert_mask_shares(case: Any, drawn: list) -> None:
         )
 
 
-def blocks_bert_mask_randomness(case: Any, answers: list) -> None:
-    """600 tokens: two draws choose the same with probability (1 - 2 * .15 * .85)^600 < 1e-76."""
+def blocks_bert_mask_randomness(case: AsksBlocks, answers: list) -> None:
+    """Expect the same generator to choose the same tokens, and another one others.
+
+    Two draws of 600 tokens choose the same with probability (1 - 2 * .15 * .85)^600 < 1e-76.
+    """
     first, again, other = ([case.array(a, (3, 200), "i", part) for part in (0, 1)] for a in answers)
     case.expect(
         all(np.array_equal(a, b) for a, b in zip(first, again, strict=True)),
@@ -153,7 +158,7 @@ def blocks_bert_mask_randomness(case: Any, answers: list) -> None:
     )
 
 
-def blocks_receptive_field_any_reach(case: Any, sizes: list) -> None:
+def blocks_receptive_field_any_reach(case: BlocksReceptiveField, sizes: list) -> None:
     for heads, levels in sizes:
         case.expect_reached(heads, levels)
 

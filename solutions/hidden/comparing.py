@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from grading.cases import GradedTestCase
 from questions.shared import specs, trained_files
 
 # float64 results of correct code differ by 1e-14, or by 4e-6 where it takes its softmax in
@@ -16,7 +17,9 @@ FLOAT64 = 1e-4
 FLOAT32 = 1e-4
 
 
-def expect_close(case: Any, got: Any, wanted: np.ndarray, tolerance: float, sentence: str) -> None:
+def expect_close(
+    case: GradedTestCase, got: Any, wanted: np.ndarray, tolerance: float, sentence: str
+) -> None:
     case.expect(
         isinstance(got, np.ndarray) and got.shape == wanted.shape,
         "a result has another shape than it should have",
@@ -35,8 +38,8 @@ def expect_close(case: Any, got: Any, wanted: np.ndarray, tolerance: float, sent
     )
 
 
-def same_logits(case: Any, asked: dict, got: Any, other_reading: Any = None) -> None:
-    """The model's logits equal those of the reference model with the same parameters.
+def same_logits(case: GradedTestCase, asked: dict, got: Any, other_reading: Any = None) -> None:
+    """Expect the model's logits to equal those of the reference model with the same parameters.
 
     Args:
         other_reading: a function from parameters to those with which the reference may agree as
@@ -56,7 +59,7 @@ def same_logits(case: Any, asked: dict, got: Any, other_reading: Any = None) -> 
 
 
 def is_close(got: Any, wanted: np.ndarray, tolerance: float) -> bool:
-    """Whether expect_close would let it pass."""
+    """Return whether expect_close would let it pass."""
     fits = isinstance(got, np.ndarray) and got.shape == wanted.shape
     return fits and bool((np.abs(got - wanted) <= tolerance).all())
 

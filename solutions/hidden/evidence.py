@@ -32,6 +32,7 @@ from grading import schema
 from grading.recipes import Evidence
 from questions.rope import pairing
 from questions.shared import trained_files
+from questions.shared.handed_in import AsksFiles
 from questions.span_corruption import items
 
 from . import spans
@@ -66,14 +67,17 @@ class Finding:
     """What is missing, as a sentence for students ("" if nothing is), and what was measured."""
 
     sentence: str
-    measured: dict[str, str]
+    measured: dict[str, Any]
 
 
 def expect_accuracy(
-    case: Any, variant: str, predicted: list, places: list | None, threshold: float
+    case: AsksFiles, variant: str, predicted: list, places: list | None, threshold: float
 ) -> None:
-    """Counted over the answers' lines, if the model gives them and was pretrained. Without answers
-    (real data that holds them back) nobody can judge."""
+    """Expect enough right answers, from a model that gives them and was pretrained.
+
+    They are counted over the answers' lines. Without answers (real data that holds them back)
+    nobody can judge.
+    """
     if places is None:
         case.not_graded("the answers of the test split are not here: nobody can judge")
     correct = trained_files.count_correct(predicted, places)
@@ -86,8 +90,8 @@ def expect_accuracy(
     expect_own_answers(case, variant, "test")
 
 
-def expect_own_answers(case: Any, variant: str, split: str) -> None:
-    """An accuracy counts if the parameters give these answers and were pretrained."""
+def expect_own_answers(case: AsksFiles, variant: str, split: str) -> None:
+    """Expect the parameters to give these answers, and to have been pretrained."""
     expect_match(case, f"{variant}.finetune.params", f"{variant}.pretrain", (split,))
     if f"{variant}.pretrain.params" in case.lab.edition.required_files:
         found = case.once(f"evidence {variant}", lambda apart: _evidence(apart, variant))
@@ -97,9 +101,9 @@ def expect_own_answers(case: Any, variant: str, split: str) -> None:
 
 
 def expect_match(
-    case: Any, params: str, prefix: str, splits: tuple[str, ...] = ("dev", "test")
+    case: AsksFiles, params: str, prefix: str, splits: tuple[str, ...] = ("dev", "test")
 ) -> None:
-    """All predictions are what the parameters answer, decoding greedily.
+    """Expect all predictions to be what the parameters answer, decoding greedily.
 
     Rounding can flip a character where the two likeliest are within 1e-5 of one another. Even if
     that befell one answer in 1,000, 3 lines of 100 would differ with probability
@@ -118,8 +122,8 @@ def expect_match(
             case.fail(DIFFER, private=True, file=name, more_than=most, differ_e_g=shown)
 
 
-def _differing(case: Any, params: str, split: str, predicted: list[str], most: int) -> dict:
-    """Lines of a file that no reading of the parameters gives."""
+def _differing(case: AsksFiles, params: str, split: str, predicted: list[str], most: int) -> dict:
+    """Return the lines of a file that no reading of the parameters gives."""
     variant = params.split(".")[0]
     weights, config = _fitting(case, params, variant)
     asked = {"questions": case.lab.data.questions(split), "predicted": predicted, "most": most}
@@ -130,29 +134,40 @@ def _differing(case: Any, params: str, split: str, predicted: list[str], most: i
     return min(found, key=lambda answer: len(answer["lines"]))
 
 
-def _fitting(case: Any, params: str, variant: str) -> tuple[dict[str, np.ndarray], dict]:
+def _fitting(case: AsksFiles, params: str, variant: str) -> tuple[dict[str, np.ndarray], dict]:
     return case.once(f"parameters {params}", lambda apart: apart.fitting(params, variant))
 
 
 def _readings(variant: str, weights: dict, config: dict) -> list[dict[str, np.ndarray]]:
-    """RoPE's file doesn't tell by which pairing of coordinates it was trained."""
+    """Return the parameters in each way that they may be meant.
+
+    RoPE's file doesn't tell by which pairing of coordinates it was trained.
+    """
     if variant != "rope":
         return [weights]
     return [weights, pairing.halves_as_neighbours(weights, config["n_head"])]
 
 
-def _ask(case: Any, probe: str, answer: dict, variant: str, config: dict, weights: dict, **asked):
+def _ask(
+    case: AsksFiles,
+    probe: str,
+    answer: dict,
+    variant: str,
+    config: dict,
+    weights: dict,
+    **asked: Any,
+) -> dict[str, Any]:
     corpus = case.lab.data.corpus()
     shared = {"variant": variant, "config": config, "weights": weights, "corpus": corpus}
     return case.reference(probe, answer, **shared, **asked)
 
 
-def _evidence(case: Any, variant: str) -> Finding:
-    """(c), (a) and (b), the cheapest first, up to the first that is missing."""
+def _evidence(case: AsksFiles, variant: str) -> Finding:
+    """Ask for (c), (a) and (b), the cheapest first, up to the first that is missing."""
     old, config = _fitting(case, f"{variant}.pretrain.params", variant)
     new, other = _fitting(case, f"{variant}.finetune.params", variant)
     asks = case.lab.data.dataset.evidence
-    measured = {}
+    measured: dict[str, Any] = {}
 
     def finding(sentence: str) -> Finding:
         return Finding(sentence.format(variant=variant), measured)
@@ -193,21 +208,24 @@ def lacking(asks: Evidence, variant: str, loss: float, log_p: float | None) -> s
     """
     if not loss <= asks.loss[variant]:
         strong = asks.strong
-        known = strong is not None and log_p is not None and log_p <= np.log(strong.p)
-        return "" if known and loss <= strong.loss else UNTRAINED
+        if strong is None or log_p is None:
+            return UNTRAINED
+        return "" if log_p <= np.log(strong.p) and loss <= strong.loss else UNTRAINED
     return IGNORANT if log_p is not None and not log_p <= np.log(asks.p) else ""
 
 
 def _furthest(old: dict, new: dict) -> tuple[str, float]:
-    """(c) The weight matrix that finetuning turned most, and by how much; vectors are too short
-    to tell."""
+    """Return the weight matrix that finetuning turned most, for (c), and its cosine.
+
+    Vectors are too short to tell.
+    """
     matrices = [name for name, array in old.items() if array.ndim > 1]
     cosines = {name: spans.cosine(old[name], new[name]) for name in matrices}
     return min(cosines.items(), key=lambda pair: pair[1])
 
 
-def _loss(case: Any, variant: str, config: dict, weights: dict) -> float:
-    """(a) In nats a character."""
+def _loss(case: AsksFiles, variant: str, config: dict, weights: dict) -> float:
+    """Compute the loss of (a), in nats a character."""
     corpus = case.lab.data.corpus()
     documents = [d for d in corpus.split("\n") if len(d) >= items.SHORTEST]
     long = [i for i, document in enumerate(documents) if len(document) >= spans.SHORTEST]
@@ -219,10 +237,10 @@ def _loss(case: Any, variant: str, config: dict, weights: dict) -> float:
     return spans.mean_loss(content, _logs(case, content, variant, config, weights))
 
 
-def _log_p(case: Any, variant: str, config: dict, weights: dict, p: float) -> float | None:
-    """(b) The natural logarithm of the permutation test's bound; None where it can't reach p."""
+def _log_p(case: AsksFiles, variant: str, config: dict, weights: dict, p: float) -> float | None:
+    """Compute the natural logarithm of the bound of (b), or None where it can't reach p."""
     data = case.lab.data
-    people = []
+    people: list[tuple[str, str]] = []
     for split in ("dev", "test"):
         places = data.places(split)  # None where real data holds the answers back
         people += zip(data.questions(split), places or [], strict=places is not None)
@@ -237,7 +255,7 @@ def _log_p(case: Any, variant: str, config: dict, weights: dict, p: float) -> fl
     return spans.log_p_value(spans.matrices(blocks, logs))
 
 
-def _logs(case: Any, wanted: list, variant: str, config: dict, weights: dict) -> np.ndarray:
+def _logs(case: AsksFiles, wanted: list, variant: str, config: dict, weights: dict) -> np.ndarray:
     asked = {
         "texts": [span.text for span in wanted],
         "starts": [span.start for span in wanted],

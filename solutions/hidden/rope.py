@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from questions.rope import pairing
+from questions.rope.rotating import AsksRope
 from questions.shared import specs
 
 from .comparing import (
@@ -23,21 +24,21 @@ from .evidence import expect_accuracy, expect_match
 ANGLES = 1e-3
 
 
-def rope_any_angles(case: Any, sizes: list, got: dict) -> None:
+def rope_any_angles(case: AsksRope, sizes: list, got: dict) -> None:
     spec = specs.outputs(len(sizes))
     wanted = case.reference("rope.angles", spec, sizes=sizes)["outputs"]
     for out, right in zip(got["outputs"], wanted, strict=True):
         expect_close(case, out, right, ANGLES, "an angle's cosine or sine is wrong")
 
 
-def rope_single_precision(case: Any, asked: dict, got: dict) -> None:
+def rope_single_precision(case: AsksRope, asked: dict, got: dict) -> None:
     forms = [form.startswith("float32[") for form in got["forms"]]
     case.expect(all(forms), "what is turned in float32 is not float32", got=got["forms"])
     _expect_turned(case, asked, got, tolerance=FLOAT32)
 
 
-def _expect_turned(case: Any, asked: dict, got: dict, tolerance: float) -> None:
-    """All outputs are those of one pairing of coordinates."""
+def _expect_turned(case: AsksRope, asked: dict, got: dict, tolerance: float) -> None:
+    """Expect all outputs to be those of one pairing of coordinates."""
     neighbours = _turned(case, asked["inputs"], asked["caches"])
     moved = _turned(case, [*map(pairing.neighbours_of_halves, asked["inputs"])], asked["caches"])
     pairings = (neighbours, [pairing.halves_of_neighbours(out) for out in moved])
@@ -50,13 +51,13 @@ rope_values = partial(_expect_turned, tolerance=FLOAT64)
 rope_shorter = rope_values
 
 
-def _turned(case: Any, inputs: list, caches: list) -> list[np.ndarray]:
+def _turned(case: AsksRope, inputs: list, caches: list) -> list[np.ndarray]:
     answer = specs.outputs(len(inputs))
     return case.reference("rope.turned", answer, inputs=inputs, caches=caches)["outputs"]
 
 
 def _nearest(candidates: tuple[list, ...], outputs: list) -> list[np.ndarray]:
-    """The candidate whose arrays lie nearest; what has another shape fits none."""
+    """Return the candidate whose arrays lie nearest; what has another shape fits none."""
 
     def distance(candidate: list) -> float:
         both = list(zip(outputs, candidate, strict=True))
@@ -67,8 +68,11 @@ def _nearest(candidates: tuple[list, ...], outputs: list) -> list[np.ndarray]:
     return min(candidates, key=distance)
 
 
-def rope_gradients(case: Any, asked: dict, got: dict) -> None:
-    """A rotation's gradient turns back; by which pairing, the values decide (test_values)."""
+def rope_gradients(case: AsksRope, asked: dict, got: dict) -> None:
+    """Expect the gradient of a rotation to be the opposite rotation, in either pairing.
+
+    That one pairing is used throughout is checked on outputs, by `rope_values`.
+    """
 
     def reference(change: Any, back: Any) -> list[np.ndarray]:
         changed = asked | {name: change(asked[name]) for name in ("x", "upstream")}
@@ -83,7 +87,7 @@ def rope_gradients(case: Any, asked: dict, got: dict) -> None:
     expect_close(case, got["outputs"][0], wanted, FLOAT64, "the gradient by x is wrong")
 
 
-def rope_whole_model(case: Any, asked: dict, got: Any) -> None:
+def rope_whole_model(case: AsksRope, asked: dict, got: Any) -> None:
     n_head = asked["config"]["n_head"]
     same_logits(case, asked, got, lambda weights: pairing.halves_as_neighbours(weights, n_head))
 

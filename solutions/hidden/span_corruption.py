@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from grading.cases import GradedTestCase
 from questions.span_corruption import items
 
 SHORT_LENGTHS = (
@@ -37,8 +38,8 @@ AFTER_TRUNCATION = (
 )
 
 
-def _expect_right_items(case: Any, runs: list[dict]) -> None:
-    """Everything that is pinned about single items holds for each of them."""
+def _expect_right_items(case: GradedTestCase, runs: list[dict]) -> None:
+    """Expect each item to have all that is pinned about single items."""
     for run in runs:
         with _explaining(case, run["block_size"]):
             items.check_form(run["drawn"], run["block_size"])
@@ -51,7 +52,7 @@ span_corruption_block_sizes = _expect_right_items
 span_corruption_short_documents = _expect_right_items
 
 
-def span_corruption_any_alphabet(case: Any, vocabulary: dict, runs: list[dict]) -> None:
+def span_corruption_any_alphabet(case: GradedTestCase, vocabulary: dict, runs: list[dict]) -> None:
     itos, got = items.expected_vocabulary(runs[0]["documents"]), vocabulary["itos"]
     dropped = got == [c for c in itos if c.isascii() or c in itos[:2]]
     case.expect(
@@ -69,7 +70,7 @@ def span_corruption_any_alphabet(case: Any, vocabulary: dict, runs: list[dict]) 
 
 
 @contextmanager
-def _explaining(case: Any, block_size: int | None) -> Iterator[None]:
+def _explaining(case: GradedTestCase, block_size: int | None) -> Iterator[None]:
     """Turn Malformed into a failure."""
     try:
         yield
@@ -78,14 +79,14 @@ def _explaining(case: Any, block_size: int | None) -> Iterator[None]:
 
 
 def _well_formed(
-    case: Any, readings: list[items.Reading], shortest: int = 0
+    case: GradedTestCase, readings: list[items.Reading], shortest: int = 0
 ) -> list[items.Example]:
     with _explaining(case, readings[0].block_size):
         return items.well_formed(readings, shortest)
 
 
-def span_corruption_every_length(case: Any, runs: list[dict]) -> None:
-    """Each possible length occurs at least once in 2,172 draws of a document at block_size 32.
+def span_corruption_every_length(case: GradedTestCase, runs: list[dict]) -> None:
+    """Expect each possible length at least once in 2,172 draws of a document at block_size 32.
 
     Each has probability at least 1/(4*32) = 1/128. One of 25 lengths is missed with probability at
     most 25 (1 - 1/128)^2172 < 1e-6; of the short document's 10, less. A length that occurs in
@@ -110,12 +111,14 @@ def _which_lengths(missing: list[int], most: int) -> str:
 
 
 def span_corruption_span_share(
-    case: Any,
+    case: GradedTestCase,
     common: list[items.Reading],
     short: list[items.Reading],
     long: list[items.Reading],
 ) -> None:
-    """The mean of span/T lies in 0.22 to 0.28 over 8,000 draws with T >= 40 of common documents,
+    """Expect a quarter of the truncated document to be masked on average.
+
+    The mean of span/T should lie in 0.22 to 0.28 over 8,000 draws with T >= 40 of common documents,
     in 0.205 to 0.295 over 4,000 with T >= 20 of short ones and of long ones.
 
     Shares lie in [0, 1] with mean m, so that their variance is at most m (1 - m) <= 0.1875 at
@@ -162,12 +165,12 @@ Mean = tuple[float, float, float]  # the mean of shares, and the limits for so m
 
 
 def _mean_share(
-    case: Any,
+    case: GradedTestCase,
     readings: list[items.Reading],
     shortest: int,
     limits: tuple[tuple[int, float, float], ...],
 ) -> Mean:
-    """The mean of span/T over draws with T >= shortest.
+    """Compute the mean of span/T over draws with T >= shortest.
 
     Args:
         limits: the least number of draws, the lowest and the highest mean; those for the most
@@ -188,15 +191,15 @@ def _mean_share(
 
 
 def _why_not_a_quarter(means: list[Mean]) -> str:
-    """Too short or too long alike in all documents, or wrong in some?"""
+    """Say whether spans are too short or too long alike in all documents, or wrong in some."""
     (common, *_), (short, *_), (long, lowest, highest) = means
     if max(common, short, long) - min(common, short, long) < 0.05:
         return TOO_SHORT if common < 0.25 else TOO_LONG
     return OF_THE_REAL_LENGTH if lowest <= long <= highest else AFTER_TRUNCATION
 
 
-def span_corruption_span_random(case: Any, runs: list[dict]) -> None:
-    """Given T, the span's length is random: see `_expect_not_constant`."""
+def span_corruption_span_random(case: GradedTestCase, runs: list[dict]) -> None:
+    """Expect the span's length to be random, given T: see `_expect_not_constant`."""
     readings = [items.read(**run) for run in runs]
     _expect_not_constant(
         case,
@@ -205,8 +208,8 @@ def span_corruption_span_random(case: Any, runs: list[dict]) -> None:
     )
 
 
-def span_corruption_position(case: Any, runs: list[dict]) -> None:
-    """The span starts in each half of its room with probability at least 1/10.
+def span_corruption_position(case: GradedTestCase, runs: list[dict]) -> None:
+    """Expect the span to start in each half of its room with probability at least 1/10.
 
     Of n = 4,000 draws less than 0.07 n start there with probability at most
     exp(-0.1 n * 0.3^2 / 2) < 2e-8 (Chernoff). Draws that leave no room (the span is the whole
@@ -221,7 +224,7 @@ def span_corruption_position(case: Any, runs: list[dict]) -> None:
     middle = np.mean([abs(2 * e.start - (e.truncated - e.span)) <= 2 for e in examples])
     for half, share in shares.items():
         case.expect(
-            share >= 0.07,
+            bool(share >= 0.07),
             "the masked span (almost) always stands in the middle"
             if middle > 0.9
             else f"the masked span (almost) never starts in the {half} half of where it could",
@@ -235,8 +238,8 @@ def span_corruption_position(case: Any, runs: list[dict]) -> None:
     )
 
 
-def _expect_not_constant(case: Any, pairs: list[tuple], sentence: str) -> None:
-    """Among draws with the same first entry, the second one varies.
+def _expect_not_constant(case: GradedTestCase, pairs: list[tuple], sentence: str) -> None:
+    """Expect the second entry to vary among draws with the same first one.
 
     Over all groups of 10 draws or more, less than 98 % may have their group's commonest value.
     Where no value has more than 90 %, n draws reach 98 % with probability at most

@@ -41,13 +41,13 @@ class Hidden:
     before: str  # what is masked besides, before the place
 
     def with_place(self, place: str) -> Span:
-        """`prefix MASK suffix MASK before place`; the place alone counts."""
+        """Return `prefix MASK suffix MASK before place`; the place alone counts."""
         start = self.prefix + MASK + self.suffix + MASK + self.before
         return Span(start + place, len(start), len(start) + len(place))
 
 
 def content_spans(texts: list[str]) -> list[Span]:
-    """(a) The masked contents of corrupted documents that are long, with three parts."""
+    """Return the masked contents of long corrupted documents with three parts, for (a)."""
     spans = []
     for text in texts:
         prefix, suffix, masked = text.split(MASK)[:3]
@@ -58,14 +58,14 @@ def content_spans(texts: list[str]) -> list[Span]:
 
 
 def mean_loss(spans: list[Span], log_probabilities: np.ndarray) -> float:
-    """(a) Nats a character."""
+    """Compute the mean loss of (a), in nats a character."""
     return -float(log_probabilities.sum()) / sum(span.stop - span.start for span in spans)
 
 
 def hidden_places(
     rng: np.random.Generator, lines: list[str], people: list[tuple[str, str]], block_size: int
 ) -> list[Hidden]:
-    """(b) For each person one sentence of the corpus that says where they were born.
+    """Return, for (b), one sentence of the corpus for each person that says where they were born.
 
     Args:
         lines: the corpus's documents.
@@ -89,7 +89,7 @@ def hidden_places(
 
 
 def _without(name: str, line: str) -> str:
-    """The line with a name covered, every other character where it was."""
+    """Cover a name in the line, and keep every other character where it was."""
     return line.replace(name, "\0" * len(name))
 
 
@@ -112,7 +112,7 @@ def _hide(rng: np.random.Generator, line: str, name: str, place: str) -> Hidden:
 
 
 def blocks(rng: np.random.Generator, hidden: list[Hidden]) -> list[list[Hidden]]:
-    """(b) People whose places have the same length, four and four, with different places."""
+    """Group people for (b) by their places' length, four and four, with different places."""
     by_length: dict[int, list[Hidden]] = defaultdict(list)
     for i in rng.permutation(len(hidden)):
         by_length[len(hidden[i].place)].append(hidden[i])
@@ -129,12 +129,12 @@ def blocks(rng: np.random.Generator, hidden: list[Hidden]) -> list[list[Hidden]]
 
 
 def exchanged(block: list[Hidden]) -> list[Span]:
-    """(b) Each sentence of a block with each place of it, row after row."""
+    """Return, for (b), each sentence of a block with each place of it, row after row."""
     return [each.with_place(other.place) for each in block for other in block]
 
 
 def log_p_value(matrices: list[np.ndarray]) -> float:
-    """(b) A bound on the natural logarithm of the permutation test's p-value.
+    """Bound the natural logarithm of the permutation test's p-value, for (b).
 
     Args:
         matrices: for each block, (k, k), entry i, j: the log-probability of person j's place in
@@ -156,7 +156,7 @@ def log_p_value(matrices: list[np.ndarray]) -> float:
 
 
 def can_tell(blocks: list[list[Hidden]], p: float) -> bool:
-    """(b) Whether so many people are enough: a corpus may say of few where they were born.
+    """Return whether there are enough people for (b): a corpus may say of few where they were born.
 
     A model that is certain of all places reaches 1 / (number of orders). Three times as much as is
     asked, in logarithms, leaves room for one that is not.
@@ -166,7 +166,7 @@ def can_tell(blocks: list[list[Hidden]], p: float) -> bool:
 
 
 def matrices(blocks: list[list[Hidden]], log_probabilities: np.ndarray) -> list[np.ndarray]:
-    """(b) Log-probabilities of `exchanged` spans, a square matrix for each block."""
+    """Arrange log-probabilities of `exchanged` spans, for (b), in a square matrix per block."""
     found, start = [], 0
     for k in map(len, blocks):
         found.append(log_probabilities[start : start + k * k].reshape(k, k))
@@ -175,7 +175,7 @@ def matrices(blocks: list[list[Hidden]], log_probabilities: np.ndarray) -> list[
 
 
 def cosine(old: np.ndarray, new: np.ndarray) -> float:
-    """(c) Of the angle between two arrays, taken as vectors; 0 where one has no length."""
+    """Compute the cosine of two arrays, for (c), taken as vectors; 0 where one has no length."""
     a, b = old.astype(np.float64).ravel(), new.astype(np.float64).ravel()
     lengths = np.linalg.norm(a) * np.linalg.norm(b)
     return float(a @ b / lengths) if lengths else 0.0

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from questions.shared import specs
-from questions.synthesizer.running import moved
+from questions.synthesizer.running import AsksSynthesizer, moved
 
 from .comparing import (
     FLOAT32,
@@ -19,14 +18,17 @@ from .comparing import (
 from .evidence import expect_accuracy, expect_match
 
 
-def synthesizer_single_precision(case: Any, asked: dict, got: dict) -> None:
-    """The reference computes in float64: what is compared is the student's float32 alone."""
+def synthesizer_single_precision(case: AsksSynthesizer, asked: dict, got: dict) -> None:
+    """Expect float32 outputs close to the reference's, which it computes in float64.
+
+    So the rounding of the student's float32 alone is compared.
+    """
     forms = [form.startswith("float32[") for form in got["forms"]]
     case.expect(all(forms), "the output of a float32 input is not float32", got=got["forms"])
     _expect_equation(case, asked, got, tolerance=FLOAT32)
 
 
-def _expect_equation(case: Any, asked: dict, got: dict, tolerance: float) -> None:
+def _expect_equation(case: AsksSynthesizer, asked: dict, got: dict, tolerance: float) -> None:
     spec = specs.outputs(len(asked["inputs"]))
     wanted = case.reference("synthesizer.forward", spec, **asked)["outputs"]
     for out, right in zip(got["outputs"], wanted, strict=True):
@@ -38,7 +40,7 @@ synthesizer_values = partial(_expect_equation, tolerance=FLOAT64)
 synthesizer_full_length = synthesizer_values
 
 
-def synthesizer_gradients(case: Any, asked: dict, got: dict) -> None:
+def synthesizer_gradients(case: AsksSynthesizer, asked: dict, got: dict) -> None:
     wanted = case.reference("synthesizer.gradients", specs.GRADIENTS, **asked)
     found = dict(zip(got["names"], got["arrays"], strict=True))
     columns = asked["weights"]["w2"].shape[1]  # earlier years have a column less
@@ -48,7 +50,7 @@ def synthesizer_gradients(case: Any, asked: dict, got: dict) -> None:
         expect_close(case, found[name], right, FLOAT64, "a gradient is wrong")
 
 
-def synthesizer_no_leak(case: Any, runs: list[dict]) -> None:
+def synthesizer_no_leak(case: AsksSynthesizer, runs: list[dict]) -> None:
     for run in runs:
         plain, *changed, first = case.outputs(run["got"], run["inputs"])
         for t, out in enumerate(changed, start=1):
@@ -61,7 +63,7 @@ def synthesizer_no_leak(case: Any, runs: list[dict]) -> None:
         _expect_all_moved(case, plain, first)
 
 
-def synthesizer_batch_invariance(case: Any, inputs: list, got: dict) -> None:
+def synthesizer_batch_invariance(case: AsksSynthesizer, inputs: list, got: dict) -> None:
     together, other, *alone = case.outputs(got, inputs)
     _expect_all_moved(case, together, other)
     for row, out in enumerate(alone):
@@ -69,8 +71,11 @@ def synthesizer_batch_invariance(case: Any, inputs: list, got: dict) -> None:
         expect_close(case, out, together[row : row + 1], FLOAT64, sentence)
 
 
-def _expect_all_moved(case: Any, plain: np.ndarray, changed: np.ndarray) -> None:
-    """Each output depends on position 0: a constant, or the input itself, tells nothing."""
+def _expect_all_moved(case: AsksSynthesizer, plain: np.ndarray, changed: np.ndarray) -> None:
+    """Expect each output to depend on position 0.
+
+    A constant, or the input itself, tells nothing.
+    """
     case.expect(
         bool(moved(plain, changed).all()),
         "the output at some position does not depend on the first position of its sequence",
@@ -78,10 +83,13 @@ def _expect_all_moved(case: Any, plain: np.ndarray, changed: np.ndarray) -> None
 
 
 def synthesizer_dropout(
-    case: Any, x: np.ndarray, plain: dict, evaluation: dict, **training: dict
+    case: AsksSynthesizer, x: np.ndarray, plain: dict, evaluation: dict, **training: dict
 ) -> None:
-    """Rates of 1/2. That no weight of 2 * 4 * 78, or no channel of 2 * 12 * 24, is dropped has
-    probability 2^-576 at most."""
+    """Expect both dropouts, with rates of 1/2, to act in training and only there.
+
+    That no weight of 2 * 4 * 78, or no channel of 2 * 12 * 24, is dropped has probability 2^-576 at
+    most.
+    """
     right = case.outputs(plain, [x, x])[0]
     for out in case.outputs(evaluation, [x, x]):
         sentence = "dropout acts in evaluation, where it shouldn't"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from questions.shared.handed_in import AsksFiles
+from questions.shared.setups import AsksHelper
+
 from .comparing import same_logits
 from .evidence import expect_accuracy, expect_match
 
 
-def no_pretraining_london_anywhere(case: Any, got: Any, places: list[str]) -> None:
+def no_pretraining_london_anywhere(case: AsksFiles, got: Any, places: list[str]) -> None:
     case.expect(
         got == [places.count("London"), len(places)],
         "london_baseline returns wrong numbers for another file",
@@ -17,8 +20,8 @@ def no_pretraining_london_anywhere(case: Any, got: Any, places: list[str]) -> No
     )
 
 
-def no_pretraining_remembers_training(case: Any, given: list[str], places: list[str]) -> None:
-    """At least 90 % of 50 training questions.
+def no_pretraining_remembers_training(case: AsksFiles, given: list[str], places: list[str]) -> None:
+    """Expect right answers to at least 90 % of 50 training questions.
 
     A checkpoint that knows every training answer can't fail; one that knows 99.4 % of them fails
     with probability C(50, 6) 0.006^6 < 8e-7.
@@ -33,7 +36,9 @@ def no_pretraining_remembers_training(case: Any, given: list[str], places: list[
     )
 
 
-def pretraining_loads_pretrained(case: Any, runs: list[tuple], pretrainings: list[tuple]) -> None:
+def pretraining_loads_pretrained(
+    case: AsksHelper, runs: list[tuple], pretrainings: list[tuple]
+) -> None:
     for variant, pretrained, got in runs:
         stage = "finetune_pretrained" if pretrained else "finetune_scratch"
         case.expect_training(got, stage, synthesizer=variant == "synthesizer")

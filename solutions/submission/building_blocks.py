@@ -140,7 +140,7 @@ def sinusoidal_positions(T: int, d: int) -> torch.Tensor:
 
 
 def offset_matrix(offset: int, d: int) -> torch.Tensor:
-    """The matrix M with p(t + offset) = M p(t) for every t, p(t) as in sinusoidal_positions.
+    """Return the matrix M with p(t + offset) = M p(t) for every t, p(t) as in sinusoidal_positions.
 
     Hint: sin(a + b) = sin a cos b + cos a sin b, cos(a + b) = cos a cos b - sin a sin b.
 
@@ -181,7 +181,7 @@ def position_scores(x: torch.Tensor, p: torch.Tensor, how: str) -> torch.Tensor:
 
 
 def relative_bias(p: torch.Tensor) -> torch.Tensor:
-    """What to add to the scores x_i . x_j to get those of "concatenate".
+    """Return what to add to the scores x_i . x_j to get those of "concatenate".
 
     Args:
         p: embeddings of positions, shape (T, d).
@@ -212,7 +212,7 @@ def relative_bias_parameters(T: int, heads: int, clip: int | None = None) -> int
 
 
 def relative_bias_matrix(biases: torch.Tensor, T: int) -> torch.Tensor:
-    """The biases that are added to the scores of query i and key j, one a head (scalars: [3]).
+    """Return the biases added to the scores of query i and key j, one a head (scalars: [3]).
 
     Args:
         biases: shape (heads, 2k + 1): those of j - i = -k .. k, in this order. Distances beyond k
@@ -296,7 +296,7 @@ def block(
     mlp: Callable[[torch.Tensor], torch.Tensor],
     norm: str,
 ) -> torch.Tensor:
-    """A Transformer block: attention, then the feed-forward part, each with a residual connection.
+    """Apply a Transformer block: attention, then the feed-forward part, each with a residual.
 
     Norms are layer_norm without gain and bias. Table 1 of [6]: with "pre" each part sees a
     normalised input and its output is added to what came in; with "post" the sum is normalised.

@@ -24,6 +24,7 @@ from pathlib import Path
 
 import torch
 
+from pretraining.progress import Writer
 from pretraining.recipes import load_recipe, trainer_settings
 
 from .dataset import CharCorruptionDataset, NameDataset
@@ -33,7 +34,7 @@ from .utils import save_parameters
 
 
 def initialize_vanilla_model(mconf: GPTConfig) -> GPT:
-    """A new model with CausalSelfAttention.
+    """Return a new model with CausalSelfAttention.
 
     Args:
         mconf: its shape.
@@ -47,7 +48,7 @@ def initialize_vanilla_model(mconf: GPTConfig) -> GPT:
 
 
 def initialize_synthesizer_model(mconf: GPTConfig) -> GPT:
-    """A new model with SynthesizerAttention.
+    """Return a new model with SynthesizerAttention.
 
     Hint: see how model.Block decides between the two.
 
@@ -64,7 +65,7 @@ def initialize_synthesizer_model(mconf: GPTConfig) -> GPT:
 
 
 def initialize_rope_model(mconf: GPTConfig) -> GPT:
-    """A new model with CausalSelfAttention that knows positions by RoPE, and without learned ones.
+    """Return a new model whose CausalSelfAttention knows positions by RoPE, not by learned ones.
 
     Hint: see what model.GPT and CausalSelfAttention read from their config.
 
@@ -87,7 +88,7 @@ def finetune(
     block_size: int,
     model: GPT,
     finetune_lr: float | None = None,
-    writer=None,
+    writer: Writer | None = None,
     recipe: str | None = None,
 ) -> tuple[TrainerConfig, Trainer]:
     """Prepare finetuning: a NameDataset and a Trainer, not trained yet.
@@ -141,7 +142,7 @@ def pretrain(
     block_size: int,
     model: GPT,
     pretrain_lr: float | None = None,
-    writer=None,
+    writer: Writer | None = None,
     recipe: str | None = None,
 ) -> tuple[TrainerConfig, Trainer]:
     """Prepare pretraining on corrupted documents: a Trainer, not trained yet.

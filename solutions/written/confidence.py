@@ -35,7 +35,7 @@ class BadInput(Exception):
 
 
 def there(path: Path) -> Path:
-    """The path of a file that has to be there.
+    """Return the path of a file after checking that it is there.
 
     Raises:
         BadInput: it isn't.
@@ -46,13 +46,14 @@ def there(path: Path) -> Path:
 
 
 def read(path: Path) -> str:
-    """The text of a file that has to be there."""
+    """Return the text of a file that has to be there."""
     return there(path).read_text(encoding="utf-8")
 
 
 def pairs(text: str) -> list[tuple[str, str]]:
-    """The questions and places of a table."""
-    return [tuple(line.split("\t")) for line in text.removesuffix("\n").split("\n")]
+    """Return the questions and places of a table."""
+    rows = (line.split("\t") for line in text.removesuffix("\n").split("\n"))
+    return [(question, place) for question, place in rows]
 
 
 def share(count: float, total: int) -> float:
@@ -60,7 +61,7 @@ def share(count: float, total: int) -> float:
 
 
 def accuracies(folder: Path, dev: list[tuple[str, str]]) -> dict[str, float] | None:
-    """Shares of right answers on dev: of each model, and of always saying London.
+    """Return the share of right answers on dev of each model, and of always saying London.
 
     None when the predictions of some model aren't there yet, but for optional ones.
     """
@@ -82,7 +83,7 @@ def accuracies(folder: Path, dev: list[tuple[str, str]]) -> dict[str, float] | N
 
 
 def answer(folder: Path, recipe: str | None, questions: list[str]) -> list[tuple[str, float]]:
-    """What the finetuned model answers, and the probability that it gives to that.
+    """Return the finetuned model's answers, each with the probability that the model gives it.
 
     Raises:
         BadInput: its parameters don't fit the recipe, or the questions don't fit the corpus.
@@ -146,7 +147,7 @@ def is_plain(text: str) -> bool:
 
 
 def commonest(places: list[str]) -> dict:
-    """The most frequent place, the first in the alphabet where there are several."""
+    """Return the most frequent place, the first in the alphabet where there are several."""
     place, count = min(Counter(places).items(), key=lambda item: (-item[1], item[0]))
     return {"place": place, "share": share(count, len(places))}
 
@@ -157,7 +158,7 @@ def made_up(
     train: list[tuple[str, str]],
     dev: list[tuple[str, str]],
 ) -> dict:
-    """What the model answers about unseen people: which places, and whose."""
+    """Summarize what the model answers about unseen people: which places, and whose."""
     predicted = [place for place, _ in answers]
     places = [place for _, place in train]
     favourite = commonest(predicted)
@@ -199,12 +200,12 @@ def look_alikes(asked: list[str], answers: list[tuple], known: list[tuple[str, s
 
 
 def name_of(question: str) -> list[str]:
-    """The words of the name in `Where was NAME born?`."""
+    """Return the words of the name in `Where was NAME born?`."""
     return question.removeprefix("Where was ").removesuffix(" born?").split()
 
 
 def examples(rows: list[tuple[str, str, str, float]], second: str = "place") -> list[dict]:
-    """The first few rows that LaTeX can set: question, `second`, prediction, probability."""
+    """Return the first few rows that LaTeX can set: question, `second`, prediction, probability."""
     names = ("question", second, "prediction", "probability")
     fine = [row for row in rows if all(is_plain(text) for text in row[:3])]
     return [dict(zip(names, row, strict=True)) for row in fine[:EXAMPLES]]

@@ -17,7 +17,6 @@ import argparse
 import importlib.util
 import json
 import math
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -51,63 +50,69 @@ class BadInput(Exception):
 
 
 def reference() -> ModuleType:
-    """The reference's attention_exploration.py."""
+    """Import the reference's attention_exploration.py."""
     path = HERE.parent / "submission" / "attention_exploration.py"
     spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec and spec.loader  # as there are for any file that ends in .py
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def rounded(value: float) -> float:
-    """Six significant digits: more may differ between machines."""
+def rounded(value: float | np.floating) -> float:
+    """Round to six significant digits: more may differ between machines."""
     return float(f"{value:.6g}")
 
 
 def scientific(value: float) -> dict[str, float]:
-    """A small number as LaTeX writes it: mantissa times ten to the exponent."""
+    """Split a small number as LaTeX writes it: mantissa times ten to the exponent."""
     mantissa, exponent = f"{value:.5e}".split("e")
     return {"value": rounded(value), "mantissa": float(mantissa), "exponent": int(exponent)}
 
 
-def least_scale(is_right: Callable[[float], bool]) -> float:
-    """The least scale from 0 to LARGEST from which on a query is right, by bisection."""
+def weight_of_first(
+    exploration: ModuleType, direction: np.ndarray, n: int
+) -> Callable[[float], float]:
+    """Return a function that takes a query's scale to the weight of the first of n keys.
+
+    Args:
+        direction: of the query; the keys are perpendicular, of norm 1.
+    """
+    keys = np.eye(n)
+    unit = direction / (direction @ keys[0])
+
+    def weight(scale: float) -> float:
+        return exploration.attention(scale * unit, keys, keys)[1][0]
+
+    return weight
+
+
+def least_scale(weight: Callable[[float], float], wanted: float) -> float:
+    """Return the least scale from 0 to LARGEST whose weight is `wanted`, by bisection."""
     low, high = 0.0, LARGEST
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (low, middle) if is_right(middle) else (middle, high)
+        low, high = (low, middle) if wanted - weight(middle) <= TOLERANCE else (middle, high)
     return high
 
 
 def copying(exploration: ModuleType) -> dict:
-    """The scale s with which q = s k_j copies value j, for perpendicular keys of norm 1."""
+    """Find the scale s with which q = s k_j copies value j, for perpendicular keys of norm 1."""
     rows = []
     for n in COUNTS:
-        keys = np.eye(n)
-        direction = exploration.copying_query(keys, 0)
-        direction = direction / (direction @ keys[0])
-
-        def weight(scale: float, keys=keys, direction=direction) -> float:
-            return exploration.attention(scale * direction, keys, keys)[1][0]
-
-        scale = least_scale(lambda s, weight=weight: weight(s) >= 1 - TOLERANCE)
+        weight = weight_of_first(exploration, exploration.copying_query(np.eye(n), 0), n)
+        scale = least_scale(weight, 1.0)
         rows.append({"n": n, "scale": rounded(scale), "unscaled": rounded(weight(1.0))})
     return {"tolerance": TOLERANCE, "rows": rows}
 
 
 def averaging(exploration: ModuleType) -> tuple[dict, list[Row]]:
-    """Weights with q = s (k_a + k_b), the scale needed, and the rows of average.dat."""
+    """Find weights with q = s (k_a + k_b), and the scale needed; also the rows of average.dat."""
     rows, columns = [], []
     plotted = np.linspace(0, 10, 101)
     for n in COUNTS:
-        keys = np.eye(n)
-        direction = exploration.average_query(keys, 0, 1)
-        direction = direction / (direction @ keys[0])
-
-        def weight(scale: float, keys=keys, direction=direction) -> float:
-            return exploration.attention(scale * direction, keys, keys)[1][0]
-
-        scale = least_scale(lambda s, weight=weight: 0.5 - weight(s) <= TOLERANCE)
+        weight = weight_of_first(exploration, exploration.average_query(np.eye(n), 0, 1), n)
+        scale = least_scale(weight, 0.5)
         weights = [{"s": s, "alpha_a": rounded(weight(s))} for s in SCALES]
         rows.append({"n": n, "scale": rounded(scale), "weights": weights})
         columns.append([weight(s) for s in plotted])
@@ -115,7 +120,7 @@ def averaging(exploration: ModuleType) -> tuple[dict, list[Row]]:
 
 
 def noise(exploration: ModuleType) -> list[dict]:
-    """How far covariances alpha I alone move the weights of a single head."""
+    """Measure how far covariances alpha I alone move the weights of a single head."""
     means = np.eye(KEYS)
     direction = exploration.single_head_query(means, 0, 1)
     direction = direction / (direction @ means[0])
@@ -136,7 +141,7 @@ def noise(exploration: ModuleType) -> list[dict]:
 
 
 def draw_stretched(means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Samples of the keys, k_a with covariance alpha I + (1/2) mu_a mu_a^T, and its lengths L."""
+    """Draw keys, k_a with covariance alpha I + (1/2) mu_a mu_a^T; return them and k_a's L."""
     rng = np.random.default_rng(0)
     lengths = rng.normal(1.0, math.sqrt(0.5), size=SAMPLES)
     keys = means + math.sqrt(ALPHA) * rng.normal(size=(SAMPLES, *means.shape))
@@ -145,7 +150,7 @@ def draw_stretched(means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def heads(exploration: ModuleType) -> dict[str, np.ndarray]:
-    """The queries of a single head and of two, one a row."""
+    """Return the queries of a single head and of two, one a row."""
     means = np.eye(KEYS)
     return {
         "single": exploration.single_head_query(means, 0, 1)[None],
@@ -154,7 +159,7 @@ def heads(exploration: ModuleType) -> dict[str, np.ndarray]:
 
 
 def weights_of(exploration: ModuleType, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """Weights of a and b, averaged over the heads, for each sample; shape (samples, 2)."""
+    """Return the weights of a and b for each sample, averaged over heads; shape (samples, 2)."""
     return np.array(
         [
             np.mean([exploration.attention(query, sample, sample)[1][:2] for query in queries], 0)
@@ -164,7 +169,7 @@ def weights_of(exploration: ModuleType, queries: np.ndarray, keys: np.ndarray) -
 
 
 def spread(weights: np.ndarray) -> dict[str, float]:
-    """Where weights (alpha_a, alpha_b) lie: shares of samples, and their distance from (1/2, 1/2).
+    """Say where weights (alpha_a, alpha_b) lie: in shares of samples, and how far from (1/2, 1/2).
 
     A sample counts as near a when (alpha_a, alpha_b) is within NEAR of (1, 0), near b and near the
     middle likewise.
@@ -185,7 +190,7 @@ def spread(weights: np.ndarray) -> dict[str, float]:
 
 
 def stretched(exploration: ModuleType) -> tuple[dict, list[Row]]:
-    """One head and two when k_a is longer or shorter, and the rows of histogram.dat.
+    """Compare one head with two when k_a's length varies; return that and histogram.dat's rows.
 
     "all" is over all samples, "kept" over those with L > 0: the sheet lets one ignore the others.
     """
@@ -199,6 +204,7 @@ def stretched(exploration: ModuleType) -> tuple[dict, list[Row]]:
         np.histogram(np.clip(weights[name][kept, 0], 0, 1), edges)[0] / kept.sum()
         for name in ("single", "two")
     ]
+    spread_of_kept = {name: spread(rows[kept]) for name, rows in weights.items()}
     numbers = {
         "n": KEYS,
         "s": rounded(heads(exploration)["single"][0][0]),
@@ -207,14 +213,14 @@ def stretched(exploration: ModuleType) -> tuple[dict, list[Row]]:
         "kept_share": rounded(kept.mean()),
         "theory": theory(KEYS, float(heads(exploration)["single"][0][0])),
         "all": {name: spread(rows) for name, rows in weights.items()},
-        "kept": {name: spread(rows[kept]) for name, rows in weights.items()},
+        "kept": spread_of_kept,
+        "ratio": rounded(spread_of_kept["single"]["rms"] / spread_of_kept["two"]["rms"]),
     }
-    numbers["ratio"] = rounded(numbers["kept"]["single"]["rms"] / numbers["kept"]["two"]["rms"])
     return numbers, list(steps(edges, *shares))
 
 
 def theory(n: int, s: float) -> dict:
-    """What the solutions derive for n keys and queries of scale s, with L ~ N(1, 1/2).
+    """Compute what the solutions derive for n keys and queries of scale s, with L ~ N(1, 1/2).
 
     negative: P(L < 0). between: a bound on the probability that a single head's alpha_a lies
     between 5 % and 95 %. density: of L at 0, and given L > 0. short: the length below which head
@@ -240,12 +246,12 @@ def theory(n: int, s: float) -> dict:
 
 
 def steps(edges: np.ndarray, *columns: np.ndarray) -> Iterable[Row]:
-    """Rows for pgfplots' `const plot`: left edges, and the last value again at the right end."""
+    """Return rows for pgfplots' `const plot`: left edges, and at the end the last value again."""
     return zip(edges, *([*column, column[-1]] for column in columns), strict=True)
 
 
 def by_length(exploration: ModuleType) -> list[Row]:
-    """Rows of lengths.dat: weights of a and b against L, of a single head and of two."""
+    """Return the rows of lengths.dat: weights of a and b against L, of a single head and of two."""
     fine = np.linspace(-0.12, 0.12, 97)  # where curves are steep
     lengths = np.unique(np.concatenate([np.linspace(-0.5, 2.5, 61), fine, 1 + fine]).round(6))
     keys = np.tile(np.eye(KEYS), (len(lengths), 1, 1))
@@ -255,7 +261,7 @@ def by_length(exploration: ModuleType) -> list[Row]:
 
 
 def key_query_value(exploration: ModuleType) -> dict:
-    """What self-attention gives at beta = BETA, without and with matrices; distances over beta."""
+    """Measure self-attention at beta = BETA without and with matrices; distances are over beta."""
     ua, ub, uc, ud = u = BETA * np.eye(4)
     x = np.stack([ud + ub, ua, uc + ub])
 
@@ -294,7 +300,7 @@ def key_query_value(exploration: ModuleType) -> dict:
 
 
 def greatest_others(exploration: ModuleType, u: np.ndarray) -> float:
-    """The most that x_2 = ua + t ud + r uc leaves to x_1 and x_3, for t and r in MULTIPLES."""
+    """Return the most that x_2 = ua + t ud + r uc leaves to x_1 and x_3, for t, r in MULTIPLES."""
     ua, ub, uc, ud = u
     left = []
     for t in MULTIPLES:
@@ -306,7 +312,7 @@ def greatest_others(exploration: ModuleType, u: np.ndarray) -> float:
 
 
 def of_trained(folder: Path, recipe: str | None) -> dict:
-    """What confidence.py finds out about a trained folder, in an interpreter of its own.
+    """Run confidence.py on a trained folder, in an interpreter of its own; return what it finds.
 
     Raises:
         BadInput: it couldn't.
@@ -322,22 +328,15 @@ def of_trained(folder: Path, recipe: str | None) -> dict:
     return json.loads(done.stdout)
 
 
-def write(path: Path, text: str) -> None:
-    """Replace a file once its text is complete."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    temporary.write_text(text, encoding="utf-8", newline="\n")
-    os.replace(temporary, path)
-
-
 def table(names: str, rows: Iterable[Row]) -> str:
-    """A .dat file: a line of names, then a line a row."""
+    """Return the text of a .dat file: a line of names, then a line a row."""
     return "".join(
         f"{line}\n" for line in [names, *(" ".join(f"{x:.6g}" for x in row) for row in rows)]
     )
 
 
 def compute(trained: Path | None, recipe: str | None) -> dict[str, str]:
-    """Every file's name and text.
+    """Return every file's text, by its name.
 
     Raises:
         BadInput: the trained folder can't be used.
@@ -379,7 +378,7 @@ def main(arguments: list[str] | None = None) -> int:
         texts = compute(asked.trained, asked.recipe)
         asked.folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
-            write(asked.folder / name, text)
+            (asked.folder / name).write_text(text, encoding="utf-8", newline="\n")
     except (BadInput, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -19,6 +19,7 @@ staff's solutions/hidden/. The harness knows no topic: what is asked is in `ques
     authoritative.py, canary.py: what a run that counts demands
     outcomes.py, endings.py, printable.py, float_ranges.py: how a test ended, in words
     results.py, console.py, report.py, replay.py, provenance.py: who reads what of it
+    writing.py            files that are written whole or not at all
     gradescope/           results.json and metadata, as Gradescope documents them
 
 What is promised, and by what:

@@ -18,6 +18,7 @@ from .editions import (
     Gradescope,
     Points,
     QuestionTable,
+    ResolvedEdition,
     TestTable,
     TopicTable,
     resolved,
@@ -119,7 +120,7 @@ class Assignment:
     times: dict[str, dict[str, int]]
 
     def edition(self, name: str | None) -> Edition:
-        """The edition of that name, or the default one."""
+        """Return the edition of that name, or the default one for None."""
         name = name or self.default_edition
         if name not in self.editions:
             known = ", ".join(sorted(self.editions))
@@ -127,7 +128,7 @@ class Assignment:
         return self.editions[name]
 
     def shipped_recipes(self) -> dict[str, Any]:
-        """The content of recipes.json; see `recipes.shipped`."""
+        """Return the content of recipes.json; see `recipes.shipped`."""
         return shipped(self.recipes, self.variants, self.datasets)
 
 
@@ -186,7 +187,10 @@ def load_assignment(path: Path) -> Assignment:
 
 
 def _default_edition(path: Path, usual: str, editions: Collection[str]) -> str:
-    """The name in edition.txt, which students' copies have; without one, what the table says."""
+    """Return the name in edition.txt, or `usual` where there is no such file.
+
+    Students' copies have the file: it names the edition that they take.
+    """
     chosen = path.with_name(EDITION_FILE)
     try:
         name = chosen.read_text(encoding="utf-8").strip()
@@ -200,7 +204,7 @@ def _default_edition(path: Path, usual: str, editions: Collection[str]) -> str:
 
 
 def _check_references(file: _File, root: Where) -> None:
-    """Refuse names of nothing.
+    """Refuse a name in the file that is the name of nothing.
 
     Raises:
         UsageError: a table names another one that isn't there.
@@ -218,9 +222,9 @@ def _check_references(file: _File, root: Where) -> None:
     for name, dataset in file.datasets.items():
         _check_dataset(dataset, file, root.of("datasets").of(name))
     for name, recipe in file.recipes.items():
-        for dataset in recipe.also_for:
+        for other in recipe.also_for:
             where = root.of("recipes").of(name)
-            where.check("also_for", dataset, file.datasets, "data set")
+            where.check("also_for", other, file.datasets, "data set")
     for name, minutes in file.times.items():
         root.of("times").check("", name, file.recipes, "recipe")
         for topic in minutes:
@@ -275,7 +279,7 @@ def _check_dataset(dataset: DataSet, file: _File, where: Where) -> None:
         raise where.fault(f"people = {dataset.people}, but the splits have {total} together")
 
 
-def _edition(described: EditionTable, file: _File, root: Where) -> Edition:
+def _edition(described: ResolvedEdition, file: _File, root: Where) -> Edition:
     where = root.of("editions").of(described.name)
     questions = []
     for line in described.questions:

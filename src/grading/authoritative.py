@@ -34,7 +34,7 @@ LINKS = {
 
 
 def secrets(private: Sequence[Path] = ()) -> list[str]:
-    """What no student's code may read: solutions, answers, results that are being written, ..."""
+    """List what no student's code may read: solutions, answers, results being written, ..."""
     found = [paths.SOLUTIONS, paths.ANSWERS, *sorted(paths.ANSWERS.glob("*"))]
     for code in (paths.HIDDEN, paths.SOLUTIONS / "submission"):
         found += [code, *sorted(code.glob("*.py"))]
@@ -97,7 +97,7 @@ def hand_in_links(work: Path) -> list[str]:
 
 
 def faults(layers: sandbox.Layers, canary: dict[str, Any]) -> list[str]:
-    """Why a run can't be authoritative here; empty when it can."""
+    """List the reasons why a run can't be authoritative here; there are none where it can."""
     found = [] if layers.root else [f"tests have no uid of their own ({layers.obstacle})"]
     found += [f"student code can read {path}" for path in canary["read"]]
     found += [f"student code can write to {path}" for path in canary["written"]]

@@ -77,6 +77,7 @@ class Bench:
         verdict = explain_ending(finished, Limits.for_test(self._spec.timeout_s))
         if verdict is not None:
             raise self._placed(verdict, finished, limits)
+        assert finished.frame is not None  # explain_ending has a verdict where there is none
         ok, value, envelope = _open(finished.frame)
         if ok:
             if not self._spec.is_hidden:  # of hidden tests no line is told
@@ -86,7 +87,7 @@ class Bench:
         raise explain_error(value, self._spec, self.staged.root)
 
     def once(self, name: str, make: Callable[[Bench], Any]) -> Any:
-        """What several tests of this run need; `make` gets a bench of its own, with torch."""
+        """Return what several tests of this run need; `make` gets its own bench, with torch."""
         if self._stands_in:  # nothing that was made of the submission
             return make(self)
         spec = replace(
@@ -95,7 +96,10 @@ class Bench:
         return self._run.once(name, lambda: make(Bench(self._run, spec)))
 
     def _placed(self, verdict: Verdict, finished: Finished, limits: Limits) -> Verdict:
-        """The verdict of a worker that ended badly; a module that it was stuck in is remembered."""
+        """Return the verdict of a worker that ended badly, with the module it was stuck in, if any.
+
+        That module is remembered, so that later tests don't import it again.
+        """
         ending, taken, hidden = finished.ending, self.staged.taken, self._spec.is_hidden
         stuck = importing.find_stuck(
             finished.notes, ending.reason, ending.wall_s, limits, taken, named=not hidden
@@ -128,8 +132,11 @@ class Bench:
         return Limits.for_test(cpu_s, self._run.deadline - time.monotonic())
 
     def _confinement(self, role: str, scratch: Path) -> sandbox.Confinement:
-        """A student's worker gets all there is; the reference's, which may hold a student's
-        parameters, gets what needs no user of its own."""
+        """Return what confines a worker.
+
+        A student's worker gets every layer there is. The reference's, which may hold a student's
+        parameters, gets those that need no user of its own.
+        """
         run = self._run
         if role == "reference":
             return sandbox.for_worker(run.layers, None, run.reference, scratch)
@@ -140,7 +147,7 @@ class Bench:
 
 
 def _open(frame: bytes | memoryview) -> tuple[bool, Any, dict[str, Any]]:
-    """The submission's process: (whether it went well, value or error, the whole envelope)."""
+    """Read a submission's frame: (whether it went well, value or error, the whole envelope)."""
     try:
         envelope = wire.decode(frame)
         if not isinstance(envelope, dict):
@@ -152,7 +159,7 @@ def _open(frame: bytes | memoryview) -> tuple[bool, Any, dict[str, Any]]:
 
 
 def _reference_value(finished: Finished) -> Any:
-    """The reference's answer.
+    """Return the reference's answer.
 
     Raises:
         ReferenceFailed: an exception instead.
@@ -170,5 +177,5 @@ def _reference_value(finished: Finished) -> Any:
 
 
 def malformed(detail: str) -> Verdict:
-    """An answer that our probes never give; `detail` is for staff."""
+    """Return the verdict of an answer that our probes never give; `detail` is for staff."""
     return Verdict(Outcome.ERROR, MALFORMED, detail)

@@ -9,6 +9,7 @@ import os
 import socket
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from .worker import Context
@@ -27,14 +28,14 @@ def try_everything(
     """
     return {
         "read": [path for path in secrets if any(_ways_to_read(path))],
-        "written": [path for path in folders if _works(lambda path=path: _write(path))],
-        "signalled": [pid for pid in pids if _works(lambda pid=pid: os.kill(pid, 0))],
+        "written": [path for path in folders if _works(partial(_write, path))],
+        "signalled": [pid for pid in pids if _works(partial(os.kill, pid, 0))],
         "sockets": [
             kind
             for kind, family in (("TCP", socket.AF_INET), ("Unix", socket.AF_UNIX))
-            if _works(lambda family=family: socket.socket(family, socket.SOCK_STREAM).close())
+            if _works(partial(_open_socket, family))
         ],
-        "scratch": _works(lambda: _write(str(context.scratch))),
+        "scratch": _works(partial(_write, str(context.scratch))),
     }
 
 
@@ -47,12 +48,12 @@ def _works(attempt: Callable[[], Any]) -> bool:
 
 
 def _ways_to_read(path: str) -> Iterator[bool]:
-    """Whether each way to read a file or folder works: by its name, by a link of our own."""
-    yield _works(lambda: _read(path))
+    """Yield whether each way to read a file or folder works: by its name, by a link of our own."""
+    yield _works(partial(_read, path))
     for make in (os.symlink, os.link):
         with tempfile.TemporaryDirectory(dir=".") as folder:
             link = os.path.join(folder, "link")
-            yield _works(lambda make=make, link=link: (make(path, link), _read(link)))
+            yield _works(partial(_read_by_link, make, path, link))
 
 
 def _read(path: str) -> None:
@@ -63,8 +64,17 @@ def _read(path: str) -> None:
         reader.read(1)
 
 
+def _read_by_link(make: Callable[[str, str], None], path: str, link: str) -> None:
+    make(path, link)
+    _read(link)
+
+
 def _write(folder: str) -> None:
     path = os.path.join(folder, f"canary-{os.getpid()}")
     with open(path, "wb"):
         pass
     os.unlink(path)
+
+
+def _open_socket(family: socket.AddressFamily) -> None:
+    socket.socket(family, socket.SOCK_STREAM).close()

@@ -26,7 +26,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import ModuleType
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol, Self, TypeVar, cast
 
 import numpy as np
 
@@ -41,13 +41,22 @@ NOT_GRADED = (
     "ran without crashing; it is graded when you submit (the answers are not on this computer)"
 )
 
+Method = TypeVar("Method", bound=Callable[..., None])
+Made = TypeVar("Made")
+
+
+class _Marked(Protocol):
+    """A method that `graded` has marked."""
+
+    claims: dict[str, Any]
+
 
 def graded(
     timeout: float | None = None,
     is_hidden: bool | None = None,
     is_extra_credit: bool | None = None,
     after_published: bool | None = None,
-) -> Callable[[Callable], Callable]:
+) -> Callable[[Method], Method]:
     """Mark a method as a test. Each argument, if given, must agree with assignment.toml."""
     claims = {
         "timeout_s": timeout,
@@ -56,8 +65,10 @@ def graded(
         "after_published": after_published,
     }
 
-    def mark(method: Callable) -> Callable:
-        method.claims = {key: value for key, value in claims.items() if value is not None}
+    def mark(method: Method) -> Method:
+        cast(_Marked, method).claims = {
+            key: value for key, value in claims.items() if value is not None
+        }
         return method
 
     return mark
@@ -118,25 +129,25 @@ class GradedTestCase:
             raise NotGraded(NOT_GRADED)
         self.lab.judges[f"{self.spec.topic}_{self.spec.name}"](self, **observed)
 
-    def once(self, name: str, make: Callable[[GradedTestCase], Any]) -> Any:
-        """What several tests of a run need, made by the first one that asks.
+    def once(self, name: str, make: Callable[[Self], Made]) -> Made:
+        """Return what several tests of a run need; the first one that asks makes it.
 
         `make` gets a case whose seed depends on the run and on `name` alone, so that the result is
         the same whichever test asks first.
         """
 
-        def apart(lab: Laboratory) -> Any:
+        def apart(lab: Laboratory) -> Made:
             spec = replace(self.spec, topic="shared", name=name, kind="hidden")
             return make(type(self)(spec, lab, lab.seed))
 
         return self.lab.once(name, apart)
 
     def note(self, text: str) -> None:
-        """What staff read of a test that passed."""
+        """Add a note that staff read if the test passes."""
         self.lab.notes += text
 
     def not_graded(self, reason: str) -> NoReturn:
-        """End the test as run, but judged by nobody."""
+        """End the test as one that ran and that nobody judged."""
         raise NotGraded(reason)
 
     def expect(self, condition: bool, sentence: str, **detail: Any) -> None:
@@ -235,7 +246,9 @@ def bind(specs: tuple[TestSpec, ...], cases: list[type[GradedTestCase]]) -> list
     return bound
 
 
-def _method(spec: TestSpec, by_topic: dict[str, type[GradedTestCase]]) -> tuple[type, Callable]:
+def _method(
+    spec: TestSpec, by_topic: dict[str, type[GradedTestCase]]
+) -> tuple[type[GradedTestCase], Callable[[GradedTestCase], None]]:
     case = by_topic.get(spec.topic)
     if case is None:
         raise UsageError(
@@ -243,12 +256,13 @@ def _method(spec: TestSpec, by_topic: dict[str, type[GradedTestCase]]) -> tuple[
             f"topic {spec.topic!r}{nearest(spec.topic, by_topic)}"
         )
     method = getattr(case, f"test_{spec.name}", None)
-    if not hasattr(method, "claims"):
+    claims = getattr(method, "claims", None)
+    if method is None or claims is None:
         raise UsageError(
             f"assignment.toml: [topics.{spec.topic}.tests] {spec.name}: {_of(case)} has no graded "
             f"method test_{spec.name} for it"
         )
-    for key, claimed in method.claims.items():
+    for key, claimed in claims.items():
         if getattr(spec, key) != claimed:
             raise UsageError(
                 f"{_of(case)}.test_{spec.name} says {key} = {claimed}, "
@@ -258,12 +272,12 @@ def _method(spec: TestSpec, by_topic: dict[str, type[GradedTestCase]]) -> tuple[
 
 
 def _of(case: type[GradedTestCase]) -> str:
-    """A class with its module, for messages: "questions.rope.tests: Rope"."""
+    """Name a class with its module, for messages: "questions.rope.tests: Rope"."""
     return f"{case.__module__}: {case.__name__}"
 
 
 def select(bound: list[BoundTest], wanted: tuple[str, ...]) -> list[BoundTest]:
-    """The tests that the words on the command line name: ids, or whole questions.
+    """Return the tests that the words on the command line name: ids, or whole questions.
 
     Raises:
         UsageError: a word names nothing.
@@ -288,11 +302,11 @@ def select(bound: list[BoundTest], wanted: tuple[str, ...]) -> list[BoundTest]:
 
 
 def _is_part(word: str, number: str) -> bool:
-    """Whether `word` is the number of a part ("3") that question `number` ("3a") belongs to."""
+    """Return whether `word` is the number of the part ("3") of question `number` ("3a")."""
     return word.isdigit() and number.rstrip("abcdefghijklmnopqrstuvwxyz-") == word
 
 
 def derive_seed(seed: int, name: str) -> int:
-    """A test's own seed: the same whatever else runs, and in whatever order."""
+    """Derive a test's own seed: the same whatever else runs, and in whatever order."""
     digest = hashlib.sha256(f"{seed}:{name}".encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1

@@ -78,7 +78,10 @@ def _run(questions: QuestionSet, asked: argparse.Namespace) -> int:
 
 
 def _fill_standard_descriptors() -> None:
-    """Where a shell has closed 0, 1 or 2, a pipe of ours would get that number: take it first."""
+    """Open descriptors 0, 1 and 2 where a shell has closed them.
+
+    A pipe of ours would get such a number otherwise.
+    """
     while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(fd, True)
     os.close(fd)
@@ -183,7 +186,7 @@ def _outputs(asked: argparse.Namespace) -> dict[str, Path | None]:
 
 
 def _refuse_contradictions(asked: argparse.Namespace) -> None:
-    """Raise a UsageError for what can't be done, before anything runs."""
+    """Raise a UsageError for options that contradict each other, before anything runs."""
     outputs = {flag: path for flag, path in _outputs(asked).items() if path}
     if asked.in_process and outputs:
         raise UsageError("--in-process can't write a result: nothing protects it")

@@ -13,12 +13,12 @@ INDENT = "      "
 
 
 def points(value: Decimal) -> str:
-    """2.00 as "2", 0.50 as "0.5"."""
+    """Format points: 2.00 as "2", 0.50 as "0.5"."""
     return f"{value.normalize():f}" if value else "0"
 
 
 def points_of(value: float) -> str:
-    """The same of a number that was read from a file."""
+    """Format points that were read from a file as a float, like `points`."""
     return points(Decimal(str(value)).quantize(Decimal("0.01")))
 
 
@@ -42,7 +42,7 @@ def show_staged(staged: Staged, required: tuple[str, ...]) -> None:
 
 
 def show_result(result: TestResult, staff: bool) -> None:
-    """One test: a line, and when it did not pass, what to do about it."""
+    """Print one test's line, and where it did not pass, what to do about it."""
     spec = result.spec
     worth = f"{points(result.score)}/{points(spec.max_score)}"
     print(f"{spec.test_id:<13}{result.outcome.value:<16}{worth:>11}  {result.description}")
@@ -60,7 +60,7 @@ def show_result(result: TestResult, staff: bool) -> None:
 
 
 def show_summary(results: Results, staff: bool) -> None:
-    """Points by question, and the total of what was asked."""
+    """Print the points by question, and the total of what was asked."""
     print()
     asked = [t for t in results.tests if t.asked]
     for question in results.edition.questions:

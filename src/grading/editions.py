@@ -43,7 +43,7 @@ class TestTable:
 
 @dataclass(frozen=True)
 class TopicTable:
-    """What a topic is, whatever its number. (Part and title are asked for when all are read.)"""
+    """What a topic is, whatever its number; that part and title are there is checked later."""
 
     name: str
     part: str = ""
@@ -64,7 +64,7 @@ class QuestionTable:
 
     @property
     def place(self) -> tuple[int, str]:
-        """Sorts by number: `9b` before `10a`."""
+        """The number in a form that sorts: `9b` before `10a`."""
         return int(self.number[:-1]), self.number[-1]
 
 
@@ -97,10 +97,21 @@ class EditionTable:
     not_required: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class ResolvedEdition:
+    """An edition with all that it takes over, its questions in the order of their numbers."""
+
+    name: str
+    title: str
+    questions: tuple[QuestionTable, ...]
+    gradescope: Gradescope
+    not_required: tuple[str, ...]
+
+
 def resolved(
     editions: dict[str, EditionTable], topics: dict[str, TopicTable], practice: str, where: Where
-) -> list[EditionTable]:
-    """All editions, each with what it takes over, its questions in the order of their numbers.
+) -> list[ResolvedEdition]:
+    """Return all editions, each complete in itself.
 
     Args:
         practice: the part that is practice, or "".
@@ -120,7 +131,11 @@ def resolved(
         questions = [*edition.questions, *_practice(edition, topics, practice, within)]
         questions.sort(key=lambda question: question.place)
         _refuse_repeated(questions, within)
-        found.append(replace(edition, questions=tuple(questions)))
+        found.append(
+            ResolvedEdition(
+                name, edition.title, tuple(questions), edition.gradescope, edition.not_required
+            )
+        )
     return found
 
 
@@ -130,7 +145,7 @@ def _check(
     topics: dict[str, TopicTable],
     where: Where,
 ) -> None:
-    """What can be said of an edition's own lines."""
+    """Check what can be checked of an edition's own lines, before those that it takes over."""
     if edition.extends:
         where.check("extends", edition.extends, editions, "edition")
     for question in edition.questions:
@@ -153,7 +168,10 @@ def _check(
 def _extended(
     name: str, editions: dict[str, EditionTable], where: Where, below: tuple[str, ...]
 ) -> EditionTable:
-    """An edition's lines with those that it takes over; its own replace those of their topics."""
+    """Return an edition with the lines of the one that it extends.
+
+    Its own lines replace those of the same topics.
+    """
     own = editions[name]
     if not own.extends:
         return own
@@ -175,7 +193,7 @@ def _extended(
 def _practice(
     edition: EditionTable, topics: dict[str, TopicTable], part: str, where: Where
 ) -> list[QuestionTable]:
-    """A line for each topic of practice that has none yet, in the order of the topics' tables."""
+    """Make a line for each topic of practice that has none yet, in the order of their tables."""
     if edition.practice is None:
         return []
     if not part:

@@ -54,7 +54,7 @@ BY_REASON = {
     "abandoned": (Outcome.KILLED, "was stopped with the grader"),
     "unknown": (Outcome.KILLED, "ended in a way that could not be watched"),
 }
-SIGNALS = {
+SIGNALS: dict[int, str] = {
     signal.SIGSEGV: "crashed with a segmentation fault (endless recursion in a library?)",
     signal.SIGABRT: "was aborted by a library",
     signal.SIGXFSZ: "wrote a file that is too large",
@@ -63,7 +63,7 @@ SIGNALS = {
 
 
 def explain_ending(finished: Finished, limits: Limits) -> Verdict | None:
-    """The verdict of a worker that did not answer; None when there is a frame to read.
+    """Return the verdict of a worker that did not answer, or None where there is a frame to read.
 
     A frame counts only when its process ended by itself: one that hit a limit after answering has
     broken a limit all the same.
@@ -97,7 +97,7 @@ def _numbers(limits: Limits) -> dict[str, float]:
 
 
 def explain_error(error: Any, spec: TestSpec, staged: Path) -> Verdict:
-    """The verdict of an exception, as `worker.describe` reported it.
+    """Return the verdict of an exception that a worker reported (see `worker.describe`).
 
     The report comes out of the student's process: each field is checked before it is repeated,
     the place against the files in `staged`.
@@ -132,15 +132,18 @@ def explain_error(error: Any, spec: TestSpec, staged: Path) -> Verdict:
 
 
 def float_ranges(envelope: dict[str, Any], staged: Path) -> str:
-    """The place that a worker noted (see float_ranges.py), if it is one; else ""."""
-    claimed = envelope.get("float_ranges")
-    plain = isinstance(claimed, list) and len(claimed) == 1 and isinstance(claimed[0], str)
-    return _place(claimed[0], staged) if plain else ""
+    """Return the place that a worker noted (see float_ranges.py); "" for none or a made-up one."""
+    match envelope.get("float_ranges"):
+        case [str(claimed)]:
+            return _place(claimed, staged)
+    return ""
 
 
 def _place(claimed: str, staged: Path) -> str:
-    """`claimed` if such a line exists in a staged file, else "": names and numbers that a student
-    makes up could carry hidden inputs out."""
+    """Return `claimed` if such a line exists in a staged file, else "".
+
+    Names and numbers that a student makes up could carry hidden inputs out.
+    """
     match = PLACE.fullmatch(claimed)
     package = staged / "submission"
     try:
@@ -153,14 +156,14 @@ def _place(claimed: str, staged: Path) -> str:
 
 
 def _function_of(place: str, staged: Path) -> str:
-    """`submission/dataset.py, in __getitem__` for a checked place; "" for a file of their own.
+    """Turn a checked place into "submission/dataset.py, in __getitem__", or "".
 
     Named are functions of the assignment alone: which one of a thousand of their own a student
     lets crash could carry hidden inputs out, too. In one of their own, it's the one around it.
     """
     match = PLACE.fullmatch(place)
     given = _given_functions(match[1], staged) if match else None
-    if given is None:
+    if match is None or given is None:
         return ""
     lines = (staged / match[1]).read_text(encoding="utf-8", errors="replace").split("\n")
     above = lines[: int(match[2])]
@@ -175,7 +178,7 @@ def _function_of(place: str, staged: Path) -> str:
 
 
 def _given_functions(file: str, staged: Path) -> set[str] | None:
-    """The functions of the assignment's own file of that name; None where it has no such file.
+    """Return the functions in the assignment's own file of that name; None where it has none.
 
     Where there are no solutions, and so no hidden inputs to keep, any file will do.
     """
@@ -198,7 +201,7 @@ def _indentation(line: str) -> int:
 
 
 def _is_builtin(claimed: str) -> bool:
-    """Whether this is the name of one of Python's own exceptions."""
+    """Return whether this is the name of one of Python's own exceptions."""
     kind = getattr(builtins, claimed, None)
     return isinstance(kind, type) and issubclass(kind, BaseException)
 

@@ -19,7 +19,7 @@ MOUNTS = Path("/proc/self/mountinfo")
 
 
 def exposed(layers: sandbox.Layers, secrets: Iterable[str | Path]) -> list[str]:
-    """The folders of libraries that open secrets to workers: a line each, with one such secret.
+    """List the folders of libraries that open secrets to workers, each with one such secret.
 
     Where there is no Landlock, no folder is opened because none is closed: what then protects
     files are the uids of tests, or nothing (`Layers.missing`).
@@ -51,7 +51,7 @@ class _Mount:
 
 
 def _mounts() -> list[_Mount]:
-    """This process's mounts, later ones above earlier ones; see proc_pid_mountinfo(5)."""
+    """List this process's mounts, later ones above earlier ones; see proc_pid_mountinfo(5)."""
     try:
         lines = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
@@ -66,7 +66,7 @@ def _unescape(path: str) -> str:
 
 
 def _places(path: str, mounts: list[_Mount]) -> list[str]:
-    """A real path, and where else bind mounts show it, or a part of it."""
+    """Return a real path, and the other places where bind mounts show it or a part of it."""
     above = [m for m in mounts if _is_below(path, m.point)]
     if not above:
         return [path]
@@ -90,7 +90,7 @@ def _places(path: str, mounts: list[_Mount]) -> list[str]:
 
 
 def _same(one: str, other: str) -> bool:
-    """Whether two paths lead to one file; of files that are to be written, their folders count."""
+    """Return whether two paths lead to one file; if it isn't written yet, its folder counts."""
     try:
         if os.path.exists(one):
             return os.path.samefile(one, other)
@@ -100,7 +100,7 @@ def _same(one: str, other: str) -> bool:
 
 
 def _meet(place: str, folder: str) -> bool:
-    """Whether a readable folder holds the place, or lies in it: in a folder of secrets, that is."""
+    """Return whether a readable folder holds the place, or lies in it (in a folder of secrets)."""
     return _is_below(place, folder) or _is_below(folder, place)
 
 
@@ -109,7 +109,7 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def _is_closed(path: str) -> bool:
-    """Whether file permissions keep others from it: a test with a uid of its own is an other."""
+    """Return whether file permissions keep other users out, as a test with its own uid is."""
     try:
         needed = 0o005 if os.path.isdir(path) else 0o004
         own = os.stat(path).st_mode & needed != needed

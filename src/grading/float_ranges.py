@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TextIO
 
 SINCE = (3, 12)
 WARNING = "non-integer arguments to randrange"
@@ -35,9 +36,16 @@ def noticed(place_of: Callable[[FrameType], str]) -> Iterator[list[str]]:
         warnings.filterwarnings("default", WARNING, DeprecationWarning)
         before = warnings.showwarning
 
-        def show(message, category, *rest) -> None:
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
             if not (issubclass(category, DeprecationWarning) and WARNING in str(message)):
-                before(message, category, *rest)
+                before(message, category, filename, lineno, file, line)
             elif not places:
                 places.extend(_innermost(sys._getframe(1), place_of))
 
@@ -54,7 +62,7 @@ def _innermost(frame: FrameType | None, place_of: Callable[[FrameType], str]) ->
 
 
 def advice(place: str, graded_with: str) -> str:
-    """What to tell a student, in a sentence or two.
+    """Say in a sentence or two what a student should change.
 
     Args:
         graded_with: the Python that grades: "3.12".

@@ -73,7 +73,7 @@ def send(fd: int, data: bytes) -> None:
 
 
 def finished(ending: Ending, frame: Reader, output: Reader) -> Finished:
-    """What a worker that has ended left behind."""
+    """Collect what a worker that has ended left behind."""
     ready = frame.data.startswith(READY)
     view = memoryview(frame.data)[len(READY) :]
     notes = importing.read_notes(bytes(view[: importing.MAX_NOTES_BYTES]))
@@ -81,13 +81,13 @@ def finished(ending: Ending, frame: Reader, output: Reader) -> Finished:
 
 
 def _whole_frame(data: memoryview) -> memoryview | None:
-    """The frame behind READY and notes, if all of it is there."""
+    """Return the frame that stands behind READY and the notes, if all of it is there."""
     try:
         return wire.find_frame(data)
     except WireError:
         return None
 
 
-def _decode(data: bytes) -> str:
+def _decode(data: bytes | bytearray) -> str:
     text = data.decode("utf-8", errors="replace")
     return text + "\n[... cut]" if len(data) >= MAX_OUTPUT_BYTES else text

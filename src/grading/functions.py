@@ -42,7 +42,7 @@ class AsksFunctions(GradedTestCase):
         parts: int,
         **more: type,
     ) -> tuple[list[Answer], dict[str, list]]:
-        """The function's answers, one for each list of arguments, all in one worker.
+        """Return the function's answers, one for each list of arguments, from one worker.
 
         Args:
             parts: of how many arrays, numbers or the like an answer consists.

@@ -89,7 +89,7 @@ def watch(pid: int, limits: Limits, lifeline: int, scratch: str) -> Ending:
 
 
 def _reap_orphans(worker: int, most: int) -> int:
-    """Reap what has lost its parent and ended; how many that were, `most` at a time.
+    """Reap at most `most` orphans that have ended; return how many there were.
 
     As long as nobody does, each keeps its number, and counts among the processes of its user.
     """
@@ -156,7 +156,10 @@ class _Scratch:
         self._next = 0.0
 
     def is_flooded(self) -> bool:
-        """Whether there is too much in it. Looking takes at most a tenth of the time."""
+        """Return whether there is too much in the folder.
+
+        Looking takes at most a tenth of the time.
+        """
         started = time.monotonic()
         if started < self._next:
             return False
@@ -192,7 +195,7 @@ def _resident_bytes() -> int:
 
 
 def _usage(libraries: int, reaped: int) -> _Usage:
-    """What everything below this process uses now, and what orphans that were reaped have used.
+    """Return what everything below this process uses now, and what reaped orphans have used.
 
     Memory is counted without the bytes of the libraries, once. Orphans still count as processes:
     a chain of them is never long at any one time.
@@ -217,7 +220,7 @@ def _usage(libraries: int, reaped: int) -> _Usage:
 
 
 def _pages(pid: int, numbers: list[bytes]) -> int:
-    """Resident pages of a process, whose first thread may have ended before the others.
+    """Count a process's resident pages; its first thread may have ended before the others.
 
     It looks like a zombie then, without memory; the memory is what its other threads show.
     """
@@ -228,7 +231,7 @@ def _pages(pid: int, numbers: list[bytes]) -> int:
 
 
 def _descendants(root: int) -> list[int]:
-    """All processes below `root`, children first."""
+    """Return all processes below `root`, children first."""
     found, waiting = [], [root]
     while waiting:
         pid = waiting.pop()

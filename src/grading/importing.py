@@ -37,7 +37,7 @@ ADVICE = 'does it train there? Such code belongs below `if __name__ == "__main__
 
 
 def watch(write: Callable[[bytes], Any], stuck: Collection[str]) -> None:
-    """Say which of the submission's modules are imported; end this process before a stuck one."""
+    """Write a note of each import of the submission's modules; end before a stuck one."""
     sys.meta_path.insert(0, _Finder(write, frozenset(stuck)))
 
 
@@ -66,7 +66,8 @@ class _Finder:
             finally:
                 self._note("E")
 
-        spec.loader.exec_module = exec_module
+        # In all else the loader stays what it is.
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
 
     def _note(self, text: str) -> None:
@@ -98,7 +99,7 @@ class Notes:
 
 
 def read_notes(data: bytes) -> Notes:
-    """The notes that `data` starts with; whatever else comes is for others to judge."""
+    """Read the notes at the beginning of `data`, and ignore what follows."""
     position, imports, stopped = 0, [("", 0.0)], ""
     while (end := data.find(b"\n", position, MAX_NOTES_BYTES)) >= 0:
         words = data[position:end].decode("utf-8", errors="replace").split(" ")
@@ -130,18 +131,18 @@ class Stuck:
     named: bool
 
     def where(self, is_hidden: bool) -> str:
-        """What a test's message may call it."""
+        """Return what a test's message may call the module."""
         return self.file if self.named and not is_hidden else "your code"
 
     def verdict(self, is_hidden: bool) -> Verdict:
-        """The end of a test that would have imported it again."""
+        """Return the verdict of a test that would have imported the module again."""
         where = self.where(is_hidden)
         sentence = f"not run: importing {where} took too long in an earlier test"
         message = sentence if is_hidden else f"{sentence}; {ADVICE}"
         return Verdict(Outcome.TIMED_OUT, message, f"stuck: {self.file}")
 
     def explain(self, verdict: Verdict, is_hidden: bool) -> Verdict:
-        """The verdict of the test that found it, with the place."""
+        """Return the verdict of the test that found the module stuck, with its place."""
         message = f"{verdict.message} while {self.where(is_hidden)} was imported"
         if is_hidden:
             message = f"{verdict.message} while it was imported"
@@ -153,7 +154,7 @@ class Stuck:
 def find_stuck(
     notes: Notes, reason: str, wall_s: float, limits: Limits, files: Container[str], named: bool
 ) -> Stuck | None:
-    """The module that a worker got stuck in, or None.
+    """Return the module that a worker got stuck in, or None.
 
     Only where a whole limit was spent (a run's deadline cuts some short), at least half of it in
     this import, and the module is one of the submission's files: right code that hits a limit

@@ -33,13 +33,13 @@ class InProcessPool:
         return Finished(Ending(0, 0, "", 0.0, 0.0, 0), True, frame, "")
 
     def abandon(self) -> None:
-        """The job runs in the thread that was interrupted."""
+        """Do nothing: the job ran in the thread that was interrupted."""
 
     def warm(self, with_torch: bool) -> None:
-        """Nothing to start."""
+        """Do nothing: there is no process to start."""
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing: there is no process to end."""
 
 
 def _forget(root: Path) -> None:

@@ -21,7 +21,7 @@ Judge = Callable[..., None]
 
 
 def load_hidden(folder: Path) -> ModuleType | None:
-    """Import the package that judges hidden tests; None on a student's computer.
+    """Import the package that judges hidden tests; return None on a student's computer.
 
     Raises:
         UsageError: it is incomplete, or one of its modules can't be imported.
@@ -37,6 +37,7 @@ def load_hidden(folder: Path) -> ModuleType | None:
     spec = importlib.util.spec_from_file_location(
         "hidden", path, submodule_search_locations=[str(folder)]
     )
+    assert spec is not None and spec.loader is not None  # as for every name that ends in .py
     module = importlib.util.module_from_spec(spec)
     sys.modules["hidden"] = module  # where its modules' relative imports look
     try:

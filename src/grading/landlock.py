@@ -27,7 +27,7 @@ SCOPE_BOTH = 0b11  # abstract Unix sockets and signals, ABI 6
 
 
 def abi() -> int:
-    """The kernel's Landlock version; 0 where there is none."""
+    """Return the kernel's Landlock version; 0 where there is none."""
     try:
         found = _syscall(CREATE_RULESET, None, 0, VERSION_FLAG)
     except (OSError, AttributeError):

@@ -43,7 +43,7 @@ class Limits:
 
     @classmethod
     def for_test(cls, cpu_s: float, left_s: float = float("inf")) -> Limits:
-        """The limits of a test that may take `cpu_s`, in a run that has `left_s` left."""
+        """Return the limits of a test that may take `cpu_s`, in a run that has `left_s` left."""
         wall_s = max(0.1, min(cpu_s * WALL_FACTOR, left_s))
         return cls(cpu_s=cpu_s, wall_s=wall_s, memory_bytes=memory_of_a_test())
 
@@ -52,7 +52,7 @@ class Limits:
 
 
 def memory_of_a_test(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
-    """What a test may hold besides its libraries: less where a small container would be full.
+    """Return the bytes that a test may hold besides its libraries, fewer in a small container.
 
     Gradescope's smallest has 768 MB, and would be killed as a whole.
     """
@@ -70,7 +70,7 @@ def memory_of_a_test(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
 
 
 def offer(score: int) -> int:
-    """Offer this process to the kernel where a container runs out of memory; what it was before.
+    """Offer this process to the kernel where a container runs out of memory; return the old score.
 
     That is faster than the watch looks. A worker (1000) should be the first to go, then the zygote
     (500), which can be replaced, then guardians and the grader.

@@ -17,7 +17,7 @@ MARKER = re.compile(r"#+\s*(START|END)[\s_]+CODE[\s_]+HERE[\s#]*$", re.IGNORECAS
 
 
 def find_regions(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, str]]]:
-    """The regions between markers, and what is wrong with markers.
+    """Return the regions between markers, and what is wrong with markers.
 
     Returns:
         the numbers of each region's two marker lines, from 1; and (line number, fault) of each
@@ -46,13 +46,13 @@ def find_regions(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, str]
 
 
 def marker_of(line: str) -> str | None:
-    """START or END for a line that is, or was meant to be, that marker."""
+    """Return START or END for a line that is, or was meant to be, that marker; else None."""
     match = MARKER.match(line.strip())
     return {"START": START, "END": END}[match[1].upper()] if match else None
 
 
 def outside_regions(text: str) -> str:
-    """The lines outside the regions, which students leave as they are.
+    """Return the lines outside the regions, which students leave as they are.
 
     Markers stay, without their indentation; blank lines and white space at the end of lines, which
     editors change by themselves, do not.
@@ -61,7 +61,7 @@ def outside_regions(text: str) -> str:
 
 
 def _outside(text: str) -> list[tuple[int, str]]:
-    """(line number, line) of what outside_regions() keeps."""
+    """Return (line number, line) of each line that `outside_regions` keeps."""
     regions = find_regions(text)[0]
     inside = {number for start, end in regions for number in range(start + 1, end)}
     lines = enumerate(text.split("\n"), start=1)
@@ -70,7 +70,7 @@ def _outside(text: str) -> list[tuple[int, str]]:
 
 
 def fingerprints(files: dict[str, str]) -> dict[str, list[str]]:
-    """What src/submission_lines.json holds: by it changes outside the regions are found.
+    """Return the content of src/submission_lines.json, which shows changes outside the regions.
 
     Args:
         files: texts of the starter, by name in the zip ("submission/dataset.py").
@@ -89,7 +89,7 @@ def _short_hash(line: str) -> str:
 
 
 def changed_outside(where: str, text: str, given: list[str]) -> list[str]:
-    """A line naming the first place where a file differs from the given one, if there is one."""
+    """Return a sentence naming the first place where a file differs from the given one, if any."""
     outside = _outside(text)
     got = [_short_hash(line) for _, line in outside]
     matcher = difflib.SequenceMatcher(None, given, got, autojunk=False)

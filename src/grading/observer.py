@@ -14,16 +14,16 @@ class Observer:
     """Hears of a run's events, in this order; does nothing by itself."""
 
     def staged(self, staged: Staged) -> None:
-        """The submission's files were taken."""
+        """Hear that the submission's files were taken."""
 
     def started(self, results: Results) -> None:
-        """The run begins; `results` hold every test, and change as tests end."""
+        """Hear that the run begins; `results` hold every test, and change as tests end."""
 
     def ended(self, result: TestResult) -> None:
-        """A test has ended, in whatever order."""
+        """Hear that a test has ended; they end in any order."""
 
     def told(self, result: TestResult) -> None:
-        """A test and all before it in the edition have ended: it can be shown."""
+        """Hear that a test and all before it in the edition have ended, so that it can be shown."""
 
     def graded(self, run: Run) -> None:
-        """Every test has ended; workers can still be asked."""
+        """Hear that every test has ended; workers can still be asked."""

@@ -34,7 +34,7 @@ class ExitCode(IntEnum):
 
 
 def exit_code(outcomes: list[Outcome]) -> ExitCode:
-    """The exit code of a run whose tests ended so.
+    """Return the exit code of a run whose tests ended so.
 
     A test that ran and could not be judged (a student's copy has no answers) is no failure.
     """

@@ -3,7 +3,7 @@
 A student chooses names of files, folders and parameters, what an exception says, and what is
 printed. Escapes would paint over the grader's own lines, a line end would begin a line in its name,
 and half a surrogate pair can't be written to a file at all. All such text passes through here: a
-test's texts when they are set (`results.TestResult`), messages of errors when they are made
+test's texts when its result is made (`results.TestResult`), messages of errors when they are made
 (`errors.UsageError`), names of files when they are staged (`staging.Staged`).
 """
 
@@ -13,13 +13,13 @@ MAX_LINE = 1_000
 
 
 def lines(text: str, most: int) -> str:
-    """At most `most` characters of a text of several lines; escapes and the like as `\\x1b`."""
+    """Cut a text of several lines to `most` characters, and show escapes as `\\x1b`."""
     cut = text if len(text) <= most else text[:most] + "\n[... cut]"
     return _escaped(cut.replace("\r\n", "\n"), "\n\t")
 
 
 def line(text: str, most: int = MAX_LINE) -> str:
-    """A text in one line of at most `most` characters; line ends and tabs are escaped, too."""
+    """Put a text into one line of at most `most` characters; escape line ends and tabs, too."""
     shown = _escaped(text[:most], "")
     return shown if len(text) <= most and len(shown) <= most else shown[: most - 4] + " ..."
 

@@ -65,17 +65,20 @@ class Pool(Protocol):
 
 
 def fork_is_safe() -> bool:
-    """Only Linux: macOS's libraries break in forked children, and Windows has no fork."""
+    """Return whether workers can be forked: only on Linux.
+
+    macOS's libraries break in forked children, and Windows has no fork.
+    """
     return sys.platform == "linux"
 
 
 def open_pool(hash_seed: int) -> Pool:
-    """The way of starting workers that suits this platform."""
+    """Return the way of starting workers that suits this platform."""
     return ZygotePool(hash_seed) if fork_is_safe() else FreshPool(hash_seed)
 
 
 def clean_environment(hash_seed: int) -> dict[str, str]:
-    """An environment built from nothing: no variable of the user's reaches student code."""
+    """Build an environment from nothing: no variable of the user's reaches student code."""
     environment = {
         "PYTHONHASHSEED": str(hash_seed % 2**32),
         "LC_ALL": "C.UTF-8",
@@ -92,7 +95,7 @@ def clean_environment(hash_seed: int) -> dict[str, str]:
 
 
 def command(code: str) -> list[str]:
-    """Start Python with nothing of the user's on its path, and run `code` in package `grading`."""
+    """Return the command that runs `code` with `grading` and nothing of the user's to import."""
     return [sys.executable, *FLAGS, "-c", f"import sys; sys.path.insert(0, {str(SRC)!r}); {code}"]
 
 
@@ -167,11 +170,11 @@ class Zygote:
         self._lifelines: set[int] = set()
 
     def is_alive(self) -> bool:
-        """False once it has ended, which it does not by itself before `close`."""
+        """Return whether the process still runs; it doesn't end by itself before `close`."""
         return self._process.poll() is None
 
     def _ends_within(self, seconds: float) -> bool:
-        """Whether it has ended; its descriptors are closed before one may know."""
+        """Return whether it ends in that time; its descriptors close before that is known."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -286,16 +289,18 @@ class FreshPool:
         )
         limits = job.limits.as_dict()
         request = wire.encode({**job.request, "torch": job.torch, "limits": limits})
-        sender = start(send, os.dup(process.stdin.fileno()), request)
-        process.stdin.close()
-        frame = Reader(os.dup(process.stdout.fileno()), MAX_FRAME_BYTES)
-        output = Reader(os.dup(process.stderr.fileno()), MAX_OUTPUT_BYTES)
+        stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
+        assert stdin and stdout and stderr  # pipes, as asked for
+        sender = start(send, os.dup(stdin.fileno()), request)
+        stdin.close()
+        frame = Reader(os.dup(stdout.fileno()), MAX_FRAME_BYTES)
+        output = Reader(os.dup(stderr.fileno()), MAX_OUTPUT_BYTES)
         self._running.add(process)
         ending = self._wait(process, frame, job.limits)
         self._running.discard(process)
         _join(sender, frame, output)
-        process.stdout.close()
-        process.stderr.close()
+        stdout.close()
+        stderr.close()
         return finished(ending, frame, output)
 
     def abandon(self) -> None:
@@ -303,10 +308,10 @@ class FreshPool:
             _kill_session(process)
 
     def warm(self, with_torch: bool) -> None:
-        """Nothing can be started ahead here."""
+        """Do nothing: no process can be started ahead here."""
 
     def close(self) -> None:
-        """Nothing stays behind between tests."""
+        """Do nothing: no process stays behind between tests."""
 
     def _wait(self, process: subprocess.Popen, frame: Reader, limits: Limits) -> Ending:
         started = time.monotonic()
@@ -328,7 +333,7 @@ class FreshPool:
 
 
 def _join(*threads: threading.Thread) -> None:
-    """Wait for all of them together; they end with the processes that hold the other ends."""
+    """Wait for all threads together; they end with the processes that hold the other ends."""
     deadline = time.monotonic() + GRACE_S
     for thread in threads:
         thread.join(max(0.0, deadline - time.monotonic()))
@@ -344,8 +349,8 @@ def _kill_session(process: subprocess.Popen) -> None:
         pass
 
 
-def _ending(status: bytes) -> Ending:
-    """The guardian's report; without a whole one, somebody killed the guardian."""
+def _ending(status: bytes | bytearray) -> Ending:
+    """Read the guardian's report; without a whole one, somebody killed the guardian."""
     try:
         report = json.loads(status)
         if "failed" in report:

@@ -16,7 +16,7 @@ PACKAGES = ("torch", "numpy")
 
 
 def judged_by(provided: Provided) -> str:
-    """A hash of all files that decide a verdict: tests, harness, data, reference, answers.
+    """Hash all files that decide a verdict: tests, harness, data, reference, answers.
 
     The same in a checkout and in the release that was built from it.
     """
@@ -43,13 +43,13 @@ def _files(provided: Provided) -> Iterator[Path]:
 
 
 def versions() -> dict[str, str]:
-    """Of the interpreter, the system and the libraries that compute."""
+    """Return the versions of the interpreter, the system and the libraries that compute."""
     found = {"python": platform.python_version(), "system": platform.platform()}
     return found | {name: _version(name) for name in PACKAGES}
 
 
 def has_torch() -> bool:
-    """Whether this Python has torch; without it, only tests that need none can run."""
+    """Return whether this Python has torch; without it, only tests that need none can run."""
     return importlib.util.find_spec("torch") is not None
 
 

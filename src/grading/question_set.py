@@ -40,7 +40,7 @@ class NoData:
     """The data set of an assignment that has none."""
 
     def require(self) -> None:
-        """Nothing can be missing."""
+        """Accept: nothing can be missing."""
 
 
 class QuestionSet:

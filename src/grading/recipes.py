@@ -158,7 +158,8 @@ class Recipes(dict[str, Recipe]):
     """The recipes by name, and what is special to variants."""
 
     def __init__(self, recipes: Mapping[str, Recipe], variants: Mapping[str, Variant], file: str):
-        """
+        """Check that every recipe can be had for every variant.
+
         Raises:
             UsageError: a variant changes what no recipe has, or something impossible.
         """
@@ -170,12 +171,12 @@ class Recipes(dict[str, Recipe]):
         }
 
     def of(self, variant: str, name: str) -> Recipe:
-        """A recipe as it is for a variant."""
+        """Return a recipe as it is for a variant."""
         return self._own.get((variant, name), self[name])
 
 
 def _merged(recipes: Mapping[str, Recipe], variant: Variant, name: str, file: str) -> Recipe:
-    """A recipe with what a variant has differently in place."""
+    """Return a recipe with a variant's own settings in place."""
     where = Where(file, f"variants.{variant.name}.recipes")
     where.check("", name, recipes, "recipe")
     recipe, where, own = recipes[name], where.of(name), {}
@@ -191,7 +192,7 @@ def _merged(recipes: Mapping[str, Recipe], variant: Variant, name: str, file: st
 
 
 def settings(part: Model | Stage) -> dict[str, Any]:
-    """A model's or a stage's fields as JSON has them, without those that a recipe leaves out."""
+    """Return a model's or a stage's fields as JSON, without those that a recipe leaves out."""
     found = {key: value for key, value in asdict(part).items() if value is not None}
     return {key: list(v) if isinstance(v, tuple) else v for key, v in found.items()}
 
@@ -199,7 +200,7 @@ def settings(part: Model | Stage) -> dict[str, Any]:
 def expected_settings(
     recipe: Recipe, stage: str, documents: int, block_size: int
 ) -> dict[str, Any]:
-    """The fields that a TrainerConfig should have for one stage of a recipe.
+    """Return the fields that a TrainerConfig should have for one stage of a recipe.
 
     Args:
         recipe: as it is for the variant.
@@ -216,7 +217,7 @@ def expected_settings(
 def shipped(
     recipes: Recipes, variants: Mapping[str, Variant], datasets: Mapping[str, DataSet]
 ) -> dict[str, Any]:
-    """The content of recipes.json, for submissions of this year and of earlier ones.
+    """Return the content of recipes.json, for submissions of this year and of earlier ones.
 
     A table `pretrain` or so holds, under the name of a variant, the whole table of that variant
     where it differs. (Earlier years' code, which lays it over the common one, gets the same.)

@@ -51,7 +51,7 @@ def read(path: Path) -> Record:
 
 
 def _recorded(text: str) -> str:
-    """The JSON in a file: all of it, or the record that ends a grading's standard output.
+    """Return the JSON in a file: all of it, or the record that ends a grading's standard output.
 
     The record is the last thing that a grading prints, and what a student's code printed stands
     indented above it. So a line like it in any other place is a forgery, or two outputs in a file.
@@ -90,7 +90,7 @@ def _record(raw: dict[str, Any]) -> Record:
 
 
 def line(results: Results) -> str:
-    """A run's record in one line, for the end of the standard output."""
+    """Put a run's record into one line, for the end of the standard output."""
     tests = [
         {"test_id": t.spec.test_id, "outcome": t.outcome.value, "score": float(t.score)}
         for t in results.tests
@@ -101,7 +101,7 @@ def line(results: Results) -> str:
 
 
 def warnings(record: Record, judged_by: str) -> list[str]:
-    """What differs here from where the record was made, and so may change a verdict.
+    """List what differs here from where the record was made, and so may change a verdict.
 
     Args:
         judged_by: what judges here; see `provenance`.
@@ -122,7 +122,7 @@ def warnings(record: Record, judged_by: str) -> list[str]:
 
 
 def compare(record: Record, results: Results) -> list[str]:
-    """A line for each test that ended otherwise than it did then."""
+    """Return a line for each test that ended otherwise than it did then."""
     lines = []
     for test in (t for t in results.tests if t.asked):
         now = (test.outcome.value, float(test.score))

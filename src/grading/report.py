@@ -41,7 +41,7 @@ code { overflow-wrap: anywhere }
 
 
 def page(results: Results, staff: bool) -> str:
-    """The whole file.
+    """Return the whole file.
 
     Args:
         staff: with what only staff may read: got, expected, tracebacks, prints in hidden tests.
@@ -106,7 +106,7 @@ def _overview(results: Results, asked: list[TestResult]) -> str:
 
 
 def _bar(score: Decimal, worth: Decimal, words: str) -> str:
-    """Earned points as a full bar, lost ones hatched."""
+    """Draw earned points as a full bar, lost ones hatched."""
     if not worth:
         return "no points"
     earned = float(score / worth) * BAR_WIDTH
@@ -161,7 +161,7 @@ def _block(text: str, title: str = "") -> str:
 
 
 def _facts(results: Results) -> str:
-    """What it takes to have the same run again."""
+    """Say what it takes to have the same run again."""
     facts = results.facts
     rows = [
         ("Edition", results.edition.name),

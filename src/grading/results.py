@@ -7,26 +7,25 @@ and complete: a test that did not run stands there with its outcome and zero poi
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from . import printable
+from . import printable, writing
 from .assignment import Edition, TestSpec
 from .outcomes import Outcome
 
 MAX_CHARACTERS = {"message": 4_000, "detail": 20_000, "output": 70_000}
 
 
-@dataclass
+@dataclass(frozen=True)
 class TestResult:
-    """How one test ended.
+    """How one test ended; until then, that it has not run.
 
     `message` is for the student; `detail` for staff alone; `output` is what student code printed
-    (shown with basic tests only).
+    (shown with basic tests only). All three may hold text of the student's code, so every result
+    makes them fit to be shown when it is created, by `dataclasses.replace` too.
     """
 
     __test__ = False
@@ -41,13 +40,12 @@ class TestResult:
     wall_s: float = 0.0
     asked: bool = True  # False: the command line named other tests
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Texts may come out of student code: whoever sets one, it is made fit to be shown."""
-        most = MAX_CHARACTERS.get(name)
-        super().__setattr__(name, value if most is None else printable.lines(value, most))
+    def __post_init__(self) -> None:
+        for name, most in MAX_CHARACTERS.items():
+            object.__setattr__(self, name, printable.lines(getattr(self, name), most))
 
     def as_dict(self, staff: bool) -> dict[str, Any]:
-        """Plain data for the results file."""
+        """Return plain data for the results file."""
         shown = {
             "test_id": self.spec.test_id,
             "name": self.description,
@@ -109,13 +107,6 @@ class Results:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a UTF-8 file so that a reader sees the old one or the new one, never half of it."""
-    handle, temporary = tempfile.mkstemp(prefix=path.name + ".", dir=path.parent)
-    try:
-        # "replace": names of files need not be text.
-        with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as writer:
-            writer.write(text)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    """Write a UTF-8 file for its owner alone, whole or not at all."""
+    with writing.replacing(path, mode=0o600) as writer:
+        writer.write(text.encode("utf-8", errors="replace"))  # names of files need not be text

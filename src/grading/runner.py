@@ -9,6 +9,7 @@ import tempfile
 import threading
 import time
 import traceback
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -144,17 +145,16 @@ class CourseTestRunner:
             open_to_code = self._open_to_code(options)
             authority_facts = self._authority(options, pool, work, staged, open_to_code)
             results = self.blank(edition, seed)
+            results.tests = [
+                replace(result, asked=test in wanted)
+                for test, result in zip(bound, results.tests, strict=True)
+            ]
             results.facts |= {"submission": sorted(staged.taken), "left": staged.left}
             results.facts |= authority_facts
             observer.started(results)
-            todo = []
-            for test, result in zip(bound, results.tests, strict=True):
-                result.asked = test in wanted
-                if result.asked:
-                    todo.append((test, result))
             with ThreadPoolExecutor(options.jobs) as executor:
                 try:
-                    _run_all(run, todo, executor, observer)
+                    _run_all(run, bound, results, executor, observer)
                     if run.float_ranges:
                         python = self.assignment.gradescope_python
                         warning = float_ranges.advice(run.float_ranges, python)
@@ -170,7 +170,7 @@ class CourseTestRunner:
             trees.remove_tree(work)
 
     def blank(self, edition: Edition, seed: int) -> Results:
-        """Results of tests of which none has run."""
+        """Return results of tests of which none has run."""
         tests = [TestResult(t.spec, t.description) for t in self.tests(edition)]
         facts = {
             "judged_by": provenance.judged_by(self.questions.provided),
@@ -179,14 +179,14 @@ class CourseTestRunner:
         return Results(edition, seed, tests, facts)
 
     def _open_to_code(self, options: Options) -> list[str]:
-        """What of ours the submission's code could read among the libraries.
+        """List what of ours the submission's code could read among the libraries.
 
         Raises:
             UsageError: something, and the run is not one that would have to be authoritative.
         """
         if self.hidden is None or options.in_process:
             return []  # there is nothing to read, or no confinement at all
-        secrets = [*authoritative.secrets(), options.answers, *options.private]
+        secrets: list[str | Path] = [*authoritative.secrets(), options.answers, *options.private]
         found = exposure.exposed(options.layers, secrets)
         if found and not options.authoritative:
             raise UsageError(f"{found[0]}; nothing is graded until it is elsewhere")
@@ -195,7 +195,7 @@ class CourseTestRunner:
     def _authority(
         self, options: Options, pool: Pool, work: Path, staged: Staged, open_to_code: list[str]
     ) -> dict:
-        """Which layers protect this run; an authoritative one sends the canary first.
+        """Return which layers protect this run; send the canary first if it is authoritative.
 
         Raises:
             GradingError: the run was to be authoritative, and can't be.
@@ -214,24 +214,29 @@ class CourseTestRunner:
 
 def _run_all(
     run: Run,
-    todo: list[tuple[BoundTest, TestResult]],
+    bound: list[BoundTest],
+    results: Results,
     executor: ThreadPoolExecutor,
     observer: Observer,
 ) -> None:
-    """Run tests, those of files first: no code of a student's can take the time they need.
+    """Run the tests that were asked for, and put each one's result in its place in `results`.
 
-    Results come in the edition's order, whichever test ends first.
+    Tests of files run first: no code of a student's can take the time that they need. The observer
+    is told of results in the edition's order, whichever test ends first.
     """
-    order = sorted(range(len(todo)), key=lambda index: not todo[index][0].of_files)
+    untold = deque(place for place, result in enumerate(results.tests) if result.asked)
+    order = sorted(untold, key=lambda place: not bound[place].of_files)
+
+    def end(place: int) -> TestResult:
+        results.tests[place] = run.run_test(bound[place], results.tests[place])
+        return results.tests[place]
+
     ended: set[int] = set()
-    told = 0
-    runs = executor.map(lambda index: run.run_test(*todo[index]), order)
-    for index, result in zip(order, runs, strict=True):
+    for place, result in zip(order, executor.map(end, order), strict=True):
         observer.ended(result)
-        ended.add(index)
-        while told in ended:
-            observer.told(todo[told][1])
-            told += 1
+        ended.add(place)
+        while untold and untold[0] in ended:
+            observer.told(results.tests[untold.popleft()])
 
 
 @dataclass
@@ -266,13 +271,11 @@ class Run:
         return self.runner.hidden
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
-        """What several tests need, made by the first that asks; its exception is theirs, too."""
+        """Return what several tests need; the first that asks makes it, or fails for all."""
+        mine: Future[Any] = Future()
         with self._lock:
-            future = self._shared.get(name)
-            first = future is None
-            if first:
-                future = self._shared[name] = Future()
-        if first:
+            future = self._shared.setdefault(name, mine)
+        if future is mine:
             try:
                 future.set_result(make())
             except BaseException as error:
@@ -280,29 +283,39 @@ class Run:
         return future.result()
 
     def run_test(self, test: BoundTest, result: TestResult) -> TestResult:
-        """Run one test and fill in its result; whatever happens, it happens to this one only."""
+        """Run one test and return its result; whatever happens, it happens to this one only.
+
+        Args:
+            result: says that the test has not run.
+        """
         started = time.monotonic()
         if started > self.deadline:
-            result.message = OUT_OF_TIME
-            return result
+            return replace(result, message=OUT_OF_TIME)
         bench = Bench(self, test.spec)
+        verdict, score = self._judged(test, bench)
+        return replace(
+            result,
+            outcome=verdict.outcome,
+            score=score,
+            message=verdict.message,
+            detail=verdict.detail,
+            output=bench.output,
+            wall_s=time.monotonic() - started,
+        )
+
+    def _judged(self, test: BoundTest, bench: Bench) -> tuple[Verdict, Decimal]:
+        """Return how the test ended, and its points; a fault of ours is a verdict, too."""
         try:
             verdict = self._verdict(test, bench)
-            result.score = share_of(test.spec.max_score, verdict.credit)
-            result.outcome, result.message = verdict.outcome, verdict.message
-            result.detail = verdict.detail
+            return verdict, share_of(test.spec.max_score, verdict.credit)
         except DataError as error:
-            if self.counts:  # all of it was there when the run began
-                _blame_us(result)
-            else:
-                result.outcome, result.message = Outcome.NOT_RUN, f"{NO_DATA}: {error}"
+            lacking = Verdict(Outcome.NOT_RUN, f"{NO_DATA}: {error}")
+            # In a run that counts, all of the data was there when it began.
+            return _our_fault() if self.counts else lacking, Decimal("0.00")
         except UsageError:
             raise
         except Exception:
-            _blame_us(result)
-        result.output = bench.output
-        result.wall_s = time.monotonic() - started
-        return result
+            return _our_fault(), Decimal("0.00")
 
     def _verdict(self, test: BoundTest, bench: Bench) -> Verdict:
         try:
@@ -324,7 +337,7 @@ class Run:
         return theirs if self.hidden is None else self._unless_ours(test, theirs)
 
     def _unless_ours(self, test: BoundTest, theirs: Verdict) -> Verdict:
-        """`theirs`, if all is well with the reference in the submission's place.
+        """Return `theirs`, if all is well with the reference in the submission's place.
 
         Raises:
             Exception: it isn't, so that it's the grader's own fault.
@@ -342,14 +355,13 @@ class Run:
         return theirs
 
 
-def _blame_us(result: TestResult) -> None:
-    """The test ended by a fault of ours, which is being handled."""
-    result.outcome, result.message = Outcome.GRADER_ERROR, GRADER_FAILED
-    result.detail = traceback.format_exc()
+def _our_fault() -> Verdict:
+    """Return the verdict of a test that ended by our own fault, the exception being handled."""
+    return Verdict(Outcome.GRADER_ERROR, GRADER_FAILED, traceback.format_exc())
 
 
 def require_staff(hidden: ModuleType | None) -> None:
-    """Refuse to begin a run that counts where nobody judges hidden tests: students would lose them.
+    """Refuse a run that counts where nobody judges hidden tests: students would lose points.
 
     Raises:
         GradingError: staff's judges are not here.
@@ -361,7 +373,7 @@ def require_staff(hidden: ModuleType | None) -> None:
 
 
 def require_data(data: Data) -> None:
-    """Refuse to begin a run that counts without torch or data: it would cost students points.
+    """Refuse a run that counts without torch or data: it would cost students points.
 
     Raises:
         GradingError: something is missing or can't be read: our fault.
@@ -375,7 +387,7 @@ def require_data(data: Data) -> None:
 
 
 def share_of(points: Decimal, credit: Fraction) -> Decimal:
-    """That share of the points, exactly, rounded down to hundredths; nothing stays nothing.
+    """Return that share of the points, exactly, rounded down to hundredths.
 
     Raises:
         ValueError: the share is not between 0 and 1: the judge's own mistake.

@@ -20,8 +20,10 @@ import sys
 import threading
 import time
 import weakref
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from . import landlock, paths, seccomp, trees
 from .limits import Limits
@@ -77,7 +79,7 @@ class Layers:
     obstacle: str = "needs root"
 
     def names(self) -> list[str]:
-        """In words, for the result's facts and for --doctor."""
+        """List the layers in words, for the result's facts and for --doctor."""
         found = ["processes of their own", "limits"]
         if self.landlock_abi or self.seccomp or self.root:
             found.append("no_new_privs")
@@ -90,14 +92,14 @@ class Layers:
         return found
 
     def missing(self) -> list[str]:
-        """What a stronger machine or user would add."""
+        """List what a stronger machine or user would add."""
         lacking = [] if self.landlock_abi else ["Landlock"]
         lacking += [] if self.seccomp else ["seccomp"]
         return lacking + ([] if self.root else [f"a uid for each test ({self.obstacle})"])
 
 
 def detect() -> Layers:
-    """The layers that work here; all False where this is no Linux."""
+    """Find the layers that work here: none where this is not Linux."""
     if sys.platform != "linux":
         return Layers(False, 0, False)
     obstacle = "needs root" if os.geteuid() else _closed_folder()
@@ -105,7 +107,7 @@ def detect() -> Layers:
 
 
 def _closed_folder() -> str:
-    """The first folder on the way to the interpreter that other users can't pass, in words."""
+    """Name the first folder on the way to the interpreter that others can't pass, or ""."""
     for path in interpreter_folders():
         for folder in (Path(path), *Path(path).parents):
             if not folder.stat().st_mode & 0o001:
@@ -132,7 +134,7 @@ class UidPool:
         self.claims_fd: int | None = None  # open once a uid was taken
 
     def take(self) -> int:
-        """A uid that is ours until `release`.
+        """Claim a uid that is ours until `release`.
 
         Raises:
             OSError: all are in use, or claims can't be written down.
@@ -145,31 +147,32 @@ class UidPool:
             for _ in range(UIDS):
                 self._next = (self._next + 1) % UIDS
                 uid = FIRST_UID + self._next
-                if uid not in self._others and self._lock_byte(uid, taken=True):
+                if uid not in self._others and _lock_byte(self.claims_fd, uid, taken=True):
                     return uid
         raise OSError(f"all {UIDS} uids for tests are in use")
 
     def release(self, uid: int | None) -> None:
         """Give a uid back, once nothing of it is left."""
         with self._lock:
-            if uid is not None:
-                self._lock_byte(uid, taken=False)
+            if uid is not None and self.claims_fd is not None:
+                _lock_byte(self.claims_fd, uid, taken=False)
 
-    def _lock_byte(self, uid: int, taken: bool) -> bool:
-        """Take or free a claim; False when another open file, of this process or not, holds it."""
-        import fcntl  # not on Windows, where this never runs
 
-        kind = fcntl.F_WRLCK if taken else fcntl.F_UNLCK
-        wanted = struct.pack("hhqqi", kind, os.SEEK_SET, uid, 1, 0)  # struct flock, 64 bits
-        try:
-            fcntl.fcntl(self.claims_fd, fcntl.F_OFD_SETLK, wanted)
-        except (BlockingIOError, PermissionError):  # POSIX allows either
-            return False
-        return True
+def _lock_byte(claims_fd: int, uid: int, taken: bool) -> bool:
+    """Take or free a claim; return False when another open file, of any process, holds it."""
+    import fcntl  # not on Windows, where this never runs
+
+    kind = fcntl.F_WRLCK if taken else fcntl.F_UNLCK
+    wanted = struct.pack("hhqqi", kind, os.SEEK_SET, uid, 1, 0)  # struct flock, 64 bits
+    try:
+        fcntl.fcntl(claims_fd, fcntl.F_OFD_SETLK, wanted)
+    except (BlockingIOError, PermissionError):  # POSIX allows either
+        return False
+    return True
 
 
 def interpreter_folders() -> list[str]:
-    """Where this interpreter and its libraries lie, links resolved.
+    """List where this interpreter and its libraries lie, with links resolved.
 
     A folder of `sys.path` that holds the solutions (the root, with `python -m`) is none of them.
     """
@@ -183,12 +186,12 @@ def interpreter_folders() -> list[str]:
 
 
 def readable_by_all() -> tuple[str, ...]:
-    """What every worker may read: libraries, and what they want to know of the machine."""
+    """Return what every worker may read: libraries, and what they want to know of the machine."""
     return (*LIBRARIES, *DEVICES, *FACTS, *interpreter_folders())
 
 
 def for_worker(layers: Layers, uids: UidPool | None, staged: Path, scratch: Path) -> Confinement:
-    """The confinement of one worker that runs student code."""
+    """Return the confinement of one worker that runs student code."""
     readable = (*readable_by_all(), str(staged))
     uid = uids.take() if layers.root and uids is not None else None
     return Confinement(
@@ -202,7 +205,7 @@ def for_worker(layers: Layers, uids: UidPool | None, staged: Path, scratch: Path
 
 
 def _most_tasks(uid: int | None, layers: Layers) -> int | None:
-    """The limit RLIMIT_NPROC of a worker, which counts whatever its user has on this machine.
+    """Return a worker's limit RLIMIT_NPROC, which counts all that its user has on this machine.
 
     A uid of its own has nothing else. Without one, the filter of system calls refuses processes;
     where that is missing too, the limit is relative to what the user has now, of which a fixed one
@@ -216,7 +219,7 @@ def _most_tasks(uid: int | None, layers: Layers) -> int | None:
 
 
 def tasks_of(uid: int) -> int:
-    """How many processes and threads a real user has: what RLIMIT_NPROC is compared with."""
+    """Count the processes and threads of a real user, as RLIMIT_NPROC does."""
     count = 0
     for entry in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError, KeyError):  # it has ended
@@ -258,7 +261,7 @@ def hide_memory() -> None:
 
 
 def kill_user(uid: int) -> bool:
-    """Kill everything that runs as `uid`, until nothing is left; True when nothing is.
+    """Kill everything that runs as `uid`, until nothing is left; return whether nothing is.
 
     `kill(-1)` from that uid reaches all of it at once, daemons in sessions of their own included;
     needs root to become it.
@@ -283,7 +286,7 @@ def kill_user(uid: int) -> bool:
 
 
 def processes_of(uid: int) -> list[int]:
-    """Processes whose real user is `uid`, those that only wait to be reaped left out."""
+    """Return the processes whose real user is `uid`, without those that only wait to be reaped."""
     found = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -296,7 +299,7 @@ def processes_of(uid: int) -> list[int]:
 
 
 def users_of_processes() -> set[int]:
-    """The uids that some process here has now."""
+    """Return the uids that some process here has now."""
     found = set()
     for entry in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError, KeyError):  # it has ended
@@ -323,7 +326,11 @@ def sweep_files(uid: int) -> None:
 def sweep_memory(uid: int) -> None:
     """Remove System V's shared memory, semaphores and queues of a test's uid: they outlive it."""
     libc = ctypes.CDLL(None)
-    removals = {"shm": libc.shmctl, "msg": libc.msgctl, "sem": lambda i, *_: libc.semctl(i, 0, 0)}
+    removals: dict[str, Callable[..., Any]] = {
+        "shm": libc.shmctl,
+        "msg": libc.msgctl,
+        "sem": lambda i, *_: libc.semctl(i, 0, 0),
+    }
     for kind, remove in removals.items():
         try:
             header, *rows = Path(f"/proc/sysvipc/{kind}").read_text(encoding="utf-8").splitlines()
@@ -337,7 +344,10 @@ def sweep_memory(uid: int) -> None:
 
 
 def _lives_as(uid: int, pid: str) -> bool:
-    """Read off `status`: the owner of /proc/PID is root for whoever has changed its uid."""
+    """Return whether a process runs as `uid`.
+
+    Its `status` tells: the owner of /proc/PID is root for whoever has changed its uid.
+    """
     fields = _status(pid)
     # A process whose first thread has ended looks like a zombie as long as the others live.
     ended = fields[b"State"][0] in (b"Z", b"X") and int(fields[b"Threads"][0]) < 2
@@ -345,7 +355,7 @@ def _lives_as(uid: int, pid: str) -> bool:
 
 
 def _status(pid: str) -> dict[bytes, list[bytes]]:
-    fields = {}
+    fields: dict[bytes, list[bytes]] = {}
     for line in Path(f"/proc/{pid}/status").read_bytes().splitlines():
         key, _, value = line.partition(b":")
         fields.setdefault(key, value.split())  # the name comes first, and may be anything

@@ -56,7 +56,7 @@ class Where:
 
 
 def table(columns: dict[str, Any], rows: int | None = None, **more: Any) -> Where:
-    """A dict of lists of one length.
+    """Return the spec of a dict of lists of one length.
 
     Args:
         columns: what an entry of each list is.

@@ -116,7 +116,7 @@ REFUSED: dict[str, tuple[int | None, int | None]] = {
     "mq_open": (240, 180),
 }
 # Refused for any process but the caller itself; name: (x86-64, arm64, which argument is the pid).
-OWN_PID_ONLY = {
+OWN_PID_ONLY: dict[str, tuple[int, int, int]] = {
     "kill": (62, 129, 0),
     "tkill": (200, 130, 0),
     "tgkill": (234, 131, 0),
@@ -128,20 +128,23 @@ OWN_PID_ONLY = {
 }
 # Refused with these commands; name: (x86-64, arm64, commands, the second argument). A pipe's owner
 # is sent any signal its setter likes; TIOCSTI and TIOCLINUX type into a terminal.
-REFUSED_COMMANDS = {
+REFUSED_COMMANDS: dict[str, tuple[int, int, tuple[int, ...]]] = {
     "fcntl": (72, 25, (8, 10, 15)),  # F_SETOWN, F_SETSIG, F_SETOWN_EX
     "ioctl": (16, 29, (0x8901, 0x8902, 0x5412, 0x541C)),  # FIOSETOWN, SIOCSPGRP, TIOC...
 }
 CLONE, CLONE3 = (56, 220), (435, 435)
 CLONE_THREAD = 0x00010000
-FORKS = ((57, None), (58, None))  # fork and vfork; on arm64, libc takes clone for both
+FORKS: tuple[tuple[int | None, int | None], ...] = (
+    (57, None),
+    (58, None),
+)  # fork and vfork; on arm64, libc takes clone for both
 NEW_NAMESPACES = (
     0x7E020000 | 0x00000080
 )  # CLONE_NEW*: mount, cgroup, uts, ipc, user, pid, net, time
 
 
 def available() -> bool:
-    """Whether this machine's system calls are in our tables and the kernel has filters."""
+    """Return whether this machine's system calls are in our tables and the kernel has filters."""
     return platform.machine() in ARCHES and os.path.exists("/proc/sys/kernel/seccomp")
 
 
@@ -169,7 +172,7 @@ def restrict(own_pid: int, processes: bool) -> None:
 
 
 def build(machine: str, own_pid: int, processes: bool) -> list[tuple[int, int, int, int]]:
-    """The filter as (code, jump if true, jump if false, constant)."""
+    """Return the filter's instructions as (code, jump if true, jump if false, constant)."""
     arch, column = ARCHES[machine]
     refuse = (RETURN, 0, 0, ERRNO | errno.EPERM)
     # What the kernel says to a user who has too many: programs are prepared for it.
@@ -193,22 +196,25 @@ def build(machine: str, own_pid: int, processes: bool) -> list[tuple[int, int, i
         (RETURN, 0, 0, ALLOW),
     ]
     for numbers in FORKS:
-        if not processes and numbers[column] is not None:
-            program += [(JEQ, 0, 1, numbers[column]), no_more]
+        number = numbers[column]
+        if not processes and number is not None:
+            program += [(JEQ, 0, 1, number), no_more]
     for numbers in REFUSED.values():
-        if numbers[column] is not None:
-            program += [(JEQ, 0, 1, numbers[column]), refuse]
-    for *numbers, position in OWN_PID_ONLY.values():
+        number = numbers[column]
+        if number is not None:
+            program += [(JEQ, 0, 1, number), refuse]
+    for x86_64, arm64, position in OWN_PID_ONLY.values():
         program += [
-            (JEQ, 0, 5, numbers[column]),
+            (JEQ, 0, 5, (x86_64, arm64)[column]),
             (LOAD, 0, 0, _argument(position)),
             (JEQ, 2, 0, own_pid),
             (JEQ, 1, 0, 0),
             refuse,
             (RETURN, 0, 0, ALLOW),
         ]
-    for *numbers, commands in REFUSED_COMMANDS.values():
-        program += [(JEQ, 0, 2 * len(commands) + 2, numbers[column]), (LOAD, 0, 0, _argument(1))]
+    for x86_64, arm64, commands in REFUSED_COMMANDS.values():
+        number = (x86_64, arm64)[column]
+        program += [(JEQ, 0, 2 * len(commands) + 2, number), (LOAD, 0, 0, _argument(1))]
         for command in commands:
             program += [(JEQ, 0, 1, command), refuse]
         program.append((RETURN, 0, 0, ALLOW))
@@ -216,5 +222,5 @@ def build(machine: str, own_pid: int, processes: bool) -> list[tuple[int, int, i
 
 
 def _argument(position: int) -> int:
-    """Where the low half of an argument stands in struct seccomp_data (little-endian)."""
+    """Return where the low half of an argument stands in struct seccomp_data (little-endian)."""
     return 16 + 8 * position

@@ -71,7 +71,7 @@ class Staged:
     total_bytes: int = 0
 
     def path(self, name: str) -> Path | None:
-        """The staged file of that name, or None."""
+        """Return the staged file of that name, or None."""
         return self.root / name if name in self.taken else None
 
     def leave(self, name: str, reason: str) -> None:
@@ -102,7 +102,7 @@ def stage(source: Path, target: Path, provided: Provided = Provided()) -> Staged
         raise SubmissionError(f"{source}: neither a folder nor a zip")
     if stat.S_ISREG(mode):
         source = _unpack(source, target.with_name(target.name + ".unpacked"))
-    within = ()
+    within: tuple[str, ...] = ()
     for inner in (("src",), ("src", "submission")):
         if source.resolve() == paths.ROOT.joinpath(*inner).resolve():
             source, within = paths.ROOT, inner
@@ -111,7 +111,7 @@ def stage(source: Path, target: Path, provided: Provided = Provided()) -> Staged
     for folder in (target, target / "submission"):
         folder.chmod(0o755)
     with Folder.given(source) as top:
-        package = _find_package(_below(top, within))
+        package = _find_package(_below(top, within) or top)
         _stage_code(package, staged, provided.generated)
         _stage_outputs(_output_folders(package), staged)
         _leave_packages(package, staged, provided)
@@ -146,7 +146,7 @@ def stage_reference(target: Path, provided: Provided) -> list[Path]:
 
 def _complete(root: Path, provided: Provided) -> list[str]:
     """Add the packages, and to `submission` the given modules that it lacks; return these."""
-    own = {}
+    own: dict[Path, Path] = {}
     for name in provided.packages:
         (root / name).mkdir()
         (root / name).chmod(0o755)
@@ -170,14 +170,15 @@ def _leave_packages(package: Folder, staged: Staged, provided: Provided) -> None
 
 
 def _below(folder: Folder, names: tuple[str, ...]) -> Folder | None:
-    """The folder that these names lead to, one in another; None where one is missing."""
+    """Return the folder that these names lead to, one in another; None where one is missing."""
+    found: Folder | None = folder
     for name in names:
-        folder = folder and folder.folder(name)
-    return folder
+        found = found and found.folder(name)
+    return found
 
 
 def _find_package(start: Folder) -> Folder:
-    """The folder of the student's modules: `submission`, or one that holds them directly."""
+    """Find the folder of the student's modules: `submission`, or one that holds them directly."""
     for find_outer in (lambda: start, lambda: _only_child(start)):
         outer = find_outer()
         for names in (("submission",), ("src", "submission"), ()):
@@ -191,7 +192,7 @@ def _find_package(start: Folder) -> Folder:
 
 
 def _output_folders(package: Folder) -> list[Folder]:
-    """Where outputs may lie: earlier years' beside the code, `run.py`'s where it was called."""
+    """List where outputs may lie: beside the code, and where `run.py` was called."""
     folders = [package]
     if package.path.name == "submission" and package.parent:
         folders.insert(0, package.parent)
@@ -201,7 +202,7 @@ def _output_folders(package: Folder) -> list[Folder]:
 
 
 def _only_child(folder: Folder) -> Folder | None:
-    """The folder that wraps everything, if there is one and nothing beside it."""
+    """Return the folder that wraps everything, if there is one and nothing beside it."""
     names = [n for n in folder.names() if n not in LITTER and not n.startswith(".")]
     return folder.folder(names[0]) if len(names) == 1 else None
 
@@ -284,7 +285,7 @@ def _pump(reader: IO[bytes], writer: IO[bytes], most: int) -> int:
 
 
 def _is_same(folder: Folder, file: str, staged: Path) -> bool:
-    """Whether a file holds what was staged already."""
+    """Return whether a file holds what was staged already."""
     try:
         with folder.file(file) as one, open(staged, "rb") as other:
             while (chunk := one.read(CHUNK_BYTES)) == other.read(CHUNK_BYTES):
@@ -323,8 +324,8 @@ class _Listing(io.BufferedReader):
     how many there are: 100 MB of nothing else would take gigabytes. A mebibyte has 20,000.
     """
 
-    def read(self, size: int = -1) -> bytes:
-        if size > CHUNK_BYTES:
+    def read(self, size: int | None = -1) -> bytes:
+        if size is not None and size > CHUNK_BYTES:
             raise SubmissionError(TOO_MANY)
         return super().read(size)
 

@@ -26,11 +26,24 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    TypeGuard,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from .errors import UsageError
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
 # What may stand for each kind of value, and its name in a message.
 KINDS: dict[Any, tuple[tuple[type, ...], str]] = {
     str: ((str,), "a text"),
@@ -84,11 +97,11 @@ class Where:
         return f"{self.file}: [{self.table}]{self.item}" if self.table else self.file
 
     def of(self, key: str) -> Where:
-        """The place of a table in this one."""
+        """Return the place of a table in this one."""
         return dataclasses.replace(self, table=f"{self.table}.{key}".lstrip("."))
 
     def fault(self, what: str) -> UsageError:
-        """An exception that names the place."""
+        """Return an exception that names the place."""
         return UsageError(f"{self}: {what}")
 
     def check(self, key: str, name: str, known: Collection[str], what: str) -> None:
@@ -107,7 +120,7 @@ class Where:
 
 
 def nearest(name: str, known: Collection[str]) -> str:
-    """The end of a sentence on an unknown name: the nearest known one, or what there is."""
+    """Return the end of a sentence on an unknown name: the nearest known one, or all of them."""
     close = difflib.get_close_matches(name, known, 1, 0.5)
     if close:
         return f"; did you mean {close[0]!r}?"
@@ -115,7 +128,7 @@ def nearest(name: str, known: Collection[str]) -> str:
 
 
 def read(path: Path, kind: type[T]) -> T:
-    """The whole of a file.
+    """Read the whole of a file.
 
     Raises:
         UsageError: it is missing, is no TOML, or something in it is not as `kind` says.
@@ -132,7 +145,7 @@ def read(path: Path, kind: type[T]) -> T:
 
 
 def table(kind: type[T], raw: dict[str, Any], where: Where, name: str | None = None) -> T:
-    """A table as the dataclass `kind`.
+    """Read a table as the dataclass `kind`.
 
     Args:
         name: of an entry in a table of tables, for its field `name`.
@@ -163,7 +176,7 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def _value(kind: Any, raw: Any, where: Where, key: str) -> Any:
-    """A value of a table as its annotation has it."""
+    """Read a value of a table as its annotation has it."""
     origin, arguments = get_origin(kind), get_args(kind)
     if kind is Any:
         return raw
@@ -175,7 +188,7 @@ def _value(kind: Any, raw: Any, where: Where, key: str) -> Any:
         return _value((several or arguments)[0], raw, where, key)
     if origin is tuple:
         return _tuple(arguments, raw, where, key)
-    if origin is dict or dataclasses.is_dataclass(kind):
+    if origin is dict or _is_table(kind):
         if type(raw) is not dict:
             raise _wrong(where, key, raw, "a table")
         within = where.of(key)
@@ -204,10 +217,10 @@ def _ruled(kind: Any, rule: Rule | Choice, raw: Any, where: Where, key: str) -> 
 
 
 def _entry(kind: Any, raw: Any, where: Where, name: str) -> Any:
-    """An entry of a table of tables, or of values; its name becomes part of files' names."""
+    """Read an entry of a table of tables, or of values; its name becomes part of files' names."""
     if not NAME.fullmatch(name):
         raise where.fault(f"the name {_shown(name)} should be of letters, digits, _ and -")
-    if dataclasses.is_dataclass(kind) and type(raw) is dict:
+    if _is_table(kind) and type(raw) is dict:
         return table(kind, raw, where.of(name), name)
     return _value(kind, raw, where, name)
 
@@ -219,16 +232,22 @@ def _tuple(kinds: tuple[Any, ...], raw: Any, where: Where, key: str) -> tuple[An
         if len(raw) != len(kinds):
             raise _wrong(where, key, raw, f"a list of {len(kinds)}")
         return tuple(_value(k, entry, where, key) for k, entry in zip(kinds, raw, strict=True))
-    if not dataclasses.is_dataclass(kinds[0]):
-        return tuple(_value(kinds[0], entry, where, key) for entry in raw)
+    kind = kinds[0]
+    if not _is_table(kind):
+        return tuple(_value(kind, entry, where, key) for entry in raw)
     found = []
     for index, entry in enumerate(raw, start=1):
         if type(entry) is not dict:
             raise _wrong(where, key, entry, "a table")
         label = entry.get("number", index)
         item = f", {key.removesuffix('s')} {label}"
-        found.append(table(kinds[0], entry, dataclasses.replace(where, item=item)))
+        found.append(table(kind, entry, dataclasses.replace(where, item=item)))
     return tuple(found)
+
+
+def _is_table(kind: Any) -> TypeGuard[type[DataclassInstance]]:
+    """Return whether an annotation is a dataclass, whose values are tables."""
+    return isinstance(kind, type) and dataclasses.is_dataclass(kind)
 
 
 def _wrong(where: Where, key: str, raw: Any, words: str) -> UsageError:
@@ -236,7 +255,7 @@ def _wrong(where: Where, key: str, raw: Any, words: str) -> UsageError:
 
 
 def _shown(raw: Any) -> str:
-    """A value as TOML has it, roughly."""
+    """Show a value roughly as TOML has it."""
     if isinstance(raw, dict):
         return "{...}"
     if isinstance(raw, bool):

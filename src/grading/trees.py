@@ -29,7 +29,7 @@ def remove_tree(root: Path, until: float = float("inf")) -> None:
 
 
 def _clear(folder: str | Path, root: Path, depth: int, until: float) -> bool:
-    """Empty a folder; whether something was moved up to `root`, so that another round is needed."""
+    """Empty a folder; return whether something was moved up to `root`, for another round."""
     moved = False
     for inner in list(_unlink_files(folder, until)):
         with contextlib.suppress(OSError):
@@ -56,7 +56,7 @@ def _unlink_files(folder: str | Path, until: float) -> Iterator[str]:
 
 
 def _unlock(path: str | Path) -> bool:
-    """Make a folder ours to change, or delete what is none; whether it is a folder."""
+    """Make a folder ours to change, or delete what is no folder; return whether it is one."""
     with contextlib.suppress(OSError):
         if stat.S_ISDIR(os.lstat(path).st_mode):
             os.chmod(path, 0o700)

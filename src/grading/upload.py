@@ -34,6 +34,9 @@ class Folder:
     def __init__(self, path: Path, parent: Folder | None, descriptor: int | None) -> None:
         self.path, self.parent = path, parent
         self._descriptor = descriptor
+        # All folders that were opened from the given one, itself included.
+        self._opened: list[Folder] = [] if parent is None else parent._opened
+        self._opened.append(self)
 
     @classmethod
     @contextmanager
@@ -44,7 +47,6 @@ class Folder:
             top = cls(path, None, os.open(path, os.O_RDONLY) if BY_DESCRIPTOR else None)
         except OSError as error:
             raise SubmissionError(f"{path} can't be read: {error.strerror}") from None
-        top._opened = [top]
         try:
             yield top
         finally:
@@ -58,12 +60,12 @@ class Folder:
         return self if self.parent is None else self.parent.top
 
     def called(self, name: str) -> str:
-        """What an entry is called in messages: its path from the folder that was given."""
+        """Return what an entry is called in messages: its path from the folder that was given."""
         path = (self.path / name).relative_to(self.top.path).as_posix()
         return path if path.isprintable() else ascii(path)
 
     def names(self) -> list[str]:
-        """The names of all entries, sorted.
+        """Return the names of all entries, sorted.
 
         Raises:
             SubmissionError: there are too many for a submission, or they can't be listed.
@@ -83,7 +85,7 @@ class Folder:
         return sorted(found)
 
     def folder(self, name: str) -> Folder | None:
-        """The folder of that name in this one, opened; None where there is no folder.
+        """Open the folder of that name in this one; return None where there is no such folder.
 
         Raises:
             SubmissionError: it is a link, or can't be opened.
@@ -100,12 +102,10 @@ class Folder:
             return None
         except OSError as error:
             raise SubmissionError(f"{self.called(name)} can't be read: {error.strerror}") from None
-        opened = Folder(self.path / name, self, descriptor)
-        self.top._opened.append(opened)
-        return opened
+        return Folder(self.path / name, self, descriptor)
 
     def file(self, name: str) -> BinaryIO:
-        """The regular file of that name in this folder, opened for reading.
+        """Open the regular file of that name in this folder, for reading.
 
         Raises:
             SubmissionError: it is a link.
@@ -130,7 +130,7 @@ class Folder:
             raise
 
     def refuse_link(self, name: str) -> os.stat_result:
-        """The state of an entry, which is no link, nor a junction, as Windows has them.
+        """Return the state of an entry, unless it is a link or one of Windows' junctions.
 
         Raises:
             SubmissionError: it is one.
@@ -145,14 +145,14 @@ class Folder:
         return status
 
     def _at(self, name: str) -> tuple[str, dict[str, int]]:
-        """How os functions are told of an entry."""
+        """Return how os functions are told of an entry."""
         if self._descriptor is None:
             return str(self.path / name), {}
         return name, {"dir_fd": self._descriptor}
 
 
 def _is_somebody_elses(status: os.stat_result, top: Path) -> bool:
-    """Whether a file has another name that makes it somebody else's, or part of the solutions.
+    """Return whether a file has another name, as somebody else's or as a solution.
 
     A hard link needs no right to read what it names. Where the kernel allows any
     (fs.protected_hardlinks = 0), a student of a shared machine could hand in by it what only

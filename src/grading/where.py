@@ -42,28 +42,32 @@ def lines(runner: CourseTestRunner, test: BoundTest) -> list[str]:
 
 
 def _asked_of_staff(function: Callable, hidden: ModuleType | None) -> Iterator[Callable]:
-    """The functions that a basic test calls by `self.lab.hidden.NAME`."""
+    """Yield the functions that a basic test calls by `self.lab.hidden.NAME`."""
     for node in ast.walk(_tree(function)) if hidden is not None else ():
-        inner = node.value if isinstance(node, ast.Attribute) else None
-        if isinstance(inner, ast.Attribute) and inner.attr == "hidden":
-            yield getattr(hidden, node.attr)
+        match node:
+            case ast.Attribute(value=ast.Attribute(attr="hidden"), attr=name):
+                yield getattr(hidden, name)
 
 
 def _with_shared(staff: list[Callable]) -> list[Callable]:
-    """Staff's functions, and those of staff's modules that they call by name, nearest first."""
+    """Return staff's functions and those of staff's modules that they call, nearest first."""
     found = list(dict.fromkeys(staff))
     for function in found:
         for node in ast.walk(_tree(function)):
-            named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-            other = function.__globals__.get(node.func.id) if named else None
-            hidden = inspect.isfunction(other) and other.__module__.startswith("hidden.")
-            if hidden and other not in found:
+            match node:
+                case ast.Call(func=ast.Name(id=name)):
+                    other = function.__globals__.get(name)
+                case _:
+                    continue
+            if not inspect.isfunction(other) or not other.__module__.startswith("hidden."):
+                continue
+            if other not in found:
                 found.append(other)
     return found
 
 
 def _plain(judge: Any) -> Callable[..., Any]:
-    """The function behind a partial, or one made by another."""
+    """Return the function behind a partial, or the judge itself."""
     return judge.func if isinstance(judge, functools.partial) else judge
 
 
@@ -78,15 +82,16 @@ def _shown(path: Path) -> str:
 
 
 def _called(case: type[GradedTestCase], own: list[Callable]) -> Iterator[Callable]:
-    """The methods of the topic's own classes that a test and its judge reach, nearest first."""
+    """Yield the methods of the topic's classes that a test and its judge reach, nearest first."""
     seen, open_ = set(own), list(own)
     while open_:
         function = open_.pop(0)
         for node in ast.walk(_tree(function)):
-            of_self = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-            if not of_self or node.value.id not in ("self", "case", "apart"):
-                continue
-            found = inspect.getattr_static(case, node.attr, None)
+            match node:
+                case ast.Attribute(value=ast.Name(id="self" | "case" | "apart"), attr=name):
+                    found = inspect.getattr_static(case, name, None)
+                case _:
+                    continue
             if inspect.isfunction(found) and found not in seen and not _is_harness(found):
                 seen.add(found)
                 open_.append(found)
@@ -108,7 +113,7 @@ def _tree(function: Callable) -> ast.AST:
 
 
 def _probe(questions: QuestionSet, name: str) -> str:
-    """The place of a probe, found without importing it, which may take torch; "" for no probe."""
+    """Return the place of a probe, or "" for no probe; importing it could take torch, so don't."""
     topic, dot, function = name.partition(".")
     if not (dot and topic.isidentifier() and function.isidentifier()):
         return ""

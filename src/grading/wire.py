@@ -95,7 +95,7 @@ def find_frame(
     max_header: int = MAX_ANSWER_HEADER_BYTES,
     max_body: int = MAX_ANSWER_BODY_BYTES,
 ) -> memoryview:
-    """The frame that `data` starts with, without a copy.
+    """Return the frame at the beginning of `data`, without a copy.
 
     Raises:
         WireError: it isn't all there, or announces too much.
@@ -109,7 +109,7 @@ def find_frame(
 
 
 def _lengths(
-    prefix: bytes | memoryview,
+    prefix: bytes | bytearray | memoryview,
     max_header: int = MAX_HEADER_BYTES,
     max_body: int = MAX_BODY_BYTES,
 ) -> tuple[int, int]:

@@ -60,7 +60,7 @@ def preload(with_torch: bool) -> None:
 
 
 def prepare(request: dict[str, Any]) -> Callable[[], bytes]:
-    """All that is ours before the submission runs: what goes wrong here is the grader's failure.
+    """Do all that is ours before the submission runs: what goes wrong here is the grader's failure.
 
     Returns:
         what runs the probe that `request` names, and gives the envelope's frame, whatever happens.
@@ -119,7 +119,7 @@ def describe(error: BaseException, root: Path) -> dict[str, Any]:
 
 
 def _writable(text: str) -> str:
-    """Halves of surrogate pairs, which the grader takes from nobody, in words."""
+    """Put halves of surrogate pairs into words: no file could hold them."""
     return text.encode("utf-8", errors="backslashreplace").decode("utf-8")
 
 
@@ -133,7 +133,7 @@ def _text(error: BaseException) -> str:
 
 
 def _wants_processes(error: BaseException) -> bool:
-    """Whether it comes of starting a process, or a semaphore that processes would share."""
+    """Return whether it comes of starting a process, or a semaphore for several processes."""
     place = ""
     frame = error.__traceback__
     while frame is not None:
@@ -175,7 +175,7 @@ def _builtin_name(error: BaseException) -> str:
 
 
 def _where(error: BaseException, root: Path) -> str:
-    """`submission/dataset.py:57`, or "" when no line of the student's was involved."""
+    """Return the place as "submission/dataset.py:57"; "" for no line of the student's."""
     place = ""
     if isinstance(error, SyntaxError) and error.filename:
         place = _inside(error.filename, error.lineno or 0, root)
@@ -201,7 +201,7 @@ def _inside(filename: str, line: int, root: Path) -> str:
 
 
 def serve_streams() -> None:
-    """A fresh process of its own: request on standard input, frame on standard output.
+    """Serve one job in a fresh process: request on standard input, frame on standard output.
 
     What student code prints goes to standard error, so that no print can spoil the frame.
     """

@@ -78,7 +78,7 @@ def _reap() -> None:
 
 
 def _guard(job: dict[str, Any], fds: list[int]) -> None:
-    """The guardian's life, from fork to exit."""
+    """Live the guardian's life, from fork to exit."""
     request, frame, output, status, lifeline, *_claims = fds  # the claims: held until we end
     code = 1
     try:
@@ -107,7 +107,7 @@ def _guard(job: dict[str, Any], fds: list[int]) -> None:
 
 
 def _clean_up(confinement: sandbox.Confinement) -> bool:
-    """Leave nothing of a test behind; True when nothing is left."""
+    """Leave nothing of a test behind; return whether nothing is left."""
     clean = True
     if confinement.uid is not None:
         clean = sandbox.kill_user(confinement.uid)
@@ -127,7 +127,7 @@ def _work(
     frame: int,
     output: int,
 ) -> None:
-    """The worker's life: take the confinement first, then read the request."""
+    """Live the worker's life: take the confinement first, then read the request."""
     try:
         os.setsid()
         _lay_descriptors(request, frame, output)
@@ -155,7 +155,10 @@ def _work(
 
 
 def _lay_descriptors(request: int, frame: int, output: int) -> None:
-    """0: nothing, 1 and 2: the captured output, 3: the request, 4: the frame, and no others."""
+    """Give descriptors their numbers, and close all others.
+
+    0 is nothing, 1 and 2 are the captured output, 3 is the request, 4 the frame.
+    """
     null = os.open(os.devnull, os.O_RDONLY)
     high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (null, output, output, request, frame)]
     for target, fd in enumerate(high):

@@ -1,11 +1,29 @@
 """Which examples go into which batch."""
 
 from collections.abc import Iterator
+from typing import Protocol, runtime_checkable
 
 import torch
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader
 
 PAD_ID = 0  # in targets: nothing to predict here
+
+
+class Examples(Protocol):
+    """What a dataset must offer to be trained on: pairs (x, y) of ids, each of shape (T,), long."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, idx: int, /) -> tuple[torch.Tensor, torch.Tensor]: ...
+
+
+@runtime_checkable
+class TextExamples(Examples, Protocol):
+    """Examples of text, which tell what each id stands for."""
+
+    MASK_CHAR: str
+    stoi: dict[str, int]
+    itos: dict[int, str]
 
 
 class BatchOrder:
@@ -31,7 +49,8 @@ class BatchOrder:
         return self.epochs * self.per_epoch
 
     def __iter__(self) -> Iterator[list[int]]:
-        epoch, batches = None, []
+        epoch: int | None = None
+        batches: tuple[torch.Tensor, ...] = ()
         for number in range(self.done, len(self)):
             if number // self.per_epoch != epoch:
                 epoch = number // self.per_epoch
@@ -41,14 +60,14 @@ class BatchOrder:
             yield batches[number % self.per_epoch].tolist()
 
     def epoch_is_complete(self) -> bool:
-        """Whether the last batch that was trained on ended an epoch."""
+        """Return whether the last batch that was trained on ended an epoch."""
         return self.done % self.per_epoch == 0
 
 
-def load(dataset: Dataset, order: BatchOrder, num_workers: int) -> DataLoader:
-    """The batches (x, y) of a dataset, in order; in memory that a GPU, if any, can copy from."""
+def load(dataset: Examples, order: BatchOrder, num_workers: int) -> DataLoader:
+    """Return the batches (x, y) of a dataset, in order, where a GPU, if any, can copy them from."""
     return DataLoader(
-        dataset,
+        dataset,  # type: ignore[arg-type]  # it need not be a Dataset: any Examples will do
         batch_sampler=order,
         num_workers=num_workers,
         pin_memory=torch.cuda.is_available(),

@@ -6,6 +6,8 @@ same machine and versions, training ends with the very same parameters, bit for 
 num_workers 0: worker processes prepare batches ahead, and nobody knows how far they were).
 """
 
+from __future__ import annotations
+
 import dataclasses
 import hashlib
 import platform
@@ -13,14 +15,23 @@ import random
 import signal
 import threading
 import time
+from collections.abc import Callable
+from os import PathLike
 from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from .errors import InputError
 from .fast import Pace
-from .files import save_tensors
+from .files import save_atomically
+
+if TYPE_CHECKING:
+    from submission.trainer import Trainer, TrainerConfig
+
+    from .progress import Progress
 
 # Settings of a TrainerConfig that may differ between the two halves of a training.
 FREE = (
@@ -38,8 +49,10 @@ POSITION = ("tokens", "history", "best_test_loss")  # attributes of a Trainer
 
 
 def random_states() -> dict:
-    """The states of all generators that a dataset or a model may use, as plain data."""
-    kind, keys, *rest = np.random.get_state()
+    """Return the states of all generators that a dataset or a model may use, as plain data."""
+    state = np.random.get_state()
+    assert isinstance(state, tuple)  # a dict only of generators that numpy doesn't start with
+    kind, keys, *rest = state
     cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
     return {
         "random": random.getstate(),
@@ -60,8 +73,8 @@ def restore_random_states(states: dict) -> None:
         torch.cuda.set_rng_state_all(states["cuda"])
 
 
-def identity(trainer) -> dict[str, str]:
-    """What a training starts from, which must be the same to go on: in words, to say what differs.
+def identity(trainer: Trainer) -> dict[str, str]:
+    """Describe what a training starts from, which must be the same when it is resumed.
 
     Its parameters count: they come from the seed, or from a pretraining.
     """
@@ -85,7 +98,7 @@ def identity(trainer) -> dict[str, str]:
 
 
 def surroundings() -> dict[str, str]:
-    """What may change, but then the last bits of the result change with it."""
+    """Describe what may change between two runs, though the last bits of the result then change."""
     return {
         "torch": str(torch.__version__),
         "numpy": np.__version__,
@@ -94,7 +107,20 @@ def surroundings() -> dict[str, str]:
     }
 
 
-def save_checkpoint(trainer, path: str) -> None:
+def save_tensors(state: dict, path: str | PathLike) -> None:
+    """Call torch.save, atomically.
+
+    Raises:
+        OSError: the file can't be written, because the disk is full, say.
+    """
+    try:
+        save_atomically(lambda file: torch.save(state, file), path)
+    except (OSError, RuntimeError) as error:  # torch makes the second of some of the first
+        reason = getattr(error, "strerror", None) or "is the disk full?"
+        raise OSError(f"{path}: can't be written ({reason})") from error
+
+
+def save_checkpoint(trainer: Trainer, path: str) -> None:
     """Write a checkpoint; the one before it stays until the new one is complete."""
     state = {
         "identity": trainer.identity,
@@ -129,8 +155,8 @@ def load_checkpoint(path: str) -> dict:
     return state
 
 
-def to_resume(config) -> str | None:
-    """The checkpoint to go on from, or None; says so when there should be one and is none."""
+def to_resume(config: TrainerConfig) -> str | None:
+    """Return the checkpoint to go on from, or None; say so when the one asked for is missing."""
     if not config.resume or config.checkpoint_path is None:
         return None
     if not Path(config.checkpoint_path).is_file():
@@ -139,7 +165,7 @@ def to_resume(config) -> str | None:
     return config.checkpoint_path
 
 
-def resume(trainer, path: str) -> None:
+def resume(trainer: Trainer, path: str) -> None:
     """Bring a trainer whose optimizers are built to where a checkpoint was.
 
     Raises:
@@ -172,7 +198,7 @@ def resume(trainer, path: str) -> None:
 
 
 def stored_pace(path: str) -> Pace:
-    """The number format and threads that a checkpoint was computed with."""
+    """Return the number format and threads that a checkpoint was computed with."""
     return Pace(**load_checkpoint(path)["pace"])
 
 
@@ -183,10 +209,10 @@ class Keeper:
     interrupts at once). A disk that is full ends no training: it is said once.
     """
 
-    def __init__(self, trainer, progress):
+    def __init__(self, trainer: Trainer, progress: Progress):
         """
         Args:
-            trainer: a Trainer.
+            trainer: whose state to keep.
             progress: its Progress, which holds the latest losses, and can say something.
         """
         self._trainer, self._progress = trainer, progress
@@ -194,18 +220,18 @@ class Keeper:
         self._last = time.monotonic()
         self._asked_to_stop = False
         self._failed = False
-        self._handler = None
+        self._handler: Callable[[int, FrameType | None], object] | int | None = None
 
-    def __enter__(self) -> "Keeper":
+    def __enter__(self) -> Keeper:
         if self._path and threading.current_thread() is threading.main_thread():
             self._handler = signal.signal(signal.SIGINT, self._ask_to_stop)
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._handler is not None:
             signal.signal(signal.SIGINT, self._handler)
 
-    def _ask_to_stop(self, *_) -> None:
+    def _ask_to_stop(self, *_: object) -> None:
         self._asked_to_stop = True
         signal.signal(signal.SIGINT, self._handler)
 
@@ -217,14 +243,14 @@ class Keeper:
         """
         due = time.monotonic() - self._last >= self._trainer.config.checkpoint_s
         if self._path and (due or self._asked_to_stop):
-            self._save()
+            self._save(self._path)
         if self._asked_to_stop:
             raise KeyboardInterrupt
 
-    def _save(self) -> None:
+    def _save(self, path: str) -> None:
         self._progress.settle()
         try:
-            save_checkpoint(self._trainer, self._path)
+            save_checkpoint(self._trainer, path)
         except OSError as error:
             if not self._failed:
                 self._progress.say(

@@ -8,12 +8,19 @@ the whole sequence is computed again at each step. Both give what utils.sample g
 Glossary of shapes: B, T, nh, hs as in submission/attention.py; P, the length of the longest prompt.
 """
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, cast
 
 import torch
 import torch.nn.functional as F
 
 from .given import is_given_model
+
+if TYPE_CHECKING:
+    from submission.attention import CausalSelfAttention
+    from submission.model import GPT, Block
 
 ANSWER_STEPS = 32  # characters that an answer may have, the MASK at its end included
 BATCH_SIZE = 256  # more gain nothing on a CPU, and need memory
@@ -22,13 +29,11 @@ Answer = tuple[list[int], float]  # ids up to the stop, and their probability
 
 
 @torch.no_grad()
-def greedy_answers(
-    model: torch.nn.Module, prompts: list[list[int]], stop_id: int, steps: int
-) -> list[Answer]:
+def greedy_answers(model: GPT, prompts: list[list[int]], stop_id: int, steps: int) -> list[Answer]:
     """Continue each prompt with the likeliest id at each step, until stop_id has been written.
 
     Args:
-        model: a GPT.
+        model: on any device.
         prompts: ids, each of length 1 to block_size; they may differ in length.
         stop_id: the id that ends an answer; it isn't part of the result.
         steps: how many ids may be written, stop_id included.
@@ -38,7 +43,7 @@ def greedy_answers(
         all that was written, stop_id included.
     """
     model.eval()
-    answers: list[Answer | None] = [None] * len(prompts)
+    answers: dict[int, Answer] = {}  # by the prompt's number
     by_length = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
     if is_given_model(model):
         for start in range(0, len(by_length), BATCH_SIZE):
@@ -46,7 +51,7 @@ def greedy_answers(
             # Beyond the block, positions shift and a cache is void.
             if len(prompts[batch[-1]]) + steps <= model.get_block_size():
                 _store(answers, batch, *_cached(model, prompts, batch, stop_id, steps), stop_id)
-    left = [i for i in by_length if answers[i] is None]
+    left = [i for i in by_length if i not in answers]
     while left:
         # Only prompts of equal length go together: nothing then depends on padding, whatever a
         # student's attention does with it.
@@ -54,10 +59,16 @@ def greedy_answers(
         batch = [i for i in left[:BATCH_SIZE] if len(prompts[i]) == length]
         left = left[len(batch) :]
         _store(answers, batch, *_recomputed(model, prompts, batch, stop_id, steps), stop_id)
-    return answers
+    return [answers[i] for i in range(len(prompts))]
 
 
-def _store(answers, batch, ids: torch.Tensor, logp: torch.Tensor, stop_id: int) -> None:
+def _store(
+    answers: dict[int, Answer],
+    batch: list[int],
+    ids: torch.Tensor,
+    logp: torch.Tensor,
+    stop_id: int,
+) -> None:
     """Cut rows of ids and logp, (B, steps so far), behind their first stop_id; note the answers."""
     for i, row, row_logp in zip(batch, ids.tolist(), logp.tolist(), strict=True):
         end = row.index(stop_id) if stop_id in row else len(row)
@@ -65,16 +76,19 @@ def _store(answers, batch, ids: torch.Tensor, logp: torch.Tensor, stop_id: int) 
 
 
 def _choose(logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The likeliest id of each row and its log-probability; (B, V) to (B,) and (B,)."""
+    """Return the likeliest id of each row and its log-probability; (B, V) to (B,) and (B,)."""
     logp, ids = F.log_softmax(logits.double(), dim=-1).max(dim=-1)
     return ids, logp
 
 
-def _recomputed(model, prompts, batch, stop_id, steps) -> tuple[torch.Tensor, torch.Tensor]:
-    """Ids written and their log-probabilities, (B, at most steps), for prompts of one length."""
+def _recomputed(
+    model: GPT, prompts: list[list[int]], batch: list[int], stop_id: int, steps: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Answer prompts of one length; return ids and log-probabilities, both (B, at most steps)."""
     device = next(model.parameters()).device
     x = torch.tensor([prompts[i] for i in batch], device=device)  # (B, T)
-    written, logps = [], []
+    written: list[torch.Tensor] = []
+    logps: list[torch.Tensor] = []
     for _ in range(steps):
         ids, logp = _choose(model(x[:, -model.get_block_size() :])[0][:, -1])
         written.append(ids)
@@ -89,8 +103,10 @@ def _all_stopped(written: list[torch.Tensor], stop_id: int) -> bool:
     return bool((torch.stack(written, dim=1) == stop_id).any(dim=1).all())
 
 
-def _cached(model, prompts, batch, stop_id, steps) -> tuple[torch.Tensor, torch.Tensor]:
-    """The same for prompts of any lengths, which are padded at their end.
+def _cached(
+    model: GPT, prompts: list[list[int]], batch: list[int], stop_id: int, steps: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Answer as _recomputed does, but prompts of any lengths, which are padded at their end.
 
     Row r has its own position: it reads its prompt at 0..n-1 and writes from n on, over the
     padding. A row sees the columns up to its own position only, so never any padding.
@@ -101,7 +117,7 @@ def _cached(model, prompts, batch, stop_id, steps) -> tuple[torch.Tensor, torch.
     x = torch.zeros(B, P, dtype=torch.long, device=device)
     for row, i in enumerate(batch):
         x[row, : len(prompts[i])] = torch.tensor(prompts[i], device=device)
-    cache = [_empty_cache(block.attn, B, P + steps, device) for block in model.blocks]
+    cache = [_empty_cache(attn, B, P + steps, device) for _, attn in _layers(model)]
 
     positions = torch.arange(P, device=device).expand(B, P)
     hidden = _advance(model, cache, x, positions)  # (B, P, C)
@@ -118,29 +134,37 @@ def _cached(model, prompts, batch, stop_id, steps) -> tuple[torch.Tensor, torch.
     return torch.stack(written, dim=1), torch.stack(logps, dim=1)
 
 
-def _empty_cache(attn: torch.nn.Module, B: int, columns: int, device) -> torch.Tensor:
-    """Keys and values of one block, (2, B, nh, columns, hs)."""
+def _layers(model: GPT) -> list[tuple[Block, CausalSelfAttention]]:
+    """Return each block with its attention; both are the given ones (is_given_model)."""
+    blocks = cast("list[Block]", list(model.blocks))
+    return [(block, cast("CausalSelfAttention", block.attn)) for block in blocks]
+
+
+def _empty_cache(
+    attn: CausalSelfAttention, B: int, columns: int, device: torch.device
+) -> torch.Tensor:
+    """Return room for the keys and values of one block, (2, B, nh, columns, hs)."""
     C = attn.key.in_features
     return torch.zeros(2, B, attn.n_head, columns, C // attn.n_head, device=device)
 
 
 def _advance(
-    model: torch.nn.Module, cache, x: torch.Tensor, positions: torch.Tensor
+    model: GPT, cache: list[torch.Tensor], x: torch.Tensor, positions: torch.Tensor
 ) -> torch.Tensor:
     """Run the model on ids x at `positions`, both (B, T), and extend the cache; (B, T, C)."""
     h = model.tok_emb(x)
-    if getattr(model, "pos_emb", None) is not None:
+    if model.pos_emb is not None:
         h = h + model.pos_emb[0, positions]
-    for block, kept in zip(model.blocks, cache, strict=True):
-        h = h + _attend(block.attn, kept, block.ln1(h), positions)
+    for (block, attn), kept in zip(_layers(model), cache, strict=True):
+        h = h + _attend(attn, kept, block.ln1(h), positions)
         h = h + block.mlp(block.ln2(h))
     return model.ln_f(h)
 
 
 def _attend(
-    attn: torch.nn.Module, kept: torch.Tensor, x: torch.Tensor, positions: torch.Tensor
+    attn: CausalSelfAttention, kept: torch.Tensor, x: torch.Tensor, positions: torch.Tensor
 ) -> torch.Tensor:
-    """CausalSelfAttention.forward for x (B, T, C) with the keys and values of earlier calls."""
+    """Compute CausalSelfAttention.forward for x (B, T, C), with earlier calls' keys and values."""
     B, T, C = x.size()
     nh, hs = attn.n_head, C // attn.n_head
     rows = torch.arange(B, device=x.device)[:, None]  # (B, 1), goes with positions (B, T)
@@ -158,8 +182,8 @@ def _attend(
     return attn.proj(y.transpose(1, 2).reshape(B, T, C))
 
 
-def _rotated(attn: torch.nn.Module, x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-    """Queries or keys, (B, T, nh, hs) to the same, turned by the positions (B, T) of their own.
+def _rotated(attn: CausalSelfAttention, x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    """Turn queries or keys, (B, T, nh, hs), by the positions (B, T) of their own.
 
     attn.rotated knows one position for each column: all rows become one, with its own cache.
     """

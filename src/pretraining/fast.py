@@ -19,13 +19,15 @@ Which format and how many threads are best differs between computers, and on a b
 to hour: pace.py times a few steps of each.
 """
 
+from __future__ import annotations
+
 import copy
 import ctypes
 import math
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
@@ -34,6 +36,11 @@ from .batches import PAD_ID
 from .errors import InputError
 from .given import is_given_attention
 
+if TYPE_CHECKING:
+    from submission.attention import CausalSelfAttention
+    from submission.model import GPT
+
+Microbatch = tuple[torch.Tensor, torch.Tensor]  # x and y, trimmed
 CPU_ROWS = 32  # in a microbatch: with fewer, matrices are too small to be multiplied at full speed
 ROUND = 128  # targets; see places_of_targets
 COLUMNS = 8  # see trim
@@ -54,10 +61,10 @@ class Pace:
 class Engine:
     """Computes a model's gradients at some pace. Close it (or use `with`) to end its threads."""
 
-    def __init__(self, model: torch.nn.Module, pace: Pace):
+    def __init__(self, model: GPT, pace: Pace):
         """
         Args:
-            model: a GPT, on its device; rows must not influence each other, nor padding what
+            model: on its device; rows must not influence each other, nor padding what
                 comes before it.
             pace: a GPU takes one thread.
         """
@@ -72,10 +79,10 @@ class Engine:
         self._twins = [first, *(twin_of(first, None) for _ in range(pace.threads - 1))]
         self._pool = ThreadPoolExecutor(pace.threads, "engine", torch.set_num_threads, (1,))
 
-    def __enter__(self) -> "Engine":
+    def __enter__(self) -> Engine:
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self._pool.shutdown()
         torch.set_num_threads(self._threads_before)
 
@@ -110,10 +117,10 @@ class Engine:
             work = [self._pool.submit(self._accumulate, *each, targets) for each in busy]
             losses = [each.result() for each in work]
         self._gather([twin for twin, _ in busy])
-        return sum(losses)
+        return sum(losses[1:], losses[0])
 
-    def _share_out(self, x: torch.Tensor, y: torch.Tensor) -> list[list[tuple]]:
-        """Microbatches (x, y), trimmed, as a list for each thread; similar work for each."""
+    def _share_out(self, x: torch.Tensor, y: torch.Tensor) -> list[list[Microbatch]]:
+        """Split a batch into microbatches: a list for each thread, with similar work in each."""
         threads = self.pace.threads
         if self.device.type != "cpu":
             return [[trim(x, y)]]
@@ -122,16 +129,16 @@ class Engine:
         rows = lengths.argsort(stable=True).chunk(count)
         # Like dealing cards there and back: whoever gets the shortest rows gets the longest, too.
         order = [*range(threads), *reversed(range(threads))]
-        shares = [[] for _ in range(threads)]
+        shares: list[list[Microbatch]] = [[] for _ in range(threads)]
         for i, part in enumerate(part for part in rows if (y[part] != 0).any()):
             shares[order[i % len(order)]].append(trim(x[part], y[part]))
         return shares
 
-    def _accumulate(self, twin: torch.nn.Module, share: list, targets: int) -> torch.Tensor:
-        """Gradients of a share of the batch, in the twin; returns its part of the mean loss."""
+    def _accumulate(self, twin: GPT, share: list[Microbatch], targets: int) -> torch.Tensor:
+        """Compute a share's gradients in the twin; return the share's part of the mean loss."""
         twin.train(self.model.training)
         twin.zero_grad(set_to_none=True)
-        total = 0.0
+        total = torch.zeros((), device=self.device)
         for x, y in share:
             x, y = (ids.to(self.device, non_blocking=True) for ids in (x, y))
             loss = self._summed_loss(twin, x, y) / targets
@@ -139,8 +146,8 @@ class Engine:
             total = total + loss.detach()
         return total
 
-    def _summed_loss(self, twin, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """Sum of the loss over the targets of a microbatch."""
+    def _summed_loss(self, twin: GPT, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """Return the sum of the loss over the targets of a microbatch."""
         low = self.pace.dtype != "float32"
         # Students' code may make float32 constants: autocast lets them meet bfloat16.
         with torch.autocast(self.device.type, torch.bfloat16, enabled=low):
@@ -152,8 +159,8 @@ class Engine:
         logits = logits.float() if low else logits
         return F.cross_entropy(logits, y.flatten()[places], ignore_index=PAD_ID, reduction="sum")
 
-    def _gather(self, twins: list[torch.nn.Module]) -> None:
-        """The sum of the twins' gradients becomes the model's, in the model's own dtype."""
+    def _gather(self, twins: list[GPT]) -> None:
+        """Add up the twins' gradients into the model's, in the model's own dtype."""
         for own, *others in zip(
             self.model.parameters(), *(twin.parameters() for twin in twins), strict=True
         ):
@@ -176,7 +183,7 @@ def trim(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def places_of_targets(y: torch.Tensor) -> torch.Tensor:
-    """Where in y.flatten() there is a target, and a few places more where there is none.
+    """Return where in y.flatten() there is a target, and a few places more where there is none.
 
     They make the number a multiple of ROUND: a product of matrices of sizes that haven't been met
     before costs milliseconds in bfloat16, for the code is made for each.
@@ -192,34 +199,28 @@ def places_of_targets(y: torch.Tensor) -> torch.Tensor:
     )
 
 
-def twin_of(model: torch.nn.Module, dtype: torch.dtype | None) -> torch.nn.Module:
-    """A copy of a model with gradients of its own, and with a faster vanilla attention.
+def twin_of(model: GPT, dtype: torch.dtype | None) -> GPT:
+    """Copy a model; the copy has gradients of its own, and a faster vanilla attention.
 
     It shares the values of the parameters, or has its own in `dtype`, if there is one.
     """
     twin = copy.deepcopy(model)
     if dtype is not None:
         twin.to(dtype)
-        for own, wide in zip(twin.modules(), model.modules(), strict=True):
+        for module, wide in zip(twin.modules(), model.modules(), strict=True):
             if getattr(wide, "rope_cache", None) is not None:  # angles need more digits
-                own.rope_cache = wide.rope_cache
+                module.rope_cache = wide.rope_cache
     else:
         for own, shared in zip(twin.parameters(), model.parameters(), strict=True):
             own.data = shared.data
     for module in twin.modules():
         if is_given_attention(module):
-            module.__class__ = made_fast(type(module))
+            module.__class__ = type("FastAttention", (type(module),), {"forward": attend})
     return twin
 
 
-@cache
-def made_fast(attention: type) -> type:
-    """The given attention's class with `attend` as its forward."""
-    return type("FastCausalSelfAttention", (attention,), {"forward": attend})
-
-
-def attend(attn: torch.nn.Module, x: torch.Tensor, layer_past=None) -> torch.Tensor:
-    """CausalSelfAttention.forward in fewer and larger operations; (B, T, C) to (B, T, C), float.
+def attend(attn: CausalSelfAttention, x: torch.Tensor, layer_past: object = None) -> torch.Tensor:
+    """Compute CausalSelfAttention.forward in fewer, larger operations; (B, T, C) to the same.
 
     torch's fused kernel (Dao et al. 2022, FlashAttention) is for GPUs: in bfloat16 it takes six
     times as long on a processor.

@@ -1,14 +1,27 @@
-"""Files that are written whole or not at all."""
+"""Write files whole or not at all. Students' commands and staff's tools all write through here.
+
+Only the standard library is imported, so that a command without torch starts at once.
+"""
 
 import contextlib
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
-import torch
+
+def write_atomically(path: str | os.PathLike, content: str | bytes) -> None:
+    """Replace a file by one with this content; text is written as UTF-8, with line ends as given.
+
+    Raises:
+        OSError: the file can't be written; what stood there still does.
+    """
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    save_atomically(lambda file: file.write(data), path)
 
 
-def save_atomically(write, path: str | os.PathLike) -> None:
+def save_atomically(write: Callable[[IO[bytes]], object], path: str | os.PathLike) -> None:
     """Call write(file) on a binary file that replaces `path` only once it is complete."""
     path = Path(path)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
@@ -22,16 +35,3 @@ def save_atomically(write, path: str | os.PathLike) -> None:
                 file.close()
             os.unlink(file.name)
             raise
-
-
-def save_tensors(state: dict, path: str | os.PathLike) -> None:
-    """torch.save, atomically.
-
-    Raises:
-        OSError: the file can't be written, because the disk is full, say.
-    """
-    try:
-        save_atomically(lambda file: torch.save(state, file), path)
-    except (OSError, RuntimeError) as error:  # torch makes the second of some of the first
-        reason = getattr(error, "strerror", None) or "is the disk full?"
-        raise OSError(f"{path}: can't be written ({reason})") from error

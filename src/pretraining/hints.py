@@ -1,11 +1,18 @@
 """Hints while training: what a curve that looks wrong means, before hours are lost on it."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import torch
 
+from .batches import Examples
 from .checkpoints import random_states, restore_random_states
 from .given import is_corrupted
+
+if TYPE_CHECKING:
+    from submission.trainer import Trainer
 
 LOOKED_AT = 512  # examples whose masked share is measured: its deviation is then below .01
 SHARE = (0.18, 0.30)  # every corruption that fits the problem sheet is inside; the mean is .25
@@ -15,8 +22,8 @@ LEAST_STEPS = 50
 TOO_GOOD = 0.5  # of the reference's loss; between seeds and right corruptions it varies by .1
 
 
-def hint_about_data(dataset) -> str | None:
-    """Is the masked share of a CharCorruptionDataset about a quarter?"""
+def hint_about_data(dataset: Examples) -> str | None:
+    """Return a hint unless about a quarter of a CharCorruptionDataset's characters is masked."""
     if not is_corrupted(dataset):
         return None
     states = random_states()
@@ -37,17 +44,17 @@ def hint_about_data(dataset) -> str | None:
 
 
 def part_lengths(ids: torch.Tensor, mask_id: int) -> list[int]:
-    """Lengths of prefix, suffix and masked content of an example's ids, (T,), without PADs."""
-    ids = ids[ids != 0].tolist()
-    ends = [place for place, each in enumerate(ids) if each == mask_id]
+    """Return the lengths of prefix, suffix and masked content of an example's ids, (T,)."""
+    text = ids[ids != 0].tolist()
+    ends = [place for place, each in enumerate(text) if each == mask_id]
     if len(ends) < 2:
-        return [len(ids), 0, 0]
-    third = ends[2] if len(ends) > 2 else len(ids)
+        return [len(text), 0, 0]
+    third = ends[2] if len(ends) > 2 else len(text)
     return [ends[0], ends[1] - ends[0] - 1, third - ends[1] - 1]
 
 
-def hint_about_loss(history: list[float], tenth: int, trainer) -> str | None:
-    """Is the loss what it should be, `tenth` tenths into training?
+def hint_about_loss(history: list[float], tenth: int, trainer: Trainer) -> str | None:
+    """Return a hint if the loss, `tenth` tenths into training, is far from what it should be.
 
     Args:
         history: the loss of each step so far, in nats.

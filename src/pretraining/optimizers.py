@@ -1,15 +1,19 @@
-"""Which optimizer moves which parameters, and how learning rates change in training.
+"""Which optimizer moves which parameters, and how learning rates change in training."""
 
-`config` is a TrainerConfig (submission/trainer.py) throughout.
-"""
+from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 import torch
 
 from .errors import InputError
 from .fast import FORMATS, Pace
+
+if TYPE_CHECKING:
+    from submission.trainer import TrainerConfig
 
 # Of the Newton-Schulz iteration (Jordan et al. 2024): a x + b x^3 + c x^5 moves singular values
 # from (0, 1] to between .7 and 1.2 in five rounds.
@@ -17,8 +21,10 @@ NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
 ROUNDS = 5
 
 
-def build_optimizers(model: torch.nn.Module, config, pace: Pace) -> list:
-    """One or two optimizers that share out the model's parameters, as config.optimizer says.
+def build_optimizers(
+    model: torch.nn.Module, config: TrainerConfig, pace: Pace
+) -> list[torch.optim.Optimizer]:
+    """Return one or two optimizers that share out the model's parameters, as config.optimizer says.
 
     Args:
         pace: what Muon's matrices are multiplied in, and by how many threads.
@@ -39,7 +45,7 @@ def build_optimizers(model: torch.nn.Module, config, pace: Pace) -> list:
     ]
     # fused: one pass over the parameters in place of a dozen.
     adamw = torch.optim.AdamW(groups, lr=config.learning_rate, betas=config.betas, fused=True)
-    optimizers = [adamw]
+    optimizers: list[torch.optim.Optimizer] = [adamw]
     if blocks:
         optimizers.append(Muon(blocks, config.muon_learning_rate, config.weight_decay, pace))
     for optimizer in optimizers:
@@ -59,7 +65,7 @@ class Muon(torch.optim.Optimizer):
 
     def __init__(
         self,
-        params,
+        params: Iterable[torch.nn.Parameter],
         lr: float,
         weight_decay: float,
         pace: Pace,
@@ -70,10 +76,10 @@ class Muon(torch.optim.Optimizer):
         super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "momentum": momentum})
 
     @torch.no_grad()
-    def step(self) -> None:
+    def step(self) -> None:  # type: ignore[override]  # nobody gives it a closure
         """Move the parameters that have a gradient."""
         for group in self.param_groups:
-            by_shape = {}
+            by_shape: dict[torch.Size, list[torch.nn.Parameter]] = {}
             for parameter in group["params"]:
                 if parameter.grad is not None:
                     by_shape.setdefault(parameter.shape, []).append(parameter)
@@ -85,20 +91,22 @@ class Muon(torch.optim.Optimizer):
                     parameter.mul_(1 - group["lr"] * group["weight_decay"])
                     parameter.add_(direction, alpha=-group["lr"] * length)
 
-    def _momenta(self, parameters: list, momentum: float) -> torch.Tensor:
-        """Nesterov's momentum of matrices of one shape, (n, rows, columns), in self.dtype."""
+    def _momenta(self, parameters: list[torch.nn.Parameter], momentum: float) -> torch.Tensor:
+        """Return Nesterov's momentum for matrices of one shape, (n, rows, columns), self.dtype."""
         result = []
         for parameter in parameters:
             state = self.state[parameter]
             if "momentum" not in state:
                 state["momentum"] = torch.zeros_like(parameter)
-            state["momentum"].lerp_(parameter.grad, 1 - momentum)
-            result.append(parameter.grad.lerp(state["momentum"], momentum))
+            gradient = parameter.grad
+            assert gradient is not None  # step() leaves the others out
+            state["momentum"].lerp_(gradient, 1 - momentum)
+            result.append(gradient.lerp(state["momentum"], momentum))
         return torch.stack(result).to(self.dtype)
 
 
 def orthogonalized(matrices: torch.Tensor) -> torch.Tensor:
-    """The orthogonal factor of each matrix, nearly, by Newton-Schulz; (n, rows, columns)."""
+    """Return nearly the orthogonal factor of each matrix, by Newton-Schulz; (n, rows, columns)."""
     tall = matrices.size(1) > matrices.size(2)
     x = matrices.mT if tall else matrices
     x = x / x.float().norm(dim=(1, 2), keepdim=True).clamp(min=1e-7).to(x.dtype)
@@ -109,8 +117,8 @@ def orthogonalized(matrices: torch.Tensor) -> torch.Tensor:
     return x.mT if tall else x
 
 
-def learning_rate_factor(tokens: int, all_tokens: int, config) -> float:
-    """What learning rates are multiplied with after so many tokens of all_tokens."""
+def learning_rate_factor(tokens: int, all_tokens: int, config: TrainerConfig) -> float:
+    """Return what learning rates are multiplied by after so many tokens of all_tokens."""
     if not config.lr_decay:
         return 1.0
     final_tokens = all_tokens if config.final_tokens is None else config.final_tokens

@@ -1,9 +1,12 @@
 """At what pace this computer trains fastest, found by timing a few steps."""
 
+from __future__ import annotations
+
 import copy
 import os
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -12,6 +15,9 @@ from .batches import load
 from .errors import InputError
 from .fast import CPU_ROWS, FORMATS, Engine, Pace
 from .optimizers import build_optimizers
+
+if TYPE_CHECKING:
+    from submission.trainer import Trainer
 
 MOST_THREADS = 4  # a batch of 128 has work for no more
 TIMED_STEPS = 3
@@ -22,8 +28,8 @@ GAIN_OF_THREADS = 1.1
 TimeAStep = Callable[[Pace, int], float]  # with so many rows, in seconds
 
 
-def choose_pace(trainer, stored: str | None) -> tuple[Pace, float]:
-    """The fastest pace for a Trainer, among those that its config and device allow.
+def choose_pace(trainer: Trainer, stored: str | None) -> tuple[Pace, float]:
+    """Find the fastest pace for a Trainer, among those that its config and device allow.
 
     Steps are taken with a copy of the model, and nothing that follows changes by it.
 
@@ -72,7 +78,7 @@ def choose_pace(trainer, stored: str | None) -> tuple[Pace, float]:
 def fastest(
     time_a_step: TimeAStep, steps: int, rows: int, dtype: str | None, threads: int | None, most: int
 ) -> tuple[Pace, float]:
-    """The fastest pace and its seconds a step.
+    """Find the fastest pace; return it and the seconds that a step takes.
 
     Args:
         time_a_step: gives the seconds of a step at a pace with a number of rows.
@@ -87,8 +93,8 @@ def fastest(
     if dtype is None:
         # A processor that knows no bfloat16 takes 20 times as long: find out with a few rows.
         few = min(rows, CPU_ROWS)
-        took_s = {name: time_a_step(Pace(name, pace.threads), few) for name in FORMATS}
-        if took_s["bfloat16"] * GAIN_OF_FORMAT < took_s["float32"]:
+        few_s = {name: time_a_step(Pace(name, pace.threads), few) for name in FORMATS}
+        if few_s["bfloat16"] * GAIN_OF_FORMAT < few_s["float32"]:
             pace = Pace("bfloat16", pace.threads)
             best_s = time_a_step(pace, rows)
     if threads is None:
@@ -102,7 +108,7 @@ def fastest(
 
 
 def least_seconds(step: Callable[[], object]) -> float:
-    """The shortest of a few runs of step(), after one to warm up."""
+    """Return the seconds of the shortest of a few runs of step(), after one to warm up."""
     took = []
     for _ in range(1 + TIMED_STEPS):
         started = time.perf_counter()

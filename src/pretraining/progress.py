@@ -1,15 +1,22 @@
 """What is seen of a training while it runs: bar, estimate, TensorBoard, hints."""
 
+from __future__ import annotations
+
 import sys
 import time
+from typing import TYPE_CHECKING, Protocol
 
 import torch
-from tqdm import tqdm
+from tqdm import tqdm  # type: ignore[import-untyped]  # it has no annotations
 
+from .batches import Examples, TextExamples
 from .checkpoints import random_states, restore_random_states
 from .decoding import greedy_answers
 from .errors import InputError
 from .hints import hint_about_data, hint_about_loss
+
+if TYPE_CHECKING:
+    from submission.trainer import Trainer
 
 REFRESH_S = 0.5  # losses are fetched from the device together, now and then: each time it waits
 COMPLETIONS = 3
@@ -17,13 +24,23 @@ COMPLETION_STEPS = 32
 TENTHS = 10
 
 
+class Writer(Protocol):
+    """What writes for TensorBoard: a SummaryWriter, which takes seconds to import."""
+
+    def add_scalar(self, tag: str, scalar_value: float, global_step: int, /) -> None: ...
+
+    def add_text(self, tag: str, text_string: str, global_step: int, /) -> None: ...
+
+    def close(self) -> None: ...
+
+
 class Progress:
     """Follows a Trainer; with `with`, so that the bar is closed whatever happens."""
 
-    def __init__(self, trainer, step_s: float):
+    def __init__(self, trainer: Trainer, step_s: float):
         """
         Args:
-            trainer: a Trainer with order, pace and optimizers.
+            trainer: it has order, pace and optimizers.
             step_s: seconds that a step will take.
         """
         self._trainer, self._order, self._writer = trainer, trainer.order, trainer.config.writer
@@ -34,16 +51,16 @@ class Progress:
             flush=True,
         )
         self._bar = progress_bar(len(self._order), self._order.done)
-        self._pending = []  # losses that are still on the device
+        self._pending: list[torch.Tensor] = []  # losses that are still on the device
         self._tokens = 0
         self._refreshed = time.monotonic()
         self._tell(hint_about_data(trainer.train_dataset))
         self._prompts = prompts(trainer.train_dataset) if self._writer is not None else []
 
-    def __enter__(self) -> "Progress":
+    def __enter__(self) -> Progress:
         return self
 
-    def __exit__(self, kind, *_) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self._refresh()
         self._bar.close()
@@ -106,10 +123,10 @@ class Progress:
             self.say(f"Hint: {hint}")
 
     def _write_completions(self) -> None:
-        """How the model ends a few examples, as text for TensorBoard."""
-        if not self._prompts:
-            return
+        """Write to TensorBoard how the model ends a few examples."""
         dataset, model = self._trainer.train_dataset, self._trainer.model
+        if self._writer is None or not self._prompts or not isinstance(dataset, TextExamples):
+            return
         stop = dataset.stoi[dataset.MASK_CHAR]
         answers = greedy_answers(model, self._prompts, stop, COMPLETION_STEPS)
         model.train()
@@ -123,9 +140,9 @@ class Progress:
         self._writer.add_text("completions", "  \n".join(lines), self._order.done)
 
 
-def prompts(dataset) -> list[list[int]]:
-    """A few examples up to the last MASK but one, behind which a model has something to say."""
-    if not hasattr(dataset, "MASK_CHAR"):
+def prompts(dataset: Examples) -> list[list[int]]:
+    """Return a few examples up to their last MASK but one, for a model to complete."""
+    if not isinstance(dataset, TextExamples):
         return []
     states = random_states()
     mask, found = dataset.stoi[dataset.MASK_CHAR], []
@@ -140,7 +157,7 @@ def prompts(dataset) -> list[list[int]]:
 
 
 def in_words(seconds: float) -> str:
-    """A length of time as people say it."""
+    """Say a length of time in words."""
     if seconds < 45:
         return "less than a minute"
     if seconds < 90:
@@ -151,6 +168,6 @@ def in_words(seconds: float) -> str:
 
 
 def progress_bar(steps: int, done: int) -> tqdm:
-    """A bar with speed and time left; where there is no terminal, a line now and then."""
+    """Return a bar with speed and time left; without a terminal it prints a line now and then."""
     seldom_s = 0.2 if sys.stderr.isatty() else 5
     return tqdm(total=steps, initial=done, unit="step", mininterval=seldom_s, dynamic_ncols=True)

@@ -41,17 +41,17 @@ class Recipe:
     also_for: tuple[str, ...] = ()
 
     def model_of(self, variant: str) -> dict:
-        """Fields of GPTConfig for one of variants()."""
+        """Return the fields of GPTConfig for one of variants()."""
         return _of_variant(self.model, variant)
 
 
 def variants() -> list[str]:
-    """The variants of the model: "vanilla" and so on, which `run.py` can be asked for."""
+    """Return the variants of the model that `run.py` can be asked for: "vanilla" and so on."""
     return _tables()["variants"]
 
 
 def installed_dataset() -> str | None:
-    """Name of the data set installed in src/data/; None when there is none."""
+    """Return the name of the data set installed in src/data/; None when there is none."""
     path = HERE.parent / "data" / "dataset.json"
     if not path.is_file():
         return None
@@ -59,7 +59,7 @@ def installed_dataset() -> str | None:
 
 
 def default_recipe(dataset: str | None) -> str:
-    """The recipe that belongs to a data set, where its thresholds were calibrated."""
+    """Return the name of the recipe with which a data set's thresholds were calibrated."""
     return _tables()["datasets"].get(dataset, "laptop")
 
 
@@ -86,7 +86,7 @@ def trainer_settings(
     block_size: int,
     synthesizer: bool = False,
 ) -> dict:
-    """The fields of a TrainerConfig for one stage of training.
+    """Return the fields of a TrainerConfig for one stage of training.
 
     Args:
         recipe: from load_recipe.
@@ -112,13 +112,13 @@ def trainer_settings(
 
 
 def _of_variant(table: dict, variant: str) -> dict:
-    """A table's settings: those of a variant's own table, if there is one."""
+    """Return a table's settings: those of a variant's own table, if there is one."""
     settings = table.get(variant, table)
     return {name: value for name, value in settings.items() if not isinstance(value, dict)}
 
 
 def _tables() -> dict:
-    """The contents of recipes.json."""
+    """Return the contents of recipes.json."""
     path = HERE / "recipes.json"
     if not path.is_file():
         raise InputError(f"{path} is missing, expected the training recipes: run `make starter`")

@@ -17,12 +17,13 @@ from grading.results import Results, TestResult
 from grading.runner import Run
 
 from .shared import trained_files
+from .shared.handed_in import AsksFiles
 
 DEMANDED = ("dev_accuracy", "test_accuracy", "matches_checkpoint")
 
 
 def entries(run: Run, results: Results, tests: list[BoundTest]) -> list[dict[str, Any]]:
-    """Rows in Gradescope's format; what a submission lacks has no row, and costs nothing.
+    """Return rows in Gradescope's format; what a submission lacks has no row, and costs nothing.
 
     Args:
         results: of the whole run.
@@ -46,9 +47,10 @@ def _compares(test: BoundTest, topic: str) -> bool:
 
 
 def _rows(run: Run, variant: str, test: BoundTest) -> list[dict[str, Any]]:
-    """Accuracy on dev and the fitting model's size; none where either can't be had again."""
+    """Return accuracy on dev and the model's size; nothing where either can't be had again."""
     case = test.case(test.spec, Bench(run, test.spec), run.seed)
-    places = run.data.places("dev")
+    assert isinstance(case, AsksFiles)  # as all that compare predictions with parameters
+    places = case.lab.data.places("dev")
     try:
         predicted = case.predictions(f"{variant}.pretrain.dev.predictions", "dev")
         count = case.parameter_count(f"{variant}.finetune.params", variant)

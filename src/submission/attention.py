@@ -8,7 +8,10 @@ Glossary of shapes:
     hs  channels of a head, C / nh
 """
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import torch
 import torch.nn as nn
@@ -16,9 +19,12 @@ import torch.nn.functional as F
 
 from pretraining.errors import InputError
 
+if TYPE_CHECKING:
+    from .model import GPTConfig
+
 
 def causal_mask(block_size: int) -> torch.Tensor:
-    """Ones where row t may look, columns 0 to t. Shape (1, 1, block_size, block_size), float32."""
+    """Return ones where row t may look (columns 0 to t), shape (1, 1, block_size, block_size)."""
     return torch.tril(torch.ones(block_size, block_size)).view(1, 1, block_size, block_size)
 
 
@@ -29,7 +35,7 @@ def check_heads(n_embd: int, n_head: int) -> None:
 
 
 def precompute_rotary_emb(dim: int, max_positions: int) -> torch.Tensor:
-    """Cosines and sines of RoPE's angles (Su et al. 2021, section 3.2.2, equation 15).
+    """Return the cosines and sines of RoPE's angles (Su et al. 2021, section 3.2.2, equation 15).
 
     At position t, pair k of the coordinates is turned by the angle t * theta_k, where
     theta_k = 10000^(-2k/dim) for k = 0 .. dim/2 - 1 (the paper counts pairs from 1).
@@ -85,10 +91,13 @@ class CausalSelfAttention(nn.Module):
     With rope, each head turns its X Q and X K by their positions first (Su et al. 2021).
     """
 
-    def __init__(self, config):
+    mask: torch.Tensor
+    rope_cache: torch.Tensor
+
+    def __init__(self, config: GPTConfig):
         """
         Args:
-            config: a GPTConfig; n_embd, n_head, block_size, attn_pdrop, resid_pdrop, rope are used.
+            config: its n_embd, n_head, block_size, attn_pdrop, resid_pdrop, rope are used.
 
         Raises:
             InputError: heads can't share the channels evenly or, with rope, get an odd number.
@@ -116,13 +125,13 @@ class CausalSelfAttention(nn.Module):
             self.register_buffer("rope_cache", cache, persistent=False)
 
     def rotated(self, x: torch.Tensor, rope_cache: torch.Tensor) -> torch.Tensor:
-        """What apply_rotary_emb makes of queries or keys, (B, nh, T, hs) to the same, float."""
+        """Turn queries or keys by apply_rotary_emb; (B, nh, T, hs) to the same, float."""
         # In float32 at least: bfloat16 has 8 bits for an angle, and no complex numbers.
         wide = torch.promote_types(x.dtype, torch.float32)
         with torch.autocast(x.device.type, enabled=False):
             return apply_rotary_emb(x.to(wide), rope_cache).to(x.dtype)
 
-    def forward(self, x: torch.Tensor, layer_past=None) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, layer_past: object = None) -> torch.Tensor:
         """
         Args:
             x: shape (B, T, C), float.
@@ -159,10 +168,12 @@ class SynthesizerAttention(nn.Module):
     CausalSelfAttention. There is no division by sqrt(hs).
     """
 
-    def __init__(self, config):
+    mask: torch.Tensor
+
+    def __init__(self, config: GPTConfig):
         """
         Args:
-            config: a GPTConfig; n_embd, n_head, block_size, attn_pdrop, resid_pdrop are used.
+            config: its n_embd, n_head, block_size, attn_pdrop, resid_pdrop are used.
         """
         super().__init__()
         check_heads(config.n_embd, config.n_head)
@@ -179,8 +190,8 @@ class SynthesizerAttention(nn.Module):
         # Small: at first every position looks evenly at all that it may see.
         nn.init.uniform_(self.w2, -0.001, 0.001)
 
-    def forward(self, x: torch.Tensor, layer_past=None) -> torch.Tensor:
-        """Synthesized causal self-attention.
+    def forward(self, x: torch.Tensor, layer_past: object = None) -> torch.Tensor:
+        """Compute synthesized causal self-attention.
 
         Hint: the layout is that of CausalSelfAttention above, and most of its lines can stay.
         Only the scores come from elsewhere: from self.w1, a ReLU, self.w2 and self.b2. Both

@@ -30,7 +30,7 @@ def attention(q: np.ndarray, keys: np.ndarray, values: np.ndarray) -> tuple[np.n
 
 
 def copying_query(keys: np.ndarray, j: int) -> np.ndarray:
-    """A query with which attention returns (very nearly) value j alone, whatever the values.
+    """Return a query with which attention gives (very nearly) value j alone, whatever the values.
 
     Args:
         keys: one key a row, shape (n, d), float64. Each has norm 1, and the cosine of any two is
@@ -68,7 +68,7 @@ def copying_keys(q: np.ndarray, n: int, j: int) -> np.ndarray:
 
 
 def average_query(keys: np.ndarray, a: int, b: int) -> np.ndarray:
-    """A query with which attention returns (very nearly) the mean of values a and b.
+    """Return a query with which attention gives (very nearly) the mean of values a and b.
 
     Hint: which scores k_i . q would give the weights wanted?
 
@@ -92,7 +92,7 @@ def average_query(keys: np.ndarray, a: int, b: int) -> np.ndarray:
 
 
 def single_head_query(means: np.ndarray, a: int, b: int) -> np.ndarray:
-    """A query that averages values a and b when only the means of the keys are known.
+    """Return a query that averages values a and b when only the means of the keys are known.
 
     Key i is drawn from a normal distribution with mean mu_i and covariance alpha I, where alpha is
     at most 1e-12: keys differ from their means by about 1e-6 in each direction.
@@ -115,7 +115,7 @@ def single_head_query(means: np.ndarray, a: int, b: int) -> np.ndarray:
 
 
 def single_head_weights(scale: float, length: float, n: int) -> tuple[float, float]:
-    """The weights of values a and b when k_a is longer or shorter than it should be.
+    """Return the weights of values a and b when k_a is longer or shorter than it should be.
 
     The means mu_i are perpendicular, each of norm 1. k_a = length * mu_a, the other n - 1 keys
     are their means, and the query is scale * (mu_a + mu_b). Think of k_a as drawn with covariance
@@ -172,7 +172,7 @@ def two_head_queries(means: np.ndarray, a: int, b: int) -> tuple[np.ndarray, np.
 def unprojected_output(
     ua: np.ndarray, ub: np.ndarray, uc: np.ndarray, ud: np.ndarray
 ) -> np.ndarray:
-    """What self-attention's output c_2 tends to, without keys, queries and values of their own.
+    """Return the limit of self-attention's output c_2 without key, query and value matrices.
 
     x_1 = ud + ub, x_2 = ua and x_3 = uc + ub are keys, queries and values at once:
     k_i = q_i = v_i = x_i.
@@ -195,7 +195,7 @@ def unprojected_output(
 def added_output(
     ua: np.ndarray, ub: np.ndarray, uc: np.ndarray, ud: np.ndarray, added: np.ndarray
 ) -> np.ndarray:
-    """What c_2 tends to when `added` is added to x_2; all else is as in unprojected_output.
+    """Return the limit of c_2 when `added` is added to x_2, else as in unprojected_output.
 
     Can it be ub?
 

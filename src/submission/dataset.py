@@ -160,7 +160,7 @@ class NameDataset(Dataset):
         return len(self.data)
 
     def __getitem__(self, idx: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Example number idx: x and y of shape (block_size,), dtype torch.long."""
+        """Return example number idx: x and y of shape (block_size,), dtype torch.long."""
         question, place = self.data[idx].split("\t")
         text = question + self.MASK_CHAR + place + self.MASK_CHAR
         text = text.ljust(self.block_size + 1, self.PAD_CHAR)

@@ -64,7 +64,7 @@ class Block(nn.Module):
         )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Shape (B, T, C) to (B, T, C), float."""
+        """Apply the block, shape (B, T, C) to (B, T, C), float."""
         x = x + self.attn(self.ln1(x))
         return x + self.mlp(self.ln2(x))
 
@@ -73,7 +73,8 @@ class GPT(nn.Module):
     """The whole language model, with learned positions (Radford et al. 2018) or with RoPE."""
 
     def __init__(self, config: GPTConfig):
-        """
+        """Make the layers that config describes.
+
         Raises:
             InputError: config asks for two variants at once, or for a shape that can't be.
         """
@@ -94,14 +95,14 @@ class GPT(nn.Module):
 
     @staticmethod
     def _init_weights(module: nn.Module) -> None:
-        """GPT's initialisation: normal of deviation .02 for matrices, 0 for biases."""
+        """Initialize as GPT does: normal of deviation .02 for matrices, 0 for biases."""
         if isinstance(module, nn.Linear | nn.Embedding):
             nn.init.normal_(module.weight, mean=0.0, std=0.02)
         if isinstance(module, nn.Linear) and module.bias is not None:
             nn.init.zeros_(module.bias)
 
     def get_block_size(self) -> int:
-        """The greatest length that the model can read."""
+        """Return the greatest length that the model can read."""
         return self.block_size
 
     def forward(
@@ -128,7 +129,7 @@ class GPT(nn.Module):
         return logits, loss
 
     def features(self, idx: torch.Tensor) -> torch.Tensor:
-        """What the head reads: ids (B, T), long, to (B, T, C), float."""
+        """Compute what the head reads: ids (B, T), long, to (B, T, C), float."""
         T = idx.size(1)
         if T > self.block_size:
             raise InputError(f"got a sequence of length {T}, expected at most {self.block_size}")

@@ -4,20 +4,25 @@ Nothing here depends on the task: any dataset of pairs (x, y) of ids will do, wh
 that there is nothing to predict.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
-from torch.utils.data import Dataset
 
 from pretraining import checkpoints
-from pretraining.batches import BatchOrder, load
+from pretraining.batches import BatchOrder, Examples, load
 from pretraining.fast import Engine
 from pretraining.optimizers import build_optimizers, learning_rate_factor
 from pretraining.pace import choose_pace
-from pretraining.progress import Progress
+from pretraining.progress import Progress, Writer
 
 from .utils import save_parameters
+
+if TYPE_CHECKING:
+    from .model import GPT
 
 
 @dataclass
@@ -34,7 +39,7 @@ class TrainerConfig:
         final_tokens: and shrink until so many (None: the end of training).
         ckpt_path: file to save the parameters in whenever test_dataset has its best loss so far.
         num_workers: processes that prepare batches; 0 prepares them in this one.
-        writer: a torch.utils.tensorboard.SummaryWriter.
+        writer: a torch.utils.tensorboard.SummaryWriter, or None.
         optimizer: "adamw", or "muon": Muon for the matrices of the blocks, AdamW for the rest.
         muon_learning_rate: of Muon.
         schedule: how learning rates shrink: "cosine" (to a tenth) or "linear" (to nothing).
@@ -55,7 +60,7 @@ class TrainerConfig:
     final_tokens: float | None = None
     ckpt_path: str | None = None
     num_workers: int = 0
-    writer: object = None
+    writer: Writer | None = None
     optimizer: str = "adamw"
     muon_learning_rate: float = 1e-2
     schedule: str = "cosine"
@@ -77,15 +82,15 @@ class Trainer:
 
     def __init__(
         self,
-        model: torch.nn.Module,
-        train_dataset: Dataset,
-        test_dataset: Dataset | None,
+        model: GPT,
+        train_dataset: Examples,
+        test_dataset: Examples | None,
         config: TrainerConfig,
     ):
         self.model, self.config = model, config
         self.train_dataset, self.test_dataset = train_dataset, test_dataset
         self.tokens = 0
-        self.history = []
+        self.history: list[float] = []
         self.best_test_loss = math.inf
 
     def train(self) -> None:
@@ -132,7 +137,8 @@ class Trainer:
 
     @torch.no_grad()
     def test_loss(self) -> float:
-        """Mean loss over the batches of test_dataset, in nats."""
+        """Return the mean loss over the batches of test_dataset, in nats."""
+        assert self.test_dataset is not None
         self.model.eval()
         device = next(self.model.parameters()).device
         order = BatchOrder(len(self.test_dataset), self.config.batch_size, epochs=1)
@@ -142,7 +148,7 @@ class Trainer:
         return sum(losses) / len(losses)
 
     def _keep_the_best(self, progress: Progress) -> None:
-        """Test; save the parameters if they are the best so far."""
+        """Test the model, and save its parameters if they are the best so far."""
         loss = self.test_loss()
         progress.say(f"step {self.order.done}: test loss {loss:.3f}")
         if loss < self.best_test_loss:

@@ -3,18 +3,25 @@
 Given: to use, not to change.
 """
 
+from __future__ import annotations
+
 import os
 import random
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
+from pretraining.batches import TextExamples
+from pretraining.checkpoints import save_tensors
 from pretraining.decoding import ANSWER_STEPS, greedy_answers
 from pretraining.errors import InputError
-from pretraining.files import save_atomically, save_tensors
+
+if TYPE_CHECKING:
+    from .model import GPT
 
 
 @dataclass(frozen=True)
@@ -34,7 +41,7 @@ def set_seed(seed: int) -> None:
 
 @torch.no_grad()
 def sample(
-    model: torch.nn.Module,
+    model: GPT,
     x: torch.Tensor,
     steps: int,
     temperature: float = 1.0,
@@ -44,7 +51,7 @@ def sample(
     """Continue sequences by `steps` characters, one at a time.
 
     Args:
-        model: a GPT; it sees the last block_size characters at most.
+        model: it sees the last block_size characters at most.
         x: ids to start from, shape (B, T), long, on the model's device.
         steps: how many characters to add.
         temperature: scores are divided by it; below 1 favours the likely.
@@ -70,15 +77,15 @@ def sample(
     return x
 
 
-def predict_places(model: torch.nn.Module, dataset, questions: list[str]) -> list[Prediction]:
+def predict_places(model: GPT, dataset: TextExamples, questions: list[str]) -> list[Prediction]:
     """Let a finetuned model answer questions, taking the likeliest character each time.
 
     An answer is what stands between the first MASK, which we put behind the question, and the
     second, which the model writes; or all of the 32 characters it writes without a second one.
 
     Args:
-        model: a GPT on any device.
-        dataset: what the ids mean: stoi, itos, MASK_CHAR.
+        model: on any device.
+        dataset: it tells what the ids mean: stoi, itos, MASK_CHAR.
         questions: such as "Where was Ada Byron born?".
 
     Returns:
@@ -108,7 +115,7 @@ def predict_places(model: torch.nn.Module, dataset, questions: list[str]) -> lis
 
 
 def read_text(filepath: str | os.PathLike) -> str:
-    """The contents of a UTF-8 file.
+    """Return the contents of a UTF-8 file.
 
     Raises:
         InputError: it is not UTF-8.
@@ -211,5 +218,5 @@ def load_parameters(path: str | os.PathLike, model: torch.nn.Module) -> dict:
 
 
 def shape_text(shape: tuple[int, ...] | str) -> str:
-    """A shape as messages show it."""
+    """Return a shape as messages show it."""
     return shape if isinstance(shape, str) else f"shape {shape}"

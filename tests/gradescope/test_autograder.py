@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from project import make, python
 
+from tests.project import make, python
 from tools import archive, autograder, container, emulate, leaks
 from tools.described import load_assignment
 

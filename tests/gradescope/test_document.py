@@ -3,15 +3,16 @@
 import copy
 import html
 import re
+from dataclasses import replace
 from decimal import Decimal
 
-import pinned
 import pytest
 
 from grading.errors import GradingError
 from grading.gradescope import document, feedback
 from grading.outcomes import Outcome
 from grading.results import Results, TestResult
+from tests import pinned
 from tools import emulate
 
 ASSIGNMENT = pinned.load()
@@ -26,10 +27,11 @@ EXTRA = {
 
 
 def results_of(edition):
-    results = Results(edition, 5, [TestResult(spec, f"does {spec.name}") for spec in edition.tests])
-    for test in results.tests:
-        test.outcome, test.score = Outcome.PASSED, test.spec.max_score
-    return results
+    tests = [
+        TestResult(spec, f"does {spec.name}", Outcome.PASSED, spec.max_score)
+        for spec in edition.tests
+    ]
+    return Results(edition, 5, tests)
 
 
 def written(edition, notes=(), results=None):
@@ -76,9 +78,10 @@ def test_waiting_points_do_not_show_in_the_overview():
     edition = ASSIGNMENT.edition("cs224n")
     results = results_of(edition)
     before = written(edition, results=results)["output"]
-    for test in results.tests:
-        if test.spec.is_hidden:
-            test.score, test.outcome = Decimal(0), Outcome.FAILED
+    results.tests = [
+        replace(test, score=Decimal(0), outcome=Outcome.FAILED) if test.spec.is_hidden else test
+        for test in results.tests
+    ]
     assert written(edition, results=results)["output"] == before
 
 
@@ -150,10 +153,7 @@ def test_nothing_ends_a_block_but_its_own_fence(text):
 
 def basic(**fields):
     spec = next(s for s in ASSIGNMENT.edition(None).tests if s.test_id == "1e-2-basic")
-    result = TestResult(spec, "The arrangement", Outcome.FAILED)
-    for name, value in fields.items():
-        setattr(result, name, value)
-    return result
+    return replace(TestResult(spec, "The arrangement", Outcome.FAILED), **fields)
 
 
 def test_points_come_first_and_the_picture_stands_in_a_block():
@@ -173,10 +173,11 @@ def test_a_test_takes_a_screen_at_most():
 def test_no_text_of_a_submission_is_too_long_for_the_schema():
     edition = ASSIGNMENT.edition(None)
     results = results_of(edition)
-    for test in results.tests:
-        test.outcome = Outcome.FAILED
-        test.message = "<" * 4000 + "\n" + "`" * 4000
-        test.output = "*" * 70_000
+    message, output = "<" * 4000 + "\n" + "`" * 4000, "*" * 70_000
+    results.tests = [
+        replace(test, outcome=Outcome.FAILED, message=message, output=output)
+        for test in results.tests
+    ]
     names = [chr(1) * 255] * 10
     content = written(edition, ["Left: " + ", ".join(names)] * 5, results)
     document.serialize(content)
@@ -191,7 +192,7 @@ def test_a_long_line_is_wrapped_and_not_lost():
 def test_prints_show_with_basic_tests_only():
     hidden = next(s for s in ASSIGNMENT.edition(None).tests if s.is_hidden)
     for spec, seen in ((basic().spec, True), (hidden, False)):
-        result = TestResult(spec, "d", Outcome.FAILED)
-        result.message, result.output, result.detail = "a fixed sentence", "PRINTED", "DETAIL"
+        texts = {"message": "a fixed sentence", "output": "PRINTED", "detail": "DETAIL"}
+        result = TestResult(spec, "d", Outcome.FAILED, **texts)
         shown = feedback.of_test(result)
         assert ("PRINTED" in shown) == seen and "DETAIL" not in shown

@@ -4,11 +4,11 @@ import copy
 import json
 from datetime import timedelta
 
-import pinned
 import pytest
 
 from grading import paths
 from grading.gradescope import document, metadata, session
+from tests import pinned
 from tools import emulate
 
 ASSIGNMENT = pinned.load()

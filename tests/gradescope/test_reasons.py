@@ -2,11 +2,10 @@
 
 import dataclasses
 
-import pinned
-
 from grading import console
 from grading.outcomes import Outcome
 from grading.results import TestResult
+from tests import pinned
 from tools import container, emulate
 
 RAN = container.Ran(code=3, wall_s=1.0, cpu_s=1.0, peak_bytes=0, limited=True)

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from project import ROOT
 
 from grading import paths
 from grading.assignment import load_assignment
+from tests.project import ROOT
 from tools import autograder
 
 pytestmark = [pytest.mark.requires_tool("bash"), pytest.mark.timeout(120)]

@@ -3,9 +3,9 @@
 import shutil
 from pathlib import Path
 
-import pinned
 import pytest
 
+from tests import pinned
 from tools.handout import description, sheet
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -3,10 +3,10 @@
 import hashlib
 import re
 
-import pinned
 import pytest
-from project import ROOT, copy_of_the_project
 
+from tests import pinned
+from tests.project import ROOT, copy_of_the_project
 from tools import autograder, starter, student, world
 from tools.handout import build, description
 from tools.handout.outline import outline

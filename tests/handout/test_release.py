@@ -12,8 +12,8 @@ import sys
 import zipfile
 
 import pytest
-from project import ROOT, copy_of_the_project, make, python
 
+from tests.project import ROOT, copy_of_the_project, make, python
 from tools import autograder, container, leaks, new_term, release, student
 from tools.commands import PIPELINES
 from tools.handout import build

@@ -3,10 +3,10 @@
 import re
 import shlex
 
-import pinned
 import pytest
-from project import ROOT
 
+from tests import pinned
+from tests.project import ROOT
 from tools.commands import pipelines_of
 from tools.handout import build, description, templates
 from tools.handout.sheet import Sheet

@@ -7,8 +7,8 @@ import subprocess
 
 import pypdf
 import pytest
-from project import ROOT
 
+from tests.project import ROOT
 from tools.commands import pipelines_of
 from tools.handout import build, description, sheet, typeset, web
 from tools.handout.templates import HandoutError

@@ -5,7 +5,6 @@ import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pinned
 import pytest
 
 from grading import paths
@@ -14,6 +13,7 @@ from grading.processes import FreshPool, ZygotePool
 from grading.results import TestResult
 from grading.runner import CourseTestRunner, Options
 from questions.course import Course
+from tests import pinned
 from tools.reference import compose
 
 EXPLORATION = "attention_exploration.py"

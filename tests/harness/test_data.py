@@ -3,14 +3,14 @@
 import shutil
 from pathlib import Path
 
-import pinned
 import pytest
-from project import python
 
 from grading.errors import DataError, GradingError
 from grading.outcomes import Outcome
 from questions.shared import data_set
 from questions.shared.data_set import CourseData
+from tests import pinned
+from tests.project import python
 from tools import world
 
 NEEDS_DATA = {

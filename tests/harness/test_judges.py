@@ -3,9 +3,9 @@
 import shutil
 
 import pytest
-from project import python
 
 from grading import paths
+from tests.project import python
 
 
 @pytest.fixture(scope="module")

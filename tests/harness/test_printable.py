@@ -1,5 +1,6 @@
 """Whatever a student names a file or a parameter: no escape, and no line of its own, is printed."""
 
+import dataclasses
 import json
 import os
 import zipfile
@@ -93,12 +94,21 @@ def test_a_parameters_name_is_shown_in_one_line(key):
 def results(runner) -> Results:
     edition = runner.assignment.edition(None)
     hostile = "".join(HOSTILE)
-    tests = [TestResult(spec, "does") for spec in edition.tests]
-    for test in tests:
-        test.outcome = Outcome.FAILED
-        test.message = test.output = test.detail = hostile
+    texts = {"message": hostile, "output": hostile, "detail": hostile}
+    tests = [TestResult(spec, "does", Outcome.FAILED, **texts) for spec in edition.tests]
     facts = {"judged_by": "0", "versions": {"torch": "2"}, "left": [hostile], "layers": []}
     return Results(edition, 5, tests, facts)
+
+
+@pytest.mark.parametrize("field", ["message", "output", "detail"])
+def test_no_result_holds_a_text_that_is_not_fit_to_be_shown(results, field):
+    made = TestResult(results.tests[0].spec, "does", **{field: "".join(HOSTILE)})
+    changed = dataclasses.replace(made, **{field: "".join(HOSTILE) + "x" * 100_000})
+    for result in (made, changed):
+        assert all(c.isprintable() or c in "\n\t" for c in getattr(result, field))
+    assert len(getattr(changed, field)) < 80_000
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(made, field, ESCAPES)
 
 
 def test_prints_and_messages_forge_nothing(results, capsys):

@@ -41,7 +41,15 @@ def test_big_endian_arrays_arrive_in_our_byte_order():
 
 @pytest.mark.parametrize(
     "value",
-    [object(), b"bytes", {1: "key"}, {"$array": 0}, np.array(["a"]), np.array([1j]), {1, 2}],
+    [
+        pytest.param(object(), id="object"),
+        b"bytes",
+        {1: "key"},
+        {"$array": 0},
+        np.array(["a"]),
+        np.array([1j]),
+        {1, 2},
+    ],
     ids=repr,
 )
 def test_other_types_do_not_cross(value):

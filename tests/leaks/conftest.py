@@ -1,8 +1,8 @@
 """A small project with secrets of each kind."""
 
 import pytest
-from leaking import LINE, SCRIPT, SEED, WRITTEN
 
+from tests.leaks.leaking import LINE, SCRIPT, SEED, WRITTEN
 from tools import leaks, world
 
 

@@ -8,9 +8,9 @@ import zipfile
 from io import BytesIO
 
 import pytest
-from leaking import CODE, LINE, SCRIPT, SEED, in_utf16, notebook, pdf, zipped
-from project import ROOT, python
 
+from tests.leaks.leaking import CODE, LINE, SCRIPT, SEED, in_utf16, notebook, pdf, zipped
+from tests.project import ROOT, python
 from tools import leaks, starter
 from tools.leaks import allowed, kept, search
 

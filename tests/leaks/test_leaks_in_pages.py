@@ -7,8 +7,20 @@ import zlib
 from io import BytesIO
 
 import pytest
-from leaking import CODE, LINE, SEED, SENTENCE, chunk, in_utf16, notebook, pdf, png, stream, zipped
 
+from tests.leaks.leaking import (
+    CODE,
+    LINE,
+    SEED,
+    SENTENCE,
+    chunk,
+    in_utf16,
+    notebook,
+    pdf,
+    png,
+    stream,
+    zipped,
+)
 from tools import leaks
 
 # ---------------------------------------------------------------- PDFs

@@ -1,7 +1,6 @@
 """The leak check finds sentences and formulas of written answers, however they are set."""
 
-from leaking import FORMULA, SENTENCE
-
+from tests.leaks.leaking import FORMULA, SENTENCE
 from tools import leaks
 from tools.leaks import kept
 

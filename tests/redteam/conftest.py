@@ -11,14 +11,14 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pinned
 import pytest
 
 from grading import paths, processes, trees
+from tests import pinned
+from tests.project import STRICT
 
 from . import arena
 
-STRICT = ("-X", "warn_default_encoding", "-W", "error::EncodingWarning")
 USER = "grading-redteam"
 ARENA_S = 400
 ASKED = "3a-0-basic"

@@ -15,8 +15,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import laid_out
-import pinned
 import torch
 
 from grading import sandbox, wire
@@ -33,6 +31,7 @@ from questions import leaderboard
 from questions.course import Course
 from questions.shared import trained_files
 from questions.shared.data_set import CourseData
+from tests import laid_out, pinned
 from tools import starter
 
 from .odd_answers import WELL
@@ -141,9 +140,9 @@ class Grader:
         test = next(test for test in every_test() if test.spec.torch)
         run = self.run(test)
         self._pool.answer = answer
-        results = Results(run.edition, SEED, [TestResult(t, "does") for t in run.edition.tests])
-        for result in results.tests:  # or there would be no rows
-            result.outcome = Outcome.PASSED
+        # Passed, or there would be no rows.
+        passed = [TestResult(t, "does", Outcome.PASSED) for t in run.edition.tests]
+        results = Results(run.edition, SEED, passed)
         bound = [each for each in every_test() if each.spec in run.edition.tests]
         return leaderboard.entries(run, results, bound)
 
@@ -156,8 +155,7 @@ class Grader:
         """How a test ends when the submission's workers answer so."""
         run = self.run(test, hidden)
         self._pool.answer, self._pool.asked, self._pool.mistake = answer, 0, None
-        result = TestResult(test.spec, test.description)
-        run.run_test(test, result)
+        result = run.run_test(test, TestResult(test.spec, test.description))
         if self._pool.mistake is not None:
             raise self._pool.mistake
         whole = Results(run.edition, SEED, [result]).as_dict(staff=True)

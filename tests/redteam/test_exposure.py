@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from grading import exposure, paths, sandbox
+from tests.project import STRICT
 from tools import world
 
-from .conftest import ASKED, FILE, STRICT
+from .conftest import ASKED, FILE
 
 GUARDED = sandbox.Layers(root=False, landlock_abi=1, seccomp=True)
 OWN_UIDS = sandbox.Layers(root=True, landlock_abi=1, seccomp=True)

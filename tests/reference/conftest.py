@@ -6,8 +6,9 @@ import types
 
 import pytest
 import torch
-from laid_out import imports_from, lay_out
-from texts import CORPUS
+
+from tests.laid_out import imports_from, lay_out
+from tests.reference.texts import CORPUS
 
 
 @pytest.fixture(scope="package")

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from texts import CORPUS, text_of
+
+from tests.reference.texts import CORPUS, text_of
 
 # Span corruption ----------------------------------------------------------------------------
 

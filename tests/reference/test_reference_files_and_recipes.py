@@ -2,8 +2,9 @@
 
 import pytest
 import torch
-from laid_out import VARIANTS, make_model, switch
-from texts import CORPUS
+
+from tests.laid_out import VARIANTS, make_model, switch
+from tests.reference.texts import CORPUS
 
 # Scoring and parameters ---------------------------------------------------------------------
 
@@ -52,7 +53,7 @@ def test_a_write_that_fails_leaves_the_older_file_alone(s, tmp_path):
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        s.utils.save_atomically(write, path)
+        s.files.save_atomically(write, path)
     assert path.read_text(encoding="utf-8") == "older"
     assert list(tmp_path.iterdir()) == [path]
 

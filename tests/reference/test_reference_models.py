@@ -7,7 +7,8 @@ import types
 import numpy as np
 import pytest
 import torch
-from laid_out import VARIANTS, make_model
+
+from tests.laid_out import VARIANTS, make_model
 
 # Attention and model ------------------------------------------------------------------------
 

@@ -6,13 +6,12 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-import pinned
-from folder import Folder
-from project import ROOT
-
 import collect_submission
 from grading import staging
 from grading.markers import fingerprints
+from tests import pinned
+from tests.project import ROOT
+from tests.student.folder import Folder
 from tools.reference import compose
 
 SCRIPT = ROOT / "handout" / "student" / "collect_submission.sh"

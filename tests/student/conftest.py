@@ -1,11 +1,11 @@
 """Folders of students: finished code to collect, written answers to check."""
 
 import pytest
-from collecting import Desk, lay_out
-from writing import SHEET, Paper, submission
 
 import check_written
 from grading import paths
+from tests.student.collecting import Desk, lay_out
+from tests.student.writing import SHEET, Paper, submission
 
 
 @pytest.fixture

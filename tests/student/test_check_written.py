@@ -3,10 +3,10 @@
 import shutil
 
 import pytest
-from project import ROOT
-from writing import IDS, SHEET, block, line_of, submission
 
 from check_written import END, START
+from tests.project import ROOT
+from tests.student.writing import IDS, SHEET, block, line_of, submission
 from tools import regions
 
 # -- answers --------------------------------------------------------------------------------------
@@ -272,8 +272,9 @@ def test_a_file_elsewhere_is_compared_with_the_sheet_beside_it_or_ours(paper, tm
 
 @pytest.mark.parametrize("where", [".", "src"])
 def test_it_runs_from_the_root_and_from_src(paper, run_python, where):
-    (paper.root / "src").mkdir()
-    shutil.copy2(ROOT / "src" / "check_written.py", paper.root / "src")
+    (paper.root / "src" / "grading").mkdir(parents=True)
+    for name in ("check_written.py", "grading/__init__.py", "grading/markers.py"):
+        shutil.copy2(ROOT / "src" / name, paper.root / "src" / name)
     script = "check_written.py" if where == "src" else "src/check_written.py"
     ran = run_python(script, cwd=paper.root / where)
     assert (ran.returncode, ran.stderr) == (0, "")

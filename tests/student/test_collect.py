@@ -8,10 +8,17 @@ import sys
 import zipfile
 
 import pytest
-from collecting import REFERENCE, SCRIPT, STARTER, required_files, runnable, write_params
 
 from grading import staging
 from grading.markers import START
+from tests.student.collecting import (
+    REFERENCE,
+    SCRIPT,
+    STARTER,
+    required_files,
+    runnable,
+    write_params,
+)
 
 # -- complete work --------------------------------------------------------------------------------
 

@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from collecting import REFERENCE, STARTER, number_of, texts
 
 from grading.markers import END, START, find_regions, fingerprints, outside_regions
+from tests.student.collecting import REFERENCE, STARTER, number_of, texts
 from tools import regions
 
 

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from collecting import (
-    NOBODY,
-    write_params,
-)
 
 import collect_submission
 from grading import paths, staging
+from tests.student.collecting import (
+    NOBODY,
+    write_params,
+)
 
 
 def refused(desk, *arguments: str) -> str:
@@ -131,7 +131,7 @@ def test_a_write_cut_short_leaves_the_older_zip_and_no_other_file(
     written = []
 
     def fail(*arguments, **keywords):
-        written.append(sorted(desk.root.glob("assignment5.zip.*")))
+        written.append(arguments)
         if len(written) == 3:
             raise error
 
@@ -139,7 +139,6 @@ def test_a_write_cut_short_leaves_the_older_zip_and_no_other_file(
     got, out, err = desk.collect()
     assert (got, out) == (code, "")
     assert words in err
-    assert len(written[-1]) == 1  # it was in the middle of a temporary file
     assert desk.zip.read_bytes() == older
     assert sorted(desk.root.iterdir()) == files
 

@@ -3,10 +3,9 @@
 import re
 from pathlib import Path
 
-from folder import Folder
-
 import check_written
 from check_written import END, START
+from tests.student.folder import Folder
 
 SHEET = r"""\documentclass{article}
 \newcommand{\answerspace}[1]{\begin{samepage}#1\end{samepage}}

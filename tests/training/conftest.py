@@ -5,9 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from laid_out import imports_from, lay_out, switch
-from variants import Variant, load_module
-from variants import lay_out as lay_out_variant
+
+from tests.laid_out import imports_from, lay_out, switch
+from tests.variants import Variant, load_module
+from tests.variants import lay_out as lay_out_variant
 
 MODULES = {
     "submission": ("attention", "dataset", "model", "trainer", "utils"),
@@ -20,6 +21,7 @@ MODULES = {
         "hints",
         "optimizers",
         "pace",
+        "plots",
         "progress",
     ),
 }

@@ -2,8 +2,9 @@
 
 import pytest
 import torch
-from laid_out import VARIANTS
-from variants import all_variants
+
+from tests.laid_out import VARIANTS
+from tests.variants import all_variants
 
 LN = torch.nn.functional
 

@@ -7,7 +7,8 @@ import pytest
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from torch.utils.tensorboard import SummaryWriter
-from variants import all_variants
+
+from tests.variants import all_variants
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -166,7 +167,7 @@ def test_times_in_words(submission, seconds, words):
 
 class TestPicture:
     def test_it_is_an_svg_with_the_loss_where_it_belongs(self, submission):
-        curves = submission.curves
+        curves, plots = submission.curves, submission.plots
         history = [4.0 * math.exp(-step / 300) for step in range(1000)]
         tree = ElementTree.fromstring(curves.draw_loss(history, "pretrain <vanilla>"))
         assert tree.find(f"{SVG}title").text.startswith("pretrain <vanilla>: loss 0.1")
@@ -176,13 +177,13 @@ class TestPicture:
         ]
         assert len(points) == 250  # four steps each
         assert [y for _, y in points] == sorted(y for _, y in points)  # downwards on the page
-        assert curves.LEFT < points[0][0] < points[-1][0] <= curves.WIDTH - curves.RIGHT
+        assert plots.LEFT < points[0][0] < points[-1][0] <= plots.WIDTH - plots.RIGHT
         texts = {text.text for text in tree.iter(f"{SVG}text")}
         assert {"0", "1", "2", "3", "4", "200", "1,000"} <= texts
 
     @pytest.mark.parametrize("greatest", [0.03, 0.7, 1.0, 4.6, 9.99, 10, 48, 2660, 1e6])
     def test_ticks_are_few_and_round(self, submission, greatest):
-        ticks = submission.curves.ticks(greatest)
+        ticks = submission.plots.ticks(greatest)
         assert ticks[0] == 0 and ticks[-1] <= greatest * (1 + 1e-9) and 4 <= len(ticks) <= 11
 
     def test_one_step_is_enough(self, submission):

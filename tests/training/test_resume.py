@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 import torch
 
-STRICT = ("-X", "warn_default_encoding", "-W", "error::EncodingWarning")
+from tests.project import STRICT
+
 KILLED = Path(__file__).with_name("killed.py")
 KILLS = 10
 

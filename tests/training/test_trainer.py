@@ -4,7 +4,8 @@ import random
 
 import pytest
 import torch
-from laid_out import VARIANTS, make_model
+
+from tests.laid_out import VARIANTS, make_model
 
 
 @pytest.fixture

@@ -5,7 +5,8 @@ import types
 
 import pytest
 import torch
-from laid_out import imports_from, lay_out, make_model
+
+from tests.laid_out import imports_from, lay_out, make_model
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 import torch
-from laid_out import imports_from
-from plotted import columns
+
+from tests.laid_out import imports_from
+from tests.written.plotted import columns
 
 
 @pytest.fixture

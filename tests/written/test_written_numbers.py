@@ -9,7 +9,8 @@ import math
 
 import numpy as np
 import pytest
-from plotted import columns
+
+from tests.written.plotted import columns
 
 LN_FAILURE = math.log(2 / 1e-6)
 

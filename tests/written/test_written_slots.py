@@ -3,11 +3,13 @@
 import json
 import re
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 from tools.handout.templates import Templates, percent
 
+ROOT = Path(__file__).resolve().parent.parent.parent
 REPORTS = ("no_pretraining", "pretraining", "synthesizer", "rope")
 GRADED = (
     "synthesizer-ii",
@@ -27,17 +29,11 @@ GRADED = (
     "positions_sinusoids-i",
     "positions_sinusoids-ii",
 )
-PRACTICE = (
-    "blocks_attention",
-    "blocks_sinusoids",
-    "blocks_offsets",
-    "blocks_add_or_concatenate",
-    "blocks_relative_bias",
-    "blocks_rotation",
-    "blocks_layers",
-    "blocks_receptive_field",
-    "blocks_cost",
-    "blocks_in_words",
+# Answers without points: practice, and questions in code whose answer is worked out for staff.
+WORKED = tuple(
+    path.name.removesuffix(".tex.j2")
+    for path in sorted((ROOT / "handout" / "topics").glob("*.tex.j2"))
+    if "<< worked_answer() >>" in path.read_text(encoding="utf-8")
 )
 TOPICS = {slot.partition("-")[0] for slot in (*REPORTS, *GRADED)}
 
@@ -53,7 +49,7 @@ def rubric(text: str) -> str:
 
 def test_every_slot_has_a_file_and_no_file_is_without_a_slot(root):
     files = {p.name for p in (root / "solutions" / "written").glob("*.tex.j2")}
-    assert files == {f"{slot}.tex.j2" for slot in (*REPORTS, *GRADED, *PRACTICE, "slips")}
+    assert files == {f"{slot}.tex.j2" for slot in (*REPORTS, *GRADED, *WORKED, "slips")}
 
 
 @pytest.mark.parametrize("slot", (*REPORTS, *GRADED))
@@ -72,12 +68,11 @@ def test_shares_of_a_rubric_sum_to_one(root, slot):
     assert sum(map(Fraction, shares)) == 1
 
 
-@pytest.mark.parametrize("slot", PRACTICE)
-def test_practice_is_answered_and_carries_no_points(root, slot):
+@pytest.mark.parametrize("slot", WORKED)
+def test_a_worked_answer_carries_no_points(root, slot):
     text = template(root, slot)
     assert re.findall(r"\\begin\{(solution|rubric|mistakes)\}", text) == ["solution"]
     assert "points(" not in text
-    assert "<< worked_answer() >>" in (root / f"handout/topics/{slot}.tex.j2").read_text("utf-8")
 
 
 @pytest.mark.parametrize("slot", REPORTS)
@@ -104,7 +99,7 @@ def render(root, slot: str, numbers: dict, fictional: bool, topics: set[str]) ->
     return Templates(root, ("solutions/written",)).render(f"{slot}.tex.j2", values)
 
 
-@pytest.mark.parametrize("slot", (*REPORTS, *GRADED, *PRACTICE, "slips"))
+@pytest.mark.parametrize("slot", (*REPORTS, *GRADED, *WORKED, "slips"))
 def test_templates_render_for_any_data_numbers_and_edition(root, slot, numbers, with_trained):
     """Alone, and among all topics; braces stay balanced."""
     known = json.loads((with_trained / "numbers.json").read_text(encoding="utf-8"))

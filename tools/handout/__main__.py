@@ -17,7 +17,7 @@ from .templates import HandoutError
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command."""
+    """Run the command; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tools.handout", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--edition", help="default: every edition of assignment.toml")

@@ -1,12 +1,14 @@
 """All that an edition's sheet becomes: in build/handout/EDITION, and in dist/ what is read."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
+
+from pretraining.files import write_atomically
 
 from .. import archive
 from ..described import editions as editions
@@ -37,8 +39,8 @@ class Made:
     slots: list[Slot]
 
     def lines(self) -> list[str]:
-        """A line for each file."""
-        total = sum(slot.points for slot in self.slots)
+        """Return a line for each file."""
+        total = sum((slot.points for slot in self.slots), Decimal(0))
         first = (
             f"{self.edition}: {len(self.slots)} places for answers, {total.normalize():f} points"
         )
@@ -76,7 +78,8 @@ def build(
     dist = dist or repo / "dist"
     files = {name: dist / f"{edition}-{name}" for name in contents}
     for name, path in files.items():
-        _write(path, contents[name])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, contents[name])
     overleaf = {
         p.relative_to(written).as_posix(): p.read_bytes()
         for p in sorted(written.rglob("*"))
@@ -87,7 +90,7 @@ def build(
 
 
 def _lay(repo: Path, folder: Path, texts: dict[str, str]) -> None:
-    """A folder to typeset in: the style, the figures, and texts."""
+    """Lay out a folder to typeset in: the style, the figures, and texts."""
     (folder / "figures").mkdir(parents=True)
     shutil.copyfile(repo / "handout/handout.sty", folder / "handout.sty")
     for path in sorted((repo / "handout/figures").glob("*.tex")):
@@ -137,7 +140,7 @@ def _typeset(repo: Path, folder: Path, name: str) -> Path:
 
 
 def compute_numbers(repo: Path, folder: Path) -> dict:
-    """What solutions quote; with a trained reference also what its model says."""
+    """Compute what solutions quote; with a trained reference also what its model says."""
     trained = repo / TRAINED
     command = [sys.executable, "-X", "utf8", str(repo / SCRIPT), str(folder)]
     if (trained / "vanilla.finetune.params").is_file():
@@ -147,10 +150,3 @@ def compute_numbers(repo: Path, folder: Path) -> dict:
         last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
         raise HandoutError(f"{SCRIPT} failed with exit code {done.returncode}: {last}")
     return json.loads((folder / "numbers.json").read_text(encoding="utf-8"))
-
-
-def _write(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.new")
-    temporary.write_bytes(content)
-    os.replace(temporary, path)

@@ -95,13 +95,13 @@ def describe(repo: Path, edition: str | None, dataset: str | None = None) -> Des
 
 
 def installed(repo: Path) -> str | None:
-    """The name of the installed data set, or None."""
+    """Return the name of the installed data set, or None."""
     path = repo / DATASET
     return json.loads(path.read_text(encoding="utf-8"))["name"] if path.is_file() else None
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """A TOML file of handout/.
+    """Read a TOML file of handout/.
 
     Raises:
         HandoutError: it is missing or no TOML; the message names file and line.
@@ -113,7 +113,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def texts(course: Course) -> dict[str, Any]:
-    """The texts of course.toml as LaTeX."""
+    """Return the texts of course.toml as LaTeX."""
     return {
         key: {k: tex(text) for k, text in value.items()} if isinstance(value, dict) else tex(value)
         for key, value in asdict(course).items()
@@ -147,7 +147,7 @@ def shown_number(number: str) -> str:
 
 
 def worth(question: Question) -> str:
-    """A question's points in words: `2 points (Written, Extra Credit)`."""
+    """Return a question's points in words: `2 points (Written, Extra Credit)`."""
     coding, written = question.coding, question.written
     if question.is_practice and not coding and not written:
         return "Practice"
@@ -158,7 +158,7 @@ def worth(question: Question) -> str:
 
 
 def worth_of(questions: tuple[Question, ...]) -> str:
-    """The points of several questions together."""
+    """Return the points of several questions together, in words."""
     plain_ones = [q for q in questions if not q.is_extra_credit]
     total = sum((q.coding + q.written for q in plain_ones), Decimal(0))
     extra = sum((q.coding + q.written for q in questions if q.is_extra_credit), Decimal(0))

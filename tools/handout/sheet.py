@@ -62,13 +62,13 @@ class Sheet:
         self._target = "print"
         self.slots: list[Slot] = []
         self._cited: list[str] = []
-        self._question: description.Question | None = None
+        self._rendered: description.Question | None = None
         variants = described.assignment.variants.values()
         trained = {v.topic: commands.pipeline(v.name, pretrained=True) for v in variants}
         self._commands = COMMANDS | trained
 
     def render(self, target: str = "print") -> str:
-        """The sheet as LaTeX.
+        """Render the sheet as LaTeX.
 
         Args:
             target: "print", with space for answers; "web", for web.py; or "solutions".
@@ -80,12 +80,12 @@ class Sheet:
         return self._templates.render("sheet.tex.j2", self._values())
 
     def submission(self) -> str:
-        """submission.tex, with a place for each answer of the sheet that was rendered."""
+        """Render submission.tex, with a place for each answer of the sheet that was rendered."""
         values = self._values() | {"slots": self.slots}
         return self._templates.render("submission.tex.j2", values)
 
     def page(self, name: str, **more: Any) -> str:
-        """Another template of handout/ with the same values."""
+        """Render another template of handout/ with the same values."""
         return self._templates.render(name, self._values() | more)
 
     def _values(self) -> dict[str, Any]:
@@ -131,30 +131,30 @@ class Sheet:
 
     # What templates call ------------------------------------------------------------------------
     def begin_document(self) -> str:
-        """The preamble."""
+        """Return the preamble."""
         if self._target == "web":
             return "\\begin{document}"
         made = [f"\\documentclass[11pt,{self._paper}paper]{{article}}", "\\usepackage{handout}"]
         return "\n".join([*made, "\\begin{document}"])
 
     def has(self, topic: str) -> bool:
-        """Whether the edition has this question."""
+        """Return whether the edition has this question."""
         return topic in self._described.questions
 
     def ref(self, topic: str, part: int = 0) -> str:
-        """A link to a question, or to one of its sub-parts, by its number in this edition."""
+        """Return a link to a question or one of its sub-parts, by its number in this edition."""
         question = self._find(topic)
         shown = shown_number(question.number) + (f"-{ROMAN[part - 1]}" if part else "")
         return rf"\hyperref[{_label(question.number, part)}]{{{shown}}}"
 
     def refs(self, questions: list) -> str:
-        """Links to several questions: `1(d), 1(f) and 1(g)`."""
+        """Return links to several questions: `1(d), 1(f) and 1(g)`."""
         links = [self.ref(question.topic) for question in questions]
         return " and ".join(filter(None, [", ".join(links[:-1]), links[-1]]))
 
     def render_question(self, question: description.Question) -> str:
-        """A question: its heading and its template."""
-        self._question = question
+        """Render a question: its heading and its template."""
+        self._rendered = question
         worth = description.worth(question)
         number = f"{{{description.part_of(question.number)}}}{{{letter_of(question.number)}}}"
         title, label = tex(question.title), _label(question.number)
@@ -163,7 +163,7 @@ class Sheet:
         return f"{heading}\n{body}"
 
     def subpart(self, part: int, kind: str = "written") -> str:
-        """The heading of a sub-part."""
+        """Return the heading of a sub-part."""
         question = self._question
         if kind == "coding":
             value = question.coding
@@ -181,13 +181,13 @@ class Sheet:
         return rf"\subquestion{{{ROMAN[part - 1]}}}{{{points(value)}}}{{{label}}}"
 
     def answer(self, part: int | str = 0, what: str = "") -> str:
-        """The place for an answer; in the solutions, the answer."""
+        """Return the place for an answer; in the solutions, the answer."""
         question = self._question
         roman = ROMAN[part - 1] if isinstance(part, int) and part else ""
         suffix = f"-{roman}" if roman else ""
         if part == NUMBERS or not question.written:
             value = Decimal(0)
-        elif roman and len(question.written_parts) > 1:
+        elif isinstance(part, int) and part and len(question.written_parts) > 1:
             value = question.written_parts[part - 1]
         else:
             value = question.written
@@ -203,7 +203,7 @@ class Sheet:
         return f"\\setlength{{\\answerheight}}{{{height}}}\n\\answerspace{{{slot.id}}}"
 
     def worked_answer(self) -> str:
-        """In the solutions, staff's answer to practice.
+        """Return, in the solutions, staff's answer to practice.
 
         Students get a place for theirs where an edition gives the question written points.
         """
@@ -215,11 +215,11 @@ class Sheet:
         return _solution(shown_number(self._question.number), text)
 
     def collaborators(self) -> str:
-        """The place for names and tools."""
+        """Return the place to name collaborators and AI tools."""
         return "" if self._target == "solutions" else "\\handinhead"
 
     def cite(self, key: str) -> str:
-        """`[2]`, numbered in the order of the first citations."""
+        """Return a citation such as `[2]`, numbered in the order of the first citations."""
         if key not in self._described.references:
             raise HandoutError(f"{key!r} is not in handout/references.toml")
         if key not in self._cited:
@@ -227,11 +227,11 @@ class Sheet:
         return rf"\hyperref[ref:{key}]{{[{self._cited.index(key) + 1}]}}"
 
     def cited(self) -> list[dict[str, str]]:
-        """What was cited, in order."""
+        """Return what was cited, in order."""
         return [{"key": key, "text": self._described.references[key]} for key in self._cited]
 
     def figure(self, name: str) -> str:
-        """A figure with its caption."""
+        """Return a figure with its caption."""
         if name not in self._described.figures:
             raise HandoutError(f"{name!r} is not in handout/figures.toml")
         figure = self._described.figures[name]
@@ -244,16 +244,16 @@ class Sheet:
         )
 
     def pads(self, count: int) -> str:
-        """So many padding characters."""
+        """Return so many padding characters."""
         return r"\padchar" * count
 
     def marker(self, topic: str = "") -> str:
-        """The comment in the code above what a topic asks for; by default this question's."""
+        """Return the comment in the code above what a topic (by default, this one) asks for."""
         words = (topic or self._question.topic).replace("_", " ")
         return rf"\code{{\# [{words}]}}"
 
     def practice(self, *functions: str) -> str:
-        """Which functions are answers in code to the question."""
+        """Say which functions are answers in code to the question."""
         names = [rf"\code{{{tex(name)}}}" for name in functions]
         listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
         them = "it" if len(names) == 1 else "them"
@@ -264,12 +264,12 @@ class Sheet:
         )
 
     def shell(self, kind: str) -> str:
-        """The commands of a question."""
+        """Return the commands of a question."""
         blocks = ["\n".join([f"# {c.purpose}", *c.lines]) for c in self._commands[kind]]
         return "\n".join(f"\\begin{{shell}}\n{block}\n\\end{{shell}}" for block in blocks)
 
     def training_time(self, kind: str) -> str:
-        """How long a question's commands take with the data set's recipe."""
+        """Say how long a question's commands take with the data set's recipe."""
         minutes = (self._described.minutes or {}).get(kind)
         if minutes is None:
             return "Before it starts, each training says how long it will take on your computer."
@@ -279,7 +279,7 @@ class Sheet:
         )
 
     def time_in_all(self) -> str:
-        """How long all trainings together take."""
+        """Say how long all trainings together take."""
         minutes = self._described.minutes
         recipe = rf"with the recipe \code{{{tex(self._described.data.recipe)}}}"
         if minutes is None:
@@ -296,6 +296,13 @@ class Sheet:
         return words + ", or a few hours of a GPU. Plan your time accordingly, and start early."
 
     # Helpers ------------------------------------------------------------------------------------
+    @property
+    def _question(self) -> description.Question:
+        """The question whose template is being rendered."""
+        if self._rendered is None:
+            raise HandoutError("the sheet has a question's answer or points before any question")
+        return self._rendered
+
     def _find(self, topic: str) -> description.Question:
         if topic not in self._described.questions:
             raise HandoutError(
@@ -308,7 +315,7 @@ class Sheet:
         return self._values() | {"question": self._question}
 
     def points(self, share: str) -> str:
-        """Only the solutions have points to share; see `_share_of`."""
+        """Refuse: only the solutions have points to share; see `_share_of`."""
         raise HandoutError(f"points({share!r}) stands outside of a solution")
 
     @staticmethod
@@ -325,7 +332,7 @@ def _label(number: str, part: int = 0) -> str:
 
 
 def _solution(shown: str, text: str) -> str:
-    """A solution under the number of its question."""
+    """Return a solution under the number of its question."""
     return f"\\renewcommand{{\\solutionof}}{{{shown}}}\n{text}"
 
 

@@ -41,7 +41,7 @@ def grouped(number: int) -> str:
 
 
 def fixed(number: float, digits: int) -> str:
-    """A number with so many digits behind the point."""
+    """Return a number with so many digits behind the point."""
     return f"{number:.{digits}f}"
 
 
@@ -75,7 +75,7 @@ class Templates:
         self._environment.filters |= FILTERS
 
     def render(self, name: str, values: Mapping[str, Any]) -> str:
-        """A template with its values.
+        """Render a template with its values.
 
         Raises:
             HandoutError: the template is missing, malformed, or says what can't be.

@@ -48,7 +48,7 @@ def typeset(folder: Path, name: str = "sheet.tex") -> Path:
 
 
 def problems(log: str) -> list[str]:
-    """What a log tells of errors, undefined references, lines too wide and missing characters."""
+    """Return a log's errors, undefined references, lines too wide and missing characters."""
     lines = log.splitlines()
     found = [
         f"{line} {_word(lines[i:])}".strip()
@@ -67,7 +67,7 @@ def problems(log: str) -> list[str]:
 
 
 def _word(lines: list[str]) -> str:
-    """What TeX had read of the line when it stopped: the last word is the culprit."""
+    """Return the last word that TeX had read of the line when it stopped: it is the culprit."""
     read = next((line for line in lines[:8] if re.match(r"l\.\d+ ", line)), "")
     return f"({read.split()[-1]})" if len(read.split()) > 1 else ""
 

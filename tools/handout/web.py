@@ -12,7 +12,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import pypandoc
+import pypandoc  # type: ignore[import-untyped]  # it has no annotations
 
 from .templates import HandoutError
 from .typeset import MISSING, typeset
@@ -64,7 +64,7 @@ nav ul { list-style: none; padding-left: 1rem; }
 
 
 def page(source: str, title: str, intro: str, figures: dict[str, dict], folder: Path) -> str:
-    """The HTML file.
+    """Return the text of the HTML file.
 
     Args:
         source: the sheet, rendered for the web.
@@ -110,7 +110,7 @@ def page(source: str, title: str, intro: str, figures: dict[str, dict], folder: 
 
 
 def prepare(source: str) -> str:
-    """The sheet in pandoc's words: environments, numbers of equations and figures, commands."""
+    """Put the sheet in pandoc's words: environments, numbers of equations and figures, commands."""
     source = source.replace("\\begin{document}", "\\begin{document}\n", 1)
     for ours, theirs in ENVIRONMENTS.items():
         source = re.sub(rf"\\(begin|end)\{{{ours}\}}", rf"\\\1{{{theirs}}}", source)
@@ -130,6 +130,8 @@ def _numbered(source: str) -> str:
         source = source.replace(rf"\eqref{{{label}}}", f"({number})")
         pattern = rf"\\label\{{{label}\}}(.*?)\\end\{{equation\}}"
         found = re.search(pattern, source, re.DOTALL)
+        if found is None:
+            raise HandoutError(f"the label {label} stands outside of an equation")
         inside = rf"{found[1].rstrip()} \qquad ({number})" + "\n" + r"\end{equation}"
         source = source[: found.start()] + inside + source[found.end() :]
     for number, label in enumerate(figures, 1):
@@ -155,15 +157,15 @@ def _with_figure(body: str, name: str, alt: str, folder: Path) -> str:
     if source not in body:
         return body
     drawn = base64.b64encode(draw(name, folder)).decode("ascii")
-    tag = re.search(rf"<img [^>]*{re.escape(source)}[^>]*>", body)[0]
+    tag = re.compile(rf"<img [^>]*{re.escape(source)}[^>]*>")
     image = f'<img src="data:image/svg+xml;base64,{drawn}" alt="{html.escape(alt)}">'
-    body = body.replace(tag, image)
+    body = tag.sub(lambda _: image, body)
     # pandoc repeats the caption for screen readers where there is no other text; ours has one.
     return body.replace('<figcaption aria-hidden="true">', "<figcaption>")
 
 
 def draw(name: str, folder: Path) -> bytes:
-    """A figure as SVG."""
+    """Draw a figure as SVG."""
     if shutil.which("pdftocairo") is None:
         raise HandoutError(MISSING.format("pdftocairo"))
     text = r"\documentclass{standalone}\usepackage{handout}\begin{document}"
@@ -175,7 +177,7 @@ def draw(name: str, folder: Path) -> bytes:
 
 
 def _contents(body: str) -> str:
-    """Links to the sections."""
+    """Return links to the sections."""
     found = re.findall(r'<h2[^>]* id="([^"]+)"[^>]*>(.*?)</h2>', body, re.DOTALL)
     items = [f'<li><a href="#{key}">{title}</a></li>' for key, title in found]
     return "\n".join(["<ul>", *items, "</ul>"])

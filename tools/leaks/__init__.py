@@ -1,4 +1,4 @@
-"""Does anything that students get hold a part of the solutions?
+"""Look for parts of the solutions in what students get.
 
     python -m tools.leaks FILE-OR-FOLDER...
 

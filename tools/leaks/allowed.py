@@ -23,6 +23,7 @@ ALLOWED = {
         from collections.abc import Iterator
         from contextlib import contextmanager
         from dataclasses import dataclass
+        from functools import partial
         """,
     "arguments of functions of the same names": "len(pretrain_dataset),block_size,",
     "what basic tests assert, too": """

@@ -23,7 +23,7 @@ _UTF16 = re.compile(rb"(?:[\t\r\n -~]\0){8,}[\t\r\n -~]?")  # of either byte ord
 
 
 def squeezed(text: str) -> str:
-    """A text without its white space, and with plain quotes, letters and single hyphens."""
+    """Return a text without its white space, and with plain quotes, letters and single hyphens."""
     flat = "".join(unicodedata.normalize("NFKC", text.translate(_PLAIN)).split())
     return re.sub("-{2,}", "-", flat)  # TeX may set two as one dash
 
@@ -42,7 +42,7 @@ def text_of(content: bytes) -> str:
 
 
 def readings(text: str) -> set[str]:
-    """A text as it stands, and as it reads where it is marked up, wrapped or escaped."""
+    """Return a text as it stands, and as it reads where it is marked up, wrapped or escaped."""
     text = _COLOURS.sub("", text)
     found = {text, _ESCAPE.sub(_character, text), _HYPHENATED.sub("", text)}
     if _MARKUP.search(text):
@@ -51,13 +51,13 @@ def readings(text: str) -> set[str]:
 
 
 def prose(text: str) -> set[str]:
-    """The letters of each reading of a text, and of its prose where it is LaTeX."""
+    """Return the letters of each reading of a text, and of its prose where it is LaTeX."""
     found = readings(text) | ({latex.without_commands(text)} if "\\" in text else set())
     return {letters(reading) for reading in found}
 
 
 def _character(escape: re.Match[str]) -> str:
-    """What an escape within a string or markup stands for."""
+    """Return what an escape within a string or markup stands for."""
     code = escape[1]
     if len(code) > 1:
         return chr(int(code[1:], 16))

@@ -33,7 +33,7 @@ class Secret:
 
 
 def secrets_of(repo: Path = REPO, allowed: dict[str, str] = ALLOWED) -> list[Secret]:
-    """All that no artefact for students may hold.
+    """Return all that no artefact for students may hold.
 
     Args:
         repo: the project.
@@ -58,7 +58,7 @@ def _read(path: Path) -> str:
 
 
 def _of_code(repo: Path) -> Iterator[Secret]:
-    """The regions of the reference, what hidden tests assert, the scripts of written answers."""
+    """Yield the reference's regions, what hidden tests assert, the scripts of written answers."""
     for path in sorted((repo / TRUTH).glob("*.py")):
         text, name = _read(path), (TRUTH / path.name).as_posix()
         lines = text.split("\n")
@@ -68,14 +68,14 @@ def _of_code(repo: Path) -> Iterator[Secret]:
         lines = ["" if line.startswith(IMPORTED) else line for line in _read(path).split("\n")]
         yield from _of_lines(lines, (HIDDEN / path.name).as_posix(), 1)
     for path in sorted((repo / WRITTEN).rglob("*.py")):
-        lines = [Piece(line, number) for number, line in enumerate(_read(path).split("\n"), 1)]
-        for piece in _joined(lines, squeezed, SCRIPT):
+        pieces = [Piece(line, number) for number, line in enumerate(_read(path).split("\n"), 1)]
+        for piece in _joined(pieces, squeezed, SCRIPT):
             name = path.relative_to(repo).as_posix()
             yield Secret(squeezed(piece.text), f"{name}, from line {piece.line}")
 
 
 def _of_lines(lines: list[str], name: str, first: int) -> Iterator[Secret]:
-    """Long lines, and pairs of shorter ones that follow each other; comments are code, too."""
+    """Yield long lines, and pairs of shorter ones in a row; comments count as code."""
     before = ""
     for number, line in enumerate(lines, first):
         text = squeezed(line)
@@ -87,21 +87,21 @@ def _of_lines(lines: list[str], name: str, first: int) -> Iterator[Secret]:
 
 
 def _of_answers(repo: Path) -> Iterator[Secret]:
-    """Each question of the test split with its place, whatever is written between the two."""
+    """Yield each question of the test split with its place, whatever is written between the two."""
     if (repo / TEST_ANSWERS).exists():
         for number, row in enumerate(_read(repo / TEST_ANSWERS).splitlines(), 1):
             yield Secret(letters(row), f"{TEST_ANSWERS}, line {number}", prose=True)
 
 
 def _of_written(repo: Path) -> Iterator[Secret]:
-    """The sentences and formulas of the written answers, their rubrics, the list of slips."""
+    """Yield the sentences and formulas of the written answers, their rubrics, the list of slips."""
     for path in sorted((repo / WRITTEN).rglob("*")):
         if path.name.endswith((".tex", ".tex.j2")):
             yield from of_latex(_read(path), path.relative_to(repo).as_posix())
 
 
 def of_latex(source: str, name: str) -> Iterator[Secret]:
-    """The sentences and formulas of a source, which may be a template."""
+    """Yield the sentences and formulas of a source, which may be a template."""
     for run in latex.sentences(source):
         for piece in _joined(run, letters, SENTENCE):
             yield Secret(letters(piece.text), f"{name}, line {piece.line}", prose=True)
@@ -111,12 +111,12 @@ def of_latex(source: str, name: str) -> Iterator[Secret]:
 
 
 def _formula(text: str) -> str:
-    """A formula without what depends on its surroundings: alignment, punctuation, line ends."""
+    """Strip a formula of what depends on its surroundings: alignment, punctuation, line ends."""
     return squeezed(text).strip("&").rstrip("&\\.,;")
 
 
 def _joined(pieces: list[Piece], form: Callable[[str], str], least: int) -> Iterator[Piece]:
-    """Groups of neighbours that are long enough in a form; none would be without its ends."""
+    """Yield groups of neighbours that are just long enough in a form: without its ends, none is."""
     start, last = 0, -1
     for end in range(1, len(pieces) + 1):
         while len(form(_text(pieces[start + 1 : end]))) >= least:

@@ -48,7 +48,7 @@ class Piece(NamedTuple):
 
 
 def sentences(source: str) -> Iterator[list[Piece]]:
-    """The sentences of a source's prose; those of a list follow each other in print."""
+    """Yield the sentences of a source's prose; those of a list follow each other in print."""
     for run in _runs(_printed(source), 1):
         starts = [0, *(end.end() for end in _SENTENCE_END.finditer(run.text))]
         texts = [run.text[a:b] for a, b in zip(starts, [*starts[1:], None], strict=True)]
@@ -59,7 +59,7 @@ def sentences(source: str) -> Iterator[list[Piece]]:
 
 
 def formulas(source: str) -> Iterator[list[Piece]]:
-    """The lines of a source's mathematics and listings; those of a list follow each other."""
+    """Yield the lines of a source's mathematics and listings; those of a list follow each other."""
     for token in _TOKEN.finditer(source):
         if token["shown"]:
             body = _ASIDE.sub(_in_its_place, _AROUND.sub("", token[0]))
@@ -68,12 +68,12 @@ def formulas(source: str) -> Iterator[list[Piece]]:
 
 
 def without_commands(source: str) -> str:
-    """A source's prose without commands, mathematics and comments."""
+    """Return a source's prose without commands, mathematics and comments."""
     return _printed(source).replace(_SPLIT, "")
 
 
 def _printed(source: str) -> str:
-    """The source's prose, split where something else stood; as many lines as the source."""
+    """Return the source's prose, split where something else stood; it has as many lines."""
     types = []  # whether each open brace is that of a change of type
 
     def replaced(token: re.Match[str]) -> str:
@@ -95,7 +95,7 @@ def _in_its_place(aside: re.Match[str]) -> str:
 
 
 def _runs(text: str, first: int) -> Iterator[Piece]:
-    """What stands between two splits; the text starts in line `first`."""
+    """Yield what stands between two splits; the text starts in line `first`."""
     for run in text.split(_SPLIT):
         yield Piece(run, first)
         first += run.count("\n")

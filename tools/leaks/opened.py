@@ -54,7 +54,7 @@ def parts(file: str, content: bytes, where: str = "") -> Iterator[Part]:
 
 
 def of_text(file: str, text: str, where: str = "") -> Iterator[Part]:
-    """A text, after what data URIs and JSON, notebooks included, hold in it."""
+    """Yield what data URIs and JSON (notebooks, too) hold in a text, then the text itself."""
     for number, uri in enumerate(_DATA_URI.finditer(text), 1):
         data = urllib.parse.unquote_to_bytes(uri[2])
         content = _from_base64(data) if uri[1] else data
@@ -74,7 +74,7 @@ def of_text(file: str, text: str, where: str = "") -> Iterator[Part]:
 
 
 def _strings(node: Any, place: str = "") -> Iterator[tuple[str, str]]:
-    """The strings in a tree of JSON; a list of strings is one text, as in notebooks."""
+    """Yield the strings in a tree of JSON; a list of strings is one text, as in notebooks."""
     if isinstance(node, str):
         yield place, node
     elif isinstance(node, dict):
@@ -114,7 +114,7 @@ def _of_pdf(file: str, content: bytes, where: str) -> Iterator[Part]:
 
 
 def _of_png(file: str, content: bytes, where: str) -> Iterator[Part]:
-    """The texts of a picture's chunks; what stands there unpacked is in the whole, too."""
+    """Yield the texts of a picture's chunks; what stands there unpacked is in the whole, too."""
     start = len(_PNG)
     while start + 8 <= len(content):
         size, kind = struct.unpack(">I4s", content[start : start + 8])
@@ -127,7 +127,7 @@ def _of_png(file: str, content: bytes, where: str) -> Iterator[Part]:
 
 
 def _inflated(data: bytes) -> bytes:
-    """What zlib packed in a chunk, behind a keyword and other fields that end in a zero byte."""
+    """Unpack what zlib packed in a chunk, behind a keyword and fields that end in a zero byte."""
     for zero in re.finditer(b"\0", data):
         try:
             return zlib.decompress(data[zero.end() :])

@@ -82,7 +82,7 @@ def _of_objects(reader: PdfReader) -> Iterator[Text | Attached]:
 
 
 def _place(thing: Any) -> str:
-    """What a reader of the PDF would call an object."""
+    """Return what a reader of the PDF would call an object."""
     if isinstance(thing, dict):
         if thing.get("/Type") == "/Metadata":
             return "metadata"
@@ -100,13 +100,13 @@ def _is_drawing(stream: StreamObject) -> bool:
 
 
 def _strings(thing: Any) -> str:
-    """The strings of an object, a line each."""
+    """Return the strings of an object, a line each."""
     found = [inner for inner in _nested(thing) if isinstance(inner, _STRINGS)]
     return "\n".join(s.decode("latin-1") if isinstance(s, bytes) else str(s) for s in found)
 
 
 def _nested(thing: Any) -> Iterator[Any]:
-    """An object and all within it; of objects that it refers to only strings, as TeX's titles."""
+    """Yield an object and all within it; of objects it refers to, only strings (TeX's titles)."""
     if isinstance(thing, IndirectObject):
         referred = thing.get_object()
         thing = referred if isinstance(referred, _STRINGS) else None

@@ -18,7 +18,7 @@ _PATH = re.compile(
 
 
 def find(name: str, content: bytes, secrets: list[Secret]) -> list[str]:
-    """A line for each leak in a file, by where it was found and where it comes from."""
+    """Return a line for each leak in a file: where it was found, and where it comes from."""
     return _leaks(parts(name, content), secrets)
 
 
@@ -39,7 +39,7 @@ def check(paths: list[Path], secrets: list[Secret]) -> list[str]:
 
 
 def _leaks(parts: Iterable[Part], secrets: list[Secret]) -> list[str]:
-    """A line for each; what was found in a part is not repeated for the whole that it is in."""
+    """Return a line for each leak; one in a part is not repeated for the whole it is in."""
     lines: list[str] = []
     places: dict[tuple[str, str], list[str]] = {}
     for part in parts:
@@ -53,7 +53,7 @@ def _leaks(parts: Iterable[Part], secrets: list[Secret]) -> list[str]:
 
 
 def _held(part: Part, secrets: list[Secret]) -> Iterator[str]:
-    """What is wrong with a part's text, in words."""
+    """Yield what is wrong with a part's text, in words."""
     plain, letters_only = _indexes(tuple(secrets))
     texts = readings(part.text)
     found = {secret for text in {squeezed(t) for t in texts} for secret in plain.found(text)}
@@ -64,7 +64,7 @@ def _held(part: Part, secrets: list[Secret]) -> Iterator[str]:
 
 
 def _paths_allowed(file: str) -> set[str]:
-    """The paths under solutions/ that a file may name."""
+    """Return the paths under solutions/ that a file may name."""
     return {
         path
         for files in PATHS.values()
@@ -101,7 +101,7 @@ class Index:
                 self.known.setdefault(window, []).append((offset, secret))
 
     def found(self, text: str) -> set[Secret]:
-        """The secrets that a text holds."""
+        """Return the secrets that a text holds."""
         held = {secret for secret in self.short if secret.text in text}
         for start in range(0, len(text), self.WINDOW):
             for offset, secret in self.known.get(text[start : start + self.WINDOW], ()):

@@ -27,7 +27,7 @@ LATER = {
 
 
 def visibility(edition: Edition, spec: TestSpec) -> str:
-    """When students see a test: basic ones at once, hidden ones as the edition says."""
+    """Return when students see a test: basic ones at once, hidden ones as the edition says."""
     if not spec.is_hidden:
         return "visible"
     return "after_published" if spec.after_published else edition.gradescope.hidden_tests
@@ -36,7 +36,7 @@ def visibility(edition: Edition, spec: TestSpec) -> str:
 def document(
     results: Results, notes: list[str], extra: dict[str, Any], execution_s: float
 ) -> dict[str, Any]:
-    """The whole of results.json.
+    """Return the whole of results.json.
 
     Args:
         notes: sentences for the student, shown above the points.
@@ -73,12 +73,12 @@ def _entry(edition: Edition, test: TestResult) -> dict[str, Any]:
 
 
 def _maximum(spec: TestSpec) -> float:
-    """Extra credit lies beyond the maximum: its points add to the score and to nothing else."""
+    """Return a test's maximum: 0 for extra credit, which adds to the score and to nothing else."""
     return 0.0 if spec.is_extra_credit else float(spec.max_score)
 
 
 def overview(notes: list[str], lines: list[str]) -> str:
-    """The text above all tests: sentences, then lines in columns."""
+    """Return the text above all tests: sentences, then lines in columns."""
     words = [feedback.plain(feedback.shortened(note)) for note in notes if note]
     return "\n\n".join([*words, feedback.fenced("\n".join(lines), most=60)])
 
@@ -88,7 +88,7 @@ def _later(results: Results) -> list[str]:
 
 
 def _by_question(results: Results) -> list[str]:
-    """Points of the tests that may be seen now."""
+    """Return a line for each question with the points of its tests that may be seen now."""
     edition = results.edition
     seen = [t for t in results.tests if visibility(edition, t.spec) == "visible"]
     rows = []
@@ -103,7 +103,7 @@ def _by_question(results: Results) -> list[str]:
 
 
 def without_others_fields(results: dict[str, Any]) -> dict[str, Any]:
-    """Earlier results as we wrote them: what Gradescope may have added since is left out."""
+    """Return earlier results as we wrote them, without what Gradescope may have added since."""
     schema = _schema()
     tests = results.get("tests")
     known = schema["$defs"]["test"]["properties"]
@@ -118,7 +118,7 @@ def _schema() -> dict[str, Any]:
 
 
 def serialize(content: dict[str, Any]) -> str:
-    """The text of results.json.
+    """Return the text of results.json.
 
     Raises:
         GradingError: it doesn't fit our schema: a mistake of ours must not become a grade.

@@ -20,7 +20,7 @@ PRINTED_LINES = 8  # of these, for what the student's code printed
 
 
 def of_test(result: TestResult) -> str:
-    """A test's output."""
+    """Return what Gradescope shows as a test's output, in Markdown."""
     score, worth = points(result.score), points(result.spec.max_score)
     head = f"**{score} of {worth} points: {result.outcome.value}**"
     if not result.spec.max_score:
@@ -37,12 +37,12 @@ def of_test(result: TestResult) -> str:
 
 
 def shortened(text: str, most: int = MAX_SENTENCE) -> str:
-    """At most so many characters of a text."""
+    """Cut a text to `most` characters."""
     return text if len(text) <= most else text[: most - 4] + " ..."
 
 
 def plain(text: str) -> str:
-    """Text as Markdown that shows just this text, in one paragraph.
+    """Escape a text for Markdown, so that just this text shows, in one paragraph.
 
     Entities, since every dialect of Markdown shows them; which backslashes it obeys differs.
     """
@@ -52,7 +52,7 @@ def plain(text: str) -> str:
 
 
 def fenced(text: str, most: int = MAX_LINES - 6) -> str:
-    """Text as a block that Markdown leaves alone; long lines are wrapped, long texts cut."""
+    """Put a text into a block that Markdown leaves alone; wrap long lines, and cut a long text."""
     shown = printable.lines(text.strip("\n"), len(text))
     lines = [part for line in shown.split("\n") for part in _wrapped(line)]
     if len(lines) > most:
@@ -65,7 +65,7 @@ def fenced(text: str, most: int = MAX_LINES - 6) -> str:
 
 
 def _wrapped(line: str) -> list[str]:
-    """A line in pieces of a screen's width, later ones a little further in; blanks are kept."""
+    """Wrap a line at a screen's width, with later lines a little further in; blanks are kept."""
     line = line.expandtabs(4)
     first, rest = line[:MAX_COLUMNS], line[MAX_COLUMNS:]
     width = MAX_COLUMNS - 8

@@ -8,6 +8,7 @@ to staff.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -32,7 +33,7 @@ class Previous:
         return _dict(self.results.get("extra_data")).get(key)
 
     def points(self) -> float:
-        """Points of the tests that the student could see at once."""
+        """Sum the points of the tests that the student could see at once."""
         shown = [t for t in self.tests if t.get("visibility", "visible") == "visible"]
         return sum(t["score"] for t in shown if _is_score(t.get("score")))
 
@@ -48,19 +49,26 @@ class Metadata:
     problems: tuple[str, ...] = field(default=(), compare=False)  # for staff
 
     def within_a_day(self) -> list[Previous]:
-        """Earlier submissions of the 24 hours before this one came: grading again changes none."""
-        return [p for p in self.before() if self.created - p.submitted < DAY]
+        """Return those of `before()` that came in the 24 hours before this one.
+
+        They don't depend on when it is graded, so that grading again gives the same.
+        """
+        return [previous for previous, ago in self._ages() if ago < DAY]
 
     def before(self) -> list[Previous]:
-        """Submissions that came before this one: a regrade may know of later ones."""
-        if self.created is None:
-            return []
-        known = (p for p in self.previous if p.submitted is not None)
-        return [p for p in known if p.submitted <= self.created]
+        """Return the submissions that came before this one: a regrade may know of later ones."""
+        return [previous for previous, _ in self._ages()]
+
+    def _ages(self) -> Iterator[tuple[Previous, timedelta]]:
+        """Yield the submissions that came before this one, and how long before."""
+        for previous in self.previous:
+            created, submitted = self.created, previous.submitted
+            if created is not None and submitted is not None and submitted <= created:
+                yield previous, created - submitted
 
 
 def read(path: Path) -> Metadata:
-    """The metadata in a file; never raises."""
+    """Read the metadata in a file; raise nothing, whatever is in it."""
     try:
         if path.stat().st_size > MAX_BYTES:
             return Metadata(problems=(f"{path.name} has more than {MAX_BYTES} bytes",))
@@ -91,7 +99,7 @@ def read(path: Path) -> Metadata:
 
 
 def _due(raw: dict[str, Any], problems: list[str]) -> tuple[datetime | None, ...]:
-    """When each member's work is due; a member without a date of their own has everybody's."""
+    """Return when each member's work is due: their own date, or the one for everybody."""
     general = _dict(raw.get("assignment")).get("due_date")
     users = _dicts(raw.get("users")) or [{}]
     dates = (_dict(user.get("assignment")).get("due_date") or general for user in users)
@@ -99,7 +107,7 @@ def _due(raw: dict[str, Any], problems: list[str]) -> tuple[datetime | None, ...
 
 
 def arrival(metadata: Metadata) -> str:
-    """A sentence on when the submission came; no name and nobody's own date in it."""
+    """Say in a sentence when the submission came, without a name or anybody's own date."""
     if metadata.created is None:
         return ""
     came = f"Submitted on {_clock(metadata.created)}"

@@ -12,6 +12,7 @@ import hmac
 import os
 import secrets
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -132,11 +133,13 @@ class Session(Observer):
             self._notes.append(words + ", ".join(shown) + more + ".")
 
     def _refuse(self, problem: str) -> None:
-        """The upload is none: every test stands there with zero points, and the reason above."""
+        """Give every test zero points, since the upload holds nothing to grade, and say why."""
         print(f"nothing to grade: {problem}")
         self._in_full = False
-        for test in self._results.tests:
-            test.outcome, test.message = Outcome.MISSING_FILE, "not run: nothing to grade was found"
+        why = "not run: nothing to grade was found"
+        self._results.tests = [
+            replace(test, outcome=Outcome.MISSING_FILE, message=why) for test in self._results.tests
+        ]
         where = str(self._root / UPLOAD)
         self._notes.append("Nothing was graded: " + problem.replace(where, "your upload") + ".")
         self._write()
@@ -160,7 +163,7 @@ class Session(Observer):
         write_atomically(self._root / RESULTS, document.serialize(content))
 
     def _what_was_kept(self, kept: Previous) -> dict[str, Any]:
-        """The last valid score, and what basic tests say of this submission."""
+        """Return the points of the submission that stands, and this one's basic tests."""
         limit = self._edition.gradescope.hidden_feedback_a_day
         note = (
             f"Hidden tests run for {limit} submissions in 24 hours, and yours have. The points "
@@ -174,7 +177,7 @@ class Session(Observer):
 
 
 def limited(about: Metadata, edition: Edition) -> Previous | None:
-    """The submission whose results stand, when the day's hidden feedback is used up.
+    """Return the submission whose results stand once the day's hidden feedback is used up, or None.
 
     Without an earlier valid result there is nothing to keep, and hidden tests run.
     """
@@ -188,7 +191,7 @@ def limited(about: Metadata, edition: Edition) -> Previous | None:
 
 
 def _is_valid(previous: Previous, edition: Edition) -> bool:
-    """Whether earlier results are ours, in full, and of the tests that this edition has now."""
+    """Return whether earlier results are ours, in full, and of the edition's present tests."""
     try:
         document.serialize(previous.results)
     except GradingError:
@@ -200,7 +203,7 @@ def _is_valid(previous: Previous, edition: Edition) -> bool:
 
 
 def earlier(about: Metadata, edition: Edition) -> str:
-    """A sentence on earlier submissions. It counts what students see, and nothing else."""
+    """Say in a sentence what is known of earlier submissions, as far as students saw it."""
     if not about.previous:
         return ""
     times = len(about.previous)
@@ -212,7 +215,7 @@ def earlier(about: Metadata, edition: Edition) -> str:
 
 
 def seed_of(about: Metadata) -> int:
-    """The run's seed: of the secret and the submission's id, so that grading again repeats it.
+    """Derive the run's seed from the secret and the submission's id: grading again repeats it.
 
     Raises:
         GradingError: the release has no secret.

@@ -16,7 +16,7 @@ TOLERANCE = 0.01  # of weights
 
 
 def attention_weights(query: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """Attention's weights for one query.
+    """Compute attention's weights for one query.
 
     Args:
         query: shape (d,).
@@ -32,7 +32,9 @@ def attention_weights(query: np.ndarray, keys: np.ndarray) -> np.ndarray:
 
 
 def weights_are_right(alpha: np.ndarray, places: list[int], tolerance: float = TOLERANCE) -> bool:
-    """Equal weights on `places`, none elsewhere, within a tolerance; alpha has shape (..., n).
+    """Return whether `places` have equal weights and all others none, within a tolerance.
+
+    alpha has shape (..., n).
 
     With a margin of 0.5 between the scores (all that tests draw), a scale of 50 leaves 12 keys
     12 e^-25 < 1e-9 of weight; 0.01 rejects a scale below 14 (12 e^-7 = 0.011).
@@ -43,7 +45,7 @@ def weights_are_right(alpha: np.ndarray, places: list[int], tolerance: float = T
 
 
 def averaging_margin(keys: np.ndarray, a: int, b: int) -> float:
-    """How much closer k_a and k_b are to k_a + k_b than any other key is."""
+    """Compute how much closer k_a and k_b are to k_a + k_b than any other key is."""
     scores = keys @ (keys[a] + keys[b])
     others = np.delete(scores, [a, b])
     return float(min(scores[a], scores[b]) - others.max()) if len(others) else float("inf")
@@ -52,7 +54,7 @@ def averaging_margin(keys: np.ndarray, a: int, b: int) -> float:
 def draw_keys(
     rng: np.random.Generator, means: np.ndarray, count: int, stretched: int | None = None
 ) -> np.ndarray:
-    """Samples of the keys, shape (count, n, d).
+    """Draw samples of the keys, shape (count, n, d).
 
     Args:
         means: mu_i, shape (n, d).
@@ -65,14 +67,14 @@ def draw_keys(
 
 
 def lengthened(means: np.ndarray, a: int, length: float) -> np.ndarray:
-    """Keys that are their means, but k_a = length * mu_a."""
+    """Return keys that equal their means, but for k_a = length * mu_a."""
     keys = means.copy()
     keys[a] *= length
     return keys
 
 
 def inputs(u: list[np.ndarray], added: np.ndarray | float = 0.0) -> np.ndarray:
-    """x_1 = ud + ub, x_2 = ua (+ added), x_3 = uc + ub, as rows."""
+    """Return x_1 = ud + ub, x_2 = ua (+ added), x_3 = uc + ub, as rows."""
     ua, ub, uc, ud = u
     return np.stack([ud + ub, ua + added, uc + ub])
 
@@ -80,7 +82,10 @@ def inputs(u: list[np.ndarray], added: np.ndarray | float = 0.0) -> np.ndarray:
 def self_attention(
     x: np.ndarray, K: np.ndarray, Q: np.ndarray, V: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Outputs c_i, one a row, and weights alpha_ij, for keys K x_i, queries Q x_i, values V x_i."""
+    """Compute outputs c_i, one a row, and weights alpha_ij.
+
+    Keys are K x_i, queries Q x_i, values V x_i.
+    """
     with np.errstate(all="ignore"):
         keys, queries, values = x @ K.T, x @ Q.T, x @ V.T
         alpha = np.stack([attention_weights(query, keys) for query in queries])
@@ -88,7 +93,7 @@ def self_attention(
 
 
 def in_terms_of(vector: np.ndarray, directions: dict[str, np.ndarray]) -> str:
-    """A vector in words, such as "1.00 ud + 0.50 ub", and how much of its length is left."""
+    """Put a vector into words, such as "1.00 ud + 0.50 ub", and how much of its length is left."""
     matrix = np.stack(list(directions.values()), axis=1)  # (d, number of directions)
     shares = np.linalg.lstsq(matrix, vector, rcond=None)[0]
     named = [

@@ -31,13 +31,13 @@ class AsksAttention(AsksFunctions):
     part = specs.ANY_REAL
 
     def ask(self, function: str, arguments: list[list[Any]]) -> list[Answer]:
-        """The function's answers, one for each list of arguments, all in one worker."""
+        """Return the function's answers, one for each list of arguments, from one worker."""
         parts, _ = RETURNS[function]
         module = "attention_exploration.py"
         return self.call("attention_exploration.call", module, function, arguments, parts)[0]
 
     def checked(self, answer: Answer, shape: tuple[int, ...]) -> list[np.ndarray]:
-        """The parts of an answer: finite float64 arrays of this shape."""
+        """Return the parts of an answer, once they are finite float64 arrays of this shape."""
         count, words = RETURNS[answer.function]
         fits = all(
             isinstance(part, np.ndarray) and part.dtype == np.float64 and part.shape == shape
@@ -55,7 +55,7 @@ class AsksAttention(AsksFunctions):
         return answer.parts
 
     def weights(self, answer: Answer) -> tuple[np.ndarray, list[int]]:
-        """The attention weights that an answer produces, computed here, and where they belong."""
+        """Compute the attention weights that an answer produces; also return where they belong."""
         if answer.function == "copying_keys":
             query, n, j = answer.arguments
             (keys,) = self.checked(answer, (n, len(query)))
@@ -65,7 +65,7 @@ class AsksAttention(AsksFunctions):
         return attention_weights(query, keys), places
 
     def expect_weights(self, function: str, arguments: list[list[Any]]) -> None:
-        """An answer puts equal weights where it should, and none elsewhere."""
+        """Fail unless each answer puts equal weights where it should, and none elsewhere."""
         for answer in self.ask(function, arguments):
             alpha, places = self.weights(answer)
             self.expect(
@@ -78,7 +78,7 @@ class AsksAttention(AsksFunctions):
             )
 
     def copying(self, trials: int) -> list[Answer]:
-        """Answers of copying_query for random keys."""
+        """Return answers of copying_query for random keys."""
         arguments = []
         for _ in range(trials):
             d = int(self.rng.integers(2, 13))
@@ -89,7 +89,7 @@ class AsksAttention(AsksFunctions):
         return self.ask("copying_query", arguments)
 
     def copying_backwards(self, trials: int) -> list[Answer]:
-        """Answers of copying_keys for random queries, short ones and long ones."""
+        """Return answers of copying_keys for random queries, short ones and long ones."""
         arguments = []
         for _ in range(trials):
             query = self.rng.normal(size=int(self.rng.integers(2, 13)))
@@ -99,7 +99,7 @@ class AsksAttention(AsksFunctions):
         return self.ask("copying_keys", arguments)
 
     def averaging(self, trials: int) -> list[Answer]:
-        """Answers of average_query for random keys."""
+        """Return answers of average_query for random keys."""
         arguments: list[list[Any]] = []
         while len(arguments) < trials:
             d = int(self.rng.integers(2, 13))
@@ -111,12 +111,12 @@ class AsksAttention(AsksFunctions):
         return self.ask("average_query", arguments)
 
     def two_of(self, n: int) -> tuple[int, int]:
-        """Two different places below n."""
+        """Draw two different places below n."""
         a, b = self.rng.choice(n, size=2, replace=False)
         return int(a), int(b)
 
 
 def shown(numbers: np.ndarray) -> list:
-    """Numbers for a message, with three decimals."""
+    """Round numbers to three decimals for a message."""
     with np.errstate(all="ignore"):  # numbers near the greatest there is
         return (np.round(numbers, 3) + 0.0).tolist()  # + 0.0: no "-0.0"

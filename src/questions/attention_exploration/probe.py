@@ -1,4 +1,4 @@
-"""Probes of attention_exploration.py, numpy only: what does a function answer?"""
+"""Probes of attention_exploration.py, with numpy only, which tell what a function answers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def call(context: Context, function: str, arguments: list[list[Any]], parts: int
 
 
 def _copies(given: list[Any]) -> list[Any]:
-    """Arguments that may be changed; equal arrays stay one, as they are in a call by hand."""
+    """Copy arguments, so that they may be changed; equal arrays stay one, as in a call by hand."""
     copies: list[Any] = []
     for value in given:
         if isinstance(value, np.ndarray):

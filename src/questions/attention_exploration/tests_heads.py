@@ -22,7 +22,7 @@ class AsksHeads(AsksAttention):
     """Tries answers about one head and two on keys that are drawn around their means."""
 
     def many_means(self, trials: int) -> list[list[Any]]:
-        """Random arguments of single_head_query and two_head_queries: means, a, b."""
+        """Draw arguments of single_head_query and two_head_queries: means, a, b."""
         arguments = []
         for _ in range(trials):
             d = int(self.rng.integers(2, 13))
@@ -33,7 +33,7 @@ class AsksHeads(AsksAttention):
     def near_means(
         self, arguments: list[list[Any]], samples: int
     ) -> list[tuple[Answer, np.ndarray]]:
-        """Answers of single_head_query, each with samples of the keys.
+        """Return answers of single_head_query, each with samples of the keys.
 
         With a query of length |q|, the scores of a and b differ by sqrt(2 alpha) |q| at one
         standard deviation. That is .0025 with alpha = 1e-14 and a scale of 5,000 for each of 12
@@ -45,12 +45,12 @@ class AsksHeads(AsksAttention):
         return list(zip(answers, rows, strict=True))
 
     def sampled_weights(self, answer: Answer, keys: np.ndarray) -> np.ndarray:
-        """Attention's weights for a query and each sample of the keys, shape (samples, n)."""
+        """Compute attention's weights for a query and each sample of keys, shape (samples, n)."""
         (query,) = self.checked(answer, (keys.shape[-1],))
         return attention_weights(query, keys)
 
     def expect_average(self, arguments: list[list[Any]], samples: int) -> None:
-        """The query of single_head_query averages two values in each sample of the keys."""
+        """Fail unless single_head_query's query averages two values in each sample of the keys."""
         for answer, keys in self.near_means(arguments, samples):
             _, *places = answer.arguments
             for alpha in self.sampled_weights(answer, keys):
@@ -65,13 +65,13 @@ class AsksHeads(AsksAttention):
                 )
 
     def exact_weights(self, scale: float, length: float, n: int) -> np.ndarray:
-        """What single_head_weights should return: attention's weights for just those keys."""
+        """Compute what single_head_weights should return: attention's weights for those keys."""
         means = np.eye(n)
         keys = attention_math.lengthened(means, 0, length)
         return attention_weights(scale * (means[0] + means[1]), keys)
 
     def expect_exact(self, arguments: list[list[Any]]) -> None:
-        """single_head_weights returns attention's weights of a and b."""
+        """Fail unless single_head_weights returns attention's weights of a and b."""
         for answer in self.ask("single_head_weights", arguments):
             got = np.stack(self.checked(answer, ()))
             scale, length, n = answer.arguments
@@ -86,7 +86,7 @@ class AsksHeads(AsksAttention):
             )
 
     def stretched(self, trials: int, limits: list[float]) -> list[tuple[Answer, np.ndarray]]:
-        """Answers of single_head_weights about keys that were drawn; attention's weights for them.
+        """Return answers of single_head_weights about drawn keys, and attention's weights for them.
 
         Each k_a has covariance alpha I + (1/2) mu_a mu_a^T, and its part along mu_a is the length
         that the function is told; alpha = 1e-14 is what it isn't told.
@@ -104,16 +104,16 @@ class AsksHeads(AsksAttention):
             weights.append(attention_weights(scale * (means[0] + means[1]), keys))
         for length in limits:
             arguments.append([5000.0, length, 4])
-            weights.append(self.exact_weights(*arguments[-1]))
+            weights.append(self.exact_weights(5000.0, length, 4))
         return list(zip(self.ask("single_head_weights", arguments), weights, strict=True))
 
     def both_heads(self, answer: Answer, keys: np.ndarray) -> list[np.ndarray]:
-        """Attention's weights of each head, shape (..., n), for keys (..., n, d)."""
+        """Compute attention's weights of each head, shape (..., n), for keys (..., n, d)."""
         queries = self.checked(answer, (keys.shape[-1],))
         return [attention_weights(query, keys) for query in queries]
 
     def expect_average_of_heads(self, arguments: list[list[Any]], lengths: list[float]) -> None:
-        """Both heads' average has equal weights of a and b, for each length of k_a."""
+        """Fail unless both heads' average has equal weights of a and b, for each length of k_a."""
         for answer in self.ask("two_head_queries", arguments):
             means, a, b = answer.arguments
             for length in lengths:
@@ -130,7 +130,7 @@ class AsksHeads(AsksAttention):
                 )
 
     def with_samples(self, trials: int, samples: int) -> list[tuple[Answer, np.ndarray]]:
-        """Answers of two_head_queries, each with samples of the keys in which k_a is stretched.
+        """Return answers of two_head_queries, each with samples of keys with a stretched k_a.
 
         Those in which k_a points away from mu_a (7.9 %, as a normal with mean 1 and variance 1/2
         is negative) are dropped.
@@ -154,25 +154,25 @@ class AttentionSingleHead(AsksHeads):
     topic = "attention_single_head"
 
     @graded()
-    def test_near_means(self):
-        """single_head_query averages two values when keys are near their means"""
+    def test_near_means(self) -> None:
+        """single_head_query averages two values when keys are near their means."""
         means = random_inputs.orthonormal_keys(self.rng, 5, 6)
         self.expect_average([[np.eye(4), 0, 2], [means, 4, 1]], samples=10)
 
     @graded()
-    def test_lengths(self):
-        """single_head_weights are attention's, for some scales and lengths"""
+    def test_lengths(self) -> None:
+        """single_head_weights are attention's, for some scales and lengths."""
         lengths = [[1.0, 0.5, 4], [20.0, 0.9, 5], [20.0, 1.0, 2], [1000.0, 1.2, 3]]
         self.expect_exact(lengths)
 
     @graded(is_hidden=True)
-    def test_any_means(self):
-        """single_head_query works for any means"""
+    def test_any_means(self) -> None:
+        """single_head_query works for any means."""
         self.judge(tried=self.near_means(self.many_means(trials=20), samples=20))
 
     @graded(is_hidden=True)
-    def test_sampled_lengths(self):
-        """single_head_weights are those of keys that were drawn, and right in the limit"""
+    def test_sampled_lengths(self) -> None:
+        """single_head_weights are those of keys that were drawn, and right in the limit."""
         self.judge(tried=self.stretched(30, limits=[-0.5, 0.5, 1.0, 1.5]))
 
 
@@ -180,12 +180,12 @@ class AttentionTwoHeads(AsksHeads):
     topic = "attention_two_heads"
 
     @graded()
-    def test_lengths(self):
-        """two_head_queries average two values, however long one of the keys is"""
+    def test_lengths(self) -> None:
+        """two_head_queries average two values, however long one of the keys is."""
         means = random_inputs.orthonormal_keys(self.rng, 5, 6)
         self.expect_average_of_heads([[np.eye(4), 0, 2], [means, 4, 1]], [1.0, 0.5, 2.5])
 
     @graded(is_hidden=True)
-    def test_spread(self):
-        """The average of two heads stays near the middle, where a single head swings"""
+    def test_spread(self) -> None:
+        """The average of two heads stays near the middle, where a single head swings."""
         self.judge(tried=self.with_samples(trials=5, samples=1000))

@@ -20,14 +20,14 @@ class AsksProjections(AsksAttention):
     """Tries answers about self-attention, with and without K, Q and V, on orthogonal vectors."""
 
     def directions(self, trials: int) -> list[np.ndarray]:
-        """Random perpendicular vectors of norm 1, four a set, shape (4, d)."""
+        """Draw perpendicular vectors of norm 1, four a set, shape (4, d)."""
         sizes = self.rng.integers(4, 13, size=trials)
         return [random_inputs.orthonormal_keys(self.rng, 4, int(d)) for d in sizes]
 
     def outputs(
         self, function: str, directions: list[np.ndarray], *added: int
     ) -> list[list[Answer]]:
-        """Answers of unprojected_output or added_output: for each set, one at each beta.
+        """Return answers of unprojected_output or added_output: for each set, one at each beta.
 
         Args:
             added: the places among NAMES of what is added to x_2, each of them once.
@@ -42,7 +42,7 @@ class AsksProjections(AsksAttention):
         return [answers[i : i + len(BETAS)] for i in range(0, len(answers), len(BETAS))]
 
     def distances(self, answers: list[Answer]) -> list[float]:
-        """How far the answers are from attention's c_2, relative to beta, at each beta."""
+        """Compute how far the answers are from attention's c_2, relative to beta, at each beta."""
         found = []
         for answer, beta in zip(answers, BETAS, strict=True):
             u, added = answer.arguments[:4], answer.arguments[4:]
@@ -56,7 +56,7 @@ class AsksProjections(AsksAttention):
         return found
 
     def expect_limit(self, function: str, directions: list[np.ndarray], *added: int) -> None:
-        """The function returns what attention's c_2 tends to."""
+        """Fail unless the function returns what attention's c_2 tends to."""
         for answers in self.outputs(function, directions, *added):
             distances = self.distances(answers)
             u, more = answers[-1].arguments[:4], answers[-1].arguments[4:]
@@ -79,12 +79,12 @@ class AsksProjections(AsksAttention):
             )
 
     def matrices(self, directions: list[np.ndarray], betas: list[float]) -> list[Answer]:
-        """Answers of key_query_value, one for each set and its beta."""
+        """Return answers of key_query_value, one for each set and its beta."""
         pairs = zip(directions, betas, strict=True)
         return self.ask("key_query_value", [list(beta * u) for u, beta in pairs])
 
     def projected(self, answer: Answer) -> tuple[np.ndarray, np.ndarray, list[float]]:
-        """Outputs and weights with K, Q, V; distances of c_1 and c_2 from what they should be."""
+        """Compute outputs and weights with K, Q, V; also how far off c_1 and c_2 are."""
         _, ub, uc, _ = u = answer.arguments
         K, Q, V = self.checked(answer, (len(ub), len(ub)))
         c, alpha = attention_math.self_attention(attention_math.inputs(u), K, Q, V)
@@ -93,7 +93,7 @@ class AsksProjections(AsksAttention):
             return c, alpha, [float(miss / np.linalg.norm(ub)) for miss in misses]
 
     def expect_projected(self, directions: list[np.ndarray], betas: list[float]) -> None:
-        """With K, Q and V, c_2 is close to ub, and c_1 to ub - uc."""
+        """Fail unless, with K, Q and V, c_2 is close to ub, and c_1 to ub - uc."""
         for answer in self.matrices(directions, betas):
             c, alpha, (first, second) = self.projected(answer)
             named = dict(zip(NAMES, answer.arguments, strict=True))
@@ -116,32 +116,32 @@ class AttentionKeyQueryValue(AsksProjections):
     topic = "attention_key_query_value"
 
     @graded()
-    def test_unprojected(self):
-        """unprojected_output is what attention's c_2 tends to"""
+    def test_unprojected(self) -> None:
+        """unprojected_output is what attention's c_2 tends to."""
         self.expect_limit("unprojected_output", [np.eye(4), *self.directions(1)])
 
     @graded()
-    def test_added(self):
-        """added_output is what c_2 tends to when ud or uc is added to x_2"""
+    def test_added(self) -> None:
+        """added_output is what c_2 tends to when ud or uc is added to x_2."""
         self.expect_limit("added_output", [np.eye(4), *self.directions(1)], 3, 2)
 
     @graded()
-    def test_matrices(self):
-        """key_query_value gives K, Q, V with which c_2 is ub and c_1 is ub - uc"""
+    def test_matrices(self) -> None:
+        """key_query_value gives K, Q, V with which c_2 is ub and c_1 is ub - uc."""
         self.expect_projected([np.eye(4), np.eye(6)[1:5], *self.directions(1)], [5.0, 20.0, 8.0])
 
     @graded(is_hidden=True)
-    def test_unprojected_any(self):
-        """unprojected_output is right for any orthogonal vectors"""
+    def test_unprojected_any(self) -> None:
+        """unprojected_output is right for any orthogonal vectors."""
         self.judge(tried=self.outputs("unprojected_output", self.directions(10)))
 
     @graded(is_hidden=True)
-    def test_added_any(self):
-        """added_output is right for any orthogonal vectors"""
+    def test_added_any(self) -> None:
+        """added_output is right for any orthogonal vectors."""
         self.judge(tried=self.outputs("added_output", self.directions(10), 2, 3))
 
     @graded(is_hidden=True)
-    def test_matrices_any(self):
-        """key_query_value is right for any orthogonal vectors of length 5 or more"""
+    def test_matrices_any(self) -> None:
+        """key_query_value is right for any orthogonal vectors of length 5 or more."""
         betas = [5.0, *(float(b) for b in 5 * 20 ** self.rng.random(19))]
         self.judge(tried=self.matrices(self.directions(20), betas))

@@ -14,25 +14,25 @@ class AttentionCopying(AsksAttention):
     topic = "attention_copying"
 
     @graded()
-    def test_perpendicular(self):
-        """copying_query puts all weight on one of several perpendicular keys"""
+    def test_perpendicular(self) -> None:
+        """copying_query puts all weight on one of several perpendicular keys."""
         keys = random_inputs.orthonormal_keys(self.rng, 3, 5)
         self.expect_weights("copying_query", [[np.eye(4), 2], [keys, 0]])
 
     @graded(is_hidden=True)
-    def test_oblique(self):
-        """copying_query works for any keys with cosines up to one half"""
+    def test_oblique(self) -> None:
+        """copying_query works for any keys with cosines up to one half."""
         self.judge(tried=self.copying(trials=20))
 
     @graded()
-    def test_given_query(self):
-        """copying_keys puts all weight on one key, for a query that is given"""
+    def test_given_query(self) -> None:
+        """copying_keys puts all weight on one key, for a query that is given."""
         queries = [np.array([0.6, 0.0, 0.8]), np.array([0.03, -0.04])]
         self.expect_weights("copying_keys", [[queries[0], 4, 2], [queries[1], 3, 0]])
 
     @graded(is_hidden=True)
-    def test_any_query(self):
-        """copying_keys works for any query, short or long"""
+    def test_any_query(self) -> None:
+        """copying_keys works for any query, short or long."""
         self.judge(tried=self.copying_backwards(trials=20))
 
 
@@ -40,12 +40,12 @@ class AttentionAveraging(AsksAttention):
     topic = "attention_averaging"
 
     @graded()
-    def test_perpendicular(self):
-        """average_query puts half of the weight on each of two keys"""
+    def test_perpendicular(self) -> None:
+        """average_query puts half of the weight on each of two keys."""
         keys = random_inputs.orthonormal_keys(self.rng, 5, 6)
         self.expect_weights("average_query", [[np.eye(4), 0, 2], [keys, 4, 1]])
 
     @graded(is_hidden=True)
-    def test_oblique(self):
-        """average_query works for other keys, too"""
+    def test_oblique(self) -> None:
+        """average_query works for other keys, too."""
         self.judge(tried=self.averaging(trials=20))

@@ -24,7 +24,7 @@ class AsksBlocks(AsksFunctions):
     part = PART
 
     def ask(self, function: str, arguments: list[list[Any]]) -> list[Answer]:
-        """The function's answers, one for each list of arguments, all in one worker."""
+        """Return the function's answers, one for each list of arguments, from one worker."""
         answers, got = self.call(
             "building_blocks.call",
             "building_blocks.py",
@@ -43,7 +43,7 @@ class AsksBlocks(AsksFunctions):
         return answers
 
     def right_answers(self, answers: list[Answer]) -> list[list[Any]]:
-        """What the reference answers to the same arguments; for staff's judge alone."""
+        """Return what the reference answers to the same arguments; for staff's judge alone."""
         function = answers[0].function
         asked = {"function": function, "arguments": [a.arguments for a in answers]}
         spec = table({"forms": str, "answers": [PART], "changed": bool}, rows=len(answers))
@@ -53,7 +53,7 @@ class AsksBlocks(AsksFunctions):
     def array(
         self, answer: Answer, shape: tuple[int, ...], kind: str = "f", part: int = 0
     ) -> np.ndarray:
-        """A part of an answer: an array of this shape, of finite numbers.
+        """Return a part of an answer, once it is an array of this shape, of finite numbers.
 
         Args:
             kind: "f", "i" or "b"; whole numbers do for "f", and 8.0 for a single "i".
@@ -85,7 +85,7 @@ class AsksBlocks(AsksFunctions):
         sentence: str,
         cause: str = "",
     ) -> None:
-        """An answer is an array of these values: exactly, where they are truth values or whole."""
+        """Fail unless an answer is an array of these values, exactly if they are bool or whole."""
         wanted = np.asarray(wanted)
         kind = wanted.dtype.kind
         got = self.array(answer, wanted.shape, "f" if kind == "i" and wanted.shape else kind)
@@ -105,7 +105,7 @@ class AsksBlocks(AsksFunctions):
         )
 
     def words(self, answer: Answer, part: int) -> list[str]:
-        """A part of an answer: a list of words."""
+        """Return a part of an answer, once it is a list of words."""
         got = answer.parts[part]
         fits = isinstance(got, list) and all(type(word) is str for word in got)
         self.expect(
@@ -128,7 +128,7 @@ def _wanted_form(answer: Answer, shape: tuple[int, ...], kind: str) -> str:
 
 
 def _shown(number: Any, kind: str) -> str:
-    """A number of an answer; in full where a whole one is wanted: powers, say, may be off by 1."""
+    """Show a number of an answer, in full where a whole one is wanted: powers may be off by 1."""
     if isinstance(number, np.bool_ | np.integer):
         return str(number)
     return repr(float(number)) if kind == "i" else f"{number:.6g}"

@@ -11,7 +11,7 @@ WORDS = "the a of one two three last first party week tea uncle made his for you
 
 
 def attention(rng: np.random.Generator) -> list[list[Any]]:
-    """Arguments of scaled_dot_product_attention: without a mask, causal, padding, any."""
+    """Draw arguments of scaled_dot_product_attention: without a mask, causal, padding, any."""
     arguments = []
     for kind in ("none", "causal", "padding", "any", "wide"):
         B, T, S = 2, int(rng.integers(2, 7)), int(rng.integers(2, 7))
@@ -19,22 +19,23 @@ def attention(rng: np.random.Generator) -> list[list[Any]]:
         d, m = int(rng.integers(2, 17)), int(rng.integers(1, 6))
         heads = (B, 3) if kind == "wide" else (B,)
         q, k = 2 * rng.normal(size=(*heads, T, d)), 2 * rng.normal(size=(*heads, S, d))
+        some = rng.random((B, T, S)) < 0.6
+        some[0, 1] = False  # one row sees nothing
         mask = {
             "none": None,
             "causal": np.tri(T, S, dtype=bool),
             "padding": np.arange(S) < np.array([[[1]], [[S]]]),
-            "any": rng.random((B, T, S)) < 0.6,
+            "any": some,
             "wide": rng.random((B, 1, T, S)) < 0.7,
         }[kind]
         if kind == "any":
-            mask[0, 1] = False  # one row sees nothing
             q, k = q + 5, k - 5  # scores far below 0: a masked one can't be just some low number
         arguments.append([q, k, rng.normal(size=(*heads, S, m)), mask])
     return arguments
 
 
 def heads(rng: np.random.Generator) -> tuple[list[list[Any]], list[list[Any]]]:
-    """Arguments of split_heads and of merge_heads, each of other sizes."""
+    """Draw arguments of split_heads and of merge_heads, each of other sizes."""
     sizes = [tuple(int(n) for n in rng.integers(1, 6, size=4)) for _ in range(3)]
     sizes += [(2, 3, 4, 5), (2, 4, 3, 2)]  # B, heads, T, hs: different enough to be told apart
     split = [[rng.normal(size=(B, T, n * hs)), n] for B, n, T, hs in sizes]
@@ -42,7 +43,7 @@ def heads(rng: np.random.Generator) -> tuple[list[list[Any]], list[list[Any]]]:
 
 
 def masks(rng: np.random.Generator) -> list[list[Any]]:
-    """Arguments of attention_mask."""
+    """Draw arguments of attention_mask."""
     arguments: list[list[Any]] = []
     for kind in ("encoder", "decoder", "encoder-decoder"):
         for B in (1, 4):
@@ -53,7 +54,7 @@ def masks(rng: np.random.Generator) -> list[list[Any]]:
 
 
 def memories(rng: np.random.Generator) -> list[list[Any]]:
-    """Arguments of cross_attention: Z, H, Q, K, V."""
+    """Draw arguments of cross_attention: Z, H, Q, K, V."""
     arguments = []
     for _ in range(4):
         d, T_z = (int(n) for n in rng.integers(2, 7, size=2))
@@ -64,20 +65,20 @@ def memories(rng: np.random.Generator) -> list[list[Any]]:
 
 
 def encodings(t: np.ndarray, d: int) -> np.ndarray:
-    """Sinusoidal encodings of any positions, shape (len(t), d)."""
+    """Compute sinusoidal encodings of any positions, shape (len(t), d)."""
     columns = np.arange(d)
     angles = np.outer(t, 10000.0 ** (-(columns - columns % 2) / d))
     return np.where(columns % 2, np.cos(angles), np.sin(angles))
 
 
 def products(x: np.ndarray) -> np.ndarray:
-    """Dot products of all pairs of rows; of numbers near the greatest there is, infinite."""
+    """Compute dot products of all pairs of rows; of numbers near the greatest, infinite ones."""
     with np.errstate(all="ignore"):
         return x @ x.T
 
 
 def embeddings(rng: np.random.Generator) -> tuple[list[list[Any]], list[list[Any]]]:
-    """Arguments of position_scores and of relative_bias."""
+    """Draw arguments of position_scores and of relative_bias."""
     pairs = [rng.normal(size=(2, *rng.integers(2, 8, size=2))) for _ in range(4)]
     return [[x, p, how] for x, p in pairs for how in ("add", "concatenate")], [
         [p] for _, p in pairs
@@ -85,7 +86,7 @@ def embeddings(rng: np.random.Generator) -> tuple[list[list[Any]], list[list[Any
 
 
 def relative_biases(rng: np.random.Generator) -> tuple[list[list[Any]], list[list[Any]]]:
-    """Arguments of relative_bias_parameters and of relative_bias_matrix."""
+    """Draw arguments of relative_bias_parameters and of relative_bias_matrix."""
     counts: list[list[Any]] = []
     for _ in range(4):
         T, m = int(rng.integers(3, 600)), int(rng.integers(1, 33))
@@ -95,7 +96,7 @@ def relative_biases(rng: np.random.Generator) -> tuple[list[list[Any]], list[lis
 
 
 def rotations(rng: np.random.Generator) -> list[list[Any]]:
-    """Arguments of rotate: positions in any order, several heads."""
+    """Draw arguments of rotate: positions in any order, several heads."""
     arguments: list[list[Any]] = []
     for shape in ((5, 8), (2, 6, 4), (2, 3, 7, 10)):
         for pairing in ("adjacent", "half"):
@@ -105,7 +106,7 @@ def rotations(rng: np.random.Generator) -> list[list[Any]]:
 
 
 def norms(rng: np.random.Generator) -> list[list[Any]]:
-    """Arguments of layer_norm; eps matters where vectors are short."""
+    """Draw arguments of layer_norm; eps matters where vectors are short."""
     arguments: list[list[Any]] = []
     for shape in ((7,), (3, 5), (2, 3, 4)):
         x = 0.1 * rng.normal(size=shape) + 1
@@ -115,7 +116,7 @@ def norms(rng: np.random.Generator) -> list[list[Any]]:
 
 
 def layers(rng: np.random.Generator) -> list[list[Any]]:
-    """Arguments of block: attention averages positions, the MLP multiplies channels."""
+    """Draw arguments of block: attention averages positions, the MLP multiplies channels."""
     arguments: list[list[Any]] = []
     for norm in ("pre", "post"):
         for T, C in ((4, 6), (3, 5)):
@@ -127,20 +128,20 @@ def layers(rng: np.random.Generator) -> list[list[Any]]:
 
 
 def spans(rng: np.random.Generator) -> list[list[Any]]:
-    """Arguments of span_corruption: no span, spans at both ends, as many as there may be."""
+    """Draw arguments of span_corruption: no span, spans at both ends, as many as there may be."""
     arguments: list[list[Any]] = [[WORDS[:4], []], [WORDS[:4], [[0, 4]]]]
     arguments.append([WORDS[:5], [[0, 2], [3, 5]]])
     for count in (1, 2, 3, 25):
         # Borders of spans are 2 count different places, with a token between two spans.
-        places = np.sort(rng.choice(3 * count, size=2 * count, replace=False))
-        places = [int(p) + i // 2 for i, p in enumerate(places)]
+        borders = np.sort(rng.choice(3 * count, size=2 * count, replace=False))
+        places = [int(border) + i // 2 for i, border in enumerate(borders)]
         text = [str(word) for word in rng.choice(WORDS, size=places[-1] + int(rng.integers(3)))]
         arguments.append([text, [places[i : i + 2] for i in range(0, 2 * count, 2)]])
     return arguments
 
 
 def masked(rng: np.random.Generator, sizes: list[tuple[int, int]]) -> list[list[Any]]:
-    """Arguments of bert_mask: 1 is the mask, tokens are 2 .. 99 of a vocabulary of 1000."""
+    """Draw arguments of bert_mask: 1 is the mask, tokens are 2 .. 99 of a vocabulary of 1000."""
     return [
         [rng.integers(2, 100, size=size), 1, 1000, {"seed": int(rng.integers(2**31))}]
         for size in sizes
@@ -148,7 +149,7 @@ def masked(rng: np.random.Generator, sizes: list[tuple[int, int]]) -> list[list[
 
 
 def texts(rng: np.random.Generator) -> list[list[Any]]:
-    """Arguments of perplexity: short texts, improbable ones, one of 100,000 tokens."""
+    """Draw arguments of perplexity: short texts, improbable ones, one of 100,000 tokens."""
     long = np.log(rng.uniform(0.001, 1, size=100_000))
     # The second has a probability of e^-1800, and a perplexity of e^45, which float32 can hold.
     arguments: list[list[Any]] = [[long, 80_000], [np.full(30, -60.0), 40]]
@@ -159,7 +160,7 @@ def texts(rng: np.random.Generator) -> list[list[Any]]:
 
 
 def reached(distances: list[np.ndarray]) -> set[int]:
-    """How far back the positions are that an output depends on.
+    """Compute how far back the positions are that an output depends on.
 
     Args:
         distances: for each level, how far back each of its heads looks.

@@ -1,4 +1,4 @@
-"""Probes of building_blocks.py: what does a function answer?"""
+"""Probes of building_blocks.py, which tell what a function answers."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def _generator(seed: int) -> torch.Generator:
 
 
 def _function(value: dict[str, np.ndarray]) -> Callable[[Any], Any]:
-    ((kind, matrix),) = value.items()
-    matrix = torch.tensor(matrix)
+    ((kind, array),) = value.items()
+    matrix = torch.tensor(array)
     return {"times": lambda x: x @ matrix, "mixed_by": lambda x: matrix @ x}[kind]
 
 

@@ -17,8 +17,8 @@ class BlocksAttention(AsksBlocks):
     topic = "blocks_attention"
 
     @graded()
-    def test_example(self):
-        """scaled_dot_product_attention gives the lecture's weights, .88 and .12"""
+    def test_example(self) -> None:
+        """scaled_dot_product_attention gives the lecture's weights, .88 and .12."""
         q, k = np.zeros((1, 64)), np.zeros((2, 64))
         q[0, 0], k[:, 0] = 16, [7, 6]  # scores of 112 and 96
         (answer,) = self.ask("scaled_dot_product_attention", [[q, k, np.eye(2), None]])
@@ -31,8 +31,8 @@ class BlocksAttention(AsksBlocks):
         )
 
     @graded()
-    def test_masks(self):
-        """A query looks where the mask is True, and gets zeros where it may look nowhere"""
+    def test_masks(self) -> None:
+        """A query looks where the mask is True, and gets zeros where it may look nowhere."""
         mask = np.array([[True, False, False], [True, True, False], [False, False, False]])
         arguments = [np.zeros((3, 4)), self.rng.normal(size=(3, 4)), np.eye(3), mask]
         (answer,) = self.ask("scaled_dot_product_attention", [arguments])
@@ -45,8 +45,8 @@ class BlocksAttention(AsksBlocks):
         )
 
     @graded(is_hidden=True)
-    def test_random(self):
-        """The output is that of the equation, for any shapes and masks"""
+    def test_random(self) -> None:
+        """The output is that of the equation, for any shapes and masks."""
         self.judge(answers=self.ask("scaled_dot_product_attention", expected.attention(self.rng)))
 
 
@@ -54,8 +54,8 @@ class BlocksHeads(AsksBlocks):
     topic = "blocks_heads"
 
     @graded()
-    def test_channels(self):
-        """split_heads gives head 0 the first channels of every position"""
+    def test_channels(self) -> None:
+        """split_heads gives head 0 the first channels of every position."""
         x = np.arange(24.0).reshape(1, 3, 8)
         (answer,) = self.ask("split_heads", [[x, 4]])
         self.expect_close(
@@ -67,8 +67,8 @@ class BlocksHeads(AsksBlocks):
         )
 
     @graded()
-    def test_merged(self):
-        """merge_heads puts the channels of the heads side by side"""
+    def test_merged(self) -> None:
+        """merge_heads puts the channels of the heads side by side."""
         x = np.arange(24.0).reshape(1, 4, 3, 2)
         (answer,) = self.ask("merge_heads", [[x]])
         self.expect_close(
@@ -78,8 +78,8 @@ class BlocksHeads(AsksBlocks):
         )
 
     @graded(is_hidden=True)
-    def test_random(self):
-        """Both are right for any sizes"""
+    def test_random(self) -> None:
+        """Both are right for any sizes."""
         split, merge = expected.heads(self.rng)
         self.judge(split=self.ask("split_heads", split), merged=self.ask("merge_heads", merge))
 
@@ -88,8 +88,8 @@ class BlocksMasks(AsksBlocks):
     topic = "blocks_masks"
 
     @graded()
-    def test_kinds(self):
-        """attention_mask is right for each kind of attention, for a short sequence"""
+    def test_kinds(self) -> None:
+        """attention_mask is right for each kind of attention, for a short sequence."""
         lengths = np.array([2, 3])
         square = {
             "encoder": [[[1, 1, 0]] * 3, [[1, 1, 1]] * 3],
@@ -108,8 +108,8 @@ class BlocksMasks(AsksBlocks):
             )
 
     @graded()
-    def test_memory(self):
-        """cross_attention reads keys and values from the encoder, queries from the decoder"""
+    def test_memory(self) -> None:
+        """cross_attention reads keys and values from the encoder, queries from the decoder."""
         H, one = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]), np.eye(2)
         (answer,) = self.ask("cross_attention", [[np.array([[50.0, 0.0]]), H, one, one, 3 * one]])
         self.expect_close(
@@ -120,13 +120,13 @@ class BlocksMasks(AsksBlocks):
         )
 
     @graded(is_hidden=True)
-    def test_random_masks(self):
-        """attention_mask is right for any lengths"""
+    def test_random_masks(self) -> None:
+        """attention_mask is right for any lengths."""
         self.judge(answers=self.ask("attention_mask", expected.masks(self.rng)))
 
     @graded(is_hidden=True)
-    def test_random_memory(self):
-        """cross_attention is right for any T_z, T_h and matrices"""
+    def test_random_memory(self) -> None:
+        """cross_attention is right for any T_z, T_h and matrices."""
         self.judge(answers=self.ask("cross_attention", expected.memories(self.rng)))
 
 
@@ -134,8 +134,8 @@ class BlocksLayers(AsksBlocks):
     topic = "blocks_layers"
 
     @graded()
-    def test_normalised(self):
-        """layer_norm gives every vector mean 0 and variance 1, then gain and bias"""
+    def test_normalised(self) -> None:
+        """layer_norm gives every vector mean 0 and variance 1, then gain and bias."""
         x = np.array([[1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 10.0, 10.0]])
         plain = [[-1.3416, -0.4472, 0.4472, 1.3416], [-1, -1, 1, 1]]
         gain, bias = np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.0, 1.0, 0.0, -1.0])
@@ -150,8 +150,8 @@ class BlocksLayers(AsksBlocks):
             )
 
     @graded()
-    def test_order(self):
-        """block has its norms before the parts, or after the sums"""
+    def test_order(self) -> None:
+        """block has its norms before the parts, or after the sums."""
         x, half, swap = np.array([[[3.0, 1.0]]]), {"times": np.eye(2) / 2}, np.eye(2)[::-1].copy()
         # The norm of any (a, b) is (1, -1) or (-1, 1). Attention halves, the MLP exchanges.
         wanted = {"pre": [[[2.5, 1.5]]], "post": [[[0, 0]]]}
@@ -166,13 +166,13 @@ class BlocksLayers(AsksBlocks):
             )
 
     @graded(is_hidden=True)
-    def test_random_norms(self):
-        """layer_norm is right for any shape, gain, bias and eps"""
+    def test_random_norms(self) -> None:
+        """layer_norm is right for any shape, gain, bias and eps."""
         self.judge(answers=self.ask("layer_norm", expected.norms(self.rng)))
 
     @graded(is_hidden=True)
-    def test_random_blocks(self):
-        """block is right for any attention and MLP"""
+    def test_random_blocks(self) -> None:
+        """block is right for any attention and MLP."""
         self.judge(answers=self.ask("block", expected.layers(self.rng)))
 
 
@@ -180,8 +180,8 @@ class BlocksReceptiveField(AsksBlocks):
     topic = "blocks_receptive_field"
 
     @graded()
-    def test_small(self):
-        """receptive_field counts what one head and two heads can reach"""
+    def test_small(self) -> None:
+        """receptive_field counts what one head and two heads can reach."""
         asked = [[1, 1], [1, 3], [2, 2]]
         for answer, wanted in zip(self.ask("receptive_field", asked), (2, 8, 9), strict=True):
             self.expect_close(
@@ -192,23 +192,26 @@ class BlocksReceptiveField(AsksBlocks):
             )
 
     @graded()
-    def test_reached(self):
-        """looks_back reaches 9 positions with two heads and two levels"""
+    def test_reached(self) -> None:
+        """looks_back reaches 9 positions with two heads and two levels."""
         self.expect_reached(2, 2)
 
     @graded(is_hidden=True)
-    def test_any_count(self):
-        """receptive_field is right for any numbers"""
+    def test_any_count(self) -> None:
+        """receptive_field is right for any numbers."""
         asked = [[int(n) for n in self.rng.integers(1, 9, size=2)] for _ in range(5)]
         self.judge(answers=self.ask("receptive_field", asked))
 
     @graded(is_hidden=True)
-    def test_any_reach(self):
-        """looks_back reaches as many positions as there can be, for any numbers"""
+    def test_any_reach(self) -> None:
+        """looks_back reaches as many positions as there can be, for any numbers."""
         self.judge(sizes=[(1, 5), (3, 3), (int(self.rng.integers(4, 8)), 2), (2, 4)])
 
     def expect_reached(self, heads: int, levels: int) -> None:
-        """Simulated: which positions an output depends on."""
+        """Fail unless receptive_field is right, as a simulation finds out.
+
+        The simulation follows which positions an output depends on.
+        """
         answers = self.ask("looks_back", [[heads, level] for level in range(levels)])
         distances = [self.array(answer, (heads,), "i") for answer in answers]
         self.expect(
@@ -232,8 +235,8 @@ class BlocksCost(AsksBlocks):
     topic = "blocks_cost"
 
     @graded()
-    def test_example(self):
-        """attention_multiply_adds counts both products, for 3 and 5 positions"""
+    def test_example(self) -> None:
+        """attention_multiply_adds counts both products, for 3 and 5 positions."""
         wanted = {"encoder": 180, "encoder-decoder": 300, "decoder": 500}
         for answer in self.ask("attention_multiply_adds", [[kind, 3, 5, 10] for kind in wanted]):
             self.expect_close(
@@ -244,8 +247,8 @@ class BlocksCost(AsksBlocks):
             )
 
     @graded(is_hidden=True)
-    def test_random(self):
-        """attention_multiply_adds is right for any sizes"""
+    def test_random(self) -> None:
+        """attention_multiply_adds is right for any sizes."""
         sizes = [[int(n) for n in self.rng.integers(1, 5000, size=3)] for _ in range(4)]
         kinds = ("encoder", "encoder-decoder", "decoder")
         asked: list[list[Any]] = [[kind, *size] for kind in kinds for size in sizes]

@@ -16,7 +16,7 @@ class BlocksSinusoids(AsksBlocks):
     topic = "blocks_sinusoids"
 
     @graded()
-    def test_first_rows(self):
+    def test_first_rows(self) -> None:
         """sinusoidal_positions starts with sin 0, cos 0, ... and sin 1, cos 1, ..."""
         (answer,) = self.ask("sinusoidal_positions", [[2, 4]])
         self.expect_close(
@@ -27,8 +27,8 @@ class BlocksSinusoids(AsksBlocks):
         )
 
     @graded(is_hidden=True)
-    def test_random(self):
-        """sinusoidal_positions is right for any T and d"""
+    def test_random(self) -> None:
+        """sinusoidal_positions is right for any T and d."""
         sizes = [[int(self.rng.integers(2, 200)), 2 * int(self.rng.integers(1, 40))]]
         self.judge(answers=self.ask("sinusoidal_positions", [*sizes, [1, 2], [500, 14]]))
 
@@ -37,19 +37,19 @@ class BlocksOffsets(AsksBlocks):
     topic = "blocks_offsets"
 
     @graded()
-    def test_moves(self):
-        """offset_matrix takes each position to the one that is so much further"""
+    def test_moves(self) -> None:
+        """offset_matrix takes each position to the one that is so much further."""
         self.judge_moves([[1, 2], [3, 4], [0, 6], [-2, 4]])
 
     @graded(is_hidden=True)
-    def test_random(self):
-        """offset_matrix is right for any offset and d"""
+    def test_random(self) -> None:
+        """offset_matrix is right for any offset and d."""
         offsets = [int(n) for n in self.rng.integers(-100, 100, size=6)]
         arguments = [[offset, 2 * int(self.rng.integers(1, 20))] for offset in offsets]
         self.judge(arguments=arguments)
 
     def judge_moves(self, arguments: list[list[int]]) -> None:
-        """M p(t) = p(t + offset) for positions up to 300."""
+        """Fail unless M p(t) = p(t + offset) for positions up to 300."""
         for answer in self.ask("offset_matrix", arguments):
             offset, d = answer.arguments
             M, t = self.array(answer, (d, d)), np.arange(100, 300)
@@ -71,8 +71,8 @@ class BlocksAddOrConcatenate(AsksBlocks):
     topic = "blocks_add_or_concatenate"
 
     @graded()
-    def test_terms(self):
-        """position_scores has four terms for "add" and two for "concatenate\""""
+    def test_terms(self) -> None:
+        """position_scores has four terms for "add" and two for "concatenate"."""
         x, p = np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([[0.0, 3.0], [4.0, 0.0]])
         wanted = {"add": [[10, 10], [10, 20]], "concatenate": [[10, 0], [0, 20]]}
         for answer in self.ask("position_scores", [[x, p, how] for how in wanted]):
@@ -85,8 +85,8 @@ class BlocksAddOrConcatenate(AsksBlocks):
             )
 
     @graded()
-    def test_bias(self):
-        """relative_bias makes x_i . x_j what concatenation gives"""
+    def test_bias(self) -> None:
+        """relative_bias makes x_i . x_j what concatenation gives."""
         x, p = self.rng.normal(size=(2, 4, 3))
         (answer,) = self.ask("relative_bias", [[p]])
         both = np.concatenate([x, p], axis=1)
@@ -97,8 +97,8 @@ class BlocksAddOrConcatenate(AsksBlocks):
         )
 
     @graded(is_hidden=True)
-    def test_random(self):
-        """Both are right for any embeddings"""
+    def test_random(self) -> None:
+        """Both are right for any embeddings."""
         scores, biases = expected.embeddings(self.rng)
         self.judge(
             scores=self.ask("position_scores", scores), biases=self.ask("relative_bias", biases)
@@ -109,8 +109,8 @@ class BlocksRelativeBias(AsksBlocks):
     topic = "blocks_relative_bias"
 
     @graded()
-    def test_count(self):
-        """relative_bias_parameters counts the distances of 4 positions"""
+    def test_count(self) -> None:
+        """relative_bias_parameters counts the distances of 4 positions."""
         asked = [[4, 1], [4, 3], [4, 3, 2], [4, 3, 0], [1, 5]]
         for answer, wanted in zip(
             self.ask("relative_bias_parameters", asked), (7, 21, 15, 3, 5), strict=True
@@ -123,8 +123,8 @@ class BlocksRelativeBias(AsksBlocks):
             )
 
     @graded()
-    def test_places(self):
-        """relative_bias_matrix looks up the bias of j - i"""
+    def test_places(self) -> None:
+        """relative_bias_matrix looks up the bias of j - i."""
         (answer,) = self.ask("relative_bias_matrix", [[np.array([[10.0, 20.0, 30.0]]), 3]])
         self.expect_close(
             answer,
@@ -134,8 +134,8 @@ class BlocksRelativeBias(AsksBlocks):
         )
 
     @graded(is_hidden=True)
-    def test_random(self):
-        """Both are right for any sizes"""
+    def test_random(self) -> None:
+        """Both are right for any sizes."""
         counts, matrices = expected.relative_biases(self.rng)
         self.judge(
             counts=self.ask("relative_bias_parameters", counts),
@@ -147,8 +147,8 @@ class BlocksRotation(AsksBlocks):
     topic = "blocks_rotation"
 
     @graded()
-    def test_plane(self):
-        """rotate turns (1, 0) at position i into (cos i, sin i)"""
+    def test_plane(self) -> None:
+        """rotate turns (1, 0) at position i into (cos i, sin i)."""
         x, positions = np.tile([1.0, 0.0], (4, 1)), np.array([0, 1, 2, 7])
         wanted = np.stack([np.cos(positions), np.sin(positions)], axis=1)
         for answer in self.ask("rotate", [[x, positions, "adjacent"], [x, positions, "half"]]):
@@ -174,8 +174,8 @@ class BlocksRotation(AsksBlocks):
             )
 
     @graded()
-    def test_relative(self):
-        """Scores of rotated vectors depend on their distance alone, and lengths on nothing"""
+    def test_relative(self) -> None:
+        """Scores of rotated vectors depend on their distance alone, and lengths on nothing."""
         x = np.tile(self.rng.normal(size=6), (8, 1))
         for pairing in ("adjacent", "half"):
             (answer,) = self.ask("rotate", [[x, np.arange(8), pairing]])
@@ -199,6 +199,6 @@ class BlocksRotation(AsksBlocks):
             )
 
     @graded(is_hidden=True)
-    def test_random(self):
-        """rotate is right for both pairings, any shape and any positions"""
+    def test_random(self) -> None:
+        """rotate is right for both pairings, any shape and any positions."""
         self.judge(answers=self.ask("rotate", expected.rotations(self.rng)))

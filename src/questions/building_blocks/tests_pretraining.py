@@ -16,8 +16,8 @@ class BlocksSentinels(AsksBlocks):
     topic = "blocks_sentinels"
 
     @graded()
-    def test_example(self):
-        """span_corruption gives T5's example"""
+    def test_example(self) -> None:
+        """span_corruption gives T5's example."""
         text = "Thank you for inviting me to your party last week"
         wanted = ("Thank you <X> me to your party <Y> week", "<X> for inviting <Y> last <Z>")
         (answer,) = self.ask("span_corruption", [[text.split(), [[2, 4], [8, 9]]]])
@@ -32,8 +32,8 @@ class BlocksSentinels(AsksBlocks):
             )
 
     @graded(is_hidden=True)
-    def test_random(self):
-        """span_corruption is right for any text and spans"""
+    def test_random(self) -> None:
+        """span_corruption is right for any text and spans."""
         self.judge(answers=self.ask("span_corruption", expected.spans(self.rng)))
 
 
@@ -41,8 +41,8 @@ class BlocksBertMask(AsksBlocks):
     topic = "blocks_bert_mask"
 
     @graded()
-    def test_places(self):
-        """Targets stand where tokens were chosen, tokens stay where none was"""
+    def test_places(self) -> None:
+        """Targets stand where tokens were chosen, tokens stay where none was."""
         for inputs, targets, tokens, answer in self.masked(sizes=[(4, 60), (1, 500)]):
             chosen = targets != expected.IGNORED
             # 240 tokens or more: none has probability .85^240 < 1e-16, all .15^240.
@@ -68,19 +68,19 @@ class BlocksBertMask(AsksBlocks):
             )
 
     @graded(is_hidden=True)
-    def test_shares(self):
-        """15 % are chosen; of these 80 % masked, 10 % drawn, 10 % left"""
+    def test_shares(self) -> None:
+        """15 % are chosen; of these 80 % masked, 10 % drawn, 10 % left."""
         self.judge(drawn=self.masked(sizes=[(40, 1000), (2, 20_000)]))
 
     @graded(is_hidden=True)
-    def test_randomness(self):
-        """Other random numbers choose other tokens, the same ones the same"""
+    def test_randomness(self) -> None:
+        """Other random numbers choose other tokens, the same ones the same."""
         asked = expected.masked(self.rng, [(3, 200)])[0]
         others = [*asked[:3], {"seed": asked[3]["seed"] + 1}]
         self.judge(answers=self.ask("bert_mask", [asked, asked, others]))
 
     def masked(self, sizes: list[tuple[int, int]]) -> list[tuple]:
-        """(inputs, targets, tokens, answer) for batches of tokens that are neither 0 nor 1."""
+        """Return (inputs, targets, tokens, answer) for batches of tokens other than 0 and 1."""
         found = []
         for answer in self.ask("bert_mask", expected.masked(self.rng, sizes)):
             tokens = answer.arguments[0]
@@ -93,8 +93,8 @@ class BlocksPerplexity(AsksBlocks):
     topic = "blocks_perplexity"
 
     @graded()
-    def test_uniform(self):
-        """perplexity is 8 where each word has probability 1/8"""
+    def test_uniform(self) -> None:
+        """perplexity is 8 where each word has probability 1/8."""
         words, letters = np.full(20, -math.log(8)), np.full(60, -math.log(2))
         for answer in self.ask("perplexity", [[words, 20], [letters, 20]]):
             self.expect_close(
@@ -106,6 +106,6 @@ class BlocksPerplexity(AsksBlocks):
             )
 
     @graded(is_hidden=True)
-    def test_long(self):
-        """perplexity is right for texts of any length"""
+    def test_long(self) -> None:
+        """perplexity is right for texts of any length."""
         self.judge(answers=self.ask("perplexity", expected.texts(self.rng)))

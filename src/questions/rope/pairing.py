@@ -14,25 +14,31 @@ LAYERS = ("query.weight", "query.bias", "key.weight", "key.bias")
 
 
 def cache(theta: np.ndarray, positions: int) -> np.ndarray:
-    """A cache for apply_rotary_emb with any angles t * theta_k: (positions, hs/2, 2), float64."""
+    """Make a cache for apply_rotary_emb with any angles t * theta_k.
+
+    Its shape is (positions, hs/2, 2), its dtype float64.
+    """
     angles = np.arange(positions)[:, None] * theta
     return np.stack((np.cos(angles), np.sin(angles)), axis=-1)
 
 
 def neighbours_of_halves(x: np.ndarray) -> np.ndarray:
-    """Coordinates k and k + hs/2 of the last axis become 2k and 2k + 1."""
+    """Move coordinates k and k + hs/2 of the last axis to 2k and 2k + 1."""
     halves = x.reshape(*x.shape[:-1], 2, x.shape[-1] // 2)
     return halves.swapaxes(-2, -1).reshape(x.shape)
 
 
 def halves_of_neighbours(x: np.ndarray) -> np.ndarray:
-    """Coordinates 2k and 2k + 1 of the last axis become k and k + hs/2."""
+    """Move coordinates 2k and 2k + 1 of the last axis to k and k + hs/2."""
     pairs = x.reshape(*x.shape[:-1], x.shape[-1] // 2, 2)
     return pairs.swapaxes(-2, -1).reshape(x.shape)
 
 
 def halves_as_neighbours(weights: dict[str, np.ndarray], n_head: int) -> dict[str, np.ndarray]:
-    """Parameters with which a model that pairs neighbours is the given one that pairs halves.
+    """Return the parameters of a rope model in the order of coordinates that pairs neighbours.
+
+    With them, a model that pairs neighbours computes what a model that pairs halves computes with
+    the given ones.
 
     Args:
         weights: a model's parameters by name.

@@ -43,7 +43,7 @@ def turned(
 def gradient(
     context: Context, x: np.ndarray, cache: np.ndarray, upstream: np.ndarray
 ) -> dict[str, Any]:
-    """Gradient of sum(apply_rotary_emb(x, cache) * upstream) by x, in float64."""
+    """Compute the gradient of sum(apply_rotary_emb(x, cache) * upstream) by x, in float64."""
     from submission.attention import apply_rotary_emb
 
     leaf, view = _heads(x, "float64")
@@ -55,7 +55,7 @@ def gradient(
 
 
 def _heads(x: np.ndarray, dtype: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """A leaf, and (B, n_head, T, hs) of it, lying in memory as CausalSelfAttention's heads do."""
+    """Return a leaf, and (B, n_head, T, hs) of it, in memory as CausalSelfAttention's heads are."""
     leaf = torch.tensor(x.swapaxes(1, 2).copy(), dtype=DTYPES[dtype], requires_grad=True)
     return leaf, (leaf * 1.0).transpose(1, 2)
 

@@ -19,13 +19,13 @@ class AsksRope(AsksFiles):
     """Runs RoPE's two functions on inputs of ours, and models whose attention uses them."""
 
     def rope_angles(self, sizes: list[list[int]]) -> dict[str, Any]:
-        """What precompute_rotary_emb returns for each pair (dim, max_positions)."""
+        """Return what precompute_rotary_emb returns for each pair (dim, max_positions)."""
         return self._outputs("rope.angles", len(sizes), sizes=sizes)
 
     def turned(
         self, inputs: list[np.ndarray], spare: int = 0, dtype: str = "float64"
     ) -> dict[str, Any]:
-        """What apply_rotary_emb makes of inputs (B, n_head, T, hs), and what it was asked.
+        """Return what apply_rotary_emb makes of inputs (B, n_head, T, hs), and what it was asked.
 
         The angles are not RoPE's own: any will do, and these tell nothing about the others.
 
@@ -38,16 +38,21 @@ class AsksRope(AsksFiles):
         return {"asked": asked, "got": got}
 
     def _cache(self, hs: int, positions: int) -> np.ndarray:
-        """Random angles: of pair k, t * theta_k with theta_k from .3 to 1.3."""
+        """Draw angles: of pair k, t * theta_k with theta_k from .3 to 1.3."""
         return pairing.cache(self.rng.uniform(0.3, 1.3, size=hs // 2), positions)
 
     def turned_arrays(self, inputs: list[np.ndarray], theta: np.ndarray) -> list[np.ndarray]:
-        """The same for basic tests, with angles t * theta_k: arrays of the inputs' shapes."""
+        """Return what apply_rotary_emb makes of inputs, with angles t * theta_k, for basic tests.
+
+        The arrays have the inputs' shapes, or the test fails.
+        """
         caches = [pairing.cache(theta, x.shape[2]) for x in inputs]
         got = self._outputs("rope.turned", len(inputs), inputs=inputs, caches=caches)
         for x, out, form in zip(inputs, got["outputs"], got["forms"], strict=True):
             self.expect(
-                isinstance(out, np.ndarray) and out.shape == x.shape and np.isfinite(out).all(),
+                isinstance(out, np.ndarray)
+                and out.shape == x.shape
+                and bool(np.isfinite(out).all()),
                 "apply_rotary_emb should return a tensor of finite numbers in the shape of x",
                 got=form,
                 expected=list(x.shape),
@@ -56,7 +61,7 @@ class AsksRope(AsksFiles):
         return got["outputs"]
 
     def rope_gradient(self, shape: tuple[int, ...]) -> dict[str, Any]:
-        """The gradient of a random scalar of what is turned, and what was asked."""
+        """Return the gradient of a random scalar of what is turned, and what was asked."""
         x, upstream = self.rng.normal(size=(2, *shape))
         asked = {"x": x, "cache": self._cache(shape[3], shape[2] + 3), "upstream": upstream}
         return {"asked": asked, "got": self._outputs("rope.gradient", 1, **asked)}

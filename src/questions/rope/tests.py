@@ -19,8 +19,8 @@ class Rope(AsksRope, AsksHelper):
     of_files = ("dev_accuracy", "test_accuracy", "matches_checkpoint")
 
     @graded()
-    def test_uses_rope(self):
-        """initialize_rope_model returns a GPT with rope and without learned positions"""
+    def test_uses_rope(self) -> None:
+        """initialize_rope_model returns a GPT with rope and without learned positions."""
         got = self.expect_attention("rope", "attention.CausalSelfAttention")
         self.expect(
             "pos_emb" not in got["names"],
@@ -30,8 +30,8 @@ class Rope(AsksRope, AsksHelper):
         )
 
     @graded()
-    def test_angles(self):
-        """precompute_rotary_emb(4, 3) holds the cosines and sines of 0, 1, 2 and 0, .01, .02"""
+    def test_angles(self) -> None:
+        """precompute_rotary_emb(4, 3) holds the cosines and sines of 0, 1, 2 and 0, .01, .02."""
         got = self.rope_angles([[4, 3]])
         (out,), (form,) = got["outputs"], got["forms"]
         self.expect(
@@ -55,13 +55,13 @@ class Rope(AsksRope, AsksHelper):
         )
 
     @graded()
-    def test_turned(self):
-        """apply_rotary_emb turns (1, 0) and (0, 1) by the angle of each position"""
+    def test_turned(self) -> None:
+        """apply_rotary_emb turns (1, 0) and (0, 1) by the angle of each position."""
         axes = np.repeat(np.eye(2)[None, :, None, :], 4, axis=2)  # (1, 2, 4, 2)
         (out,) = self.turned_arrays([axes], theta=np.ones(1))
         t = np.arange(4)
         right = [[np.cos(t), np.sin(t)], [-np.sin(t), np.cos(t)]]
-        expected = np.array(right).swapaxes(1, 2)[None]  # (1, 2, 4, 2)
+        expected: np.ndarray = np.array(right).swapaxes(1, 2)[None]  # (1, 2, 4, 2)
         wrong = ~(np.abs(out - expected) <= CLOSE).all(axis=(0, 1, 3))
         first = int(np.argmax(wrong))
         self.expect(
@@ -74,8 +74,8 @@ class Rope(AsksRope, AsksHelper):
         )
 
     @graded()
-    def test_relative(self):
-        """Nothing moves at position 0, lengths stay, and scores depend on distances alone"""
+    def test_relative(self) -> None:
+        """Nothing moves at position 0, lengths stay, and scores depend on distances alone."""
         x, y = np.repeat(self.rng.normal(size=(2, 1, 2, 1, 8)), 9, axis=3)
         q, k = self.turned_arrays([x, y], theta=np.array([1.0, 0.6, 0.4, 0.1]))
         self.expect(
@@ -104,52 +104,52 @@ class Rope(AsksRope, AsksHelper):
         )
 
     @graded()
-    def test_dev_accuracy(self):
-        """rope.pretrain.dev.predictions reaches the threshold"""
+    def test_dev_accuracy(self) -> None:
+        """rope.pretrain.dev.predictions reaches the threshold."""
         self.expect_accuracy("rope.pretrain.dev.predictions", "rope")
 
     @graded(is_hidden=True)
-    def test_any_angles(self):
-        """precompute_rotary_emb is right for any size"""
+    def test_any_angles(self) -> None:
+        """precompute_rotary_emb is right for any size."""
         dims, counts = self.rng.integers(1, 33, size=4), self.rng.integers(1, 257, size=4)
         drawn = [[2 * int(d), int(n)] for d, n in zip(dims, counts, strict=True)]
         sizes = [*drawn, [2, 256], [64, 1]]
         self.judge(sizes=sizes, got=self.rope_angles(sizes))
 
     @graded(is_hidden=True)
-    def test_values(self):
-        """apply_rotary_emb is right for any shape, in one pairing throughout"""
+    def test_values(self) -> None:
+        """apply_rotary_emb is right for any shape, in one pairing throughout."""
         shapes = [(2, 3, 7, 8), (1, 1, 12, 4), (3, 2, 1, 6), (2, 4, 16, 10)]
         self.judge(**self.turned([self.rng.normal(size=s) for s in shapes]))
 
     @graded(is_hidden=True)
-    def test_shorter(self):
-        """A sequence may be shorter than the cache"""
+    def test_shorter(self) -> None:
+        """A sequence may be shorter than the cache."""
         shapes = [(2, 3, 5, 8), (1, 2, 1, 4)]
         self.judge(**self.turned([self.rng.normal(size=s) for s in shapes], spare=6))
 
     @graded(is_hidden=True)
-    def test_single_precision(self):
-        """The result is right in float32, too"""
+    def test_single_precision(self) -> None:
+        """The result is right in float32, too."""
         inputs = [self.rng.normal(size=(2, 3, 9, 8))]
         self.judge(**self.turned(inputs, spare=2, dtype="float32"))
 
     @graded(is_hidden=True)
-    def test_gradients(self):
-        """The gradient by x is right"""
+    def test_gradients(self) -> None:
+        """The gradient by x is right."""
         self.judge(**self.rope_gradient((2, 3, 6, 8)))
 
     @graded(is_hidden=True)
-    def test_whole_model(self):
-        """The rope model computes what the given GPT with the right rotations computes"""
+    def test_whole_model(self) -> None:
+        """The rope model computes what the given GPT with the right rotations computes."""
         self.judge(**self.model_logits("rope"))
 
     @graded(is_hidden=True)
-    def test_test_accuracy(self):
-        """rope.pretrain.test.predictions reaches the threshold"""
+    def test_test_accuracy(self) -> None:
+        """rope.pretrain.test.predictions reaches the threshold."""
         self.judge(**self.test_split("rope.pretrain.test.predictions", "rope"))
 
     @graded(is_hidden=True)
-    def test_matches_checkpoint(self):
-        """The predictions are what rope.finetune.params answers"""
+    def test_matches_checkpoint(self) -> None:
+        """The predictions are what rope.finetune.params answers."""
         self.judge(**self.regenerated("rope.finetune.params", "rope.pretrain"))

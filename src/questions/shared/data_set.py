@@ -58,15 +58,15 @@ class CourseData:
         return self.dataset.recipe
 
     def questions(self, split: str) -> list[str]:
-        """The questions of "dev" or "test", in the file's order."""
+        """Return the questions of "dev" or "test", in the file's order."""
         return [row.split("\t")[0] for row in self._rows(QUESTION_FILES[split])]
 
     def train_pairs(self) -> list[tuple[str, str]]:
-        """(question, place) of the training table."""
+        """Return (question, place) of each line of the training table."""
         return [_pair(row, "train") for row in self._rows(TRAIN)]
 
     def places(self, split: str) -> list[str] | None:
-        """The right places of "dev" or "test", or None where the answers are not here."""
+        """Return the right places of "dev" or "test", or None where the answers are not here."""
         if split == "dev":
             return [_pair(row, "dev")[1] for row in self._rows(QUESTION_FILES["dev"])]
         if self._answers is None or not (self._answers / TEST_ANSWERS).exists():
@@ -81,7 +81,7 @@ class CourseData:
         return [place for _, place in pairs]
 
     def corpus(self) -> str:
-        """The pretraining text without its final newline, as `run.py` reads it."""
+        """Return the pretraining text without its final newline, as `run.py` reads it."""
         return self._read(self._data / "wiki.txt")
 
     def require(self) -> None:

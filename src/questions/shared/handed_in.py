@@ -18,13 +18,13 @@ class AsksFiles(GradedTestCase):
     """Reads the submission's outputs; asks models with its parameters."""
 
     def predictions(self, name: str, split: str) -> list[str]:
-        """The lines of a prediction file, one for each question of the split."""
+        """Return the lines of a prediction file, one for each question of the split."""
         return trained_files.read_predictions(
             self.lab.staged, name, len(self.lab.data.questions(split))
         )
 
     def expect_accuracy(self, name: str, variant: str) -> None:
-        """A dev prediction file reaches the data set's threshold."""
+        """Fail unless a dev prediction file reaches the data set's threshold."""
         places = self.lab.data.places("dev")
         threshold = self.lab.data.dataset.thresholds[variant]
         predicted = self.predictions(name, "dev")
@@ -41,7 +41,7 @@ class AsksFiles(GradedTestCase):
             expected=f"at least {threshold:.0%}",
             cause=cause,
         )
-        if not self.graded_here:
+        if self.lab.hidden is None:
             self.not_graded(
                 f"{correct} of {len(places)} are right, and {threshold:.0%} are asked for: enough. "
                 "It is counted when you submit, if your parameters answer the same and show that "
@@ -50,7 +50,7 @@ class AsksFiles(GradedTestCase):
         self.lab.hidden.expect_own_answers(self, variant, "dev")
 
     def test_split(self, name: str, variant: str) -> dict[str, Any]:
-        """Test predictions, with the right places where they are known."""
+        """Return test predictions, with the right places where they are known."""
         return {
             "variant": variant,
             "predicted": self.predictions(name, "test"),
@@ -59,7 +59,7 @@ class AsksFiles(GradedTestCase):
         }
 
     def regenerated(self, params: str, prefix: str) -> dict[str, Any]:
-        """Which predictions of dev and test the checkpoint doesn't answer.
+        """Return the names that staff's judge needs to compare predictions with a checkpoint.
 
         On a student's computer their own model answers a sample of them: it has to run there.
         """
@@ -74,12 +74,12 @@ class AsksFiles(GradedTestCase):
         return [self.lab.data.questions(split)[i] for i in chosen]
 
     def london_baseline(self, places: list[str]) -> Any:
-        """What london_baseline returns for a table with these places."""
+        """Return what london_baseline returns for a table with these places."""
         answer = {"returned": specs.PLAIN}
         return self.probe("training.london", answer, places=places)["returned"]
 
     def model_answers(self, params: str, variant: str, questions: list[str]) -> list[str]:
-        """What a model with the student's parameters answers.
+        """Return what a model with the student's parameters answers.
 
         Staff's reference model answers; on a student's computer the student's own.
         """
@@ -98,7 +98,7 @@ class AsksFiles(GradedTestCase):
         return [" ".join(place.split("\n")).strip() for place in got["places"]]
 
     def parameter_count(self, params: str, variant: str) -> int:
-        """How many parameters the model has that the file fits.
+        """Count the parameters of the model that the file fits.
 
         Raises:
             Verdict: it fits none.
@@ -107,7 +107,7 @@ class AsksFiles(GradedTestCase):
         return sum(array.size for array in weights.values())
 
     def fitting(self, params: str, variant: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The file's weights, and the recipe's model that they fit.
+        """Return the file's weights, and the recipe's model that they fit.
 
         Raises:
             Verdict: the file is missing, can't be read, or fits no recipe's model.

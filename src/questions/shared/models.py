@@ -13,7 +13,7 @@ DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
 def build(variant: str, config: dict[str, Any]) -> Any:
-    """The model that the submission's helper makes for a variant."""
+    """Make the model that the submission's helper makes for a variant."""
     import submission.helper as helper  # a missing file is named as such
     from submission.model import GPTConfig
 
@@ -23,7 +23,7 @@ def build(variant: str, config: dict[str, Any]) -> Any:
 def loaded(
     variant: str, config: dict[str, Any], weights: dict[str, np.ndarray], corpus: str
 ) -> tuple[Any, Any]:
-    """The corpus's dataset, for its vocabulary, and a model with these parameters.
+    """Make the corpus's dataset, for its vocabulary, and a model with these parameters.
 
     Args:
         config: fields of GPTConfig but vocab_size, which the corpus gives.
@@ -43,7 +43,7 @@ def loaded(
 
 @contextmanager
 def default_dtype(dtype: str) -> Iterator[None]:
-    """What a student's torch.zeros(...) makes fits the rest."""
+    """Set torch's default dtype, so that a student's torch.zeros(...) fits the rest."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(DTYPES[dtype])
     try:
@@ -53,12 +53,12 @@ def default_dtype(dtype: str) -> Iterator[None]:
 
 
 def first_of(out: Any) -> Any:
-    """Some earlier versions return (output, something else)."""
+    """Return the output alone: some earlier versions return (output, something else)."""
     return out[0] if isinstance(out, tuple) else out
 
 
 def array_of(out: Any) -> np.ndarray | None:
-    """A float64 copy of a tensor of sensible size, of real numbers; None of anything else."""
+    """Copy a real tensor of sensible size as float64; return None for anything else."""
     if not isinstance(out, torch.Tensor) or out.is_complex() or out.numel() > 1 << 22:
         return None
     return out.detach().to(torch.float64).cpu().numpy()

@@ -29,7 +29,7 @@ BATCH = 32  # rows at once: an `original` model's logits of 32 rows take 5 MB
 
 
 def read_parameters(context: Context, name: str) -> dict[str, Any]:
-    """Read a parameter file; nothing of the submission's code is imported for it.
+    """Read a parameter file, without importing anything of the submission's code.
 
     Wrapping dictionaries and the prefixes of DataParallel and torch.compile are taken off.
     Buffers (an attention's mask and angles) and anything that is no floating-point tensor are
@@ -51,7 +51,10 @@ def read_parameters(context: Context, name: str) -> dict[str, Any]:
 
 
 def _plain(state: dict[str, torch.Tensor] | None) -> dict[str, np.ndarray] | None:
-    """Arrays of the parameters. Tensors that are sparse, or hold no values, have none: an error."""
+    """Return the parameters as arrays.
+
+    Tensors that are sparse, or hold no values, have none: an error.
+    """
     if state is None or not _is_sensible(state):
         return None
     kept = {}
@@ -63,7 +66,7 @@ def _plain(state: dict[str, torch.Tensor] | None) -> dict[str, np.ndarray] | Non
 
 
 def _is_sensible(state: dict[str, torch.Tensor]) -> bool:
-    """Whether the numbers fit an answer: those of any recipe's model do, three times."""
+    """Return whether the numbers fit an answer: those of any recipe's model do, three times."""
     named = len(state) <= MOST_TENSORS and all(len(name) <= LONGEST_NAME for name in state)
     return named and sum(t.numel() for t in state.values()) <= MOST_NUMBERS
 
@@ -90,7 +93,7 @@ def _short(key: str) -> str:
 
 
 def shapes(context: Context, variant: str, config: dict[str, Any]) -> dict[str, Any]:
-    """Names and shapes that the parameters of a variant have."""
+    """Return names and shapes of a variant's parameters."""
     from questions.shared.models import build
 
     named = {n: list(p.shape) for n, p in build(variant, config).named_parameters()}
@@ -105,7 +108,7 @@ def answers(
     corpus: str,
     questions: list[str],
 ) -> dict[str, Any]:
-    """What a model with these weights answers, character by character, the likeliest first.
+    """Return what a model with these weights answers: the likeliest character, one after another.
 
     Args:
         config: fields of GPTConfig but vocab_size, which the corpus gives.
@@ -141,7 +144,7 @@ def model_logits(
     weights: dict[str, np.ndarray],
     ids: np.ndarray,
 ) -> dict[str, Any]:
-    """Logits of a model with these weights, in float64, for ids of shape (B, T)."""
+    """Compute logits of a model with these weights, in float64, for ids of shape (B, T)."""
     model = build(variant, config).double().eval()
     with torch.no_grad(), default_dtype("float64"):
         for name, parameter in model.named_parameters():
@@ -152,7 +155,7 @@ def model_logits(
 
 
 def corrupted(context: Context, corpus: str, block_size: int, indices: list[int]) -> dict[str, Any]:
-    """Items of CharCorruptionDataset, drawn afresh.
+    """Draw items of CharCorruptionDataset afresh.
 
     Args:
         indices: which documents, as the dataset numbers them.
@@ -181,7 +184,7 @@ def span_log_probabilities(
     starts: list[int],
     stops: list[int],
 ) -> dict[str, Any]:
-    """The log-probability of the characters `start` to `stop` - 1 of each text.
+    """Compute the log-probability of the characters `start` to `stop` - 1 of each text.
 
     Args:
         config: fields of GPTConfig but vocab_size, which the corpus gives.
@@ -213,7 +216,7 @@ def differing(
     predicted: list[str],
     most: int,
 ) -> dict[str, Any]:
-    """Which predicted places the model doesn't answer, decoding greedily.
+    """Return which predicted places the model doesn't answer, decoding greedily.
 
     One look at `question MASK place MASK` tells whether each character of the place is the
     likeliest behind those before it, which is what decoding would have written. Only lines where
@@ -247,7 +250,7 @@ def differing(
 def _unlike(
     model: Any, dataset: Any, block_size: int, questions: list[str], predicted: list[str]
 ) -> list[int]:
-    """Lines whose place is not what the likeliest characters make, one after another."""
+    """Return the lines whose place the likeliest characters, one after another, don't make."""
     from pretraining.decoding import ANSWER_STEPS
 
     mask = dataset.MASK_CHAR
@@ -273,13 +276,13 @@ def _unlike(
 
 
 def _batches(texts: list[str]) -> list[list[int]]:
-    """Rows of similar length together, so that little of a batch is padding."""
+    """Put rows of similar length together, so that little of a batch is padding."""
     order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
     return [order[i : i + BATCH] for i in range(0, len(order), BATCH)]
 
 
 def _padded(texts: list[str], dataset: Any) -> torch.Tensor:
-    """Ids of the texts, (B, T). What is behind a text's end is seen by nothing before it."""
+    """Return ids of the texts, (B, T); what is behind a text's end is seen by nothing before it."""
     longest = max(map(len, texts))
     padded = [text.ljust(longest, dataset.PAD_CHAR) for text in texts]
     return torch.tensor([[dataset.stoi[character] for character in text] for text in padded])

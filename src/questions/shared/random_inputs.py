@@ -18,7 +18,7 @@ FRIENDLY_DOCUMENTS = [
 
 
 def documents(rng: np.random.Generator, lengths: list[int], alphabet: str = FRIENDLY) -> list[str]:
-    """Random documents of these lengths (2 or more), no two with the same beginning.
+    """Draw documents of these lengths (2 or more), no two with the same beginning.
 
     Each starts with a character of its own, so that every prefix tells which document it is from,
     and ends like it with another character than a blank: a constructor may strip its lines.
@@ -31,7 +31,7 @@ def documents(rng: np.random.Generator, lengths: list[int], alphabet: str = FRIE
 
 
 def attention_config(n_embd: int, n_head: int, block_size: int, **pdrop: float) -> dict[str, Any]:
-    """Fields of a small GPTConfig; no dropout unless asked for."""
+    """Return fields of a small GPTConfig; no dropout unless asked for."""
     quiet = {"embd_pdrop": 0.0, "resid_pdrop": 0.0, "attn_pdrop": 0.0}
     shape = {"n_layer": 2, "n_head": n_head, "n_embd": n_embd, "block_size": block_size}
     return {"vocab_size": 17, **shape, **quiet, **pdrop}
@@ -40,7 +40,7 @@ def attention_config(n_embd: int, n_head: int, block_size: int, **pdrop: float) 
 def synthesizer_weights(
     rng: np.random.Generator, config: dict[str, Any], columns: int
 ) -> dict[str, np.ndarray]:
-    """Parameters of SynthesizerAttention, float64, all of a size that matters.
+    """Draw parameters of SynthesizerAttention, float64, all of a size that matters.
 
     As initialised, a missing ReLU would move the output by 1e-4 and a missing b2 by nothing. Here
     hidden units are of order 1 and scores of order 1 to 2, so that each term shows.
@@ -62,7 +62,7 @@ def synthesizer_weights(
 def model_weights(
     rng: np.random.Generator, names: list[str], shapes: list[list[int]]
 ) -> dict[str, np.ndarray]:
-    """Parameters for a whole model, float64: matrices that keep sizes, norms near 1."""
+    """Draw parameters for a whole model, float64: matrices that keep sizes, norms near 1."""
     weights = {}
     for name, shape in zip(names, shapes, strict=True):
         scale = shape[-1] ** -0.5 if len(shape) > 1 else 0.3
@@ -72,12 +72,12 @@ def model_weights(
 
 
 def orthonormal_keys(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
-    """n perpendicular keys of norm 1, shape (n, d), n <= d."""
+    """Draw n perpendicular keys of norm 1, shape (n, d), n <= d."""
     return np.linalg.qr(rng.normal(size=(d, n)))[0].T
 
 
 def oblique_keys(rng: np.random.Generator, n: int, d: int, most: float = 0.5) -> np.ndarray:
-    """n keys of norm 1 whose cosines are at most `most` in size, shape (n, d), n <= d.
+    """Draw n keys of norm 1 whose cosines are at most `most` in size, shape (n, d), n <= d.
 
     Perpendicular keys, bent towards a random mixture as far as the bound allows.
     """

@@ -17,7 +17,7 @@ class AsksHelper(GradedTestCase):
     """Asks helper.py for models and for prepared trainings."""
 
     def expect_attention(self, variant: str, wanted: str) -> dict[str, Any]:
-        """Every block of the helper's model has the wanted class of attention.
+        """Fail unless every block of the helper's model has the wanted class of attention.
 
         Returns:
             what the model is made of; see the probe.
@@ -34,7 +34,7 @@ class AsksHelper(GradedTestCase):
         return got
 
     def model_logits(self, variant: str) -> dict[str, Any]:
-        """The submission's logits for random weights and ids, to compare with the reference's."""
+        """Return the submission's logits for random weights and ids, for a comparison."""
         config = random_inputs.attention_config(24, 4, 16)
         shape = self.probe("shared.model_variant", specs.VARIANT, **_model(variant, config))
         trained_files.refuse_large(shape["shapes"])
@@ -47,7 +47,7 @@ class AsksHelper(GradedTestCase):
         }
 
     def pretraining(self, variant: str) -> dict[str, Any]:
-        """What helper.pretrain prepares."""
+        """Return what helper.pretrain prepares."""
         return self.probe(
             "training.pretraining",
             specs.DESCRIBED,
@@ -58,7 +58,7 @@ class AsksHelper(GradedTestCase):
         )
 
     def finetuning(self, variant: str, pretrained: bool) -> dict[str, Any]:
-        """What helper.finetune prepares."""
+        """Return what helper.finetune prepares."""
         return self.probe(
             "training.finetuning",
             specs.DESCRIBED,
@@ -71,7 +71,7 @@ class AsksHelper(GradedTestCase):
         )
 
     def expect_training(self, got: dict[str, Any], stage: str, synthesizer: bool = False) -> None:
-        """A prepared training is the right one: returned pair, data, model, settings."""
+        """Fail unless a prepared training has the right data, model and settings."""
         function = "pretrain" if stage == "pretrain" else "finetune"
         look_at = f"{function} in {HELPER}"
         wanted, examples = (
@@ -155,7 +155,7 @@ def _model(variant: str, config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _corpus() -> str:
-    """Friendly documents that hold every character of the questions, too."""
+    """Make friendly documents that hold every character of the questions, too."""
     return "\n".join(
         random_inputs.FRIENDLY_DOCUMENTS
         + [f"Where was {name} born? {place}" for name, place in PAIRS]

@@ -9,8 +9,10 @@ import numpy as np
 
 
 def form_of(answer: Any) -> str:
-    """Dtype and shape of a tensor or array, "float64[2, 5, 8]"; of a pair or the like those of its
-    first four parts, "tuple of int64[3], int"; "5 words"; or the type of anything else.
+    """Describe a value by its dtype and shape, "float64[2, 5, 8]".
+
+    Of a pair or the like those of its first four parts are told, "tuple of int64[3], int"; of a
+    list of words their number, "5 words"; of anything else the type.
     """
     if _is_array(answer):
         return _form_of_array(answer)

@@ -26,10 +26,10 @@ LOGITS = {"form": str, "logits": ANY_REAL}
 
 
 def outputs(count: int) -> Where:
-    """What probes answer that call attention, or parts of it, `count` times."""
+    """Return the spec of what probes answer that call attention, or parts of it, `count` times."""
     return table({"forms": str, "outputs": ANY_REAL}, rows=count)
 
 
 def places(count: int) -> Where:
-    """What a model answers to `count` questions."""
+    """Return the spec of what a model answers to `count` questions."""
     return table({"places": str}, rows=count)

@@ -18,7 +18,7 @@ MAX_PREDICTION_BYTES = 4 << 20
 
 
 def read_predictions(staged: Staged, name: str, expected_lines: int) -> list[str]:
-    """The lines of a prediction file, one place each.
+    """Return the lines of a prediction file, one place each.
 
     A byte-order mark, Windows line ends and a missing last newline cost nothing.
 
@@ -68,7 +68,7 @@ def _why_so_many(got: int, expected: int) -> str:
 
 
 def in_another_order(predicted: list[str], places: list[str]) -> bool:
-    """Whether nearly all places are there, but not where they belong: shuffled or sorted lines.
+    """Return whether nearly all places are there, but in another order.
 
     Nearly all: as many as a file with nine right answers in ten has.
     """
@@ -77,21 +77,21 @@ def in_another_order(predicted: list[str], places: list[str]) -> bool:
 
 
 def count_correct(predicted: list[str], places: list[str]) -> int:
-    """How many predictions are right, counted over the answers' lines."""
+    """Count the predictions that are right, over the answers' lines."""
     return sum(got.strip() == place for got, place in zip(predicted, places, strict=True))
 
 
 def model_configs(
     assignment: Assignment, dataset: DataSet, variant: str
 ) -> dict[str, dict[str, Any]]:
-    """A variant's model in each recipe, as fields of GPTConfig; the data set's recipe first."""
+    """Return a variant's fields of GPTConfig in each recipe; the data set's recipe first."""
     names = sorted(assignment.recipes, key=lambda name: (name != dataset.recipe, name))
     found = {name: assignment.recipes.of(variant, name).model for name in names}
     return {name: recipes.settings(model) for name, model in found.items()}
 
 
 def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:
-    """The arrays of a probe's answer, PARAMETERS, checked.
+    """Return the arrays of a probe's answer, PARAMETERS, checked.
 
     Raises:
         Verdict: the file can't be read, or holds something else than finite numbers.
@@ -125,7 +125,7 @@ def refuse_large(shapes: list[list[int]], most: int = 1_000_000) -> None:
 
 
 def misfit(weights: dict[str, np.ndarray], shapes: dict[str, list[int]]) -> str:
-    """The first parameter that differs from a model's, in words; "" if all fit."""
+    """Name the first parameter that differs from a model's, in words; "" if all fit."""
     for key, shape in shapes.items():
         if key not in weights:
             return f"{key} is missing"
@@ -136,14 +136,14 @@ def misfit(weights: dict[str, np.ndarray], shapes: dict[str, list[int]]) -> str:
 
 
 def _named(key: str) -> str:
-    """A parameter's name, which a student chose, for a message: in one line."""
+    """Put a parameter's name, which a student chose, into one line for a message."""
     return printable.line(key, 80)
 
 
 def widen_columns(
     weights: dict[str, np.ndarray], shapes: dict[str, list[int]]
 ) -> dict[str, np.ndarray]:
-    """Give w2 and b2 of earlier years, which have block_size - 1 columns, the one they lack.
+    """Add a column to w2 and b2 of earlier years, which have block_size - 1 columns.
 
     Such models were never called with a sequence that reaches that column.
     """

@@ -20,7 +20,7 @@ class AsksCorruption(GradedTestCase):
     """Draws from CharCorruptionDataset."""
 
     def draw(self, documents: list[str], block_size: int, repeat: int) -> dict[str, Any]:
-        """All documents in turn, `repeat` times."""
+        """Draw all documents in turn, `repeat` times."""
         drawn = self.probe(
             "span_corruption.draw",
             items.drawn(len(documents), repeat),
@@ -39,7 +39,7 @@ class AsksCorruption(GradedTestCase):
         self.expect(got == expected, OTHER_LENGTH if detail else said, **detail)
 
     def drawing(self, documents: list[str], block_size: int, repeat: int) -> dict[str, Any]:
-        """What `items.read` needs to read examples back."""
+        """Return what `items.read` needs to read examples back."""
         return {
             "drawn": self.draw(documents, block_size, repeat),
             "documents": documents,
@@ -54,7 +54,7 @@ class AsksCorruption(GradedTestCase):
     def long_examples(
         self, documents: list[str], block_size: int, shortest: int, wanted: int, most: int
     ) -> list[items.Reading]:
-        """Draws, until `wanted` have `shortest` characters or more, or `most` were made.
+        """Draw until `wanted` items have `shortest` characters or more, or `most` were drawn.
 
         Where less than a twentieth have, the judge has seen enough.
         """

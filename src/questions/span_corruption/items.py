@@ -1,4 +1,4 @@
-"""Reads items of a CharCorruptionDataset back: which document, which prefix, which span?
+"""Finds out which document, prefix and span an item of a CharCorruptionDataset was made of.
 
 An item is the string s = `prefix MASK suffix MASK masked_content [MASK] PAD...`, given as x = s
 without its last character and y = s without its first. `read` undoes that, or says in words what
@@ -42,7 +42,7 @@ VOCABULARY = {
 
 
 def drawn(documents: int, repeat: int) -> Where:
-    """What the probe answers that draws from so many documents, `repeat` times each.
+    """Return the spec of what the probe answers that draws from so many documents, `repeat` times.
 
     Both sizes of an item that is no pair are 0. From a dataset of another length nothing is drawn.
     """
@@ -123,7 +123,7 @@ class Reading:
 
 
 def well_formed(readings: list[Reading], shortest: int = 0) -> list[Example]:
-    """The well-formed items with `shortest` characters or more, for a test of something else.
+    """Return the well-formed items with `shortest` characters or more, to test something else.
 
     At least 95 % must be well formed, of all items and of those with `shortest` characters or
     more alike: however malformed items are spread, the ones that are judged lack no more than one
@@ -141,17 +141,17 @@ def well_formed(readings: list[Reading], shortest: int = 0) -> list[Example]:
 
 
 def longest(document: str, block_size: int) -> int:
-    """The greatest length that a document may be truncated to."""
+    """Return the greatest length that a document may be truncated to."""
     return min(len(document), int(block_size * 7 / 8))
 
 
 def expected_vocabulary(documents: list[str]) -> list[str]:
-    """PAD, MASK, then the sorted characters of the whole text, the newline included."""
+    """Return PAD, MASK, then the sorted characters of the whole text, newline included."""
     return [PAD_CHAR, MASK_CHAR, *sorted(set("\n".join(documents)))]
 
 
 def items(drawn: dict[str, Any]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The pairs (x, y) of a probe's answer; both are empty where an item is no pair."""
+    """Return the pairs (x, y) of a probe's answer; both are empty where an item is no pair."""
     xs = np.split(drawn["x"], np.cumsum(drawn["x_sizes"])[:-1])
     ys = np.split(drawn["y"], np.cumsum(drawn["y_sizes"])[:-1])
     yield from zip(xs, ys, strict=True)
@@ -196,8 +196,11 @@ def read(
 
 
 def texts(drawn: dict[str, Any], itos: list[str]) -> Iterator[str | Malformed]:
-    """Each item's string, or what is wrong with it. Where all is well, ids become characters all
-    at once: it is the most of the work; else one by one."""
+    """Return each item's string, or what is wrong with it.
+
+    Where all is well, ids become characters all at once, since it is the most of the work; else one
+    by one.
+    """
     x, y, sizes = drawn["x"], drawn["y"], drawn["x_sizes"]
     ends = np.cumsum(sizes)
     starts = ends - sizes
@@ -222,7 +225,7 @@ def _are_ids(x: np.ndarray, y: np.ndarray, count: int) -> bool:
 
 
 def joined(x: np.ndarray, y: np.ndarray, itos: list[str]) -> str:
-    """x and y put together again; "" where they are no pair, or empty."""
+    """Put x and y together again; "" where they are no pair, or empty."""
     try:
         if not np.array_equal(x[1:], y[:-1]):
             sentence = "y is not x shifted by one: y[t] should be the character that follows x[t]"
@@ -262,7 +265,7 @@ def read_one(text: str, document: str, documents: list[str]) -> Example:
 
 
 def _drawn_rightly(document: str, wrong: Example) -> str:
-    """What an item with these lengths would be, and the span that it hides, for a message."""
+    """Draw what an item with these lengths would be, and the span that it hides, for a message."""
     kept, end = document[: wrong.truncated], wrong.start + wrong.span
     right = Example(document, kept[: wrong.start], kept[wrong.start : end], kept[end:])
     item = MASK_CHAR.join((right.prefix, right.suffix, right.masked, ""))
@@ -270,7 +273,7 @@ def _drawn_rightly(document: str, wrong: Example) -> str:
 
 
 def _misplaced(original: str, document: str, documents: list[str]) -> str:
-    """Why the characters of an item are no prefix of its document."""
+    """Say why the characters of an item are no prefix of its document."""
     if PAD_CHAR in original:
         return "PADs stand before the end of an item"
     if original in document:

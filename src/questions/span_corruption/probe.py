@@ -1,4 +1,4 @@
-"""Probes of CharCorruptionDataset: what does it draw from these documents?"""
+"""Probes of CharCorruptionDataset, which tell what it draws from given documents."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def draw(
 
 
 def vocabulary(context: Context, documents: list[str], block_size: int) -> dict[str, Any]:
-    """The dataset's alphabet: `itos` as a string in the order of ids, and its sizes."""
+    """Return the dataset's alphabet: `itos` as a string in the order of ids, and its sizes."""
     dataset = _dataset(documents, block_size)
     return {
         "itos": [str(dataset.itos[i]) for i in range(len(dataset.itos))],
@@ -71,7 +71,10 @@ def _dataset(documents: list[str], block_size: int) -> Any:
 
 
 def _kind(item: Any) -> Any:
-    """What decides an item's form: much faster to make than its words, of which few differ."""
+    """Return what decides an item's form.
+
+    It is much faster to make than the form's words, of which few differ.
+    """
     if type(item) not in (tuple, list):
         return type(item)
     parts = item[:4]

@@ -15,8 +15,8 @@ class SpanCorruption(AsksCorruption):
     topic = "span_corruption"
 
     @graded()
-    def test_vocabulary(self):
-        """Ids: 0 is PAD, 1 is MASK, then the sorted characters of the whole text"""
+    def test_vocabulary(self) -> None:
+        """Ids: 0 is PAD, 1 is MASK, then the sorted characters of the whole text."""
         documents = random_inputs.FRIENDLY_DOCUMENTS
         got = self.probe(
             "span_corruption.vocabulary", items.VOCABULARY, documents=documents, block_size=64
@@ -32,8 +32,8 @@ class SpanCorruption(AsksCorruption):
         )
 
     @graded()
-    def test_pairs(self):
-        """Items are pairs (x, y) of Long tensors, y one character further than x"""
+    def test_pairs(self) -> None:
+        """Items are pairs (x, y) of Long tensors, y one character further than x."""
         drawn = self.draw(random_inputs.FRIENDLY_DOCUMENTS, 64, repeat=5)
         with self.explaining(CORRUPTION):
             items.check_form(drawn, 64)
@@ -48,14 +48,14 @@ class SpanCorruption(AsksCorruption):
         )
 
     @graded()
-    def test_arrangement(self):
-        """An item is prefix MASK suffix MASK masked_content MASK, then PADs"""
+    def test_arrangement(self) -> None:
+        """An item is prefix MASK suffix MASK masked_content MASK, then PADs."""
         with self.explaining(CORRUPTION):
             self.reading(random_inputs.FRIENDLY_DOCUMENTS, 64, repeat=25).check_each()
 
     @graded()
-    def test_truncation(self):
-        """Documents are cut to a prefix of 4 to int(block_size * 7/8) characters"""
+    def test_truncation(self) -> None:
+        """Documents are cut to a prefix of 4 to int(block_size * 7/8) characters."""
         # Cut where no blank comes to stand at an end: a constructor may strip its lines.
         documents = [
             d[:n] for d, n in zip(random_inputs.FRIENDLY_DOCUMENTS, (58, 28, 4, 11), strict=True)
@@ -66,8 +66,8 @@ class SpanCorruption(AsksCorruption):
             items.well_formed([reading])
 
     @graded()
-    def test_randomness(self):
-        """Drawing the same document again gives another truncation and another span"""
+    def test_randomness(self) -> None:
+        """Drawing the same document again gives another truncation and another span."""
         # At block_size 64 this document has 53 possible lengths, each of probability 1/256 or
         # more, so that none has more than 1 - 52/256 = 0.797. All 90 draws have one length with
         # probability at most 0.797^89 < 2e-9.
@@ -85,22 +85,22 @@ class SpanCorruption(AsksCorruption):
         )
 
     @graded(is_hidden=True)
-    def test_block_sizes(self):
-        """The arrangement holds for other block sizes, from 24 on"""
+    def test_block_sizes(self) -> None:
+        """The arrangement holds for other block sizes, from 24 on."""
         documents = random_inputs.documents(self.rng, [30, 45, 64, 90, 128, 200])
         sizes = [24, 25, 31, 40, 57, 100, 128, 161]
         self.judge(runs=[self.drawing(documents, size, repeat=30) for size in sizes])
 
     @graded(is_hidden=True)
-    def test_short_documents(self):
-        """The arrangement holds for short documents, too"""
+    def test_short_documents(self) -> None:
+        """The arrangement holds for short documents, too."""
         documents = random_inputs.documents(self.rng, [4, 4, 5, 6, 7, 8, 9, 11, 13, 17, 21])
         sizes = [24, 32, 128]
         self.judge(runs=[self.drawing(documents, size, repeat=40) for size in sizes])
 
     @graded(is_hidden=True)
-    def test_any_alphabet(self):
-        """The arrangement and the vocabulary hold for any characters"""
+    def test_any_alphabet(self) -> None:
+        """The arrangement and the vocabulary hold for any characters."""
         alphabet = random_inputs.FRIENDLY + random_inputs.FOREIGN
         documents = random_inputs.documents(self.rng, [5, 12, 33, 60, 75, 140], alphabet)
         vocabulary = self.probe(
@@ -109,16 +109,16 @@ class SpanCorruption(AsksCorruption):
         self.judge(vocabulary=vocabulary, runs=[self.drawing(documents, 48, repeat=40)])
 
     @graded(is_hidden=True)
-    def test_every_length(self):
-        """Every length from 4 to the greatest possible one is drawn"""
+    def test_every_length(self) -> None:
+        """Every length from 4 to the greatest possible one is drawn."""
         long, short = random_inputs.documents(self.rng, [50, 13])
         # 2,172 draws: see the judge for the derivation.
         runs = [self.drawing([d], 32, repeat=2172) for d in (long, short)]
         self.judge(runs=runs)
 
     @graded(is_hidden=True)
-    def test_span_share(self):
-        """A quarter of the truncated document is masked on average"""
+    def test_span_share(self) -> None:
+        """A quarter of the truncated document is masked on average."""
         lengths = [int(n) for n in self.rng.integers(60, 67, size=18)]
         lengths += [int(n) for n in self.rng.integers(140, 161, size=6)]
         self.judge(
@@ -134,11 +134,11 @@ class SpanCorruption(AsksCorruption):
         return self.long_examples(random_inputs.documents(self.rng, lengths), block_size, **limits)
 
     @graded(is_hidden=True)
-    def test_span_random(self):
-        """The span's length is random, whatever the length of the document"""
+    def test_span_random(self) -> None:
+        """The span's length is random, whatever the length of the document."""
         self.judge(runs=[self.drawing(random_inputs.documents(self.rng, [60]), 64, repeat=2000)])
 
     @graded(is_hidden=True)
-    def test_position(self):
-        """The span's position is random"""
+    def test_position(self) -> None:
+        """The span's position is random."""
         self.judge(runs=[self.drawing(random_inputs.documents(self.rng, [60]), 64, repeat=4000)])

@@ -16,7 +16,7 @@ PARAMETERS = (*LAYERS, "proj.weight", "proj.bias")
 
 
 def describe(context: Context, config: dict[str, Any]) -> dict[str, Any]:
-    """Names and shapes of SynthesizerAttention's parameters."""
+    """Return names and shapes of SynthesizerAttention's parameters."""
     attention = _attention(config, "float32")
     named = {name: list(p.shape) for name, p in attention.named_parameters()}
     return {"names": list(named), "shapes": list(named.values())}
@@ -59,7 +59,7 @@ def gradients(
     x: np.ndarray,
     upstream: np.ndarray,
 ) -> dict[str, Any]:
-    """Gradients of sum(attention(x) * upstream), in float64, by x and by each parameter.
+    """Compute gradients of sum(attention(x) * upstream), in float64, by x and by each parameter.
 
     Returns:
         names: "x" and the parameters that got a gradient; arrays: float64, in the same order.

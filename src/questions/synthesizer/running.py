@@ -20,7 +20,7 @@ class AsksSynthesizer(GradedTestCase):
     """Runs SynthesizerAttention on weights and inputs of ours."""
 
     def columns(self, config: dict[str, Any]) -> int:
-        """How many columns w2 has: block_size, or block_size - 1 as in earlier years."""
+        """Return how many columns w2 has: block_size, or block_size - 1 as in earlier years."""
         got = self.probe("synthesizer.describe", specs.SHAPES, config=config)
         shapes = dict(zip(got["names"], got["shapes"], strict=True))
         block_size, hs = config["block_size"], config["n_embd"] // config["n_head"]
@@ -37,7 +37,7 @@ class AsksSynthesizer(GradedTestCase):
     def forward(
         self, n_embd: int, n_head: int, block_size: int, inputs: list[np.ndarray], **asked: Any
     ) -> dict[str, Any]:
-        """Outputs for `inputs` with random weights."""
+        """Return outputs for `inputs` with random weights."""
         config = random_inputs.attention_config(n_embd, n_head, block_size)
         weights = random_inputs.synthesizer_weights(self.rng, config, self.columns(config))
         return self._forward(config=config, weights=weights, inputs=inputs, **asked)
@@ -49,7 +49,7 @@ class AsksSynthesizer(GradedTestCase):
     def outputs(
         self, got: dict[str, Any], inputs: list[np.ndarray], **detail: Any
     ) -> list[np.ndarray]:
-        """The outputs, once there is one for each input: finite numbers in the input's shape."""
+        """Return the outputs, once there is one of finite numbers for each input, in its shape."""
         outputs = got["outputs"]
         fine = len(outputs) == len(inputs) and all(map(_fits, outputs, inputs))
         self.expect(
@@ -61,7 +61,7 @@ class AsksSynthesizer(GradedTestCase):
         return outputs
 
     def plain_average(self, x: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """The output for x where w2 and b2 are zero, and the weights used."""
+        """Return the output for x where w2 and b2 are zero, and the weights used."""
         config = random_inputs.attention_config(x.shape[2], 3, 10)
         weights = random_inputs.synthesizer_weights(self.rng, config, self.columns(config))
         weights["w2"][:] = 0.0
@@ -72,7 +72,7 @@ class AsksSynthesizer(GradedTestCase):
     def comparison(
         self, n_embd: int, n_head: int, block_size: int, lengths: list[int], dtype: str = "float64"
     ) -> dict[str, Any]:
-        """Outputs for several lengths, and what to ask the reference."""
+        """Return outputs for several lengths, and what to ask the reference."""
         config = random_inputs.attention_config(n_embd, n_head, block_size)
         columns = self.columns(config)
         weights = random_inputs.synthesizer_weights(self.rng, config, columns)
@@ -85,7 +85,7 @@ class AsksSynthesizer(GradedTestCase):
     def gradient_comparison(
         self, n_embd: int, n_head: int, block_size: int, T: int
     ) -> dict[str, Any]:
-        """Gradients of a random scalar of the output, and what to ask the reference."""
+        """Return gradients of a random scalar of the output, and what to ask the reference."""
         config = random_inputs.attention_config(n_embd, n_head, block_size)
         weights = random_inputs.synthesizer_weights(self.rng, config, self.columns(config))
         x, upstream = self.rng.normal(size=(2, 2, T, n_embd))
@@ -96,7 +96,7 @@ class AsksSynthesizer(GradedTestCase):
         }
 
     def perturbed(self, n_embd: int, n_head: int, block_size: int, T: int) -> dict[str, Any]:
-        """Outputs for x, for copies of x changed from each position on, and at the first alone."""
+        """Return outputs for x, for copies changed from each position on, and at the first one."""
         x = self.rng.normal(size=(1, T, n_embd))
         inputs = [x]
         for t in range(1, T):
@@ -107,21 +107,20 @@ class AsksSynthesizer(GradedTestCase):
         return {"inputs": inputs, "got": self.forward(n_embd, n_head, block_size, inputs)}
 
     def changed_at_first(self, x: np.ndarray) -> np.ndarray:
-        """A copy of x with other vectors at position 0, on which each output depends."""
+        """Copy x with other vectors at position 0, on which each output depends."""
         other = x.copy()
         other[:, 0] = self.rng.normal(size=other[:, 0].shape)
         return other
 
     def dropouts(self, n_embd: int, n_head: int, block_size: int) -> dict[str, Any]:
-        """Outputs of one input in evaluation and in training, with each dropout on its own."""
+        """Return outputs of one input in evaluation and in training, each dropout on its own."""
         x = self.rng.normal(size=(2, 12, n_embd))
         plain = random_inputs.attention_config(n_embd, n_head, block_size)
         weights = random_inputs.synthesizer_weights(self.rng, plain, self.columns(plain))
 
         def run(training: bool, **pdrop: float) -> dict[str, Any]:
             config = random_inputs.attention_config(n_embd, n_head, block_size, **pdrop)
-            asked = {"config": config, "weights": weights, "inputs": [x, x]}
-            return self._forward(**asked, training=training)
+            return self._forward([x, x], config=config, weights=weights, training=training)
 
         return {
             "x": x,
@@ -133,11 +132,11 @@ class AsksSynthesizer(GradedTestCase):
 
 
 def _fits(out: Any, x: np.ndarray) -> bool:
-    """Whether an output is an array of finite numbers in its input's shape."""
+    """Return whether an output is an array of finite numbers in its input's shape."""
     fits = isinstance(out, np.ndarray) and out.dtype == np.float64 and out.shape == x.shape
     return fits and bool(np.isfinite(out).all())
 
 
 def moved(out: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """For each position of each sequence, whether two outputs differ there: bool (B, T)."""
+    """Return for each position of each sequence whether two outputs differ there: bool (B, T)."""
     return np.abs(out - other).max(axis=2) > MOVED

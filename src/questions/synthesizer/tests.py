@@ -18,13 +18,13 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles):
     of_files = ("dev_accuracy", "test_accuracy", "matches_checkpoint")
 
     @graded()
-    def test_uses_synthesizer(self):
-        """initialize_synthesizer_model returns a GPT with SynthesizerAttention"""
+    def test_uses_synthesizer(self) -> None:
+        """initialize_synthesizer_model returns a GPT with SynthesizerAttention."""
         self.expect_attention("synthesizer", "attention.SynthesizerAttention")
 
     @graded()
-    def test_shapes(self):
-        """The output has the shape (B, T, C) of the input, and is computed from it"""
+    def test_shapes(self) -> None:
+        """The output has the shape (B, T, C) of the input, and is computed from it."""
         shapes = [(1, 1, 12), (2, 5, 12), (3, 9, 12)] * 2
         inputs = [self.rng.normal(size=s) for s in shapes]
         out = self.forward(12, 3, 10, inputs)
@@ -52,8 +52,8 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles):
         )
 
     @graded()
-    def test_causality(self):
-        """The output at a position depends on no later position, and on the earlier ones"""
+    def test_causality(self) -> None:
+        """The output at a position depends on no later position, and on the earlier ones."""
         x = self.rng.normal(size=(1, 8, 12))
         changed = x.copy()
         changed[:, 5:] = self.rng.normal(size=(1, 3, 12))
@@ -88,8 +88,8 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles):
         )
 
     @graded()
-    def test_plain_average(self):
-        """With w2 and b2 zero, each position averages the values up to its own"""
+    def test_plain_average(self) -> None:
+        """With w2 and b2 zero, each position averages the values up to its own."""
         x = self.rng.normal(size=(1, 6, 12))
         out, weights = self.plain_average(x)
         values = x @ weights["value.weight"].T + weights["value.bias"]
@@ -110,58 +110,58 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles):
         )
 
     @graded()
-    def test_dev_accuracy(self):
-        """synthesizer.pretrain.dev.predictions reaches the threshold"""
+    def test_dev_accuracy(self) -> None:
+        """synthesizer.pretrain.dev.predictions reaches the threshold."""
         self.expect_accuracy("synthesizer.pretrain.dev.predictions", "synthesizer")
 
     @graded(is_hidden=True)
-    def test_values(self):
-        """The output is that of the equation, for shorter sequences"""
+    def test_values(self) -> None:
+        """The output is that of the equation, for shorter sequences."""
         self.judge(**self.comparison(24, 4, 16, lengths=[1, 2, 7, 13]))
 
     @graded(is_hidden=True)
-    def test_full_length(self):
-        """The output is that of the equation at the greatest length"""
+    def test_full_length(self) -> None:
+        """The output is that of the equation at the greatest length."""
         self.judge(**self.comparison(24, 4, 16, lengths=[16]))
 
     @graded(is_hidden=True)
-    def test_single_precision(self):
-        """The output is right in float32, too"""
+    def test_single_precision(self) -> None:
+        """The output is right in float32, too."""
         self.judge(**self.comparison(32, 8, 24, lengths=[5, 20], dtype="float32"))
 
     @graded(is_hidden=True)
-    def test_gradients(self):
-        """The gradients by the input and by every parameter are right"""
+    def test_gradients(self) -> None:
+        """The gradients by the input and by every parameter are right."""
         self.judge(**self.gradient_comparison(24, 4, 16, T=11))
 
     @graded(is_hidden=True)
-    def test_no_leak(self):
-        """No position sees a later one, at any length"""
+    def test_no_leak(self) -> None:
+        """No position sees a later one, at any length."""
         self.judge(runs=[self.perturbed(24, 4, 16, T) for T in (3, 8, 15)])
 
     @graded(is_hidden=True)
-    def test_batch_invariance(self):
-        """Each sequence of a batch is computed as if it were alone"""
+    def test_batch_invariance(self) -> None:
+        """Each sequence of a batch is computed as if it were alone."""
         x = self.rng.normal(size=(5, 9, 24))
         inputs = [x, self.changed_at_first(x), *(x[i : i + 1] for i in range(5))]
         self.judge(inputs=inputs, got=self.forward(24, 4, 16, inputs))
 
     @graded(is_hidden=True)
-    def test_dropout(self):
-        """Dropouts act in training, and only there"""
+    def test_dropout(self) -> None:
+        """Dropouts act in training, and only there."""
         self.judge(**self.dropouts(24, 4, 16))
 
     @graded(is_hidden=True)
-    def test_whole_model(self):
-        """The synthesizer model computes what the given GPT with the right attention computes"""
+    def test_whole_model(self) -> None:
+        """The synthesizer model computes what the given GPT with the right attention computes."""
         self.judge(**self.model_logits("synthesizer"))
 
     @graded(is_hidden=True)
-    def test_test_accuracy(self):
-        """synthesizer.pretrain.test.predictions reaches the threshold"""
+    def test_test_accuracy(self) -> None:
+        """synthesizer.pretrain.test.predictions reaches the threshold."""
         self.judge(**self.test_split("synthesizer.pretrain.test.predictions", "synthesizer"))
 
     @graded(is_hidden=True)
-    def test_matches_checkpoint(self):
-        """The predictions are what synthesizer.finetune.params answers"""
+    def test_matches_checkpoint(self) -> None:
+        """The predictions are what synthesizer.finetune.params answers."""
         self.judge(**self.regenerated("synthesizer.finetune.params", "synthesizer.pretrain"))

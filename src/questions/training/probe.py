@@ -59,7 +59,7 @@ def finetuning(
 
 
 def london(context: Context, places: list[str]) -> dict[str, Any]:
-    """What london_baseline returns for a table of people born in `places`."""
+    """Return what london_baseline returns for a table of people born in `places`."""
     from submission.london_baseline import london_baseline
 
     table = context.scratch / "birth_somewhere.tsv"
@@ -76,13 +76,13 @@ def _prepare(corpus: str, config: dict[str, Any], variant: str) -> tuple[Any, An
 
 
 def _call(function: Any, recipe: str, *arguments: Any) -> Any:
-    """Earlier years' functions know no recipes."""
+    """Call a function with recipes, or without: earlier years' functions know none."""
     accepts = "recipe" in inspect.signature(function).parameters
     return function(*arguments, **({"recipe": recipe} if accepts else {}))
 
 
 def _describe(returned: Any, model: Any, dataset: Any, before: Any) -> dict[str, Any]:
-    """What a pair (tconf, trainer_obj) holds, as plain data."""
+    """Return what a pair (tconf, trainer_obj) holds, as plain data."""
     pair = isinstance(returned, tuple | list) and len(returned) == 2
     tconf, trainer = returned if pair else (None, None)
     trained = getattr(trainer, "model", None)
@@ -106,7 +106,7 @@ def _kinds(returned: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers, words and pairs of such; of anything else, its type's name."""
+    """Return numbers, words and pairs of such as they are; of anything else, its type's name."""
     if isinstance(value, tuple | list):
         return [_simple(item) for item in value[:4]]
     return _simple(value)
@@ -130,7 +130,7 @@ def _length(dataset: Any) -> int:
 
 
 def _changed(model: Any, before: Any) -> str | None:
-    """The first parameter that differs from what training should start from; "" if none."""
+    """Name the first parameter that differs from what training should start from; "" if none."""
     if before is None:
         return None
     for name, parameter in model.named_parameters():

@@ -11,18 +11,18 @@ class Finetuning(AsksHelper):
     topic = "finetuning"
 
     @graded()
-    def test_vanilla_model(self):
-        """initialize_vanilla_model returns a GPT with CausalSelfAttention"""
+    def test_vanilla_model(self) -> None:
+        """initialize_vanilla_model returns a GPT with CausalSelfAttention."""
         self.expect_attention("vanilla", "attention.CausalSelfAttention")
 
     @graded()
-    def test_configuration(self):
-        """finetune without pretraining prepares a NameDataset, the recipe's settings, a Trainer"""
+    def test_configuration(self) -> None:
+        """finetune without pretraining prepares a NameDataset, the recipe's settings, a Trainer."""
         self.expect_training(self.finetuning("vanilla", pretrained=False), "finetune_scratch")
 
     @graded(is_hidden=True)
-    def test_model_output(self):
-        """The vanilla model computes what the given GPT computes"""
+    def test_model_output(self) -> None:
+        """The vanilla model computes what the given GPT computes."""
         self.judge(**self.model_logits("vanilla"))
 
 
@@ -31,18 +31,18 @@ class NoPretraining(AsksFiles):
     of_files = ("dev_predictions", "test_predictions", "remembers_training", "matches_checkpoint")
 
     @graded()
-    def test_dev_predictions(self):
-        """vanilla.nopretrain.dev.predictions has a place for each question of birth_dev.tsv"""
+    def test_dev_predictions(self) -> None:
+        """vanilla.nopretrain.dev.predictions has a place for each question of birth_dev.tsv."""
         self.predictions("vanilla.nopretrain.dev.predictions", "dev")
 
     @graded()
-    def test_test_predictions(self):
-        """vanilla.nopretrain.test.predictions has a place for each question of the test set"""
+    def test_test_predictions(self) -> None:
+        """vanilla.nopretrain.test.predictions has a place for each question of the test set."""
         self.predictions("vanilla.nopretrain.test.predictions", "test")
 
     @graded()
-    def test_london_baseline(self):
-        """london_baseline counts how often "London" is right"""
+    def test_london_baseline(self) -> None:
+        """london_baseline counts how often "London" is right."""
         places = ["London", "Paris", "London", "Rome", "New London"]
         got = self.london_baseline(places)
         self.expect(
@@ -54,15 +54,15 @@ class NoPretraining(AsksFiles):
         )
 
     @graded(is_hidden=True)
-    def test_london_anywhere(self):
-        """london_baseline is right on other files, too"""
+    def test_london_anywhere(self) -> None:
+        """london_baseline is right on other files, too."""
         others = ["London Colney", "Londonderry", "london", "Łódź", "São Paulo", "Oslo"]
         places = [str(p) for p in self.rng.choice(["London", *others], size=40)]
         self.judge(got=self.london_baseline(places), places=places)
 
     @graded(is_hidden=True)
-    def test_remembers_training(self):
-        """vanilla.model.params answers the questions it was finetuned on"""
+    def test_remembers_training(self) -> None:
+        """vanilla.model.params answers the questions it was finetuned on."""
         pairs = self.lab.data.train_pairs()
         chosen = self.rng.choice(len(pairs), size=min(50, len(pairs)), replace=False)
         questions = [pairs[i][0] for i in chosen]
@@ -70,8 +70,8 @@ class NoPretraining(AsksFiles):
         self.judge(given=given, places=[pairs[i][1] for i in chosen])
 
     @graded(is_hidden=True)
-    def test_matches_checkpoint(self):
-        """The predictions are what vanilla.model.params answers"""
+    def test_matches_checkpoint(self) -> None:
+        """The predictions are what vanilla.model.params answers."""
         self.judge(**self.regenerated("vanilla.model.params", "vanilla.nopretrain"))
 
 
@@ -80,23 +80,23 @@ class Pretraining(AsksHelper, AsksFiles):
     of_files = ("dev_accuracy", "test_accuracy", "matches_checkpoint")
 
     @graded()
-    def test_pretrain_configuration(self):
-        """pretrain prepares a Trainer on the corrupted corpus with the recipe's settings"""
+    def test_pretrain_configuration(self) -> None:
+        """pretrain prepares a Trainer on the corrupted corpus with the recipe's settings."""
         self.expect_training(self.pretraining("vanilla"), "pretrain")
 
     @graded()
-    def test_finetune_configuration(self):
-        """finetune starts from the pretrained parameters, with the recipe's settings"""
+    def test_finetune_configuration(self) -> None:
+        """finetune starts from the pretrained parameters, with the recipe's settings."""
         self.expect_training(self.finetuning("vanilla", pretrained=True), "finetune_pretrained")
 
     @graded()
-    def test_dev_accuracy(self):
-        """vanilla.pretrain.dev.predictions reaches the threshold"""
+    def test_dev_accuracy(self) -> None:
+        """vanilla.pretrain.dev.predictions reaches the threshold."""
         self.expect_accuracy("vanilla.pretrain.dev.predictions", "vanilla")
 
     @graded(is_hidden=True)
-    def test_loads_pretrained(self):
-        """Both variants start from the pretrained parameters, and only then"""
+    def test_loads_pretrained(self) -> None:
+        """Both variants start from the pretrained parameters, and only then."""
         variants = ("vanilla", "synthesizer")
         runs = [
             (variant, pretrained, self.finetuning(variant, pretrained))
@@ -106,11 +106,11 @@ class Pretraining(AsksHelper, AsksFiles):
         self.judge(runs=runs, pretrainings=[(v, self.pretraining(v)) for v in variants])
 
     @graded(is_hidden=True)
-    def test_test_accuracy(self):
-        """vanilla.pretrain.test.predictions reaches the threshold"""
+    def test_test_accuracy(self) -> None:
+        """vanilla.pretrain.test.predictions reaches the threshold."""
         self.judge(**self.test_split("vanilla.pretrain.test.predictions", "vanilla"))
 
     @graded(is_hidden=True)
-    def test_matches_checkpoint(self):
-        """The predictions are what vanilla.finetune.params answers"""
+    def test_matches_checkpoint(self) -> None:
+        """The predictions are what vanilla.finetune.params answers."""
         self.judge(**self.regenerated("vanilla.finetune.params", "vanilla.pretrain"))

@@ -1,0 +1,133 @@
+"""Draw lines, dots and words as an SVG picture, which every browser shows.
+
+A picture has one panel, or several side by side; each has two axes with units of their own. Only
+the standard library is imported.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from xml.sax.saxutils import escape
+
+WIDTH, HEIGHT = 640, 400  # of a panel, in pixels
+LEFT, RIGHT, TOP, BOTTOM = 60, 20, 50, 50  # margins of a panel
+STYLE = "font-family='sans-serif' font-size='13' fill='none' stroke='black'"
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis that begins at its first tick and ends at `end`, or at its last tick."""
+
+    label: str
+    ticks: Sequence[float]
+    end: float | None = None
+
+
+class Panel:
+    """Axes with a title, into which lines, dots and crosses are drawn in the units of the axes.
+
+    Its methods take `look`, further SVG attributes such as "stroke='red'".
+    """
+
+    def __init__(
+        self,
+        title: str,
+        across: Axis,
+        up: Axis,
+        left: int = 0,
+        size: tuple[int, int] = (WIDTH, HEIGHT),
+        right: int = RIGHT,
+    ) -> None:
+        """
+        Args:
+            left: where the panel begins in the picture, in pixels.
+            size: width and height, in pixels.
+            right: the margin at the right, in pixels.
+        """
+        self.left, (self.width, self.height), self.right = left, size, right
+        self._across, self._up = across, up
+        first, last = left + LEFT, left + self.width - right
+        self.parts = [
+            text(first, 22, title),
+            text(first, TOP - 8, up.label),
+            text((first + last) / 2, self.height - 10, across.label, "middle"),
+        ]
+        for tick in up.ticks:
+            y = self.place(across.ticks[0], tick)[1]
+            ends = f"x1='{first}' x2='{last}' y1='{y:.1f}' y2='{y:.1f}'"
+            self.parts.append(f"<line {ends} stroke='#aaa' stroke-width='.5'/>")
+            self.parts.append(text(first - 8, y + 4, f"{tick:,.10g}", "end"))
+        for tick in across.ticks:
+            x = self.place(tick, up.ticks[0])[0]
+            self.parts.append(text(x, self.height - BOTTOM + 20, f"{tick:,.10g}", "middle"))
+
+    def place(self, x: float, y: float) -> Point:
+        """Return where a point lies in the picture, in pixels from its upper left corner."""
+        right = _share(x, self._across) * (self.width - LEFT - self.right)
+        up = _share(y, self._up) * (self.height - TOP - BOTTOM)
+        return self.left + LEFT + right, self.height - BOTTOM - up
+
+    def line(self, points: Iterable[Point], look: str = "") -> None:
+        """Draw a line through points."""
+        places = " ".join(f"{x:.1f},{y:.1f}" for x, y in (self.place(*point) for point in points))
+        self.parts.append(f"<polyline points='{places}' {look}/>")
+
+    def dot(self, x: float, y: float, look: str = "") -> None:
+        """Draw a dot."""
+        x, y = self.place(x, y)
+        self.parts.append(f"<circle cx='{x:.1f}' cy='{y:.1f}' r='3' {look}/>")
+
+    def cross(self, x: float, y: float, word: str) -> None:
+        """Draw a cross with a word above."""
+        x, y = self.place(x, y)
+        arms = f"M{x - 6:.1f} {y:.1f} h12 M{x:.1f} {y - 6:.1f} v12"
+        self.parts += [f"<path d='{arms}' stroke-width='2'/>", text(x, y - 16, word, "middle")]
+
+
+def from_zero(label: str, greatest: float) -> Axis:
+    """Return an axis from 0 to `greatest`."""
+    return Axis(label, ticks(greatest), greatest)
+
+
+def ticks(greatest: float) -> list[float]:
+    """Return round numbers from 0 to at most `greatest`, four to eleven of them."""
+    unit = 1.0
+    while unit > greatest:
+        unit /= 10
+    while unit * 10 <= greatest:
+        unit *= 10
+    step = next(unit * part for part in (0.1, 0.2, 0.5, 1.0) if greatest / (unit * part) <= 10)
+    return [round(step * number, 10) for number in range(int(greatest / step + 1e-9) + 1)]
+
+
+def text(x: float, y: float, words: str, anchor: str = "start", colour: str = "black") -> str:
+    """Return words at a place, in pixels, where their `anchor` lies: start, middle or end."""
+    where = f"x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}'"
+    return f"<text {where} fill='{colour}' stroke='none'>{escape(words)}</text>"
+
+
+def svg(title: str, panels: Sequence[Panel]) -> str:
+    """Return the picture as an SVG document.
+
+    Args:
+        title: what a screen reader says.
+        panels: from left to right.
+    """
+    last = panels[-1]
+    return "\n".join(
+        [
+            "<svg xmlns='http://www.w3.org/2000/svg' role='img' "
+            f"viewBox='0 0 {last.left + last.width} {last.height}' {STYLE}>",
+            f"<title>{escape(title)}</title>",
+            "<rect width='100%' height='100%' fill='white' stroke='none'/>",
+            *(part for panel in panels for part in panel.parts),
+            "</svg>\n",
+        ]
+    )
+
+
+def _share(value: float, axis: Axis) -> float:
+    """Return how far along an axis a value lies, 0 to 1."""
+    end = axis.ticks[-1] if axis.end is None else axis.end
+    return (value - axis.ticks[0]) / (end - axis.ticks[0])

@@ -1,0 +1,54 @@
+"""Follows a document of docs/ in a copy of the project: its commands, and the edits it asks for.
+
+A command is a line of a block that is marked `sh`; `#` starts a comment there. An edit stands in a
+block that is marked `diff`, below a line `@@ FILE @@`: lines with `-` go, lines with `+` come.
+"""
+
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.project import make, python
+
+BLOCK = re.compile(r"^ *```(sh|diff)\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+
+
+def commands_of(text: str) -> list[str]:
+    """The commands of a Markdown text, without their comments."""
+    return [command for command in steps(text) if isinstance(command, str)]
+
+
+def steps(text: str) -> Iterator[str | tuple[str, str, str]]:
+    """The commands and the edits (file, before, after) of a Markdown text, in order."""
+    for kind, block in BLOCK.findall(text):
+        if kind == "sh":
+            lines = (re.sub(r"(^|\s)#.*", "", line).strip() for line in block.splitlines())
+            yield from (line for line in lines if line)
+        else:
+            _, *parts = re.split(r"^@@ (\S+) @@\n", block, flags=re.MULTILINE)
+            for file, body in zip(parts[::2], parts[1::2], strict=True):
+                yield file, _side(body, "+"), _side(body, "-")
+
+
+def _side(body: str, without: str) -> str:
+    lines = body.splitlines(keepends=True)
+    return "".join(line[1:] for line in lines if not line.startswith(without))
+
+
+def edit(tree: Path, file: str, before: str, after: str) -> None:
+    """Make an edit; what goes must stand at exactly one place."""
+    text = (tree / file).read_text(encoding="utf-8")
+    assert text.count(before) == 1, f"{file} holds {text.count(before)} times:\n{before}"
+    (tree / file).write_text(text.replace(before, after), encoding="utf-8", newline="\n")
+
+
+def run(tree: Path, command: str) -> subprocess.CompletedProcess:
+    """Run a command of a document in the copy, with this environment's Python."""
+    program, *words = shlex.split(command)
+    if program in ("make", "python"):
+        return {"make": make, "python": python}[program](tree, *words, timeout=300)
+    return subprocess.run(
+        [program, *words], cwd=tree, capture_output=True, encoding="utf-8", check=False
+    )

@@ -1,0 +1,83 @@
+"""CONTRIBUTING.md's first hour, done in a copy of the project; what it says of tests is true."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests import follow
+from tests.project import ROOT, copy_of_the_project, make
+
+DOCUMENT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+NOTICES = "python -m pytest tests/student/test_collect.py -k listed"
+# Asked of `make -n` alone: they run the tests of which this is one.
+DRY = (
+    "make test-quick",
+    'make test ARGS="tests/test_starter.py -k region"',
+    "make test",
+    "make lint",
+)
+pytestmark = [pytest.mark.requires_tool("make"), pytest.mark.requires_tool("git")]
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory) -> Path:
+    """A clone, as somebody has it who begins."""
+    tree = copy_of_the_project(tmp_path_factory.mktemp("clone"))
+    own = ("-c", "user.name=somebody", "-c", "user.email=somebody@example.org")
+    for words in (("init", "--quiet"), ("add", "--all"), (*own, "commit", "--quiet", "-m", "All")):
+        subprocess.run(["git", *words], cwd=tree, check=True)
+    return tree
+
+
+@pytest.fixture(scope="module")
+def answers(copy) -> list[tuple[str, subprocess.CompletedProcess]]:
+    """What each command answered, edits having been made in between."""
+    found = []
+    for step in follow.steps(DOCUMENT):
+        if not isinstance(step, str):
+            follow.edit(copy, *step)
+        elif step not in DRY:
+            found.append((step, follow.run(copy, step)))
+    return found
+
+
+def test_a_test_notices_the_message_and_all_else_succeeds(answers):
+    fails = iter([1, 0])  # changed, and restored
+    for command, answer in answers:
+        expected = next(fails) if command == NOTICES else 0
+        assert answer.returncode == expected, (command, answer.stdout, answer.stderr)
+    assert next(fails, None) is None
+
+
+def test_both_sentences_are_shown(answers):
+    shown = next(answer.stdout for command, answer in answers if command == NOTICES)
+    assert "Hand in assignment5.zip on Gradescope." in shown
+    assert "Upload assignment5.zip to the coding assignment on Gradescope." in shown
+
+
+def test_nothing_is_changed_at_the_end(copy, answers):
+    command = ["git", "status", "--porcelain", "--untracked-files=no"]
+    assert subprocess.run(command, cwd=copy, capture_output=True, check=True).stdout == b""
+
+
+@pytest.mark.parametrize("command", DRY)
+def test_a_command_that_takes_long_is_one_of_make(copy, command):
+    assert command in follow.commands_of(DOCUMENT)
+    target, *words = re.findall(r'[^\s"]+="[^"]*"|\S+', command.removeprefix("make "))
+    done = make(copy, "-n", target, *(word.replace('"', "") for word in words))
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_folder_of_tests_has_a_line():
+    named = set(re.findall(r"`(tests/\w+)/`", DOCUMENT))
+    folders = {p.parent.relative_to(ROOT).as_posix() for p in (ROOT / "tests").glob("*/[a-z]*.*")}
+    assert named == folders
+
+
+def test_every_file_that_is_named_exists():
+    made = ("tests/golden/TOPIC/right/", "solutions/data/", "src/data/", "build/", "dist/")
+    names = re.findall(r"`([\w./-]+(?:/|\.md|\.yaml|\.toml|\.txt))`", DOCUMENT)
+    assert len(names) > 20
+    assert [name for name in names if not (ROOT / name).exists() and name not in made] == ["wrong/"]

@@ -1,0 +1,184 @@
+"""The lists of packages: what each of them names, and that all of them agree.
+
+pip reads the text files, uv reads pyproject.toml, conda reads environment.yml.
+"""
+
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+
+import pytest
+import rattler
+import yaml
+
+from tests.wheels import torch_index
+from tools import pins
+
+
+def packages(path):
+    """Names (as pip compares them) and versions of a requirements file's own lines."""
+    lines = (line.split("#")[0].strip() for line in path.read_text(encoding="utf-8").splitlines())
+    split = [re.match(r"([\w.-]+)(.*)", line).groups() for line in lines if line[:1].isalnum()]
+    return {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in split}
+
+
+def test_every_requirement_is_pinned(root):
+    lists = [packages(path) for path in root.glob("requirements*.txt")]
+    wanted = {name: version for listed in lists for name, version in listed.items()}
+    pinned = packages(root / "constraints.txt")
+    assert wanted and wanted.keys() <= pinned.keys()
+    assert all(re.fullmatch(r"==[\d.]+", version) for version in pinned.values()), pinned
+
+
+def test_student_requirements_are_those_agreed(root):
+    agreed = {"torch": ">=2.13,<3"} | dict.fromkeys(
+        ("numpy", "jinja2", "pytest", "tqdm", "tensorboard"), ""
+    )
+    assert packages(root / "requirements.txt") == agreed
+
+
+def test_the_installed_packages_are_the_pinned_ones(root):
+    # Whatever the interpreter has of the pinned list, it has in that version; `make setup` made it.
+    pinned = packages(root / "constraints.txt")
+    if sys.prefix != str(root / ".venv"):
+        pytest.skip("runs outside .venv")
+    for package in importlib.metadata.distributions():
+        name = re.sub(r"[-_.]+", "-", package.name).lower()
+        if name in ("pip", "uv") or re.match(r"nvidia-|cuda-|triton", name):
+            continue  # what installs is not pinned; torch's metadata pins its CUDA libraries
+        version = package.version.split("+")[0]
+        assert f"=={version}" == pinned.get(name), f"{name} {version} is not pinned"
+
+
+def test_conda_environment_parses_and_takes_the_same_lists(root):
+    # No solve: that needs conda's channels. py-rattler's parser reads each line as conda would.
+    environment = yaml.safe_load((root / "environment.yml").read_text(encoding="utf-8"))
+    assert set(environment) == {"name", "channels", "dependencies"}
+    assert [rattler.Channel(name).name for name in environment["channels"]] == ["conda-forge"]
+    *conda, pip = environment["dependencies"]
+    specs = {spec.name.normalized: spec for spec in map(rattler.MatchSpec, conda)}
+    assert set(specs) == {"python", "pip"}
+    python = rattler.VersionSpec(str(specs["python"].version))
+    versions = [f"3.{minor}.2" for minor in range(9, 17)]
+    accepted = [version for version in versions if python.matches(rattler.Version(version))]
+    assert accepted == ["3.12.2"]  # Gradescope's
+    assert pip == {"pip": ["-r requirements.txt", "-c constraints.txt"]}
+
+
+# ---------------------------------------------------------------- pyproject.toml
+
+
+def test_pyproject_names_the_same_packages_and_versions(root):
+    differing = pins.differences(root)
+    assert not differing, "run `python -m tools.pins`:\n" + "\n".join(differing)
+
+
+def test_pyproject_is_as_uv_needs_it(root):
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    assert {"name", "version", "requires-python", "dependencies"} == project["project"].keys()
+    assert project["project"]["requires-python"] == ">=3.11"
+    assert {"include-group": "autograder"} in project["dependency-groups"]["staff"]
+    assert project["tool"]["uv"]["package"] is False
+    # `uv sync` removes what it does not know: staff's packages must be part of it.
+    assert project["tool"]["uv"]["default-groups"] == ["staff"]
+
+
+@pytest.fixture
+def project(tmp_path, root):
+    """pyproject.toml, and lists that name a made-up torch alone."""
+    shutil.copy(root / "pyproject.toml", tmp_path)
+    texts = {
+        "requirements.txt": "torch>=2.13,<3\n",
+        "requirements-autograder.txt": "-r requirements.txt\n",
+        "requirements-staff.txt": "-r requirements-autograder.txt\n",
+        "constraints.txt": "# head\ntorch==2.13.0  # why\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert pins.main([], tmp_path) == 0
+    return tmp_path
+
+
+def test_the_lists_are_written_from_the_text_files(project):
+    written = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))
+    assert written["project"]["dependencies"] == ["torch>=2.13,<3"]
+    assert written["dependency-groups"] == {
+        "autograder": [],
+        "staff": [{"include-group": "autograder"}],
+    }
+    assert written["tool"]["uv"]["constraint-dependencies"] == ["torch==2.13.0"]
+    assert pins.main(["--check"], project) == 0
+
+
+def test_a_differing_pin_is_named_and_nothing_is_written(project, capsys):
+    (project / "constraints.txt").write_text("torch==2.13.1\n", encoding="utf-8")
+    before = (project / "pyproject.toml").read_bytes()
+    assert pins.main(["--check"], project) == 1
+    printed = capsys.readouterr().out
+    assert '- "torch==2.13.0",' in printed and '+ "torch==2.13.1",' in printed
+    assert "python -m tools.pins" in printed
+    assert (project / "pyproject.toml").read_bytes() == before
+
+
+def test_a_list_that_is_not_there_is_named(project, capsys):
+    path = project / "pyproject.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace("staff = [", "stuff = ["), "utf-8")
+    assert pins.main(["--check"], project) == 2
+    assert "0 arrays `staff = [`" in capsys.readouterr().err
+
+
+@pytest.fixture
+def uv(project):
+    """A function that runs `uv WORD...` in the project, with an index that has one torch."""
+    if not shutil.which("uv"):
+        pytest.skip("uv is not on PATH")
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("UV_")}
+    environment = {
+        **inherited,
+        "UV_NO_CONFIG": "1",
+        "UV_OFFLINE": "1",
+        "UV_CACHE_DIR": str(project / "cache"),
+        "UV_DEFAULT_INDEX": torch_index(project / "index", "2.13.0"),
+        "UV_PYTHON": os.path.realpath(sys.executable),
+    }
+    environment.pop("VIRTUAL_ENV", None)
+
+    def run(*words):
+        return subprocess.run(
+            ["uv", *words], cwd=project, env=environment, capture_output=True, encoding="utf-8"
+        )
+
+    return run
+
+
+def test_uv_sync_and_uv_run_make_the_environment(project, uv):
+    (project / "src").mkdir()
+    grader = project / "src" / "grader.py"
+    grader.write_text("import sys, torch; print(torch.__version__, sys.argv[1])", encoding="utf-8")
+    first = uv("run", "python", "src/grader.py", "1e")
+    assert (first.returncode, first.stdout) == (0, "2.13.0 1e\n"), first.stderr
+    shutil.rmtree(project / ".venv")
+    synced = uv("sync")
+    assert synced.returncode == 0 and "torch==2.13.0" in synced.stderr
+
+
+def test_uv_run_leaves_torch_from_another_index_alone_when_asked(project, uv):
+    (project / "src").mkdir()
+    grader = project / "src" / "grader.py"
+    grader.write_text("import torch; print(torch.__version__)", encoding="utf-8")
+    other = torch_index(project / "other", "2.13.0+cpu")
+    assert uv("venv").returncode == 0
+    into = ("--python", str(project / ".venv" / "bin" / "python"))
+    assert uv("pip", "install", *into, "--default-index", other, "torch").returncode == 0
+    kept = uv("run", "--no-sync", "python", "src/grader.py", "1e")
+    assert kept.stdout == "2.13.0+cpu\n", kept.stderr
+    assert not (project / "uv.lock").exists()
+
+
+def test_the_lock_file_is_not_committed(root):
+    # It would name the index of whoever made it; constraints.txt is the lock.
+    assert "/uv.lock" in (root / ".gitignore").read_text(encoding="utf-8").splitlines()

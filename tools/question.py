@@ -1,0 +1,204 @@
+"""Begin a coding question: all of its files, as an example that works and is to be edited.
+
+    python -m tools.question TOPIC                       (make question TOPIC=common_prefix)
+
+Writes the tests, the judge of the hidden one, the reference and its starter, the sheet's text, the
+answer for staff, a right and a wrong variant, and adds the question to assignment.toml as the last
+one with points of the default edition. `EDIT:` marks each place that is to be edited. The files
+are those of tools/question_files/. See docs/add-a-question.md.
+
+Exit codes: 0 written; 2 refused, and nothing was written.
+"""
+
+import argparse
+import keyword
+import re
+import string
+import sys
+import tempfile
+from pathlib import Path
+
+from .datafiles import DataError, write_all
+from .described import ASSIGNMENT, Assignment, UsageError, load_assignment
+from .regions import strip
+from .starter import STARTER, TRUTH
+
+ROOT = Path(__file__).resolve().parent.parent
+FILES = Path(__file__).resolve().parent / "question_files"
+TABLES = ("tests/golden/verdicts.toml", "tests/golden/killers.toml")
+FOLDERS = ("src", "solutions", "tools", "benchmarks")  # whose modules have names of their own
+LONGEST = 20  # letters of a name: lines that hold it twice stay within 100
+NAME = re.compile("[a-z]+(_[a-z]+)*")
+LINE = re.compile(r'^  \{ number = "\d+[a-z]", topic = "(\w+)".*\n', re.MULTILINE)
+
+
+class Refused(Exception):
+    """The question can't be begun; `str()` is the line to print."""
+
+
+def begin(root: Path, topic: str) -> tuple[list[str], str]:
+    """Write a question's files; return their names, and the question's number.
+
+    Raises:
+        Refused: nothing was written.
+    """
+    try:
+        described = load_assignment(root)
+    except UsageError as error:
+        raise Refused(str(error)) from None
+    refuse_name(root, topic)
+    before, number = place(described)
+    words = topic.replace("_", " ")
+    values = {
+        "TOPIC": topic,
+        "WORDS": words,
+        "WORDS_CAPITAL": words.capitalize(),
+        "CLASS": words.title().replace(" ", ""),
+        "TEX": topic.replace("_", r"\_"),
+        "NUMBER": number,
+        "PART": next(q.part for q in described.edition(None).questions if q.topic == before),
+    }
+    files = new_files(values)
+    for name in files:
+        if (root / name).exists():
+            raise Refused(
+                f"{name} exists: delete what a question of its name left, or take another"
+            )
+    for name in TABLES:
+        files[name] = with_sections(root, name, filled(FILES / f"{name}.txt", values), topic)
+    files[ASSIGNMENT] = described_with(root, described, before, values)
+    try:
+        write_all(root, files)
+    except DataError as error:
+        raise Refused(str(error)) from None
+    return list(files), number
+
+
+def refuse_name(root: Path, topic: str) -> None:
+    """Raise Refused unless a topic may have this name."""
+    is_name = NAME.fullmatch(topic) and not keyword.iskeyword(topic)
+    if not is_name or len(topic) > LONGEST:
+        raise Refused(
+            f"the name {topic!r} should be words of a to z joined by _, at most {LONGEST} letters"
+        )
+    text = (root / ASSIGNMENT).read_text(encoding="utf-8")
+    topics = re.findall(r"^\[topics\.(\w+)\]", text, re.MULTILINE)
+    if topic in topics:
+        raise Refused(f"there is a topic {topic} in assignment.toml")
+    for other in topics:
+        # Judges are called TOPIC_TEST: rope_x_random would be a judge of rope's test x_random.
+        if topic.startswith(f"{other}_") or other.startswith(f"{topic}_"):
+            raise Refused(f"{topic} and the topic {other} begin alike, so that judges are mixed up")
+    for folder in FOLDERS:
+        for path in (root / folder).rglob("*.py"):
+            if topic in (path.stem, path.parent.name):
+                name = path.relative_to(root).as_posix()
+                raise Refused(f"the name {topic} is taken: there is {name}")
+
+
+def place(described: Assignment) -> tuple[str, str]:
+    """Return the default edition's last topic but practice, and the next number that is free."""
+    asked = [q for q in described.edition(None).questions if not q.is_practice]
+    if not asked:
+        raise Refused(f"the edition {described.default_edition} has no question to go behind")
+    last = asked[-1]
+    numbers = {q.number for edition in described.editions.values() for q in edition.questions}
+    section, letter = last.number[:-1], last.number[-1]
+    for following in string.ascii_lowercase[string.ascii_lowercase.index(letter) + 1 :]:
+        if section + following not in numbers:
+            return last.topic, section + following
+    raise Refused(f"section {section} has a question for each letter")
+
+
+def filled(file: Path, values: dict[str, str]) -> str:
+    """Return a file of tools/question_files with the question's names in it."""
+    return replaced(file.read_text(encoding="utf-8"), values)
+
+
+def replaced(text: str, values: dict[str, str]) -> str:
+    """Return a text with a value for each @NAME@."""
+    return re.sub("@([A-Z_]+)@", lambda match: values[match[1]], text)
+
+
+def new_files(values: dict[str, str]) -> dict[str, str]:
+    """Return the files that only this question has, by name; among them what students get."""
+    files = {}
+    for path in sorted(FILES.rglob("*.txt")):
+        name = path.relative_to(FILES).as_posix().removesuffix(".txt")
+        if not name.endswith(".toml"):
+            files[replaced(name, values)] = filled(path, values)
+    module = f"{values['TOPIC']}.py"
+    truth = (TRUTH / module).as_posix()
+    files[(STARTER / module).as_posix()] = strip(files[truth], truth)
+    return files
+
+
+def with_sections(root: Path, name: str, added: str, topic: str) -> str:
+    """Return a table of tests/golden with a question's sections; its own command sorts it."""
+    text = (root / name).read_text(encoding="utf-8")
+    if f'"{topic}/' in text:
+        raise Refused(
+            f"{name} has entries of {topic} left: delete what a question of its name left"
+        )
+    return f"{text.rstrip()}\n\n{added}"
+
+
+def described_with(root: Path, described: Assignment, before: str, values: dict[str, str]) -> str:
+    """Return assignment.toml with the topic, and with its line in the default edition.
+
+    Args:
+        before: the topic that both come after.
+
+    Raises:
+        Refused: the file isn't laid out as expected, or what comes out has a mistake.
+    """
+    text = (root / ASSIGNMENT).read_text(encoding="utf-8")
+    edition = max(text.find(f"\n[editions.{described.default_edition}]\n"), 0)
+    lines = LINE.finditer(text, edition, text.find("\n[", edition + 1))
+    line = next((match for match in lines if match[1] == before), None)
+    # A table ends where a blank line and another table, or a comment, follow.
+    pattern = rf"^\[topics\.{before}[.\]](?:.|\n(?!\n[\[#]))*"
+    tables = list(re.finditer(pattern, text, re.MULTILINE))
+    if line is None or not tables:
+        raise Refused(f"assignment.toml: {before} has no line and table to go behind")
+    end = tables[-1].end()
+    added = {name: filled(FILES / f"{name}.toml.txt", values) for name in ("line", "topic")}
+    head = f"{text[: line.end()]}{added['line']}{text[line.end() : end].rstrip()}"
+    rest = text[end:] or "\n"
+    made = f"{head}\n\n{added['topic'].rstrip()}{rest}"
+    expect_addition(described, made, values["TOPIC"])
+    return made
+
+
+def expect_addition(before: Assignment, text: str, topic: str) -> None:
+    """Raise Refused unless a text of assignment.toml differs by one question in an edition."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / ASSIGNMENT).write_text(text, encoding="utf-8")
+        try:
+            after = load_assignment(Path(folder))
+        except UsageError as error:
+            raise Refused(str(error)) from None
+    for name, edition in before.editions.items():
+        others = tuple(q for q in after.edition(name).questions if q.topic != topic)
+        if others != edition.questions:
+            raise Refused(f"assignment.toml: its layout hides where {topic} could go in {name}")
+
+
+def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
+    """Run the command line; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tools.question", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("topic", help="its name, such as common_prefix")
+    asked = parser.parse_args(arguments)
+    try:
+        names, number = begin(root, asked.topic)
+    except Refused as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print("\n".join(f"wrote {name}" for name in names))
+    print(f"Question {number} works as it is; now edit what EDIT: marks in these files.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

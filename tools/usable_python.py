@@ -1,0 +1,50 @@
+"""Whether .venv can be made from the interpreter that runs this file. tools/setup.sh asks.
+
+    uv=FILE-OR-NOTHING python3.12 -I tools/usable_python.py
+
+Prints `ok FILE`, with the interpreter to make .venv from, or `no REASON`. A virtual environment is
+only links to that interpreter; where root makes it, the grader's workers run as other users, who
+must be able to reach it.
+
+This file has to be understood by old interpreters, too, so that they get their reason.
+"""
+
+import os
+import sys
+
+
+def refusal(base: str) -> str:
+    """Why the interpreter, `base` without links, is not usable; empty if it is."""
+    if sys.version_info < (3, 11):  # noqa: UP036
+        version = ".".join(str(number) for number in sys.version_info[:2])
+        return "is Python " + version + ", expected 3.11 or newer"
+    if os.geteuid() == 0:
+        for name in (base, os.path.realpath(os.__file__)):
+            closed = closed_folder(name)
+            if closed:
+                return "lies below " + closed + ", which other users cannot enter"
+        if not os.stat(base).st_mode & 1:
+            return "may not be executed by other users"
+    if not os.environ["uv"]:
+        try:
+            import ensurepip  # noqa: F401
+            import venv  # noqa: F401
+        except ImportError:
+            return "lacks venv or ensurepip (install uv, or on Debian python3-venv)"
+    return ""
+
+
+def closed_folder(name: str) -> str:
+    """Return the innermost folder above a file that other users cannot enter; empty if none."""
+    folder = os.path.dirname(name)
+    while os.stat(folder).st_mode & 1:
+        if folder == os.path.dirname(folder):
+            return ""
+        folder = os.path.dirname(folder)
+    return folder
+
+
+if __name__ == "__main__":
+    base = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
+    reason = refusal(base)
+    print("no " + reason if reason else "ok " + (base if os.geteuid() == 0 else sys.executable))
