@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.project import ROOT, copy_of_the_project, make, python, quick_demo_notebook
+from tests.interpreter import python
+from tests.project import ROOT, copy_of_the_project, make, quick_demo_notebook
 
 
 @pytest.fixture(scope="session")

@@ -10,25 +10,6 @@ from pathlib import Path
 from tests import pinned
 
 ROOT = Path(__file__).resolve().parent.parent
-# The flags of every interpreter that tests start: a file opened without its encoding is an error.
-STRICT = ("-X", "warn_default_encoding", "-W", "error::EncodingWarning")
-
-
-def python(folder: Path, *arguments: str | Path, **keywords) -> subprocess.CompletedProcess:
-    """Run `python ARGUMENT...` in a folder, as strictly as the suite itself.
-
-    Keyword arguments are those of subprocess.run; both streams are captured as UTF-8 text.
-    """
-    keywords = {
-        "cwd": folder,
-        "capture_output": True,
-        "encoding": "utf-8",
-        "stdin": subprocess.DEVNULL,
-        "env": {k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
-        "check": False,
-        **keywords,
-    }
-    return subprocess.run([sys.executable, *STRICT, *arguments], **keywords)
 
 
 def copy_of_the_project(target: Path) -> Path:

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
-from tests.project import STRICT
+from tests.interpreter import STRICT
 
 HERE = Path(__file__).resolve().parent
 # These share the fixtures demo and released of conftest.py, which are made once a process.

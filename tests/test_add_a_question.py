@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests import follow
-from tests.project import ROOT, copy_of_the_project, make, python
+from tests.interpreter import python
+from tests.project import ROOT, copy_of_the_project, make
 from tools import question, starter
 from tools.described import load_assignment
 from tools.handout import description

@@ -17,7 +17,7 @@ from grading.outcomes import Outcome
 from questions.attention_exploration import attention_math
 from questions.attention_exploration import probe as probe
 from tests import pinned
-from tests.project import python
+from tests.interpreter import python
 from tests.variants import Bench, Variant, load_module
 
 TOPICS = ("copying", "averaging", "single_head", "two_heads", "key_query_value")

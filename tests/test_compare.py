@@ -7,7 +7,8 @@ from xml.etree import ElementTree
 import pytest
 
 from pretraining import plots
-from tests.project import make, python
+from tests.interpreter import python
+from tests.project import make
 from tools import compare
 
 SVG = "{http://www.w3.org/2000/svg}"

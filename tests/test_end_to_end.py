@@ -11,8 +11,9 @@ import zipfile
 import pytest
 
 from grading.markers import fingerprints
+from tests.interpreter import python
 from tests.laid_out import TINY
-from tests.project import ROOT, copy_of_the_project, make, python
+from tests.project import ROOT, copy_of_the_project, make
 from tools.commands import PIPELINES
 
 ANSWERS = "solutions/data/birth_test.tsv"

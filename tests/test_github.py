@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.project import ROOT, make, python
+from tests.interpreter import python
+from tests.project import ROOT, make
 
 WORKFLOW = ROOT / ".github" / "workflows" / "ci.yml"
 JOBS = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))["jobs"]

@@ -12,7 +12,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tests.project import ROOT, python
+from tests.interpreter import python
+from tests.project import ROOT
 from tools import leaks, notebooks
 from tools.commands import PIPELINES, pipelines_of
 from tools.handout import build, description

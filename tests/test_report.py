@@ -11,7 +11,7 @@ from grading import report
 from grading.outcomes import Outcome
 from grading.results import Results, TestResult
 from tests import pinned
-from tests.project import python
+from tests.interpreter import python
 
 EDITION = pinned.load().edition(None)
 VOID = {"meta", "rect", "path", "link", "br"}

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
+from tests.interpreter import STRICT
 from tests.laid_out import VARIANTS, imports_from, lay_out
-from tests.project import STRICT
 
 # The problem sheet's, word for word.
 PRETRAIN = """python src/run.py pretrain vanilla wiki.txt \

@@ -19,7 +19,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.project import make, python
+from tests.interpreter import python
+from tests.project import make
 from tools import archive, autograder, container, emulate, leaks
 from tools.described import load_assignment
 

@@ -13,7 +13,8 @@ import zipfile
 
 import pytest
 
-from tests.project import ROOT, copy_of_the_project, make, python
+from tests.interpreter import python
+from tests.project import ROOT, copy_of_the_project, make
 from tools import autograder, container, leaks, new_term, release, student
 from tools.commands import PIPELINES
 from tools.handout import build

@@ -10,7 +10,7 @@ from grading.outcomes import Outcome
 from questions.shared import data_set
 from questions.shared.data_set import CourseData
 from tests import pinned
-from tests.project import python
+from tests.interpreter import python
 from tools import world
 
 NEEDS_DATA = {

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from grading import paths
-from tests.project import python
+from tests.interpreter import python
 
 
 @pytest.fixture(scope="module")

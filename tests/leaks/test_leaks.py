@@ -9,8 +9,9 @@ from io import BytesIO
 
 import pytest
 
+from tests.interpreter import python
 from tests.leaks.leaking import CODE, LINE, SCRIPT, SEED, in_utf16, notebook, pdf, zipped
-from tests.project import ROOT, python
+from tests.project import ROOT
 from tools import leaks, starter
 from tools.leaks import allowed, kept, search
 

@@ -15,7 +15,7 @@ import pytest
 
 from grading import paths, processes, trees
 from tests import pinned
-from tests.project import STRICT
+from tests.interpreter import STRICT
 
 from . import arena
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from grading import exposure, paths, sandbox
-from tests.project import STRICT
+from tests.interpreter import STRICT
 from tools import world
 
 from .conftest import ASKED, FILE

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.project import STRICT
+from tests.interpreter import STRICT
 
 KILLED = Path(__file__).with_name("killed.py")
 KILLS = 10

@@ -1,0 +1,30 @@
+"""How tests start Python: as strictly as the suite itself.
+
+This module imports nothing of the project, so that `python -m tests.side_by_side` can use it
+before pytest has put `src` on the path.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+# The flags of every interpreter that tests start: a file opened without its encoding is an error.
+STRICT = ("-X", "warn_default_encoding", "-W", "error::EncodingWarning")
+
+
+def python(folder: Path, *arguments: str | Path, **keywords) -> subprocess.CompletedProcess:
+    """Run `python ARGUMENT...` in a folder.
+
+    Keyword arguments are those of subprocess.run; both streams are captured as UTF-8 text.
+    """
+    keywords = {
+        "cwd": folder,
+        "capture_output": True,
+        "encoding": "utf-8",
+        "stdin": subprocess.DEVNULL,
+        "env": {k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
+        "check": False,
+        **keywords,
+    }
+    return subprocess.run([sys.executable, *STRICT, *arguments], **keywords)
