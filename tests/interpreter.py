@@ -1,8 +1,4 @@
-"""How tests start Python: as strictly as the suite itself.
-
-This module imports nothing of the project, so that `python -m tests.side_by_side` can use it
-before pytest has put `src` on the path.
-"""
+"""How tests start Python: as strictly as the suite itself."""
 
 import os
 import subprocess

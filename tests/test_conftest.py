@@ -1,12 +1,11 @@
-"""A test whose tool is missing is skipped and named; with CI=true it fails. What shares, shares."""
+"""The plugins of the suite: what is said of missing tools, and which tests share a process."""
 
 import os
 import re
-from pathlib import Path
 
 import pytest
 
-from tests import side_by_side
+from tests import scheduling
 
 SUITE = """
 import pytest
@@ -50,13 +49,50 @@ def test_missing_tool_fails_in_ci(run_suite, more):
     assert "missing tool: no-such-tool" in result.stdout
 
 
-def test_what_shares_the_trained_project_runs_in_one_process():
-    """`make test` is three processes: others than TRAINED would train the project again."""
-    tests = Path(side_by_side.__file__).parent
-    shared = {(tests / name).resolve() for name in side_by_side.TRAINED}
-    assert all(path.exists() for path in shared)
-    for path in tests.rglob("test_*.py"):
-        if path.parent.name != "redteam" and not shared & {path, *path.parents}:
+def test_what_shares_the_trained_project_runs_in_one_process(root):
+    """Files other than those of SHARED would train the project again."""
+    shared = scheduling.SHARED["trained"]
+    assert all((root / "tests" / name).exists() for name in shared)
+    for path in (root / "tests").rglob("test_*.py"):
+        name = path.relative_to(root / "tests").as_posix()
+        if not name.startswith((*shared, "redteam/")):
             text = path.read_text(encoding="utf-8")
             used = re.findall(r"^def \w+\(.*\b(?:demo|released)\b", text, re.MULTILINE)
             assert not used, f"{path.name}: {used[0]}"
+
+
+def test_every_name_of_the_schedule_exists(root):
+    names = [name for name in scheduling.LONG if name not in scheduling.SHARED]
+    assert all((root / name).is_file() for name in names)
+    prefixes = [prefix for group in scheduling.SHARED.values() for prefix in group]
+    assert all((root / "tests" / prefix).exists() for prefix in prefixes)
+
+
+WHO = """
+import os
+import time
+
+import pytest
+
+@pytest.mark.parametrize("number", range(6))
+def test_of_many(number):
+    time.sleep(.05)  # long enough for another process to take the next test
+    print("WORKER", os.environ["PYTEST_XDIST_WORKER"], __file__)
+"""
+
+
+def test_files_that_share_run_in_one_process(tmp_path, root, run_python):
+    """Three files of two groups on three processes: each group is in one of them."""
+    names = ["redteam/test_a.py", "redteam/test_b.py", "test_c.py"]
+    for name in names:
+        (tmp_path / "tests" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "tests" / name).write_text(WHO, encoding="utf-8")
+    plugins = ("-p", "no:cacheprovider", "-p", "tests.scheduling", "-n", "3", "-rP")
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    result = run_python("-m", "pytest", *plugins, "tests", env=environment, cwd=tmp_path)
+    assert "18 passed" in result.stdout, result.stdout
+    ran = re.findall(r"^WORKER (\w+) .*/(test_\w)\.py$", result.stdout, re.MULTILINE)
+    assert len(ran) == 18
+    workers = {name: {worker for worker, file in ran if file in name} for name in names}
+    assert workers[names[0]] == workers[names[1]] and len(workers[names[0]]) == 1
+    assert len(workers[names[2]]) == 1 and workers[names[2]] != workers[names[0]]

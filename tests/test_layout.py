@@ -102,10 +102,3 @@ def test_four_files_decide_any_test(root):
             assert 1 <= len(files) <= 4, (test.spec.test_id, files)
             assert all((root / file).is_file() for file in files)
             assert "judge " in " ".join(lines) or not test.spec.is_hidden
-
-
-def test_the_suite_starts_as_make_test_starts_it(run_python):
-    """Started with -m, a module has no path but the repository's: pytest's settings add src."""
-    started = run_python("-m", "tests.side_by_side", "--version")
-    assert started.returncode == 0, started.stderr
-    assert "pytest" in started.stdout + started.stderr

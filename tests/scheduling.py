@@ -1,0 +1,51 @@
+"""A plugin of pytest-xdist: which tests share a process, and which of them begin first.
+
+The tests of one file share a process, and with it the fixtures of their module. Some files share
+one with each other, for the reasons given below. What takes longest begins first, so that no
+process is left alone with it at the end.
+"""
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+SHARED = {
+    # The fixtures demo and released of conftest.py train a project once a process. Much of these
+    # tests' time is waiting for emulated containers with half a CPU.
+    "trained": ("gradescope/", "handout/test_release.py", "test_end_to_end.py", "test_github.py"),
+    # Attacks that run as one ordinary user kill that user's other tests.
+    "redteam": ("redteam/",),
+}
+LONG = ("trained", "redteam", "tests/test_golden.py", "tests/test_compare.py")
+
+
+def share(nodeid: str) -> str:
+    """Return the name of what a test shares a process with: a key of SHARED, or its file."""
+    path = nodeid.partition("::")[0]
+    for name, prefixes in SHARED.items():
+        if path.startswith(tuple(f"tests/{prefix}" for prefix in prefixes)):
+            return name
+    return path
+
+
+class ByShare(LoadScopeScheduling):
+    """Give a process all tests that share one, in the order in which they were collected.
+
+    xdist 3.8's own groups (`--dist loadgroup`) are lost: it renames tests, which pytest 9.2 no
+    longer allows.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return share(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log) -> ByShare:
+    config.option.loadscopereorder = False
+    return ByShare(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    def rank(item: pytest.Item) -> int:
+        name = share(item.nodeid)
+        return LONG.index(name) if name in LONG else len(LONG)
+
+    items.sort(key=rank)
