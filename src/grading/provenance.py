@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
+import os
 import platform
 from collections.abc import Iterator
 from importlib import metadata
@@ -13,6 +15,9 @@ from . import paths
 from .staging import Provided
 
 PACKAGES = ("torch", "numpy")
+CPUINFO = Path("/proc/cpuinfo")
+INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")  # of which torch's kernels make use
+KERNELS = ("ONEDNN_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY")  # variables that choose among them
 
 
 def judged_by(provided: Provided) -> str:
@@ -46,6 +51,21 @@ def versions() -> dict[str, str]:
     """Return the versions of the interpreter, the system and the libraries that compute."""
     found = {"python": platform.python_version(), "system": platform.platform()}
     return found | {name: _version(name) for name in PACKAGES}
+
+
+def processor() -> str:
+    """Return the kind of processor, as far as it can change the last bits of a sum.
+
+    Its name, what it can do, and what the environment tells the libraries to use of it.
+    """
+    found = {"model name": platform.processor() or platform.machine(), "flags": ""}
+    with contextlib.suppress(OSError):  # only Linux has it
+        for line in reversed(CPUINFO.read_text(encoding="utf-8", errors="replace").splitlines()):
+            name, _, value = line.partition(":")
+            found[name.strip()] = value.strip()
+    kinds = [kind for kind in INSTRUCTIONS if kind in found["flags"].split()]
+    told = [os.environ[name] for name in KERNELS if name in os.environ]
+    return " ".join([found["model name"], *kinds, *told])
 
 
 def has_torch() -> bool:
