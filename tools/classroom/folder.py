@@ -95,8 +95,8 @@ class ClassFolder:
             raise UsageError(f"{path} is no class's folder: it has no {MARKER}")
         if marker.get("format") != FORMAT:
             raise UsageError(
-                f"{path} has format {marker.get('format')!r:.20}, expected {FORMAT}: it was written "
-                "by another version of this command"
+                f"{path} has format {marker.get('format')!r:.20}, expected {FORMAT}: it was "
+                "written by another version of this command"
             )
         try:
             return cls(path, _tighten(path))

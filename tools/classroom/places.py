@@ -22,6 +22,7 @@ Kind = Literal["file", "folder", "link", "other"]
 PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # see staging: others unpack in one go
 UTF8_NAME = 0x800  # flag of a zip's entry: its name is UTF-8
 ENCRYPTED = 0x1
+MAX_DEPTH = 100  # folders in folders
 
 
 class Place(ABC):
@@ -251,6 +252,8 @@ def _file(
     parts = [part for part in _text(info).replace("\\", "/").split("/") if part not in ("", ".")]
     if ".." in parts:
         return "leads outside the zip"
+    if len(parts) > MAX_DEPTH:
+        return "lies too deep"
     is_folder = info.is_dir()
     for depth, name in enumerate(parts):
         inner = folders.setdefault("/".join(parts[:depth]), {})

@@ -6,6 +6,10 @@ Records go before the roll, so that a command that was cut short can be given ag
 from __future__ import annotations
 
 import argparse
+import html
+import json
+import unicodedata
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +18,7 @@ from typing import TYPE_CHECKING
 from grading.errors import UsageError
 from grading.outcomes import ExitCode
 
-from .folder import LOCK, ClassFolder, written_at
+from .folder import LOCK, ROLL, ClassFolder, written_at
 from .submissions import RollEntry, Student, same, utc
 
 if TYPE_CHECKING:
@@ -136,15 +140,20 @@ def _is_before(
 
 def _mentions(folder: ClassFolder, student: Student) -> list[Path]:
     """Return files in which the student's name, address or ID still stands."""
-    known = {student.name, student.sid, student.email}
     # Shorter ones stand everywhere, as parts of words and numbers.
-    wanted = [text.encode("utf-8", "backslashreplace") for text in known if text and len(text) > 3]
-    files = [path for path in sorted(folder.path.rglob("*")) if path.is_file()]
-    found = []
-    for path in files:
-        if path.name == LOCK:
-            continue
-        content = path.read_bytes()
-        if any(text in content for text in wanted):
-            found.append(path)
-    return found
+    known = [text for text in (student.name, student.sid, student.email) if text and len(text) > 3]
+    wanted = {
+        spelling.encode("utf-8", "replace").lower() for text in known for spelling in _spelt(text)
+    }
+    # The roll may name another student of that name.
+    own = {folder.path / name for name in (LOCK, ROLL)}
+    files = [path for path in sorted(folder.path.rglob("*")) if path.is_file() and path not in own]
+    contents = ((path, path.read_bytes().lower()) for path in files)
+    return [path for path, content in contents if any(text in content for text in wanted)]
+
+
+def _spelt(text: str) -> Iterator[str]:
+    """Yield a text as files may hold it: as it is, composed or not, in JSON and in a page."""
+    for form in (text, unicodedata.normalize("NFC", text), unicodedata.normalize("NFD", text)):
+        yield from (form, html.escape(form), json.dumps(form)[1:-1])
+        yield json.dumps(form, ensure_ascii=False)[1:-1]

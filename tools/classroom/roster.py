@@ -26,8 +26,8 @@ WRAPPINGS = 2  # folders around a class, as unpacking a zip twice makes them
 def read_class(source: Path, attempts: Attempts = "latest") -> ClassRoll:
     """Read what a class handed in; nothing is unpacked.
 
-    Each entry of the source comes out as a submission, or in a note, or both. What holds no file, or
-    nothing that the grader can take, is a submission all the same.
+    Each entry of the source comes out as a submission, or in a note, or both. What holds no file,
+    or nothing that the grader can take, is a submission all the same.
 
     Args:
         source: a Gradescope export, a download of Canvas or Moodle, or a folder of zips and
@@ -65,7 +65,7 @@ def read_class(source: Path, attempts: Attempts = "latest") -> ClassRoll:
 
 
 def _unwrapped(folder: Place) -> Place:
-    """Return the folder that holds the class: the only one inside another, as zips often have it."""
+    """Return the folder that holds the class: often the only one in a zip."""
     for _ in range(WRAPPINGS):
         inner = tidy(folder.children())
         if len(inner) != 1 or inner[0].kind != "folder" or downloads.is_download(inner[0].name):

@@ -16,6 +16,7 @@ from typing import IO, TypeAlias
 from zipfile import BadZipFile
 
 import yaml
+
 from grading.errors import UsageError
 
 Node: TypeAlias = "str | None | list[Node] | dict[str, Node]"
