@@ -49,9 +49,9 @@ MOST_GROWTH_BYTES = 200 << 20
 MAX_FAULT = 8_000  # characters
 NOTHING = "not run: nothing to grade was found"
 # What a canary reports that could do nothing it must not.
-NOT_SENT: dict[str, Any] = dict.fromkeys(("read", "written", "signalled", "sockets", "linked"), []) | {
-    "scratch": True
-}
+NOT_SENT: dict[str, Any] = dict.fromkeys(
+    ("read", "written", "signalled", "sockets", "linked"), []
+) | {"scratch": True}
 LOCK, ANSWERS = "lock", "answers"  # in the place that hosts share
 
 
@@ -66,7 +66,8 @@ def main(questions: QuestionSet, place: Path, own: Path) -> None:
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what anything else prints is no answer
     sandbox.hide_memory()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):  # who started us may ignore them
+        signal.signal(number, signal.default_int_handler)
     with open(place / LOCK, "ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_SH)
         requests: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -157,7 +158,8 @@ class Host:
         with tempfile.TemporaryDirectory(prefix="canary-") as folder:
             work, staged = Path(folder), Path(folder) / "staged"
             work.chmod(0o711)
-            staged.mkdir(mode=0o755)
+            (staged / "submission").mkdir(parents=True)
+            staged.chmod(0o755)
             try:
                 require_staff(self._runner.hidden)
                 require_data(questions.open_data(assignment, paths.DATA, paths.ANSWERS))

@@ -58,6 +58,7 @@ class ClassRun:
         self._runner, self._say, self._done = runner, say, done
         self._digests: dict[str, str] = {}
         self._losses: dict[str, list[str]] = {}
+        self._todo: list[str] = []
         self._alone: list[str] = []  # what has another pass, one at a time
 
     @property
@@ -65,18 +66,35 @@ class ClassRun:
         """The release's name in the folder."""
         return self._release.digest[:16]
 
+    def plan(self) -> bool:
+        """Find out what has no final record yet; return whether anything is to be done."""
+        for submission_id, submission in self._submissions.items():
+            try:
+                digest = submission.digest()
+            except SubmissionError:
+                digest = UNREADABLE
+            self._digests[submission_id] = digest
+            record = self._read(submission_id)
+            if records.is_final(record, digest, self._asked.counts):
+                self._done()
+            elif record is not None and self._is_unfinished(record, digest):
+                self._alone.append(submission_id)
+            else:
+                self._todo.append(submission_id)
+        return bool(self._todo or self._alone)
+
     def run(self, dispatcher: Dispatcher) -> None:
-        """Grade what has no final record yet.
+        """Grade what `plan` has found.
 
         Raises:
             ClusterFailed: there are no workers any more; what was graded is kept.
             OSError: a record can't be written, the same holds.
         """
-        for job, answer in dispatcher.run(self._first_jobs(), self._say):
+        for job, answer in dispatcher.run(self._jobs(self._todo), self._say):
             self._take(job, answer)
         while self._alone:
             turn, self._alone = self._alone, []
-            for job, answer in dispatcher.run(self._jobs_alone(turn), self._say, alone=True):
+            for job, answer in dispatcher.run(self._jobs(turn), self._say, alone=True):
                 self._take_alone(job, answer)
 
     def records(self) -> Iterator[tuple[str, Record]]:
@@ -92,30 +110,23 @@ class ClassRun:
     def _write(self, submission_id: str, record: Record) -> None:
         self._folder.write_record(submission_id, self.release, record)
 
-    def _first_jobs(self) -> Iterator[Job]:
-        for submission_id, submission in self._submissions.items():
-            try:
-                self._digests[submission_id] = submission.digest()
-            except SubmissionError:
-                self._digests[submission_id] = UNREADABLE
-            digest, record = self._digests[submission_id], self._read(submission_id)
-            if records.is_final(record, digest, self._asked.counts):
-                self._done()
-            elif record is not None and record["again"] and record["upload"] == digest:
-                self._alone.append(submission_id)
-            elif (job := self._job(submission_id, [])) is not None:
-                yield job
+    def _jobs(self, submission_ids: list[str]) -> Iterator[Job]:
+        """Yield what is to be sent, packed when its turn comes: a class may be larger than memory.
 
-    def _jobs_alone(self, turn: list[str]) -> Iterator[Job]:
-        for submission_id in turn:
+        Of a submission whose record is not final, the tests that are to be run again.
+        """
+        for submission_id in submission_ids:
             record = self._read(submission_id)
-            wanted = record["again"] if record is not None and self._is_ours(record) else []
+            wanted: list[str] = []
+            if record is not None and self._is_unfinished(record, self._digests[submission_id]):
+                wanted = record["again"]
             if (job := self._job(submission_id, wanted)) is not None:
                 yield job
 
-    def _is_ours(self, record: Record) -> bool:
-        """Return whether a record is of this kind of run, so that tests of it can be run again."""
-        return record["counts"] == self._asked.counts and not record["fault"]
+    def _is_unfinished(self, record: Record, digest: str) -> bool:
+        """Return whether all that a record lacks is that some tests are run again."""
+        same_kind = record["upload"] == digest and record["counts"] == self._asked.counts
+        return same_kind and bool(record["again"]) and not record["fault"]
 
     def _job(self, submission_id: str, wanted: list[str]) -> Job | None:
         """Pack a submission; where there is nothing to grade, write that down and return None."""

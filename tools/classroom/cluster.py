@@ -20,6 +20,7 @@ from typing import Any
 import cloudpickle
 import dask
 from distributed import Client, LocalCluster, Security
+
 from grading.errors import UsageError
 
 from . import slots
@@ -200,9 +201,13 @@ class Workers:
                 raise OSError("the connection is closed")
             present = set(self._client.scheduler_info(n_workers=-1)["workers"])
             new = present - self._able.keys() - self.refused.keys()
-            found = self._client.run(
-                slots.reports, name=self._name, workers=sorted(new), on_error="ignore"
-            ) if new else {}
+            found = (
+                self._client.run(
+                    slots.reports, name=self._name, workers=sorted(new), on_error="ignore"
+                )
+                if new
+                else {}
+            )
         except (OSError, TimeoutError, RuntimeError, ValueError) as error:
             raise ClusterFailed(f"the scheduler does not answer: {error}") from None
         for address, report in found.items():

@@ -7,13 +7,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tqdm import tqdm
+
 from grading import paths
 from grading.assignment import load_assignment
 from grading.errors import UsageError
 from grading.outcomes import ExitCode
 from grading.runner import CourseTestRunner
 from questions.course import Course
-from tqdm import tqdm
 
 from . import shipping
 from .class_run import Asked, ClassRun, Say
@@ -86,7 +87,7 @@ def run(asked: argparse.Namespace) -> int:
         wanted = Asked(edition, counts=not asked.preview)
         submissions = roll.submissions
         graded = ClassRun(wanted, folder, submissions, release, runner, say, bar.update)
-        failed = _grade(asked, graded, release, say)
+        failed = _grade(asked, graded, release, say) if graded.plan() else ""
     lines, all_have_results = _totals(graded, len(roll.submissions))
     print("\n".join(lines))
     if failed:
@@ -95,9 +96,7 @@ def run(asked: argparse.Namespace) -> int:
     return ExitCode.OK if all_have_results else ExitCode.FAILED
 
 
-def _grade(
-    asked: argparse.Namespace, graded: ClassRun, release: shipping.Release, say: Say
-) -> str:
+def _grade(asked: argparse.Namespace, graded: ClassRun, release: shipping.Release, say: Say) -> str:
     """Grade with a cluster; return what cut it short, or ""."""
     try:
         from . import cluster, dispatch

@@ -1,11 +1,11 @@
 """What became of a submission by a release, as it is kept in a class's folder.
 
-    upload     digest of what was handed in
-    counts     whether the result has authority; a preview's has none
-    results    what the grader found, with staff's details (`grading/results.py`)
-    refused    why there was nothing to grade; "" if there was
-    again      tests that ended in a limit and have not been run again alone: not final yet
-    fault      why there is no result that counts; "" if there is one
+upload     digest of what was handed in
+counts     whether the result has authority; a preview's has none
+results    what the grader found, with staff's details (`grading/results.py`)
+refused    why there was nothing to grade; "" if there was
+again      tests that ended in a limit and have not been run again alone: not final yet
+fault      why there is no result that counts; "" if there is one
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def ours(answer: dict[str, Any]) -> str:
 
 
 def with_rerun(record: Record, answer: dict[str, Any]) -> Record:
-    """Return a record with the tests that were run again in place of those that ended in a limit."""
+    """Return a record with the tests that were run again in place of those of `again`."""
     again = {t["test_id"]: t for t in answer["results"]["tests"] if t["test_id"] in record["again"]}
     tests = [again.get(t["test_id"], t) for t in record["results"]["tests"]]
     score = sum((Decimal(str(t["score"])) for t in tests), Decimal(0))
