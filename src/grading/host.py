@@ -72,14 +72,16 @@ def main(questions: QuestionSet, place: Path, own: Path) -> None:
         fcntl.flock(lock, fcntl.LOCK_SH)
         requests: queue.SimpleQueue[str] = queue.SimpleQueue()
         threading.Thread(target=_read, args=(requests,), daemon=True).start()
-        host = Host(questions, place)
+        host = None
         try:
+            host = Host(questions, place)
             while True:
                 _answer(replies, host.serve(json.loads(requests.get())))
         except (KeyboardInterrupt, BrokenPipeError):
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         finally:
-            host.close()
+            if host is not None:
+                host.close()
             trees.remove_tree(own)
             if is_last(lock):
                 trees.remove_tree(place)

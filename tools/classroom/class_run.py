@@ -191,7 +191,7 @@ class ClassRun:
         return records.graded(self._digests[job.submission_id], answer, alone)
 
     def _is_lost(self, job: Job, answer: dict[str, Any]) -> bool:
-        why = records.ours(answer)
+        why = records.ours(answer, self._asked.counts)
         if why:
             self._losses.setdefault(job.submission_id, []).append(why)
             first = why.splitlines()[0]

@@ -60,10 +60,16 @@ def limited(results: dict[str, Any]) -> list[str]:
     return [t["test_id"] for t in results["tests"] if t["outcome"] in LIMITS | {NOT_RUN}]
 
 
-def ours(answer: dict[str, Any]) -> str:
-    """Return why an answer is none that counts, by our own fault; "" if it does."""
+def ours(answer: dict[str, Any], counts: bool) -> str:
+    """Return why an answer is none, by our own fault; "" if it is one.
+
+    Args:
+        counts: whether it was to have authority.
+    """
     if "results" not in answer:
         return str(answer.get("lost") or answer.get("fault") or "an answer without results")
+    if counts and not answer["results"]["facts"].get("authoritative"):
+        return "it was graded without authority"
     faults = [t for t in answer["results"]["tests"] if t["outcome"] == Outcome.GRADER_ERROR.value]
     return "\n".join(f"{t['test_id']}: {t.get('detail', '')}" for t in faults)
 
