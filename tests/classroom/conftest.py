@@ -5,6 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,6 @@ TINY = """
 [editions.tiny]
 title = "A question"
 questions = [{ number = "1a", topic = "attention_copying", coding = 8 }]
-practice = 1
 
 [editions.tiny.gradescope]
 hidden_tests = "visible"
@@ -58,14 +59,21 @@ def class_of(folder: Path, *names: str) -> Path:
 
 
 @pytest.fixture(scope="session")
-def course(tmp_path_factory) -> Path:
-    """A copy of the project with an edition of four quick tests, and a smoke world."""
-    tree = copy_of_the_project(tmp_path_factory.mktemp("course"))
+def course() -> Iterator[Path]:
+    """A copy of the project with an edition of four quick tests, and a smoke world.
+
+    Other users can pass its folder, as they can't pass pytest's own.
+    """
+    tree = Path(tempfile.mkdtemp(prefix="course-"))
+    tree.chmod(0o755)
+    copy_of_the_project(tree)
+    (tree / "solutions").chmod(0o700)
     with open(tree / "assignment.toml", "a", encoding="utf-8") as file:
         file.write(TINY)
     made = make(tree, "world", "DATASET=smoke", "SEED=1")
     assert made.returncode == 0, made.stderr
-    return tree
+    yield tree
+    shutil.rmtree(tree)
 
 
 @pytest.fixture(scope="session")
@@ -118,7 +126,3 @@ def table(folder: Path) -> dict[str, list]:
 def left_behind() -> list[str]:
     """Folders of workers that are still there."""
     return [str(p) for p in Path("/tmp").glob("classroom-*")]
-
-
-def copy_class(source: Path, target: Path) -> Path:
-    return Path(shutil.copytree(source, target))

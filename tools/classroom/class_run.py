@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grading import host
+from grading import host, trees
 from grading.errors import SubmissionError
 from grading.runner import CourseTestRunner
 
@@ -23,6 +23,7 @@ from .records import Record
 from .submissions import Submission
 
 MOST_LOSSES = 2  # tries without a result: a second one, alone, is the last
+PACKING = "packing-"  # begins the names of folders for what is about to be sent
 UNREADABLE = "unreadable"  # in place of a digest
 Say = Callable[[str], None]
 
@@ -68,6 +69,8 @@ class ClassRun:
 
     def plan(self) -> bool:
         """Find out what has no final record yet; return whether anything is to be done."""
+        for place in self._folder.path.glob(f"{PACKING}*"):
+            trees.remove_tree(place)  # of a run that was killed
         for submission_id, submission in self._submissions.items():
             try:
                 digest = submission.digest()
@@ -137,7 +140,8 @@ class ClassRun:
             "counts": self._asked.counts,
         }
         try:
-            with tempfile.TemporaryDirectory(prefix="classroom-packing-") as place:
+            # In the class's own folder: whatever ends this, a copy lies nowhere else.
+            with tempfile.TemporaryDirectory(prefix=PACKING, dir=self._folder.path) as place:
                 unpacked, work = Path(place) / "unpacked", Path(place) / "work"
                 unpacked.mkdir()
                 work.mkdir()
