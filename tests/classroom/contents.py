@@ -3,6 +3,7 @@
 Nothing here is run; it is graded where a sandbox is.
 """
 
+import copy
 import functools
 import io
 import stat
@@ -146,6 +147,18 @@ def _twice() -> bytes:
     return zipped({"submission/a.py": b"", "submission/b.py": b""}).replace(b"/b.py", b"/a.py")
 
 
+def _too_large() -> bytes:
+    """300 files of a mebibyte, which are one in the zip."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as writer:
+        writer.writestr("x.params", bytes(1 << 20))
+        for number in range(300):
+            again = copy.copy(writer.infolist()[0])
+            again.filename = f"x{number}.params"
+            writer.infolist().append(again)
+    return buffer.getvalue()
+
+
 def _encrypted() -> bytes:
     packed = bytearray(zipped({"submission/a.py": b"x = 1\n"}))
     for signature, offset in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
@@ -164,7 +177,7 @@ UPLOADS: dict[str, Callable[[], "bytes | Files"]] = {
     "a link": lambda: {"submission/a.py": Link("/etc/passwd"), "submission/b.py": b""},
     "one name twice": _twice,
     "too many files": lambda: zipped({f"submission/x{n}.py": b"" for n in range(2_100)}),
-    "too large": lambda: zipped({f"x{n}.params": bytes(60 << 20) for n in range(5)}),
+    "too large": _too_large,
     "encrypted": _encrypted,
     "packed in a rare way": lambda: zipped(
         {"submission/a.py": b"x = 1\n"}, compression=zipfile.ZIP_BZIP2

@@ -212,7 +212,7 @@ class _Time(str):
 
 
 class _Ruby(yaml.SafeDumper):
-    """Writes no anchors for equal texts, and times as Ruby does."""
+    """Writes no anchors for equal texts; times and texts of several lines as Ruby does."""
 
     def ignore_aliases(self, data) -> bool:
         return True
@@ -220,6 +220,12 @@ class _Ruby(yaml.SafeDumper):
 
 _Ruby.add_representer(
     _Time, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:timestamp", str(text))
+)
+_Ruby.add_representer(
+    str,
+    lambda dumper, text: dumper.represent_scalar(
+        "tag:yaml.org,2002:str", text, style="|" if "\n" in text else None
+    ),
 )
 
 

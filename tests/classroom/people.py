@@ -3,10 +3,11 @@
 import random
 from dataclasses import dataclass
 
-FIRST = """Amina Bram Chiara Dmitri Elif Farah Goran Hana Ikram Jonas Kofi Lucía Mina Noor Oskar Priya
-Quentin Rosa Sofía Tariq Ursula Valentina Wanjiru Xiomara Yusuf Zoë""".split()
-LAST = """Abebe Bianchi Castro Dubois Eriksen Fischer García Haddad Ivanova Jensen Kowalski Lindqvist
-Moreau Nakamura Okafor Petrov Quispe Rossi Schmidt Tanaka Ueda Vargas Weber Xu Yıldız Zeman""".split()
+FIRST = """Amina Bram Chiara Dmitri Elif Farah Goran Hana Ikram Jonas Kofi Lucía Mina
+Noor Oskar Priya Quentin Rosa Sofía Tariq Ursula Valentina Wanjiru Xiomara Yusuf Zoë""".split()
+LAST = """Abebe Bianchi Castro Dubois Eriksen Fischer García Haddad Ivanova Jensen
+Kowalski Lindqvist Moreau Nakamura Okafor Petrov Quispe Rossi Schmidt Tanaka Ueda Vargas
+Weber Xu Yıldız Zeman""".split()
 # In the order in which they are taken: the first ones stand in small classes, too.
 ODD = (
     "عمر الخطيب",

@@ -8,7 +8,7 @@ import pytest
 from grading.assignment import load_assignment
 from grading.runner import CourseTestRunner
 from questions.course import Course
-from tests.classroom.conftest import class_of
+from tests.classroom.tiny import class_of
 from tools.classroom import records, shipping
 from tools.classroom.class_run import Asked, ClassRun
 from tools.classroom.folder import ClassFolder

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.classroom.conftest import class_of, left_behind, needs_root, table
+from tests.classroom.tiny import class_of, left_behind, needs_root, table
 
 pytestmark = needs_root
 NAMES = ("right", "wrong", "exits", "slow", "daemon", "raises", "slow", "floods")

@@ -17,7 +17,7 @@ from grading.observer import Observer
 from grading.processes import FLAGS, ZygotePool
 from grading.runner import Options
 from questions.course import Course
-from tests.classroom.conftest import BODIES, hand_in
+from tests.classroom.tiny import BODIES, hand_in
 
 QUESTION = ("3a",)  # of the default edition: quick tests, which need no torch
 SEED = 7
