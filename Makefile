@@ -13,7 +13,7 @@ STRICT := -X warn_default_encoding -W error::EncodingWarning
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-tex world data starter question check reference compare grade demo lint
-.PHONY: handout student autograder release new-term emulate test test-quick seeds redteam clean force
+.PHONY: handout student autograder release new-term emulate class test test-quick seeds redteam clean force
 .DELETE_ON_ERROR:
 
 help: ## print this list
@@ -99,6 +99,12 @@ new-term: $(STAMP) ## another world, term and dates: TERM="Spring 2027" [DUE=DAT
 autograder: $(STAMP) $(DATA) ## build and prove what goes to Gradescope [EDITION=NAME RECIPE=NAME]
 	@$(PYTHON_VENV) -m tools.autograder $(if $(EDITION),--edition "$(EDITION)") \
 	  $(if $(RECIPE),--recipe "$(RECIPE)")
+
+class: $(STAMP) $(DATA) ## grade a class: SUBMISSIONS=EXPORT-OR-FOLDER INTO=DIR [ARGS="--slots 8"]
+	@test -n "$(SUBMISSIONS)" && test -n "$(INTO)" || { echo "make class: SUBMISSIONS or INTO is" \
+	  "missing, expected: make class SUBMISSIONS=EXPORT-OR-FOLDER INTO=DIR" >&2; exit 2; }
+	@$(PYTHON_VENV) -m tools.classroom grade "$(SUBMISSIONS)" --into "$(INTO)" \
+	  $(if $(EDITION),--edition "$(EDITION)") $(ARGS)
 
 emulate: $(STAMP) ## grade as Gradescope would: SUBMISSION=ZIP-OR-FOLDER [EDITION=NAME METADATA=KIND SETUP=1]
 	@test -n "$(SUBMISSION)" || { echo "make emulate: SUBMISSION is missing, expected:" \

@@ -156,7 +156,7 @@ class Host:
         if not self._layers.root:
             return authoritative.faults(self._layers, NOT_SENT)
         questions, assignment = self._runner.questions, self._runner.assignment
-        secrets = [*authoritative.secrets(), paths.ANSWERS]
+        secrets: list[str | Path] = [*authoritative.secrets(), paths.ANSWERS]
         with tempfile.TemporaryDirectory(prefix="canary-") as folder:
             work, staged = Path(folder), Path(folder) / "staged"
             work.chmod(0o711)

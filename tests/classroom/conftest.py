@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.classroom.make_class import MadeClass, make_class
-from tests.classroom.tiny import classroom, course, grade  # noqa: F401
+from tests.classroom.tiny import classroom, course, grade, temporary  # noqa: F401
 from tools.classroom.gradescope_export import METADATA
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.classroom.tiny import class_of, left_behind, needs_root, table
+from tests.classroom.tiny import class_of, needs_root, table
 
 pytestmark = needs_root
 NAMES = ("right", "wrong", "exits", "slow", "daemon", "raises", "slow", "floods")
@@ -63,7 +63,7 @@ print(json.dumps(found))
     return found
 
 
-def test_a_class_is_graded_and_then_skipped(source, expected, grade, tmp_path):
+def test_a_class_is_graded_and_then_skipped(source, expected, grade, temporary, tmp_path):
     code, output = grade(source, tmp_path / "class", "--slots", "2")
     assert code == 0, output
     assert table(tmp_path / "class") == expected
@@ -74,7 +74,7 @@ def test_a_class_is_graded_and_then_skipped(source, expected, grade, tmp_path):
     code, output = grade(source, tmp_path / "class", "--slots", "2")
     assert code == 0 and "submissions at once" not in output  # no cluster was started
     assert before == {path: path.stat().st_mtime_ns for path in tmp_path.glob("class/records/*/*")}
-    assert left_behind() == []
+    assert list(temporary.iterdir()) == []
 
 
 def descendants(pid: int) -> dict[int, str]:
@@ -116,7 +116,7 @@ def wait_for_records(folder: Path, count: int, process: subprocess.Popen) -> Non
 
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
 def test_a_client_that_is_stopped_loses_nothing_that_was_done(
-    source, expected, grade, classroom, tmp_path, stop
+    source, expected, grade, classroom, temporary, tmp_path, stop
 ):
     into = tmp_path / "class"
     words = ("grade", source, "--into", into, "--edition", "tiny", "--slots", "2")
@@ -138,7 +138,7 @@ def test_a_client_that_is_stopped_loses_nothing_that_was_done(
     assert code == 0, output
     assert table(into) == expected
     assert all(path.read_bytes() == content for path, content in kept.items() if is_final(content))
-    assert left_behind() == []
+    assert list(temporary.iterdir()) == []
 
 
 def is_final(content: bytes) -> bool:
@@ -153,7 +153,7 @@ def _line(pid: int) -> str:
 
 
 def test_workers_and_hosts_that_are_killed_change_nothing(
-    source, expected, grade, classroom, tmp_path
+    source, expected, grade, classroom, temporary, tmp_path
 ):
     into = tmp_path / "class"
     words = ("grade", source, "--into", into, "--edition", "tiny", "--slots", "2")
@@ -173,7 +173,7 @@ def test_workers_and_hosts_that_are_killed_change_nothing(
         code, output = grade(source, into, "--slots", "2")
     assert code == 0, output
     assert table(into) == expected
-    assert left_behind() == []
+    assert list(temporary.iterdir()) == []
 
 
 # ---------------------------------------------------------------- TLS, and machines of their own
@@ -189,7 +189,7 @@ def certificates(classroom, tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def start(certificates, tmp_path):
+def start(certificates, temporary, tmp_path):
     """A function that starts a program of dask's on loopback, elsewhere than in the project."""
     processes = []
     tls = [
@@ -205,7 +205,11 @@ def start(certificates, tmp_path):
         command = [sys.executable, "-m", f"distributed.cli.dask_{program}", *tls, *words]
         with open(tmp_path / f"{program}-{len(processes)}.log", "wb") as log:
             made = subprocess.Popen(
-                list(map(str, command)), cwd=tmp_path, stdout=log, stderr=log, env=_environment()
+                list(map(str, command)),
+                cwd=tmp_path,
+                stdout=log,
+                stderr=log,
+                env=_environment(temporary),
             )
         processes.append(made)
         return made
@@ -220,9 +224,10 @@ def start(certificates, tmp_path):
             process.kill()
 
 
-def _environment() -> dict[str, str]:
+def _environment(temporary: Path) -> dict[str, str]:
     """Without what would let a worker find our modules: the release is all it gets."""
-    return {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    return kept | {"TMPDIR": str(temporary)}
 
 
 def free_port() -> int:
@@ -232,7 +237,7 @@ def free_port() -> int:
 
 
 def test_a_scheduler_with_workers_of_its_own_and_kills_gives_the_same_table(
-    source, expected, grade, classroom, start, certificates, tmp_path
+    source, expected, grade, classroom, start, certificates, temporary, tmp_path
 ):
     port = free_port()
     address = f"tls://127.0.0.1:{port}"
@@ -251,9 +256,9 @@ def test_a_scheduler_with_workers_of_its_own_and_kills_gives_the_same_table(
     assert code == 0, output
     assert table(into) == expected
     deadline = time.monotonic() + 60
-    while left_behind() and time.monotonic() < deadline:
+    while list(temporary.iterdir()) and time.monotonic() < deadline:
         time.sleep(0.2)
-    assert left_behind() == []  # the release was taken away, though workers go on
+    assert list(temporary.iterdir()) == []  # the release was taken away, though workers go on
 
 
 def test_nobody_without_the_certificate_is_let_in(start, certificates, tmp_path):

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.interpreter import STRICT
 from tests.project import copy_of_the_project, make
 
 TINY = """
@@ -77,14 +76,24 @@ def course() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def classroom(course):
+def temporary() -> Iterator[Path]:
+    """Where workers have their temporary files; other users pass through to them."""
+    folder = Path(tempfile.mkdtemp(prefix="temporary-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def classroom(course, temporary):
     """A function that starts `python -m tools.classroom WORD...`; it is killed if left alone."""
     started = []
 
     def start(*words: str | Path, **keywords) -> subprocess.Popen:
         process = subprocess.Popen(
-            [sys.executable, *STRICT[:2], "-m", "tools.classroom", *map(str, words)],
+            [sys.executable, "-m", "tools.classroom", *map(str, words)],
             cwd=course,
+            env=os.environ | {"TMPDIR": str(temporary)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
@@ -121,8 +130,3 @@ def table(folder: Path) -> dict[str, list]:
         ends = [[t["test_id"], t["outcome"], t["score"], t["message"]] for t in tests]
         found[path.parent.name] = [record["counts"], record["again"], record["refused"], ends]
     return found
-
-
-def left_behind() -> list[str]:
-    """Folders of workers that are still there."""
-    return [str(p) for p in Path("/tmp").glob("classroom-*")]

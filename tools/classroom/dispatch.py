@@ -64,7 +64,7 @@ class Dispatcher:
         self._client, self._name, self._workers = client, name, workers
         self._sent: dict[str, _Sent] = {}  # by key
         self._ended: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self._looked_at = self._able_at = 0.0
+        self._looked_at = self._able_at = time.monotonic()
         self._able: dict[str, Able] = {}
         self._told: set[str] = set()
 
@@ -72,22 +72,18 @@ class Dispatcher:
         """Wait for a worker that can grade, until all have been examined; return the slots.
 
         Raises:
-            ClusterFailed: there is none.
+            ClusterFailed: there is none, nor will there be one soon.
         """
-        deadline = time.monotonic() + PATIENCE_S
         while True:
             self._look(say)
-            known = len(self._able) + len(self._workers.refused)
-            everybody = known >= len(self._client.scheduler_info(n_workers=-1)["workers"])
-            if everybody and self._able:
+            present = self._client.scheduler_info(n_workers=-1)["workers"].keys()
+            unknown = present - self._able.keys() - self._workers.refused.keys()
+            if self._able and not unknown:
                 return sum(worker.slots for worker in self._able.values())
-            if (everybody and known) or time.monotonic() > deadline:
-                break
+            if present and not unknown:
+                reasons = sorted(set(self._workers.refused.values()))
+                raise ClusterFailed("no worker can grade: " + "; ".join(reasons))
             time.sleep(0.2)
-        if self._able:
-            return sum(worker.slots for worker in self._able.values())
-        reasons = sorted(set(self._workers.refused.values())) or ["the scheduler has no workers"]
-        raise ClusterFailed("no worker can grade: " + "; ".join(reasons))
 
     def run(
         self, jobs: Iterator[Job], say: Callable[[str], None], alone: bool = False

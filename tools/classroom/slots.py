@@ -224,12 +224,13 @@ class GraderHosts(WorkerPlugin):
 
 def grade(name: str, upload: bytes, request: dict[str, Any]) -> dict[str, Any]:
     """Grade a submission in a slot of the worker that runs this task; see `GraderHosts.grade`."""
-    return get_worker().plugins[name].grade(upload, request)
+    plugin: Any = get_worker().plugins[name]
+    return plugin.grade(upload, request)
 
 
 def reports(dask_worker: Worker, name: str) -> dict[str, Any]:
     """Return what a worker's examination found."""
-    plugin = dask_worker.plugins.get(name)
+    plugin: Any = dask_worker.plugins.get(name)
     if plugin is None:
         return {"obstacles": [WAITING], "facts": {}}
     return plugin.report | {"host": dask_worker.ip, "slots": dask_worker.state.nthreads}
