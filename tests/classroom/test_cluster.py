@@ -1,5 +1,6 @@
 """Classes graded on clusters that are really there, while their processes are killed."""
 
+import http.client
 import json
 import os
 import random
@@ -9,6 +10,7 @@ import ssl
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -74,7 +76,12 @@ def test_a_class_is_graded_and_then_skipped(source, expected, grade, temporary, 
     code, output = grade(source, tmp_path / "class", "--slots", "2")
     assert code == 0 and "submissions at once" not in output  # no cluster was started
     assert before == {path: path.stat().st_mtime_ns for path in tmp_path.glob("class/records/*/*")}
-    assert list(temporary.iterdir()) == []
+    assert left_in(temporary) == []
+
+
+def left_in(temporary: Path) -> list[str]:
+    """What is still there, besides dask's own folder, which holds nothing of ours."""
+    return [path.name for path in temporary.iterdir() if not path.name.startswith("dask-")]
 
 
 def descendants(pid: int) -> dict[int, str]:
@@ -138,7 +145,7 @@ def test_a_client_that_is_stopped_loses_nothing_that_was_done(
     assert code == 0, output
     assert table(into) == expected
     assert all(path.read_bytes() == content for path, content in kept.items() if is_final(content))
-    assert list(temporary.iterdir()) == []
+    assert left_in(temporary) == []
 
 
 def is_final(content: bytes) -> bool:
@@ -173,7 +180,7 @@ def test_workers_and_hosts_that_are_killed_change_nothing(
         code, output = grade(source, into, "--slots", "2")
     assert code == 0, output
     assert table(into) == expected
-    assert list(temporary.iterdir()) == []
+    assert left_in(temporary) == []
 
 
 # ---------------------------------------------------------------- TLS, and machines of their own
@@ -256,9 +263,9 @@ def test_a_scheduler_with_workers_of_its_own_and_kills_gives_the_same_table(
     assert code == 0, output
     assert table(into) == expected
     deadline = time.monotonic() + 60
-    while list(temporary.iterdir()) and time.monotonic() < deadline:
+    while left_in(temporary) and time.monotonic() < deadline:
         time.sleep(0.2)
-    assert list(temporary.iterdir()) == []  # the release was taken away, though workers go on
+    assert left_in(temporary) == []  # the release was taken away, though workers go on
 
 
 def test_nobody_without_the_certificate_is_let_in(start, certificates, tmp_path):
@@ -302,9 +309,24 @@ def test_our_own_cluster_listens_on_loopback_alone_with_tls_and_no_dashboard(
     ports = set()
     for pid in family:
         ports |= listening(pid)
+    served = [page for _, port in ports for page in PAGES if answers(port, page)]
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=90)
+    assert served == []
     assert ports and {host for host, _ in ports} == {"127.0.0.1"}
+
+
+# Of dask's web server, which shows what runs, and lets it be ended.
+PAGES = ("/", "/info/main/workers.html", "/json/counts.json", "/health", "/metrics", "/status")
+
+
+def answers(port: int, page: str) -> bool:
+    """Whether there is a page at a port."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{page}", timeout=10) as answer:
+            return answer.status == 200
+    except (OSError, http.client.HTTPException):  # not found, or no web server at all
+        return False
 
 
 def listening(pid: int) -> set[tuple[str, int]]:

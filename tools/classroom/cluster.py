@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,10 +37,28 @@ CONFIG = {
     "distributed.worker.memory.pause": False,
     "distributed.worker.memory.terminate": False,  # hosts watch over themselves
     "distributed.worker.profile.enabled": False,
+    "distributed.scheduler.http.routes": [],  # its web server can't be left out; it serves nothing
+    "distributed.worker.http.routes": [],
     "distributed.comm.timeouts.connect": f"{CONNECT_S:.0f}s",
     "distributed.logging.distributed": "critical",  # what is lost, we say
 }
 cloudpickle.register_pickle_by_value(slots)  # workers need nothing of this repository
+
+
+class ByValue:
+    """A function of `slots` that arrives as itself where nothing of ours can be imported."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._content = cloudpickle.dumps(function)
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
+        return cloudpickle.loads, (self._content,)
+
+    def __call__(self) -> None:
+        """Do nothing: dask only wants to see that it could be called."""
+
+
+GRADE, REPORTS = ByValue(slots.grade), ByValue(slots.reports)
 
 
 class ClusterFailed(Exception):
@@ -104,6 +122,7 @@ def _local(security: Security, slots: int) -> Iterator[LocalCluster]:
             protocol="tls://",
             security=security,
             dashboard_address=None,
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # any port: 8787 may be taken
             memory_limit=0,
         )
     finally:
@@ -202,9 +221,7 @@ class Workers:
             present = set(self._client.scheduler_info(n_workers=-1)["workers"])
             new = present - self._able.keys() - self.refused.keys()
             found = (
-                self._client.run(
-                    slots.reports, name=self._name, workers=sorted(new), on_error="ignore"
-                )
+                self._client.run(REPORTS, name=self._name, workers=sorted(new), on_error="ignore")
                 if new
                 else {}
             )

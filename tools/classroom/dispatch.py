@@ -17,8 +17,7 @@ from typing import Any
 
 from distributed import Client, Future
 
-from . import slots
-from .cluster import Able, ClusterFailed, Workers
+from .cluster import GRADE, Able, ClusterFailed, Workers
 
 AHEAD = 1  # submissions that wait at a worker, besides those in its slots
 MOST_BYTES = 512 << 20  # of submissions on their way, which the scheduler holds, too
@@ -142,7 +141,7 @@ class Dispatcher:
     def _send(self, job: Job, address: str) -> None:
         key = f"grade-{secrets.token_hex(8)}"  # tells nobody whose it is
         future = self._client.submit(
-            slots.grade,
+            GRADE,
             self._name,
             job.upload,
             job.request,
