@@ -15,6 +15,7 @@ from tests.classroom.contents import UPLOADS, Content, Link, uploaded, zipped
 from tests.classroom.make_class import PLATFORMS, SHARES, Made, MadeClass
 from tools.classroom import uploads
 from tools.classroom.folder import ClassFolder
+from tools.classroom.places import DiskPlace
 from tools.classroom.roster import ID, Submission, read_class
 
 EXPORTS = [(platform, packed) for platform in PLATFORMS for packed in (False, True)]
@@ -236,7 +237,7 @@ def test_a_digest_tells_contents_and_names_apart(tmp_path):
         ("two", same),
         ("three", {"submission/a.py": b"x = 2\n"}),
         ("four", {"submission/b.py": b"x = 1\n"}),
-        ("five", {"submission/a.py": Link("x = 1")}),
+        ("five", {"submission/a.py": Link("x = 1\n")}),
     ):
         lay_out(source / name, Content("", "", content))
     order = ("one", "two", "three", "four", "five")
@@ -295,6 +296,17 @@ def test_nothing_is_written_through_a_link(tmp_path):
         one.unpack(tmp_path / str(index))
     assert list(outside.iterdir()) == []
     assert ["ada/submission/a.py" in note for note in roll.notes].count(True) == 1
+
+
+def test_links_are_laid_out_last(tmp_path):
+    outside, link = tmp_path / "outside", tmp_path / "link"
+    outside.mkdir()
+    link.symlink_to(outside)
+    (tmp_path / "a.py").touch()
+    places = (("submission", DiskPlace(link)), ("submission/a.py", DiskPlace(tmp_path / "a.py")))
+    with pytest.raises(SubmissionError, match="'submission' is there twice"):
+        uploads.Upload(places).unpack(tmp_path)
+    assert list(outside.iterdir()) == []
 
 
 @pytest.mark.parametrize(
