@@ -245,6 +245,8 @@ def test_earlier_attempts_without_files_are_counted(export, attempts):
     assert [(one.submission_id, one.attempt) for one in roll.submissions] == [("submission_13", 3)]
     noted = any("2 earlier attempts are left out" in note for note in roll.notes)
     assert noted == (attempts != "latest")
+    better = "submission_11 has more points than submission_13, but its files are not here"
+    assert (better in roll.notes) == (attempts == "best")
 
 
 def test_an_active_attempt_that_is_not_the_newest_is_noted(export):

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from grading import printable
+from grading import paths, printable
 from grading.errors import SubmissionError, UsageError
 from grading.staging import stage
 from tests.classroom.contents import UPLOADS, Content, Link, uploaded, zipped
@@ -296,6 +296,34 @@ def test_nothing_is_written_through_a_link(tmp_path):
         one.unpack(tmp_path / str(index))
     assert list(outside.iterdir()) == []
     assert ["ada/submission/a.py" in note for note in roll.notes].count(True) == 1
+
+
+def test_no_link_is_followed_that_took_a_folders_place_meanwhile(tmp_path):
+    source = tmp_path / "class"
+    lay_out(source / "ada", RIGHT)
+    (one,) = read_class(source).submissions
+    found = dict(one.path.files())["submission/a.py"]
+    assert found.open().read() == b"x = 1\n"
+    (source / "ada" / "submission").rename(tmp_path / "elsewhere")
+    (source / "ada" / "submission").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(SubmissionError, match="can't be read"):
+        found.open()
+
+
+def test_a_hard_link_to_the_reference_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "SOLUTIONS", tmp_path / "solutions")
+    (tmp_path / "solutions").mkdir()
+    (tmp_path / "solutions" / "secret.py").write_text("x = 1\n", encoding="utf-8")
+    (tmp_path / "own.py").write_text("x = 1\n", encoding="utf-8")
+    source = tmp_path / "class"
+    for name, linked in (("ada", "solutions/secret.py"), ("bob", "own.py")):
+        lay_out(source / name, RIGHT)
+        os.link(tmp_path / linked, source / name / "submission" / "b.py")
+    ada, bob = in_order(read_class(source), "ada", "bob")
+    with pytest.raises(SubmissionError, match="'b.py' is a hard link to a file outside"):
+        ada.unpack(tmp_path)
+    (tmp_path / "bob").mkdir()
+    assert bob.unpack(tmp_path / "bob").is_dir()
 
 
 def test_links_are_laid_out_last(tmp_path):
