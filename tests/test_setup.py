@@ -233,6 +233,23 @@ def test_failed_installation_says_so_and_the_next_one_starts_anew(project, make)
     assert "making .venv" in make("setup").stdout
 
 
+@pytest.mark.requires_tool("make")
+def test_an_installation_says_that_it_goes_on(project, make):
+    # A stand-in for pip and uv that takes its time.
+    script = project / "tools" / "setup.sh"
+    text = script.read_text(encoding="utf-8")
+    line = 'install -r requirements-staff.txt || failed "installing the packages"\n'
+    assert line in text
+    script.write_text(text.replace(line, "sleep 2\n"), encoding="utf-8")
+    made = make("setup", EVERY_S="0.3")
+    assert made.returncode == 0, made.stderr
+    lines = re.findall(
+        r"^setup: still installing after \d+ s, \d+ MB in \.venv$", made.stdout, re.M
+    )
+    assert len(lines) >= 2 and made.stdout.endswith("setup: done\n")
+    assert "EVERY_S:-10" in text
+
+
 @AS_ROOT
 def test_root_installs_the_venv_module_that_debian_splits_off(project, which):
     # Refused until the stand-in for apt-get has run; then taken, though no venv comes of it.

@@ -94,12 +94,13 @@ def identity(results: Results) -> str:
     known = [
         ("", facts.get("submission")),
         ("files ", facts.get("digest", "")[:12]),
-        ("graded ", facts.get("graded")),
+        ("", facts.get("graded")),
         ("edition ", results.edition.name),
         ("release ", facts.get("judged_by", "")[:12]),
         ("seed ", str(results.seed)),
     ]
-    return ", ".join(f"{words}{value}" for words, value in known if value)
+    # The first word is ours: a submission's name begins no line.
+    return "Graded: " + ", ".join(f"{words}{value}" for words, value in known if value)
 
 
 def show_summary(results: Results, staff: bool) -> None:

@@ -65,7 +65,7 @@ def page(results: Results, staff: bool) -> str:
 <body>
 <main>
 <h1>{title}</h1>
-<p>{whose}: {escape(identity(results))}.</p>
+<p>{whose}. {escape(identity(results))}.</p>
 <p>{escape(_told(asked, counted))}</p>
 {_overview(results, counted)}
 {"".join(sections)}
