@@ -162,7 +162,7 @@ test-quick: $(STAMP) ## check what edits break most often, in two minutes
 seeds: $(STAMP) ## run random tests with 200 seeds on all right codes [ARGS="--seeds 20"]
 	@$(PYTHON_VENV) $(STRICT) -m tests.golden_seeds $(ARGS)
 
-redteam: $(STAMP) ## attack the grader with all that we know, in every mode: minutes
+redteam: $(STAMP) ## attack the grader with all that we know, in every mode: minutes [ARGS="-k NAME"]
 	@$(PYTHON_VENV) $(STRICT) -m pytest tests/redteam -m "long or not long" $(ARGS)
 
 clean: ## remove build, dist and caches (not .venv, not the data)

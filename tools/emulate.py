@@ -274,12 +274,12 @@ def main(arguments: list[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     try:
         edition = load_assignment(REPO).edition(asked.edition).name
+        if not asked.submission.exists():
+            raise EmulatorFailed(f"{asked.submission}: there is no such file or folder")
         zipped = REPO / "dist" / f"autograder-{edition}.zip"
         if not zipped.exists():
             command = f"make autograder EDITION={edition}"
             raise EmulatorFailed(f"dist/{zipped.name} is missing; `{command}` makes it")
-        if not asked.submission.exists():
-            raise EmulatorFailed(f"{asked.submission}: there is no such file or folder")
         keep = asked.keep or KEPT / asked.submission.resolve().stem
         seen = grade(zipped, asked.submission, asked.metadata, asked.setup, say, keep)
     except (EmulatorFailed, UsageError) as failure:

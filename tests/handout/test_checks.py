@@ -33,11 +33,11 @@ MISTAKES = {
     ),
     "two places": (
         (ACCURACY, "<< answer() >>", "<< answer() >> << answer() >>"),
-        [ACCURACY, "places for answers worth 1", "expected << answer() >>, once each"],
+        [ACCURACY, "2(a) (0.5) and 2(a) (0.5)", "expected << answer() >>, once each"],
     ),
     "a sub-part without a place": (
         (TWO, "<< answer(2) >>", ""),
-        [TWO, "worth 0.5", "question 3d", "<< answer(1) >> and << answer(2) >>"],
+        [TWO, "answers 3(d)-i (0.5), but", "question 3d", "<< answer(1) >> and << answer(2) >>"],
     ),
     "a sub-part twice": (
         (TWO, "<< answer(2) >>", "<< answer(1) >>"),

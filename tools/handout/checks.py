@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from decimal import Decimal
 from pathlib import Path
 
 from ..described import Question
@@ -42,19 +41,23 @@ def check_places(edition: str, question: Question, slots: list[Slot]) -> None:
     Raises:
         HandoutError: the places for answers in the question's template don't fit its points.
     """
-    parts = question.written_parts if len(question.written_parts) > 1 else (question.written,)
-    given = sum((slot.points for slot in slots), Decimal(0))
-    if given == question.written and sum(slot.points > 0 for slot in slots) == sum(
-        map(bool, parts)
-    ):
+    scored = [slot for slot in slots if slot.points]
+    several = len(question.written_parts) > 1
+    if several:
+        right = [i for i, value in enumerate(question.written_parts, 1) if value]
+        fits = [slot.part for slot in scored] == right
+    else:
+        fits = len(scored) == bool(question.written)
+    if fits and len({slot.id for slot in slots}) == len(slots):
         return
-    places = "no place for an answer" if not slots else f"places for answers worth {plain(given)}"
-    calls = [f"answer({i})" for i in range(1, len(parts) + 1)] if len(parts) > 1 else ["answer()"]
+    given = " and ".join(f"{slot.shown} ({plain(slot.points)})" for slot in slots)
+    places = f"places for the answers {given}" if slots else "no place for an answer"
+    calls = [f"<< answer({i}) >>" for i in right] if several else ["<< answer() >>"]
+    expected = " and ".join(calls) if question.written else "each of them"
     raise HandoutError(
         f"handout/topics/{question.topic}.tex.j2: has {places}, but question {question.number} of "
-        f"edition {edition} has {plain(question.written)} written points: expected "
-        + " and ".join(f"<< {call} >>" for call in calls)
-        + ", once each"
+        f"edition {edition} has {plain(question.written)} written points: expected {expected}, "
+        "once each"
     )
 
 
