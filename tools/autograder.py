@@ -22,8 +22,8 @@ from .arguments import OneLineParser, add_editions, add_recipe
 from .datafiles import DATASET
 from .described import REPO, UsageError, check_recipe, editions, load_assignment
 from .exchange import adding
-from .progress import telling
 from .starter import GIVEN
+from .telling import telling
 
 DIST = REPO / "dist"
 SCRIPTS = ("setup.sh", "run_autograder")

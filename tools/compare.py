@@ -20,8 +20,8 @@ from . import commands
 from .arguments import OneLineParser, add_recipe, whole_number
 from .demo import accuracy, share_of_london
 from .described import REPO, UsageError, check_recipe, load_assignment
-from .progress import telling
 from .reference import TrainingFailed, lay_out
+from .telling import telling
 
 TARGET = REPO / "build" / "compare"
 SCRIPT = Path(__file__).with_name("watched_pretraining.py")

@@ -27,7 +27,7 @@ from . import container
 from .arguments import OneLineParser, one_of
 from .described import REPO, UsageError, load_assignment
 from .exchange import rebuilding
-from .progress import say, telling
+from .telling import say, telling
 
 VENV = Path(sys.prefix)
 CREATED = datetime.fromisoformat("2027-01-30T18:00:00.000000-08:00")

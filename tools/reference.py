@@ -20,7 +20,7 @@ from pathlib import Path
 
 from pretraining.files import write_atomically
 
-from . import progress
+from . import telling
 from .arguments import OneLineParser, add_recipe, whole_number
 from .commands import Command, pipelines_of
 from .datafiles import DATASET, DEV, REPO, TEST_INPUTS, TRAIN, UNSEEN_INPUTS, WIKI
@@ -88,7 +88,7 @@ def train(
     target: Path = TARGET,
     recipe: str | None = None,
     seed: int = 0,
-    say: progress.Say = progress.say,
+    say: telling.Say = telling.say,
     watch: Watch | None = None,
     editions: Iterable[str] = (),
 ) -> Path:
@@ -128,7 +128,7 @@ def train(
     return target
 
 
-def shares(say: progress.Say) -> Watch:
+def shares(say: telling.Say) -> Watch:
     """Return what says now and then how much of a training is done."""
     started = told = time.monotonic()
     running: Command | None = None
@@ -138,7 +138,7 @@ def shares(say: progress.Say) -> Watch:
         now = time.monotonic()
         if command != running:
             running, started, told = command, now, now
-        if now - told >= progress.EVERY_S:
+        if now - told >= telling.EVERY_S:
             told = now
             say(f"  {command.writes}: {share:.0%} of it after {now - started:.0f} s")
 

@@ -28,7 +28,7 @@ from .described import REPO, UsageError, editions, load_assignment
 from .exchange import rebuilding
 from .handout.description import describe
 from .handout.templates import HandoutError, plain
-from .progress import telling
+from .telling import telling
 
 MANIFEST = "manifest.json"
 

@@ -29,7 +29,7 @@ from .handout import build, checks
 from .handout.description import describe
 from .handout.sheet import Sheet
 from .handout.templates import HandoutError
-from .progress import telling
+from .telling import telling
 
 # What goes in as it is, and nothing else: each a file, or a pattern that must match something.
 TAKEN = (

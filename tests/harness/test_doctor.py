@@ -40,10 +40,10 @@ def lay_out(folder: Path) -> None:
     (folder / "solutions").chmod(0o700)
 
 
-def examined(folder: Path, **keywords) -> dict[str, str]:
-    """Run the doctor; return its lines by their heads, once it has ended well."""
-    ran = subprocess.run(
-        [sys.executable, "src/grader.py", "--doctor"],
+def run(folder: Path, *arguments: str, **keywords) -> subprocess.CompletedProcess:
+    """Run the grader in a folder."""
+    return subprocess.run(
+        [sys.executable, "src/grader.py", *arguments],
         cwd=folder,
         capture_output=True,
         encoding="utf-8",
@@ -52,6 +52,11 @@ def examined(folder: Path, **keywords) -> dict[str, str]:
         timeout=120,
         **keywords,
     )
+
+
+def examined(folder: Path, **keywords) -> dict[str, str]:
+    """Run the doctor; return its lines by their heads, once it has ended well."""
+    ran = run(folder, "--doctor", **keywords)
     assert ran.returncode == 0 and not ran.stderr, ran.stderr
     return lines_of(ran.stdout)
 
@@ -69,15 +74,37 @@ def test_as_root_it_says_yes(project):
     if not (layers := sandbox.detect()).root:
         pytest.skip(layers.obstacle)
     found = examined(project)
-    assert found["Authority"] == "yes" and "own uid" in found["Layers"]
+    assert found["Authority"] == "yes" and "a uid for each test" in found["Layers"]
 
 
 @LINUX
-def test_an_ordinary_user_has_no_authority_and_is_told_why(project):
-    as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.getuid() == 0 else {}
-    found = examined(project, **as_nobody)
-    assert found["Authority"].startswith("no")
-    assert "tests have no uid of their own" in found["Authority"]
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        (0o755, "tests have no uid of their own"),
+        (0o700, "solutions/ is here, but this user may not"),
+    ],
+    ids=["solutions open", "solutions closed"],
+)
+@pytest.mark.skipif(os.getuid() != 0, reason="becomes another user: root")
+def test_an_ordinary_user_has_no_authority_and_is_told_why(project, mode, words):
+    (project / "solutions").chmod(mode)
+    as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    try:
+        found = examined(project, **as_nobody)
+        ran = run(project, "3a-0-basic", "--submission", "src", **as_nobody)
+    finally:
+        (project / "solutions").chmod(0o700)
+    assert found["Authority"].startswith("no") and words in found["Authority"]
+    # A run doesn't count either, and is one line where it can't be.
+    assert ran.returncode in (1, 2) and "Traceback" not in ran.stdout + ran.stderr
+    assert (words in ran.stderr) == (ran.returncode == 2) == (mode == 0o700)
+
+
+@LINUX
+@pytest.mark.skipif(os.getuid() == 0, reason="as it is for an ordinary user")
+def test_here_it_says_no(project):
+    assert "tests have no uid of their own" in examined(project)["Authority"]
 
 
 def test_in_the_emulator_it_says_what_a_grading_there_can():

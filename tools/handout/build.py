@@ -13,7 +13,7 @@ from pretraining.files import write_atomically
 from .. import archive
 from ..described import editions as editions
 from ..exchange import rebuilding
-from ..progress import telling
+from ..telling import telling
 from . import typeset, web
 from .description import Description, describe
 from .outline import outline
