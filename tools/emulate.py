@@ -281,7 +281,7 @@ def main(arguments: list[str] | None = None) -> int:
             command = f"make autograder EDITION={edition}"
             raise EmulatorFailed(f"dist/{zipped.name} is missing; `{command}` makes it")
         keep = asked.keep or KEPT / asked.submission.resolve().stem
-        seen = grade(zipped, asked.submission, asked.metadata, asked.setup, say, keep)
+        seen = grade(zipped, asked.submission, asked.metadata, asked.setup, say=say, keep=keep)
     except (EmulatorFailed, UsageError) as failure:
         print(f"error: {failure}", file=sys.stderr)
         return 1
