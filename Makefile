@@ -125,6 +125,7 @@ demo: $(STAMP) $(DATA) ## the whole way: data set, training, grading [RECIPE=NAM
 lint: $(STAMP) ## check style, formatting and types
 	@$(PYTHON_VENV) -m ruff check .
 	@$(PYTHON_VENV) -m ruff format --check .
+	@echo "checking types (half a minute the first time) ..."
 	@$(PYTHON_VENV) -m mypy --no-error-summary
 	@MYPYPATH=solutions $(PYTHON_VENV) -m mypy --no-error-summary solutions/submission
 	@$(PYTHON_VENV) -m tools.notebooks --check

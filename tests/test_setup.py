@@ -350,12 +350,13 @@ def test_nothing_is_printed_when_nothing_is_missing(monkeypatch, capsys):
 @AS_ROOT
 @pytest.mark.requires_tool("apt-get")
 @pytest.mark.parametrize("works, words", [(True, "installed"), (False, "could not install")])
-def test_an_installation_is_one_line(monkeypatch, capsys, works, words):
+def test_an_installation_is_a_line_before_and_a_line_after(monkeypatch, capsys, works, words):
     monkeypatch.setattr(apt, "missing", lambda packages: ["latexmk", "chromium"])
     monkeypatch.setattr(apt, "install", lambda packages: works)
     assert apt.main([]) == 0
-    (line,) = capsys.readouterr().out.splitlines()
-    assert words in line and line.endswith("latexmk, chromium")
+    before, after = capsys.readouterr().out.splitlines()
+    assert before == "apt: installing latexmk, chromium ..."
+    assert words in after and after.endswith("latexmk, chromium")
 
 
 def test_apt_txt_can_be_read(root):
