@@ -77,10 +77,24 @@ def load_course(repo: Path = REPO) -> Course:
     return course
 
 
-def editions(repo: Path = REPO) -> list[str]:
-    """Return the names of all editions.
+def check_recipe(repo: Path, name: str | None) -> None:
+    """Refuse the name of no recipe; None, the data set's own, is fine.
 
     Raises:
-        UsageError: one line on the first mistake of assignment.toml.
+        UsageError: one line that lists the recipes.
     """
-    return list(load_assignment(repo).editions)
+    recipes = load_assignment(repo).recipes
+    if name is not None and name not in recipes:
+        known = ", ".join(sorted(recipes))
+        raise UsageError(f"no recipe {name!r} in assignment.toml; there are: {known}")
+
+
+def editions(repo: Path = REPO, chosen: str | None = None) -> list[str]:
+    """Return the names of all editions, or the chosen one's.
+
+    Raises:
+        UsageError: one line on the first mistake of assignment.toml, or a list of the editions
+            where the chosen one is none of them.
+    """
+    described = load_assignment(repo)
+    return list(described.editions) if chosen is None else [described.edition(chosen).name]

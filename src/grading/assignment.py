@@ -121,7 +121,7 @@ class Assignment:
 
     def edition(self, name: str | None) -> Edition:
         """Return the edition of that name, or the default one for None."""
-        name = name or self.default_edition
+        name = self.default_edition if name is None else name
         if name not in self.editions:
             known = ", ".join(sorted(self.editions))
             raise UsageError(f"no edition {name!r} in assignment.toml; there are: {known}")

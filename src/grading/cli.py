@@ -73,7 +73,10 @@ def _run(questions: QuestionSet, asked: argparse.Namespace) -> int:
     if asked.gradescope:
         from .gradescope import session  # staff's packages: students' copies do without
 
-        return session.grade(runner, asked.gradescope, asked.edition, not asked.preview)
+        _refuse_contradictions(asked)
+        pages = {path: staff for path, staff in _pages(asked) if path}
+        authoritative = not asked.preview
+        return session.grade(runner, asked.gradescope, asked.edition, authoritative, pages)
     return _grade(runner, asked)
 
 
@@ -171,14 +174,20 @@ def _grade(runner: CourseTestRunner, asked: argparse.Namespace) -> int:
     required = runner.assignment.edition(asked.edition).required_files
     results = runner.run(options, seed, _Console(asked.json, staff, required))
     console.show_summary(results, staff)
-    if asked.html:
-        write_atomically(asked.html, report.page(results, staff=False))
-    if asked.staff_html:
-        write_atomically(asked.staff_html, report.page(results, staff=True))
+    for path, for_staff in _pages(asked):
+        if path:
+            write_atomically(path, report.page(results, for_staff))
     if record:
+        if record.digest not in ("", results.facts["digest"]):
+            print("Replay: the submission's files differ from those that were graded then")
         for line in replay.compare(record, results) or ["every test ended as it did then"]:
             print(f"Replay: {line}")
     return exit_code(results.outcomes)
+
+
+def _pages(asked: argparse.Namespace) -> list[tuple[Path | None, bool]]:
+    """Return the reports that were asked for, each with whether it is for staff."""
+    return [(asked.html, False), (asked.staff_html, True)]
 
 
 def _outputs(asked: argparse.Namespace) -> dict[str, Path | None]:
@@ -209,19 +218,21 @@ class _Console(Observer):
     def __init__(self, path: Path | None, staff: bool, required: tuple[str, ...]) -> None:
         self._path, self._staff, self._required = path, staff, required
         self._results: Results | None = None
+        self._teller: console.Teller | None = None
 
     def staged(self, staged: Staged) -> None:
         console.show_staged(staged, self._required)
 
     def started(self, results: Results) -> None:
-        self._results = results
+        self._results, self._teller = results, console.Teller(results, self._staff)
         self._write()
 
     def ended(self, result: TestResult) -> None:
         self._write()
 
     def told(self, result: TestResult) -> None:
-        console.show_result(result, self._staff)
+        if self._teller is not None:
+            self._teller.tell(result)
 
     def _write(self) -> None:
         if self._path is not None and self._results is not None:

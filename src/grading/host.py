@@ -8,7 +8,8 @@ the next, so that libraries are imported once. `tools/classroom/slots.py` starts
 
     {"do": "examine", "seed": "7", "counts": true}       {"obstacles": [...], "facts": {...}}
     {"do": "grade", "seed": "7", "counts": true,         {"results": {...}, "refused": "..."}
-     "submission": FILE, "edition": ..., "wanted": []}   {"fault": "..."}
+     "submission": FILE, "name": ..., "edition": ...,    {"fault": "..."}
+     "wanted": []}
 
 With "last": true in an answer the host wants to be replaced: it has had its share of submissions,
 has grown, or met a fault of ours.
@@ -41,8 +42,9 @@ from .outcomes import Outcome
 from .processes import Pool, open_pool
 from .question_set import QuestionSet
 from .remembered import Remembered
+from .requirements import require_data, require_staff
 from .results import Results
-from .runner import CourseTestRunner, Options, require_data, require_staff
+from .runner import CourseTestRunner, Options
 
 MOST_SUBMISSIONS = 50
 MOST_GROWTH_BYTES = 200 << 20
@@ -175,6 +177,7 @@ class Host:
         seed = int(request["seed"])
         options = Options(
             submission=Path(request["submission"]),
+            name=request["name"],
             edition=request["edition"],
             wanted=tuple(request["wanted"]),
             authoritative=request["counts"],
@@ -187,7 +190,7 @@ class Host:
             results = self._runner.run(options, seed, Observer(), self._pool_of(seed))
         except SubmissionError as error:
             refused = str(error).replace(request["submission"], "the upload")
-            results = nothing_to_grade(self._runner, options.edition, seed)
+            results = nothing_to_grade(self._runner, options.edition, seed, options.name)
             results.facts["authoritative"] = options.authoritative
         gc.collect()  # a run's descriptors are freed with it
         ours = any(test.outcome is Outcome.GRADER_ERROR for test in results.tests)
@@ -215,9 +218,11 @@ class Host:
         return grown or self._served >= MOST_SUBMISSIONS
 
 
-def nothing_to_grade(runner: CourseTestRunner, edition: str | None, seed: int) -> Results:
-    """Return the results of an upload that can't be graded at all: no points, and why."""
-    results = runner.blank(runner.assignment.edition(edition), seed)
+def nothing_to_grade(
+    runner: CourseTestRunner, edition: str | None, seed: int, name: str
+) -> Results:
+    """Return the results of an upload that can't be graded at all: no points."""
+    results = runner.blank(runner.assignment.edition(edition), seed, name)
     results.tests = [
         replace(test, outcome=Outcome.MISSING_FILE, message=NOTHING) for test in results.tests
     ]

@@ -72,8 +72,7 @@ def make_class(
         trained: a folder with *.params and *.predictions for those that would be right with them.
         output_bytes: of each test's output in the platform's record of results.
     """
-    rng = random.Random(seed)
-    made = _planned(count, rng)
+    made = _planned(count, seed)
     outputs = _outputs(trained) if trained else {}
     source = folder / (EXPORT if platform == "gradescope" else "submissions")
     source.mkdir(parents=True)
@@ -90,9 +89,10 @@ def make_class(
     return MadeClass(_zip(source, platform) if packed else source, tuple(made))
 
 
-def _planned(count: int, rng: random.Random) -> list[Made]:
+def _planned(count: int, seed: int) -> list[Made]:
     """Who hands in what, and when; some in groups, some for the third time."""
-    chosen = _chosen(count, rng)
+    chosen = _chosen(count, seed)
+    rng = random.Random(f"{seed} people")
     sizes = [rng.choice((2, 3)) if index % 8 == 7 else 1 for index in range(count)]
     everybody = iter(people(sum(sizes), rng))
     numbers = iter(sorted(rng.sample(range(10_000_000, 99_999_999), 3 * count)))
@@ -105,13 +105,14 @@ def _planned(count: int, rng: random.Random) -> list[Made]:
     return made
 
 
-def _chosen(count: int, rng: random.Random) -> list[Callable[[], Content]]:
+def _chosen(count: int, seed: int) -> list[Callable[[], Content]]:
+    """What is handed in; a new golden variant changes nothing but which of its kind are taken."""
     chosen: list[Callable[[], Content]] = []
     for kind, makers in contents().items():
         wanted = max(1, round(SHARES[kind] * count / 100))
-        some = rng.sample(makers, len(makers))
+        some = random.Random(f"{seed} {kind}").sample(makers, len(makers))
         chosen += [some[index % len(some)] for index in range(wanted)]
-    rng.shuffle(chosen)
+    random.Random(f"{seed} order").shuffle(chosen)
     chosen += [contents()["right"][0]] * max(0, count - len(chosen))
     return chosen[:count]
 

@@ -81,7 +81,7 @@ def test_a_folder_in_the_repository_is_refused(name, monkeypatch):
 def test_a_folder_in_another_copy_or_behind_a_link_is_refused(tmp_path):
     (tmp_path / "copy" / "tools").mkdir(parents=True)
     (tmp_path / "copy" / "assignment.toml").touch()
-    (tmp_path / "link").symlink_to(tmp_path / "copy")
+    (tmp_path / "link").symlink_to(tmp_path / "copy" / "tools")
     for path in (tmp_path / "copy" / "class", tmp_path / "link" / "class"):
         with pytest.raises(UsageError, match="lies in the repository"):
             ClassFolder.create(path)

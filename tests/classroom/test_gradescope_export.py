@@ -12,7 +12,7 @@ from tests import peak
 from tools.classroom import symbols
 from tools.classroom.roster import Student, read_class
 from tools.classroom.submissions import RollEntry
-from tools.classroom.symbols import MAX_DEPTH, entries, moment
+from tools.classroom.symbols import MAX_DEPTH, MAX_TEXT, entries, moment
 
 
 def read(text):
@@ -144,6 +144,11 @@ def test_ruby_refers_to_what_it_wrote_before():
     }
 
 
+def test_a_long_text_is_cut():
+    ((_, found),) = read(f"submission_1:\n  :a: {'x' * 5_000}\n")
+    assert found == {":a": "x" * MAX_TEXT}
+
+
 def test_tags_are_never_acted_upon(tmp_path):
     text = (
         f"submission_1:\n  :a: !!python/object/apply:os.mkdir [{tmp_path / 'made'}]\n"
@@ -240,6 +245,8 @@ def test_earlier_attempts_without_files_are_counted(export, attempts):
     assert [(one.submission_id, one.attempt) for one in roll.submissions] == [("submission_13", 3)]
     noted = any("2 earlier attempts are left out" in note for note in roll.notes)
     assert noted == (attempts != "latest")
+    better = "submission_11 has more points than submission_13, but its files are not here"
+    assert (better in roll.notes) == (attempts == "best")
 
 
 def test_an_active_attempt_that_is_not_the_newest_is_noted(export):
@@ -247,6 +254,11 @@ def test_an_active_attempt_that_is_not_the_newest_is_noted(export):
     roll = read_class(export(entry(13, ADA, history=newer), "submission_13"))
     assert [one.attempt for one in roll.submissions] == [1]
     assert "submission_13 is active on Gradescope, though submission_14 is newer" in roll.notes[0]
+
+
+def test_an_attempt_whose_time_is_unknown_is_not_called_older(export):
+    source = export(entry(13, ADA, at="~", history=OLD), "submission_13")
+    assert read_class(source).notes == ()
 
 
 def test_zones_are_compared_as_times(export):

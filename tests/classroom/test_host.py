@@ -37,6 +37,7 @@ def ask(own: Host, submission: Path, **changed) -> dict:
     request = {
         "do": "grade",
         "submission": str(submission),
+        "name": "one",
         "seed": str(SEED),
         "edition": "xcs224n",
         "wanted": list(QUESTION),
@@ -192,6 +193,7 @@ def test_a_host_ends_with_its_input_and_leaves_nothing(tmp_path, busy):
     request = {
         "do": "grade",
         "submission": str(hand_in(tmp_path / "upload", body)),
+        "name": "one",
         "seed": "7",
         "edition": "xcs224n",
         "wanted": ["3a-0-basic"],

@@ -8,13 +8,14 @@ from collections import Counter
 
 import pytest
 
-from grading import printable
+from grading import paths, printable
 from grading.errors import SubmissionError, UsageError
 from grading.staging import stage
 from tests.classroom.contents import UPLOADS, Content, Link, uploaded, zipped
 from tests.classroom.make_class import PLATFORMS, SHARES, Made, MadeClass
 from tools.classroom import uploads
 from tools.classroom.folder import ClassFolder
+from tools.classroom.places import DiskPlace
 from tools.classroom.roster import ID, Submission, read_class
 
 EXPORTS = [(platform, packed) for platform in PLATFORMS for packed in (False, True)]
@@ -236,7 +237,7 @@ def test_a_digest_tells_contents_and_names_apart(tmp_path):
         ("two", same),
         ("three", {"submission/a.py": b"x = 2\n"}),
         ("four", {"submission/b.py": b"x = 1\n"}),
-        ("five", {"submission/a.py": Link("x = 1")}),
+        ("five", {"submission/a.py": Link("x = 1\n")}),
     ):
         lay_out(source / name, Content("", "", content))
     order = ("one", "two", "three", "four", "five")
@@ -295,6 +296,45 @@ def test_nothing_is_written_through_a_link(tmp_path):
         one.unpack(tmp_path / str(index))
     assert list(outside.iterdir()) == []
     assert ["ada/submission/a.py" in note for note in roll.notes].count(True) == 1
+
+
+def test_no_link_is_followed_that_took_a_folders_place_meanwhile(tmp_path):
+    source = tmp_path / "class"
+    lay_out(source / "ada", RIGHT)
+    (one,) = read_class(source).submissions
+    found = dict(one.path.files())["submission/a.py"]
+    assert found.open().read() == b"x = 1\n"
+    (source / "ada" / "submission").rename(tmp_path / "elsewhere")
+    (source / "ada" / "submission").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(SubmissionError, match="can't be read"):
+        found.open()
+
+
+def test_a_hard_link_to_the_reference_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "SOLUTIONS", tmp_path / "solutions")
+    (tmp_path / "solutions").mkdir()
+    (tmp_path / "solutions" / "secret.py").write_text("x = 1\n", encoding="utf-8")
+    (tmp_path / "own.py").write_text("x = 1\n", encoding="utf-8")
+    source = tmp_path / "class"
+    for name, linked in (("ada", "solutions/secret.py"), ("bob", "own.py")):
+        lay_out(source / name, RIGHT)
+        os.link(tmp_path / linked, source / name / "submission" / "b.py")
+    ada, bob = in_order(read_class(source), "ada", "bob")
+    with pytest.raises(SubmissionError, match="'b.py' is a hard link to a file outside"):
+        ada.unpack(tmp_path)
+    (tmp_path / "bob").mkdir()
+    assert bob.unpack(tmp_path / "bob").is_dir()
+
+
+def test_links_are_laid_out_last(tmp_path):
+    outside, link = tmp_path / "outside", tmp_path / "link"
+    outside.mkdir()
+    link.symlink_to(outside)
+    (tmp_path / "a.py").touch()
+    places = (("submission", DiskPlace(link)), ("submission/a.py", DiskPlace(tmp_path / "a.py")))
+    with pytest.raises(SubmissionError, match="'submission' is there twice"):
+        uploads.Upload(places).unpack(tmp_path)
+    assert list(outside.iterdir()) == []
 
 
 @pytest.mark.parametrize(

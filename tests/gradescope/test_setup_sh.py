@@ -146,7 +146,8 @@ def test_what_uv_fetched_is_taken(source, place):
     body = UV.replace("INTERPRETER", str(python_for_everybody())).replace("VERSION", VERSION)
     (place / "uv.py").write_text(body, encoding="utf-8")
     pip = f"""while [ "$1" != --target ]; do shift; done
-        mkdir -p "$2/uv" && cp "{place}/uv.py" "$2/uv/__main__.py" """
+        mkdir -p "$2/uv" && cp "{place}/uv.py" "$2/uv/__main__.py"
+        touch "$2/uv/__init__.py" """  # so that it goes before a real uv beside this python3
     path = stand_in_for_pip(place, pip)
     found = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels(place / "wheels"))}
     done = set_up(source, PYTHON_FOLDERS="/nowhere", PATH=path, **found)

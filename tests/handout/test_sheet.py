@@ -176,19 +176,39 @@ def test_the_data_set_decides_what_is_said_of_people_sizes_times_and_thresholds(
         for variant in ("vanilla", "synthesizer")
     }
     fictional = ("fictional", "world that we made up", "(400 lines)", "5 minutes")
-    actual = ("Wikipedia article", "notable person", "(2{,}000 lines)", "20 hours")
+    actual = ("Wikipedia article", "notable person", "(2{,}000 lines)", "26 minutes", "42 minutes")
     for phrase in fictional:
         assert phrase in world and phrase not in real, phrase
     for phrase in actual:
         assert phrase in real and phrase not in world, phrase
     for (name, _), phrase in least.items():
         assert phrase in {"world": world, "real": real}[name]
-    assert r"recipe \code{laptop}" in world and r"recipe \code{original}" in real
+    assert r"recipe \code{laptop}" in world and r"recipe \code{real}" in real
 
 
 def test_a_data_set_without_measured_times_claims_none(rendered):
     text, _ = rendered(dataset="smoke")
     assert "minutes of computing" not in text and "says how long it takes" in text
+
+
+@pytest.mark.parametrize(
+    ("edition", "times", "claim"),
+    [
+        ("xcs224n", "real = { pretraining = 26, synthesizer = 42 }", "more than 68 minutes"),
+        (
+            "xcs224n",
+            "real = { no_pretraining = 4, pretraining = 26, synthesizer = 42 }",
+            "about 72",
+        ),
+        ("current", "real = { no_pretraining = 4, pretraining = 26, synthesizer = 42 }", "more"),
+    ],
+)
+def test_the_time_of_all_is_more_than_the_sum_where_one_is_unknown(
+    rendered, change, edition, times, claim
+):
+    change("assignment.toml", "real = { pretraining = 26, synthesizer = 42 }", times)
+    text, _ = rendered(edition, dataset="real")
+    assert re.search(rf"recipe \\code\{{real\}}: {claim} .*of computing", words(text))
 
 
 def test_questions_can_be_dropped_and_moved(rendered, change):

@@ -20,7 +20,7 @@ COMMANDS = (listing, grade, table, privacy)
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; return the exit code."""
     for stream in filter(None, (sys.stdout, sys.stderr)):  # names are in any script
-        stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+        stream.reconfigure(encoding="utf-8", errors="replace")
     parser = argparse.ArgumentParser(
         prog="python -m tools.classroom",
         description="Grade a class.",

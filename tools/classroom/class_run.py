@@ -134,6 +134,7 @@ class ClassRun:
     def _job(self, submission_id: str, wanted: list[str]) -> Job | None:
         """Pack a submission; where there is nothing to grade, write that down and return None."""
         request = {
+            "name": submission_id,
             "seed": str(self._release.seed),
             "edition": self._asked.edition,
             "wanted": wanted,
@@ -154,9 +155,9 @@ class ClassRun:
 
     def _refuse(self, submission_id: str, why: str) -> None:
         seed, edition = self._release.seed, self._asked.edition
-        results = host.nothing_to_grade(self._runner, edition, seed).as_dict(staff=True)
-        results["facts"]["authoritative"] = self._asked.counts
-        answer = {"results": results, "refused": why}
+        results = host.nothing_to_grade(self._runner, edition, seed, submission_id)
+        results.facts["authoritative"] = self._asked.counts
+        answer = {"results": results.as_dict(staff=True), "refused": why}
         self._finish(submission_id, records.graded(self._digests[submission_id], answer, True))
         self._say(f"{submission_id}: nothing to grade: {why}")
 

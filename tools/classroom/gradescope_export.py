@@ -51,7 +51,7 @@ def read(export: Place, attempts: Attempts) -> tuple[list[Submission], list[str]
         UsageError: the metadata can't be read.
     """
     folders = {place.name: place for place in tidy(export.children()) if place.name != METADATA}
-    reader = _Export(folders)
+    reader = _Export(folders, attempts)
     (metadata,) = (place for place in export.children() if place.name == METADATA)
     with metadata.open() as stream:
         for key, entry, line in entries(stream, METADATA):
@@ -69,8 +69,8 @@ def read(export: Place, attempts: Attempts) -> tuple[list[Submission], list[str]
 class _Export:
     """Takes one entry of the metadata after the other."""
 
-    def __init__(self, folders: dict[str, Place]) -> None:
-        self._folders = folders
+    def __init__(self, folders: dict[str, Place], attempts: Attempts) -> None:
+        self._folders, self._attempts = folders, attempts
         self._taken: set[str] = set()
         self.found: list[Submission] = []
         self.notes: list[str] = []
@@ -101,11 +101,21 @@ class _Export:
                 continue
             self._taken.add(attempt.folder)
             self._add(attempt, place, students, number)
+        self._compare_points(active, known)
         newest = max(known, key=lambda attempt: (attempt.moment, attempt is active))
         if newest is not active and active.created_at is not None:
             self.notes.append(
                 f"{key} is active on Gradescope, though {newest.folder} is newer"
                 + ("" if newest.folder in self._folders else ", whose files are not here")
+            )
+
+    def _compare_points(self, active: _Attempt, known: list[_Attempt]) -> None:
+        """Note a better attempt that can't be graded, where the best was asked for."""
+        lost = [old for old in known if old.folder not in self._folders and old is not active]
+        best = max(lost, key=lambda attempt: attempt.score or 0.0, default=active)
+        if self._attempts == "best" and (best.score or 0.0) > (active.score or 0.0):
+            self.notes.append(
+                f"{best.folder} has more points than {active.folder}, but its files are not here"
             )
 
     def take_strangers(self) -> None:

@@ -17,12 +17,14 @@ from typing import IO, Literal
 
 from grading.errors import SubmissionError, UsageError
 from grading.staging import LITTER
+from grading.upload import is_somebody_elses
 
 Kind = Literal["file", "folder", "link", "other"]
 PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # see staging: others unpack in one go
 UTF8_NAME = 0x800  # flag of a zip's entry: its name is UTF-8
 ENCRYPTED = 0x1
 MAX_DEPTH = 100  # folders in folders
+SEARCH = os.O_DIRECTORY | getattr(os, "O_PATH", os.O_RDONLY)  # how a folder on the way is opened
 
 
 class Place(ABC):
@@ -144,14 +146,34 @@ class DiskPlace(Place):
 
     def open(self) -> IO[bytes]:
         try:
-            # A pipe would wait for somebody to write.
-            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-            return os.fdopen(os.open(self.path, flags), "rb")
+            reader = os.fdopen(_open_without_links(self.path), "rb")
         except OSError as error:
             raise SubmissionError(f"{self.name!a} can't be read: {error.strerror}") from None
+        if is_somebody_elses(os.fstat(reader.fileno()), self.path.parent):
+            reader.close()
+            raise SubmissionError(f"{self.name!a} is a hard link to a file outside: hand in a copy")
+        return reader
 
     def target(self) -> str:
         return os.readlink(self.path)
+
+
+def _open_without_links(path: Path) -> int:
+    """Open a file by a path that had no link in it when it was found, and may have by now.
+
+    Where students hand in to a folder that they can still write to, one could put a link to the
+    reference in the place of a folder.
+    """
+    folder = os.open(path.anchor, SEARCH)
+    try:
+        for name in path.parts[1:-1]:
+            inner = os.open(name, SEARCH | os.O_NOFOLLOW, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        # A pipe would wait for somebody to write.
+        return os.open(path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    finally:
+        os.close(folder)
 
 
 @dataclass(frozen=True)

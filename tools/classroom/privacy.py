@@ -124,7 +124,8 @@ def _one(roll: dict[str, RollEntry], asked: str) -> Student:
 def _remove(folder: ClassFolder, roll: dict[str, RollEntry], submission_id: str) -> None:
     files = folder.remove(submission_id)
     enrolled = roll.pop(submission_id, None) is not None
-    print(f"{submission_id}: {files} files removed{', and the line of the roll' * enrolled}")
+    counted = f"{files} file{'s' * (files != 1)}"
+    print(f"{submission_id}: {counted} removed{', and the line of the roll' * enrolled}")
 
 
 def _is_before(

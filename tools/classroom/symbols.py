@@ -82,7 +82,7 @@ class _Reader:
             if isinstance(event, yaml.MappingStartEvent):
                 break
             if isinstance(event, (yaml.ScalarEvent, yaml.SequenceStartEvent)):
-                raise _Malformed(f":{event.start_mark.line + 1}: expected `submission_1234:`")
+                raise _Malformed(f":{_line(event)}: expected `submission_1234:`")
         else:
             raise _Malformed(": it is empty; was the download complete?")
         for event in self._events:
@@ -90,14 +90,14 @@ class _Reader:
                 return
             key = self._value(event, 1)
             if not isinstance(key, str):
-                raise _Malformed(f":{event.start_mark.line + 1}: expected `submission_1234:`")
-            yield key, self._value(next(self._events), 1), event.start_mark.line + 1
+                raise _Malformed(f":{_line(event)}: expected `submission_1234:`")
+            yield key, self._value(next(self._events), 1), _line(event)
 
     def _value(self, event: yaml.Event, depth: int) -> Node:
         """Build what begins with this event; below `MAX_DEPTH` only its end is looked for."""
         found: Node = None
         if isinstance(event, yaml.AliasEvent):
-            return self._anchors.get(event.anchor)
+            return self._anchors.get(event.anchor or "")
         if isinstance(event, yaml.ScalarEvent):
             is_null = event.implicit[0] and event.value in NULL
             found = None if is_null else event.value[:MAX_TEXT]
@@ -107,7 +107,8 @@ class _Reader:
             found = self._list(depth)
         elif isinstance(event, yaml.MappingStartEvent):
             found = self._table(depth)
-        self._remember(event, found)
+        if isinstance(event, yaml.NodeEvent):
+            self._remember(event, found)
         return found
 
     def _list(self, depth: int) -> Node:
@@ -146,5 +147,10 @@ class _Reader:
         if event.anchor is None:
             return
         if len(self._anchors) >= MAX_ANCHORS:
-            raise _Malformed(f":{event.start_mark.line + 1}: more than {MAX_ANCHORS} anchors")
+            raise _Malformed(f":{_line(event)}: more than {MAX_ANCHORS} anchors")
         self._anchors[event.anchor] = found
+
+
+def _line(event: yaml.Event) -> int:
+    """Return the line on which an event begins; the parser marks all of them."""
+    return event.start_mark.line + 1 if event.start_mark else 0

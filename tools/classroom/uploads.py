@@ -128,7 +128,8 @@ class Upload:
             self._copy_all(target)
             return target
         except FileExistsError as error:
-            name = os.path.relpath(error.filename, into / COPY)
+            # Of a link, the second name is its own.
+            name = os.path.relpath(error.filename2 or error.filename, into / COPY)
             raise SubmissionError(f"{name!a} is there twice") from None
         except OSError as error:
             if error.errno not in BAD_NAME:

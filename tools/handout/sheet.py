@@ -35,6 +35,7 @@ class Slot:
         shown: `3(c)-ii`.
         what: what is asked, in a few words.
         points: written points.
+        answer: the template of staff's answer.
     """
 
     id: str
@@ -43,6 +44,7 @@ class Slot:
     shown: str
     what: str
     points: Decimal
+    answer: str
 
 
 class Sheet:
@@ -144,6 +146,7 @@ class Sheet:
     def ref(self, topic: str, part: int = 0) -> str:
         """Return a link to a question or one of its sub-parts, by its number in this edition."""
         question = self._find(topic)
+        _refuse_part(part)
         shown = shown_number(question.number) + (f"-{ROMAN[part - 1]}" if part else "")
         return rf"\hyperref[{_label(question.number, part)}]{{{shown}}}"
 
@@ -165,6 +168,7 @@ class Sheet:
     def subpart(self, part: int, kind: str = "written") -> str:
         """Return the heading of a sub-part."""
         question = self._question
+        _refuse_part(part, least=1)
         if kind == "coding":
             value = question.coding
         elif part <= len(question.written_parts) and len(question.written_parts) > 1:
@@ -183,6 +187,8 @@ class Sheet:
     def answer(self, part: int | str = 0, what: str = "") -> str:
         """Return the place for an answer; in the solutions, the answer."""
         question = self._question
+        if part != NUMBERS:
+            _refuse_part(part)
         roman = ROMAN[part - 1] if isinstance(part, int) and part else ""
         suffix = f"-{roman}" if roman else ""
         if part == NUMBERS or not question.written:
@@ -193,11 +199,12 @@ class Sheet:
             value = question.written
         shown = shown_number(question.number) + suffix
         what = what or question.title + (f", sub-part {roman}" if roman else "")
-        slot = Slot(question.number + suffix, question.topic, part, shown, what, value)
+        staffs = f"{question.topic}{suffix}.tex.j2"
+        slot = Slot(question.number + suffix, question.topic, part, shown, what, value, staffs)
         self.slots.append(slot)
         if self._target == "solutions":
             values = self._own_values() | {"slot": slot, "points": self._share_of(slot)}
-            text = self._templates.render(f"{slot.topic}{suffix}.tex.j2", values)
+            text = self._templates.render(slot.answer, values)
             return _solution(slot.shown, text)
         height = HEIGHTS.get(str(part), HEIGHT)
         return f"\\setlength{{\\answerheight}}{{{height}}}\n\\answerspace{{{slot.id}}}"
@@ -287,9 +294,11 @@ class Sheet:
                 f"Models are trained several times, {recipe}; each training says how long it takes."
             )
         total = sum(value for topic, value in minutes.items() if self.has(topic))
+        trained = {topic for topic in self._commands if self.has(topic)}
+        about = "about" if trained <= minutes.keys() else "more than"
         words = (
-            f"Models are trained several times, {recipe}: about {_duration(total)} of computing on "
-            "two cores, all in all"
+            f"Models are trained several times, {recipe}: {about} {_duration(total)} of computing "
+            "on two cores, all in all"
         )
         if total < 60:
             return words + ". Nothing needs a GPU."
@@ -325,6 +334,12 @@ class Sheet:
             return f"{float(value):.4g} point{'' if value == 1 else 's'}"
 
         return share_of
+
+
+def _refuse_part(part: object, least: int = 0) -> None:
+    """Refuse what is no number of a sub-part."""
+    if type(part) is not int or not least <= part <= len(ROMAN):
+        raise HandoutError(f"the sub-part {part!r} should be a number from {least} to {len(ROMAN)}")
 
 
 def _label(number: str, part: int = 0) -> str:

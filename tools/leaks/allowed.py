@@ -46,6 +46,7 @@ PATHS = {
         "src/questions/__init__.py": "solutions/hidden",
         "src/grading/judges.py": "solutions/hidden",
         "src/grading/runner.py": "solutions/hidden",
+        "src/grading/requirements.py": "solutions/hidden",
         "src/grading/where.py": "solutions/hidden",
     },
     "says where staff's answers and secret are, which are no part of a release": {

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..datafiles import REPO, SEED, TEST_ANSWERS
+from ..datafiles import GRADING_SECRET, REPO, SEED, TEST_ANSWERS
 from ..regions import find_regions
 from . import latex
 from .allowed import ALLOWED
@@ -20,7 +20,6 @@ HIDDEN = Path("solutions/hidden")
 IMPORTED = ("from questions.", "from grading.")  # what students have imports the same
 TRUTH = Path("solutions/submission")
 WRITTEN = Path("solutions/written")
-GRADING_SECRET = "solutions/data/grading_secret"
 
 
 @dataclass(frozen=True)
