@@ -46,7 +46,7 @@ def test_every_test_with_points_is_in_its_questions_row(repo, edition):
         for part in words.split("; "):
             kind, _, runs = part.partition(" ")
             for run in runs.split(", ") if kind in ("basic", "hidden") else ():
-                places, _, value = run.partition(": ")
+                places, _, value = run.partition(":~")
                 first, _, last = places.partition("--")
                 for place in range(int(first), int(last or first) + 1):
                     told[place] = (kind, Decimal(value))

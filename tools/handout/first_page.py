@@ -19,7 +19,7 @@ class Row:
 
     Attributes:
         is_section: whether it is a section's own row; its questions follow.
-        number: `1` of a section, `1(d)` of a question, `1(a), 1(b)` of several.
+        number: `1` of a section, `1(d)` of a question, `1(a)--1(c)` of several.
         title: of the section or the question.
         points: its points; of a question with parts, those of each part.
         how: what the points are for: tests with their points; of a section, the time.
@@ -72,7 +72,7 @@ def _questions(section: Part) -> list[Row]:
         numbers = [shown_number(question.number) for question in together]
         titles = "; ".join(tex(question.title) for question in together)
         ends = [numbers[0], numbers[-1]] if len(numbers) > 2 else numbers
-        shown = (" to " if len(numbers) > 2 else ", ").join(ends)
+        shown = ("--" if len(numbers) > 2 else ", ").join(ends)
         found.append(Row(False, shown, titles, "0", ""))
     return found
 
@@ -88,7 +88,7 @@ def _question(question: Question) -> Row:
 
 
 def tests_in_words(tests: tuple[TestSpec, ...]) -> str:
-    """Return what each test carries: `basic 0--2: 1; hidden 3: 1, 4--5: 3`.
+    """Return what each test carries: `basic 0--2:~1; hidden 3:~1, 4--5:~3`.
 
     A test is called by its place in the question, the middle of its id (`1d-0-basic`).
     """
@@ -99,7 +99,7 @@ def tests_in_words(tests: tuple[TestSpec, ...]) -> str:
         runs = []
         for score, run in groupby(of_kind, lambda entry: entry[1]):
             places = [place for place, _ in run]
-            runs.append(f"{_places(places)}: {plain(score)}")
+            runs.append(f"{_places(places)}:~{plain(score)}")
         kinds.append(f"{kind} {', '.join(runs)}")
     return "; ".join(kinds)
 

@@ -288,7 +288,7 @@ class Sheet:
     def marker(self, topic: str = "") -> str:
         """Return the comment in the code above what a topic (by default, this one) asks for."""
         words = (topic or self._question.topic).replace("_", " ")
-        return rf"\code{{\# [{words}]}}"
+        return rf"\mbox{{\code{{\# [{words}]}}}}"
 
     def practice(self, *functions: str) -> str:
         """Say which functions are answers in code to the question."""
@@ -298,13 +298,14 @@ class Sheet:
         file = tex(IN_CODE[self._question.part])
         return (
             rf"\incode{{Write {listed} in \file{{{file}}} and test {them} with "
-            rf"\code{{python src/grader.py {self._question.number}}}.}}"
+            rf"\command{{python src/grader.py {self._question.number}}}.}}"
         )
 
     def shell(self, kind: str) -> str:
         """Return the commands of a question."""
         blocks = ["\n".join([f"# {c.purpose}", *c.lines]) for c in self._commands[kind]]
-        return "\n".join(f"\\begin{{shell}}\n{block}\n\\end{{shell}}" for block in blocks)
+        shown = [f"\\begin{{shell}}\n{block}\n\\end{{shell}}" for block in blocks]
+        return "\n\\mayendpage\n".join(shown)
 
     def training_time(self, kind: str) -> str:
         """Say how long a question's commands take with the data set's recipe."""

@@ -30,6 +30,7 @@ COMMANDS = r"""
 \newcommand{\file}[1]{\texttt{#1}}
 \newcommand{\code}[1]{\texttt{#1}}
 \newcommand{\lit}[1]{\texttt{#1}}
+\newcommand{\command}[1]{\texttt{#1}}
 \newcommand{\maskchar}{⁇}
 \newcommand{\padchar}{□}
 \newcommand{\sheettitle}[4]{}
@@ -44,6 +45,7 @@ COMMANDS = r"""
 \newcommand{\glued}[1]{#1}
 \newcommand{\keepon}{}
 \newcommand{\keepoff}{}
+\newcommand{\mayendpage}{}
 """
 # A page's own files, in handout/web/: NAME.html and, where there is one, NAME.js.
 STYLE = "style.css"
