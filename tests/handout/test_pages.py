@@ -13,23 +13,22 @@ needs_tex = pytest.mark.requires_tool("latexmk")
 EDITIONS = build.editions(ROOT)
 PAPERS = {"letter": (612, 792), "a4": (595, 842)}  # in points
 
-SECTION = re.compile(r"\d  ?\S")
 QUESTION = re.compile(r"\(([a-z])\) .*\[")
 PART = re.compile(r"(i|ii|iii|iv)\. \[[\d.]+ points?\]")
 SPACE = re.compile(r"Answer (\d[a-z](?:-[ivx]+)?)$")
 REFERENCE = re.compile(r"\[\d+\] [A-Z]\. ")
 LEAST = 3  # lines of text below a heading, on its page; and below a section's, more:
 LEAST_OF_SECTION = 8
+LINES_OF_SPACE = 8  # that the space for an answer takes, 4 cm
 
 
 def headings(pages):
-    """(page, line, kind, text) of every heading of a section, question or part, and every box."""
+    """(page, line, kind, text) of every heading of a question or part, and every space."""
     for number, lines in enumerate(pages):
         for place, line in enumerate(lines):
             for kind, pattern in (("question", QUESTION), ("part", PART), ("space", SPACE)):
                 if pattern.match(line):
                     yield number, place, kind, line
-    # Sections are looked for by their titles: other lines begin with a number, too.
 
 
 def apart(pages, numbers):
@@ -45,6 +44,11 @@ def apart(pages, numbers):
         elif SPACE.match(line)[1] not in numbers and page != asked:
             found.append(line)
     return found
+
+
+def height(lines):
+    """How many lines these take, with the spaces for answers."""
+    return len(lines) + LINES_OF_SPACE * sum(bool(SPACE.match(line)) for line in lines)
 
 
 def begun_badly(pages):
@@ -76,7 +80,7 @@ def stranded(pages, titles):
     for lines in pages:
         for place, line in enumerate(lines):
             least = LEAST_OF_SECTION if line in titles else LEAST if QUESTION.match(line) else 0
-            if least and len(lines) - place - 1 < least:
+            if least and height(lines[place + 1 :]) < least:
                 found.append(line)
     return found
 
@@ -139,6 +143,13 @@ def test_no_command_is_broken_by_a_page(printed):
     edition, _, pages, _, _ = printed
     commands = [str(c) for todo in pipelines_of(ROOT, [edition]).values() for c in todo]
     assert len(commands) > 10 and broken_commands(pages, commands) == []
+    lines = [line for page in pages for line in page]
+    tested = [q.number for q in description.describe(ROOT, edition).edition.questions if q.tests]
+    practice = [number for number in tested if any(f"grader.py {number}." in n for n in lines)]
+    assert len(practice) > 15  # those that say how they are tested, in running text
+    for number in practice:
+        assert any(f"python src/grader.py {number}." in line for line in lines), number
+    assert not any(line.endswith(" python") for line in lines)
 
 
 @needs_tex
@@ -164,7 +175,7 @@ def test_no_heading_is_stranded_at_the_foot_of_a_page(printed):
 @needs_tex
 def test_no_page_but_the_last_is_nearly_empty(printed):
     _, _, pages, _, _ = printed
-    assert [n for n, lines in enumerate(pages[:-1]) if len(lines) < 12] == []
+    assert [n for n, lines in enumerate(pages[:-1]) if height(lines) < 12] == []
 
 
 # ---------------------------------------------------------------- the checks find what is wrong
@@ -205,3 +216,4 @@ def test_a_stranded_heading_is_found():
     assert stranded([[*TEXT, question, "One line."], TEXT], set()) == [question]
     assert stranded([[*TEXT, "2 Title", *["Line."] * 5], TEXT], {"2 Title"}) == ["2 Title"]
     assert stranded([[*TEXT, question, *TEXT]], {"2 Title"}) == []
+    assert stranded([[*TEXT, question, "Answer 2b"]], {"2 Title"}) == []
