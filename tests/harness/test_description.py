@@ -321,6 +321,16 @@ SLIPS = {
         "{ trainings = 3 }",
         ["[times.quick]", "'training'?"],
     ),
+    "times of three processors": (
+        "{ training = 3 }",
+        "{ training = [3, 4, 5] }",
+        ["[times.quick]", "training = [3, 4, 5] should be a list of 2"],
+    ),
+    "hours below zero": (
+        "[topics.training]\n",
+        "[topics.training]\nhours = -1\n",
+        ["[topics.training]", "hours = -1", "0 or more"],
+    ),
 }
 
 
