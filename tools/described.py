@@ -16,10 +16,11 @@ from grading.assignment import Question as Question
 from grading.errors import UsageError as UsageError
 from grading.recipes import DataSet as DataSet
 from grading.recipes import Recipe as Recipe
-from grading.toml_tables import Rule, Where, read
+from grading.toml_tables import Choice, Rule, Where, read
 
 REPO = Path(__file__).resolve().parent.parent
 ASSIGNMENT, COURSE = "assignment.toml", "course.toml"
+AI_POLICIES = ("forbidden", "tutor", "disclosure")
 
 
 @dataclass(frozen=True)
@@ -35,18 +36,22 @@ class Dates:
 
 @dataclass(frozen=True)
 class Policies:
-    """What the course says of each."""
+    """What the course says of each.
+
+    Attributes:
+        collaboration, late: sentences for the sheet.
+        ai_tools: one of AI_POLICIES; course.toml explains them.
+    """
 
     collaboration: str
     late: str
-    ai_tools: str
+    ai_tools: Annotated[str, Choice(AI_POLICIES)]
 
 
 @dataclass(frozen=True)
 class Course:
     """The whole of course.toml."""
 
-    name: str
     term: str
     contact: str
     dates: Dates

@@ -91,6 +91,7 @@ def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str
     colab = notebooks.for_topics(notebooks.read(repo / STUDENT / "colab.ipynb"), topics)
     files["colab.ipynb"] = notebooks.to_bytes(colab)
     files["README.md"] = readme(repo, edition, paper).encode()
+    files["AGENTS.md"] = agents(repo, edition, paper).encode()
     return files
 
 
@@ -102,12 +103,20 @@ def readme(repo: Path, edition: str, paper: str) -> str:
     pipelines = {name: [str(c) for c in todo] for name, todo in asked.items()}
     return sheet.page(
         "student/README.md.j2",
-        title=described.edition.title + ": " + described.assignment.title,
+        title=described.title,
         due_plain=described.due_plain,
         python=described.assignment.gradescope_python,
         pipelines=pipelines,
         unseen=str(predict_unseen("vanilla")),
     )
+
+
+def agents(repo: Path, edition: str, paper: str) -> str:
+    """Render AGENTS.md: what the course's policy allows a coding assistant to do."""
+    described = describe(repo, edition)
+    sheet = Sheet(repo, described, paper)
+    words = {"title": described.title, "contact": described.course.contact}
+    return sheet.page("student/AGENTS.md.j2", **words)
 
 
 def demo(repo: Path) -> dict[str, bytes]:

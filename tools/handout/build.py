@@ -131,10 +131,10 @@ def _pdf(repo: Path, written: Path, folder: Path) -> Path:
 def _page(repo: Path, described: Description, sheet: Sheet, folder: Path) -> str:
     _lay(repo, folder, {})
     source = sheet.render("web")
-    title = f"{described.edition.title}: {described.assignment.title}"
-    course = described.course
-    intro = f"{course.name}, {course.term}. Due {described.due_plain}."
-    return web.page(source, title, intro, described.figures, folder)
+    course = ", ".join(filter(None, [described.edition.course, described.course.term]))
+    intro = f"{course}. Due {described.due_plain}."
+    given = repo / "handout/web"
+    return web.page(source, described.title, intro, described.figures, folder, given)
 
 
 def _solutions(repo: Path, described: Description, paper: str, folder: Path) -> Path:

@@ -42,8 +42,8 @@ class Description:
     """The problem set as one edition gives it, with one data set.
 
     Attributes:
-        minutes: that the commands of a topic take with the data set's recipe; None where nobody
-            has measured it.
+        minutes: that the commands of a topic take with the data set's recipe, with avx512_bf16
+            and with AVX2 only, or one number; None where nobody has measured it.
     """
 
     assignment: Assignment
@@ -52,9 +52,14 @@ class Description:
     due_plain: str
     parts: tuple[Part, ...]
     data: DataSet
-    minutes: dict[str, int] | None
+    minutes: dict[str, int | tuple[int, int]] | None
     references: dict[str, str]
     figures: dict[str, dict[str, str]]
+
+    @property
+    def title(self) -> str:
+        """`Problem Set 5: Self-Attention, ...`, in plain text."""
+        return f"{self.edition.title}: {self.assignment.title}"
 
     @property
     def questions(self) -> dict[str, Question]:

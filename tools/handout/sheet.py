@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import commands
 from ..regions import END, START
-from . import description
+from . import description, first_page
 from .description import ROMAN, Description, letter_of, points, shown_number
 from .templates import HandoutError, Templates, percent, tex
 
@@ -21,8 +21,8 @@ COMMANDS = {  # by topic; and those of the variants
 # The file with the functions that are answers in code, by part.
 IN_CODE = {"attention": "attention_exploration.py", "blocks": "building_blocks.py"}
 NUMBERS = "numbers"  # the slot of a coding question for what it asks to report
-HEIGHTS = {NUMBERS: "1.2cm"}  # of the space to write by hand; else:
-HEIGHT = "4cm"
+HEIGHT = "4cm"  # of the space to write by hand
+NUMBERED = r"\setlength{\answerheight}{1.2cm}"  # for numbers
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Slot:
 
     Attributes:
         id: `3c-ii`, or `1d` where a question has one.
-        topic, part: which question; which of its sub-parts: "numbers", or 0 for the whole, or 1...
+        topic, part: which question; which of its parts: "numbers", or 0 for the whole, or 1...
         shown: `3(c)-ii`.
         what: what is asked, in a few words.
         points: written points.
@@ -64,6 +64,7 @@ class Sheet:
         self._target = "print"
         self.slots: list[Slot] = []
         self._cited: list[str] = []
+        self._interactive: set[str] = set()
         self._rendered: description.Question | None = None
         variants = described.assignment.variants.values()
         trained = {v.topic: commands.pipeline(v.name, pretrained=True) for v in variants}
@@ -79,6 +80,7 @@ class Sheet:
             HandoutError: a template or a table has a mistake.
         """
         self.slots, self._cited, self._target = [], [], target
+        self._interactive = set()
         return self._templates.render("sheet.tex.j2", self._values())
 
     def submission(self) -> str:
@@ -101,8 +103,8 @@ class Sheet:
             name: getattr(self, name)
             for name in (
                 "answer", "begin_document", "cite", "cited", "collaborators", "figure", "has",
-                "marker", "pads", "points", "practice", "render_question", "ref", "refs", "shell",
-                "subpart", "time_in_all", "training_time", "worked_answer",
+                "interactive", "marker", "pads", "points", "practice", "render_question", "ref",
+                "refs", "shell", "subpart", "training_time", "worked_answer",
             )
         }  # fmt: skip
         return functions | {
@@ -116,6 +118,7 @@ class Sheet:
             "edition": {
                 "name": d.edition.name,
                 "title": tex(d.edition.title),
+                "course": tex(d.edition.course),
                 "required_files": d.edition.required_files,
             },
             "parts": d.parts,
@@ -123,10 +126,24 @@ class Sheet:
             "recipe": d.assignment.recipes[d.data.recipe],
             "numbers": self._numbers,
             "written_questions": written,
-            "written_is_extra": all(q.is_extra_credit for q in written),
+            "pdf_is_required": first_page.pdf_is_required(written),
+            "has_extra": any(q.is_extra_credit for q in written),
+            "rows": first_page.rows(d),
+            "worth": {
+                kind: first_page.total(d.edition.questions, *key)
+                for kind, key in {
+                    "coding": ("coding", False),
+                    "written": ("written", False),
+                    "extra": ("written", True),
+                }.items()
+            },
+            "time_in_all": lambda: first_page.time_in_all(d, self._trained()),
+            "work_in_all": lambda: first_page.work_in_all(d),
+            "ai_policy": d.course.policies.ai_tools,
             "coding_questions": coding,
             "example_test": example.tests[0].test_id,
             "example_question": example,
+            "first_test": next((t.test_id for t in d.edition.tests if t.max_score), ""),
             "markers": {"start": START, "end": END},
             "percent": percent,
         }
@@ -144,7 +161,7 @@ class Sheet:
         return topic in self._described.questions
 
     def ref(self, topic: str, part: int = 0) -> str:
-        """Return a link to a question or one of its sub-parts, by its number in this edition."""
+        """Return a link to a question or one of its parts, by its number in this edition."""
         question = self._find(topic)
         _refuse_part(part)
         shown = shown_number(question.number) + (f"-{ROMAN[part - 1]}" if part else "")
@@ -163,10 +180,13 @@ class Sheet:
         title, label = tex(question.title), _label(question.number)
         heading = rf"\question{number}{{{title}}}{{{worth}}}{{{label}}}"
         body = self._templates.render(f"topics/{question.topic}.tex.j2", self._own_values())
-        return f"{heading}\n{body}"
+        # A question that asks for one answer stays on a page with the space for it.
+        whole = rf"\answerspace{{{question.number}}}" in body and NUMBERED not in body
+        keep = r"\keepon" if whole else r"\keepoff"
+        return f"{heading}\n{keep}\n{body}"
 
     def subpart(self, part: int, kind: str = "written") -> str:
-        """Return the heading of a sub-part."""
+        """Return the heading of a part of the question."""
         question = self._question
         _refuse_part(part, least=1)
         if kind == "coding":
@@ -177,9 +197,9 @@ class Sheet:
             value = question.written
         else:
             raise HandoutError(
-                f"sub-part {ROMAN[part - 1]} of {question.topic} has no points in assignment.toml: "
+                f"part {ROMAN[part - 1]} of {question.topic} has no points in assignment.toml: "
                 f"question {question.number}, written = {description.plain(question.written)}, "
-                "expected a list with a number for each sub-part"
+                "expected a list with a number for each part"
             )
         label = _label(question.number, part)
         return rf"\subquestion{{{ROMAN[part - 1]}}}{{{points(value)}}}{{{label}}}"
@@ -198,7 +218,7 @@ class Sheet:
         else:
             value = question.written
         shown = shown_number(question.number) + suffix
-        what = what or question.title + (f", sub-part {roman}" if roman else "")
+        what = what or question.title + (f", part {roman}" if roman else "")
         staffs = f"{question.topic}{suffix}.tex.j2"
         slot = Slot(question.number + suffix, question.topic, part, shown, what, value, staffs)
         self.slots.append(slot)
@@ -206,8 +226,8 @@ class Sheet:
             values = self._own_values() | {"slot": slot, "points": self._share_of(slot)}
             text = self._templates.render(slot.answer, values)
             return _solution(slot.shown, text)
-        height = HEIGHTS.get(str(part), HEIGHT)
-        return f"\\setlength{{\\answerheight}}{{{height}}}\n\\answerspace{{{slot.id}}}"
+        height = NUMBERED if part == NUMBERS else rf"\setlength{{\answerheight}}{{{HEIGHT}}}"
+        return f"{height}\n\\answerspace{{{slot.id}}}"
 
     def worked_answer(self) -> str:
         """Return, in the solutions, staff's answer to practice.
@@ -246,8 +266,26 @@ class Sheet:
         if self._target == "web":
             drawn = rf"\includegraphics{{figures/{name}.svg}}"
         return (
-            f"\\begin{{figure}}[htb]\n\\centering\n{drawn}\n\\caption{{{figure['caption']}}}"
+            f"\\begin{{figure}}[H]\n\\centering\n{drawn}\n\\caption{{{figure['caption']}}}"
             f"\\label{{{figure['label']}}}\n\\end{{figure}}"
+        )
+
+    def interactive(self, name: str) -> str:
+        """Return an interactive figure, once a sheet; print says that the web page has it.
+
+        Args:
+            name: of handout/web/NAME.html, which web.py puts there.
+        """
+        if not (self._repo / f"handout/web/{name}.html").is_file():
+            raise HandoutError(f"the interactive figure handout/web/{name}.html is missing")
+        if name in self._interactive or self._target == "solutions":
+            return ""
+        self._interactive.add(name)
+        if self._target == "web":
+            return f"@interactive:{name}@"
+        return (
+            "\\glued{\\emph{The web page} \\file{handout.html} \\emph{has an interactive figure at "
+            "this place.}}"
         )
 
     def pads(self, count: int) -> str:
@@ -257,7 +295,7 @@ class Sheet:
     def marker(self, topic: str = "") -> str:
         """Return the comment in the code above what a topic (by default, this one) asks for."""
         words = (topic or self._question.topic).replace("_", " ")
-        return rf"\code{{\# [{words}]}}"
+        return rf"\mbox{{\code{{\# [{words}]}}}}"
 
     def practice(self, *functions: str) -> str:
         """Say which functions are answers in code to the question."""
@@ -266,43 +304,23 @@ class Sheet:
         them = "it" if len(names) == 1 else "them"
         file = tex(IN_CODE[self._question.part])
         return (
-            rf"\paragraph{{In code.}} {listed} of \file{{{file}}}: "
-            rf"\code{{python grader.py {self._question.number}}} tries {them}."
+            rf"\incode{{Write {listed} in \file{{{file}}} and test {them} with "
+            rf"\command{{python src/grader.py {self._question.number}}}.}}"
         )
 
     def shell(self, kind: str) -> str:
         """Return the commands of a question."""
         blocks = ["\n".join([f"# {c.purpose}", *c.lines]) for c in self._commands[kind]]
-        return "\n".join(f"\\begin{{shell}}\n{block}\n\\end{{shell}}" for block in blocks)
+        shown = [f"\\begin{{shell}}\n{block}\n\\end{{shell}}" for block in blocks]
+        return "\n\\mayendpage\n".join(shown)
+
+    def _trained(self) -> set[str]:
+        """Return the topics of this edition whose commands train."""
+        return {topic for topic in self._commands if self.has(topic)}
 
     def training_time(self, kind: str) -> str:
         """Say how long a question's commands take with the data set's recipe."""
-        minutes = (self._described.minutes or {}).get(kind)
-        if minutes is None:
-            return "Before it starts, each training says how long it will take on your computer."
-        return (
-            f"On two cores of a computer of today this takes about {_duration(minutes)}; before it "
-            "starts, each training says how long it will take on yours."
-        )
-
-    def time_in_all(self) -> str:
-        """Say how long all trainings together take."""
-        minutes = self._described.minutes
-        recipe = rf"with the recipe \code{{{tex(self._described.data.recipe)}}}"
-        if minutes is None:
-            return (
-                f"Models are trained several times, {recipe}; each training says how long it takes."
-            )
-        total = sum(value for topic, value in minutes.items() if self.has(topic))
-        trained = {topic for topic in self._commands if self.has(topic)}
-        about = "about" if trained <= minutes.keys() else "more than"
-        words = (
-            f"Models are trained several times, {recipe}: {about} {_duration(total)} of computing "
-            "on two cores, all in all"
-        )
-        if total < 60:
-            return words + ". Nothing needs a GPU."
-        return words + ", or a few hours of a GPU. Plan your time accordingly, and start early."
+        return first_page.training_time(self._described, kind)
 
     # Helpers ------------------------------------------------------------------------------------
     @property
@@ -347,11 +365,5 @@ def _label(number: str, part: int = 0) -> str:
 
 
 def _solution(shown: str, text: str) -> str:
-    """Return a solution under the number of its question."""
-    return f"\\renewcommand{{\\solutionof}}{{{shown}}}\n{text}"
-
-
-def _duration(minutes: int) -> str:
-    if minutes < 90:
-        return f"{minutes} minute{'' if minutes == 1 else 's'}"
-    return f"{round(minutes / 60)} hours"
+    """Return a solution under the number of its question; it may go on to the next page."""
+    return f"\\renewcommand{{\\solutionof}}{{{shown}}}\\keepoff\n{text}"
