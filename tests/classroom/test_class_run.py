@@ -6,9 +6,11 @@ import json
 import pytest
 
 from grading.assignment import load_assignment
+from grading.errors import SubmissionError
 from grading.runner import CourseTestRunner
 from questions.course import Course
 from tests.classroom.tiny import class_of
+from tools import archive
 from tools.classroom import records, shipping
 from tools.classroom.class_run import Asked, ClassRun
 from tools.classroom.folder import ClassFolder
@@ -206,11 +208,18 @@ def test_nothing_to_grade_is_a_zero_with_a_reason_and_needs_no_worker(run_class)
     workers = Workers()
     found, said, done = run_class(workers)
     (refused,) = [record for record in found.values() if record["refused"]]
-    assert "no folder `submission`" in refused["refused"]
+    assert refused["refused"].startswith("the upload: no folder `submission`")
     assert {test["outcome"] for test in refused["results"]["tests"]} == {"missing file"}
     assert len(workers.asked) == 2 and done == 3
     assert any("nothing to grade" in line for line in said)
     assert "000-right" not in json.dumps(refused)  # nothing tells whose it is
+
+
+def test_a_zip_without_a_submission_is_refused_in_the_same_words(tmp_path):
+    (tmp_path / "upload.zip").write_bytes(archive.packed({"notes.txt": b"x"}))
+    (tmp_path / "work").mkdir()
+    with pytest.raises(SubmissionError, match="^the upload: no folder"):
+        shipping.pack(tmp_path / "upload.zip", tmp_path / "work", Course.provided)
 
 
 # ---------------------------------------------------------------- what is sent

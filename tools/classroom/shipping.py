@@ -83,7 +83,10 @@ def pack(upload: Path, work: Path, provided: Provided) -> Packed:
     try:
         staged = stage(upload, work / "staged", provided)
     except SubmissionError as error:
-        raise SubmissionError(str(error).replace(str(upload), "the upload")) from None
+        why = str(error)
+        for path in (work / "staged.unpacked", upload):  # of a zip, of a folder
+            why = why.replace(str(path), "the upload")
+        raise SubmissionError(why) from None
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as opened:  # stored: parameters hardly shrink
         for name in sorted(staged.taken):
