@@ -26,7 +26,7 @@ from distributed import Worker, WorkerPlugin
 
 from benchmarks.grading import ROOT, measure
 from tests.classroom.make_class import make_class
-from tools.classroom import cluster, dispatch
+from tools.classroom import cluster, dispatch, shipping
 from tools.classroom.roster import read_class
 
 SUBMISSION_BYTES = 20_000  # of an empty one's upload: code without parameters
@@ -127,7 +127,7 @@ def dispatched(count: int, slots: int) -> None:
 
     def jobs() -> Iterator[dispatch.Job]:
         for number in range(count):
-            yield dispatch.Job(str(number), bytes(SUBMISSION_BYTES), [], {})
+            yield shipping.Job(str(number), bytes(SUBMISSION_BYTES), [], {})
 
     with cluster.connected(None, None, slots) as client:
         client.register_plugin(Echo(), name="echo")

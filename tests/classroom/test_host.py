@@ -58,9 +58,14 @@ def children() -> list[str]:
     return Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text("ascii").split()
 
 
-def test_twenty_submissions_end_as_in_runs_of_their_own_and_leave_nothing(own_host, tmp_path):
+def test_twenty_submissions_end_as_in_runs_of_their_own_and_leave_nothing(
+    own_host, tmp_path, monkeypatch
+):
+    # Where nobody else's tests are; and so few that each has to be given back.
+    monkeypatch.setattr(sandbox, "FIRST_UID", 65_300)
+    monkeypatch.setattr(sandbox, "UIDS", 3)
     folders = {name: hand_in(tmp_path / name, body) for name, body in BODIES.items()}
-    names = [name for name in folders if name != "daemon" or ROOT]
+    names = [name for name in folders if name != "slow" and (name != "daemon" or ROOT)]
     fresh = {}
     for name in names:
         options = Options(submission=folders[name], wanted=QUESTION, complete=True)
@@ -76,8 +81,7 @@ def test_twenty_submissions_end_as_in_runs_of_their_own_and_leave_nothing(own_ho
         assert not answer["last"]
         assert (open_files(), len(children())) == before, name
     assert {outcome for end in fresh.values() for _, outcome, *_ in end} >= {"passed", "failed"}
-    mine = [uid for uid in range(sandbox.FIRST_UID, sandbox.FIRST_UID + sandbox.UIDS)]
-    assert not set(mine) & sandbox.users_of_processes()
+    assert not {65_300, 65_301, 65_302} & sandbox.users_of_processes()
 
 
 def test_it_asks_to_be_replaced_after_its_share(own_host, tmp_path, monkeypatch):

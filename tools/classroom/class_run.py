@@ -10,17 +10,20 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grading import host, trees
 from grading.errors import SubmissionError
 from grading.runner import CourseTestRunner
 
 from . import records, shipping
-from .dispatch import Answer, Dispatcher, Job
 from .folder import ClassFolder
 from .records import Record
+from .shipping import Job
 from .submissions import Submission
+
+if TYPE_CHECKING:
+    from .dispatch import Answer, Dispatcher
 
 MOST_LOSSES = 2  # tries without a result: a second one, alone, is the last
 PACKING = "packing-"  # begins the names of folders for what is about to be sent

@@ -18,6 +18,7 @@ from typing import Any
 from distributed import Client, Future
 
 from .cluster import GRADE, Able, ClusterFailed, Workers
+from .shipping import Job
 
 AHEAD = 1  # submissions that wait at a worker, besides those in its slots
 MOST_BYTES = 512 << 20  # of submissions on their way, which the scheduler holds, too
@@ -25,23 +26,6 @@ LOOK_S = 2.0  # between two looks at which workers there are
 PATIENCE_S = 120.0  # without any worker that can grade
 GONE = "its worker was killed, or could not be reached any more"
 Answer = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Job:
-    """A submission to grade, or some tests of it.
-
-    Attributes:
-        submission_id: whose it is; workers are not told.
-        upload: the zip to send, and
-        left: what stays behind of what was handed in (`shipping.pack`).
-        request: what a host is asked (`grading/host.py`), but for the file.
-    """
-
-    submission_id: str
-    upload: bytes
-    left: list[str]
-    request: dict[str, Any]
 
 
 @dataclass

@@ -12,6 +12,7 @@ import io
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from grading.errors import SubmissionError, UsageError
 from grading.staging import Provided, stage
@@ -92,3 +93,20 @@ def pack(upload: Path, work: Path, provided: Provided) -> Packed:
         for name in sorted(staged.taken):
             opened.write(staged.root / name, name)
     return Packed(buffer.getvalue(), staged.left)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A submission to grade, or some tests of it.
+
+    Attributes:
+        submission_id: whose it is; workers are not told.
+        upload: the zip to send, and
+        left: what stays behind of what was handed in (`pack`).
+        request: what a host is asked (`grading/host.py`), but for the file.
+    """
+
+    submission_id: str
+    upload: bytes
+    left: list[str]
+    request: dict[str, Any]
