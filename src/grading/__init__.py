@@ -19,6 +19,7 @@ staff's solutions/hidden/. The harness knows no topic: what is asked is in `ques
     authoritative.py, canary.py, requirements.py: what a run that counts demands
     outcomes.py, endings.py, printable.py, float_ranges.py: how a test ended, in words
     results.py, console.py, report.py, replay.py, provenance.py: who reads what of it
+    host.py, remembered.py: one process for many submissions, for staff who grade a class
     writing.py            files that are written whole or not at all
     gradescope/           results.json and metadata, as Gradescope documents them
 
