@@ -16,7 +16,6 @@ braces and TeX's backslashes; so `\\mu_a`, `mu_a` and the Greek letter in print 
 
 import re
 import tomllib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,23 +106,26 @@ def read(repo: Path) -> list[Fact]:
 def _fact(slot: str, number: int, row: dict[str, Any]) -> Fact:
     """Check a row of the file, and that its patterns find its examples."""
     for key, kind in KEYS.items():
-        if not isinstance(row.get(key), kind) or not row[key]:
+        value = row.get(key, "missing")
+        texts = value if isinstance(value, list) else [value]
+        if not isinstance(row.get(key), kind) or not texts or not all(_is_text(t) for t in texts):
             words = "a text" if kind is str else "a list of texts"
-            raise _fault(slot, f"{key} is {row.get(key, 'missing')!r}, expected {words}", number)
+            raise _fault(slot, f"{key} is {value!r}, expected {words}", number)
     if unknown := set(row) - set(KEYS):
         raise _fault(slot, f"unknown key {min(unknown)!r}, expected {', '.join(KEYS)}", number)
     try:
         pattern = re.compile("|".join(f"(?:{p})" for p in row["patterns"]), re.VERBOSE)
-    except (re.error, TypeError) as error:
+    except re.error as error:
         raise _fault(slot, f"patterns: {error}", number) from None
-    fact = Fact(slot, row["says"], pattern, tuple(map(str, row["examples"])))
-    for example in _missed(fact):
-        raise _fault(slot, f"no pattern finds the example {example!r}: {flat(example)}", number)
+    fact = Fact(slot, row["says"], pattern, tuple(row["examples"]))
+    for example in fact.examples:
+        if not fact.is_in(flat(example)):
+            raise _fault(slot, f"no pattern finds the example {example!r}", number)
     return fact
 
 
-def _missed(fact: Fact) -> Iterator[str]:
-    yield from (example for example in fact.examples if not fact.is_in(flat(example)))
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
 
 
 def _fault(slot: str, words: str, number: int = 0) -> UsageError:

@@ -18,9 +18,7 @@ _PATH = re.compile(
 )
 
 
-def find(
-    name: str, content: bytes, secrets: list[Secret], facts: Iterable[Fact] = ()
-) -> list[str]:
+def find(name: str, content: bytes, secrets: list[Secret], facts: Iterable[Fact] = ()) -> list[str]:
     """Return a line for each leak in a file: where it was found, and where it comes from."""
     return _leaks(parts(name, content), secrets, tuple(facts))
 
