@@ -105,6 +105,7 @@ class Assignment:
         practice: the part whose questions have no points but those that an edition gives.
         parts: titles of the sheet's sections.
         times: minutes that the commands of a topic take, by recipe and topic.
+        avx2: how many times as long they take on a processor with AVX2 alone, by recipe.
     """
 
     title: str
@@ -118,6 +119,7 @@ class Assignment:
     variants: dict[str, Variant]
     recipes: Recipes
     times: dict[str, dict[str, int]]
+    avx2: dict[str, int]
 
     def edition(self, name: str | None) -> Edition:
         """Return the edition of that name, or the default one for None."""
@@ -155,6 +157,7 @@ class _File:
     variants: dict[str, Variant] = field(default_factory=dict)
     recipes: dict[str, Recipe] = field(default_factory=dict)
     times: dict[str, dict[str, Count]] = field(default_factory=dict)
+    avx2: dict[str, Count] = field(default_factory=dict)
 
 
 def load_assignment(path: Path) -> Assignment:
@@ -183,6 +186,7 @@ def load_assignment(path: Path) -> Assignment:
         variants=file.variants,
         recipes=Recipes(file.recipes, file.variants, path.name),
         times=file.times,
+        avx2=file.avx2,
     )
 
 
@@ -225,6 +229,8 @@ def _check_references(file: _File, root: Where) -> None:
         for other in recipe.also_for:
             where = root.of("recipes").of(name)
             where.check("also_for", other, file.datasets, "data set")
+    for name in file.avx2:
+        root.of("avx2").check("", name, file.recipes, "recipe")
     for name, minutes in file.times.items():
         root.of("times").check("", name, file.recipes, "recipe")
         for topic in minutes:

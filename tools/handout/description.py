@@ -44,6 +44,8 @@ class Description:
     Attributes:
         minutes: that the commands of a topic take with the data set's recipe; None where nobody
             has measured it.
+        slower: how many times as long on a processor with AVX2 alone; None where nobody has
+            measured it.
     """
 
     assignment: Assignment
@@ -53,6 +55,7 @@ class Description:
     parts: tuple[Part, ...]
     data: DataSet
     minutes: dict[str, int] | None
+    slower: int | None
     references: dict[str, str]
     figures: dict[str, dict[str, str]]
 
@@ -91,6 +94,7 @@ def describe(repo: Path, edition: str | None, dataset: str | None = None) -> Des
         parts=tuple(_parts(assignment, chosen)),
         data=data,
         minutes=assignment.times.get(data.recipe),
+        slower=assignment.avx2.get(data.recipe),
         references={k: v["text"] for k, v in _tables(repo, "references", ("text",)).items()},
         figures=_tables(repo, "figures", ("label", "caption", "alt")),
     )

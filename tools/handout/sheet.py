@@ -311,8 +311,8 @@ class Sheet:
         if minutes is None:
             return "Before it starts, each training says how long it will take on your computer."
         return (
-            f"On two cores of a computer of today this takes about {_duration(minutes)}; before it "
-            "starts, each training says how long it will take on yours."
+            f"On two cores this takes about {self._on_both(minutes)}. Before it starts, each "
+            "training says how long it will take on yours."
         )
 
     def time_in_all(self) -> str:
@@ -330,9 +330,21 @@ class Sheet:
             f"Models are trained several times, {recipe}: {about} {_duration(total)} of computing "
             "on two cores, all in all"
         )
+        if slower := self._described.slower:
+            words += f" ({_duration(slower * total)} where the processor has AVX2 alone)"
         if total < 60:
             return words + ". Nothing needs a GPU."
         return words + ", or a few hours of a GPU. Plan your time accordingly, and start early."
+
+    def _on_both(self, minutes: int) -> str:
+        """Return a time on a recent server, and on a laptop with AVX2 alone where it is known."""
+        slower = self._described.slower
+        if slower is None:
+            return _duration(minutes)
+        return (
+            f"{_duration(minutes)} where the processor computes in bfloat16 (avx512\\_bf16), and "
+            f"{_duration(slower * minutes)} where it has AVX2 alone, as in many laptops"
+        )
 
     # Helpers ------------------------------------------------------------------------------------
     @property

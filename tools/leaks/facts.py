@@ -15,17 +15,17 @@ braces and TeX's backslashes; so `\\mu_a`, `mu_a` and the Greek letter in print 
 """
 
 import re
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..datafiles import REPO
 from ..described import Edition, UsageError, load_assignment
+from ..handout.description import ROMAN, read_toml
+from ..handout.templates import HandoutError
 from .forms import flat
 
 FACTS = Path("solutions/written/facts.toml")
-ROMAN = ("i", "ii", "iii", "iv", "v", "vi")
 KEYS = {"says": str, "patterns": list, "examples": list}
 
 
@@ -88,10 +88,9 @@ def read(repo: Path) -> list[Fact]:
         UsageError: facts.toml is missing or has a mistake; the message is one line.
     """
     try:
-        tables = tomllib.loads((repo / FACTS).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        words = getattr(error, "strerror", None) or error
-        raise UsageError(f"{FACTS.as_posix()}: {words}") from None
+        tables = read_toml(repo / FACTS)
+    except HandoutError as error:
+        raise UsageError(f"{FACTS.parent.as_posix()}/{error}") from None
     found = []
     for slot, rows in tables.items():
         answer = repo / FACTS.parent / f"{slot}.tex.j2"
