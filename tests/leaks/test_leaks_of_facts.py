@@ -140,6 +140,8 @@ def test_greek_letters_and_tex_read_alike():
         assert leaks.flat(text).replace("*", "") == "s(mua+mub)"
     assert leaks.flat(r"P^\top\! P = I") == "ptopp=i"
     assert leaks.flat("Σ_a, α and 2π") == "sigmaaalphaand2pi"
+    every = "".join(chr(code) for code in range(0x300, 0x600))  # some are no letters at all
+    assert "omegaalpha" in leaks.flat("Ω α" + every) and "sigmasigma" in leaks.flat(every)
 
 
 # ---------------------------------------------------------------- what is graded where

@@ -18,7 +18,12 @@ _HYPHENATED = re.compile(r"-[ \t]*\r?\n[ \t]*")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # a terminal's, as in tracebacks of notebooks
 _ESCAPE = re.compile(r'\\(u[0-9a-fA-F]{4}|["/nrt]|[_%&#{}$*])')  # JSON's; TeX's and Markdown's
 _TEX_SPACE = re.compile(r"\\[,;:! ()\[\]]")  # and the brackets of TeX's formulas
-_GREEK_LETTER = re.compile("[\u0391-\u03a9\u03b1-\u03c9]")
+# Alpha to omega; one number among them belongs to no letter.
+_GREEK = {
+    code: unicodedata.name(chr(code)).split()[-1]
+    for code in (*range(0x391, 0x3AA), *range(0x3B1, 0x3CA))
+    if unicodedata.name(chr(code), "")
+}
 _NOT_FLAT = re.compile(r"[^a-z0-9+*/=<>()\[\].-]")
 # Within what is no text: in UTF-8, and plain letters in UTF-16.
 _STRETCH = re.compile(rb"(?:[\t\r\n -~]|[\xc2-\xf4][\x80-\xbf]{1,3}){8,}")
@@ -43,11 +48,7 @@ def flat(text: str) -> str:
     and + - * / = < > ( ) [ ] and points.
     """
     plain = unicodedata.normalize("NFKC", _TEX_SPACE.sub("", text).translate(_PLAIN))
-    return _NOT_FLAT.sub("", _GREEK_LETTER.sub(_name_of, plain).lower())
-
-
-def _name_of(letter: re.Match[str]) -> str:
-    return unicodedata.name(letter[0]).rpartition("LETTER ")[2].split()[0]
+    return _NOT_FLAT.sub("", plain.translate(_GREEK).lower())
 
 
 def text_of(content: bytes) -> str:
