@@ -32,7 +32,7 @@ RULES = [
     ),
     (r"src/questions/", {"grading", "questions"}),
     (r"solutions/hidden/", {"grading", "questions"}),
-    (r"solutions/written/", {"submission", "pretraining"}),
+    (r"solutions/written/", {"submission", "pretraining", "heads_compared", "rounding"}),
     (r"tools/watched_pretraining\.py", {"submission", "pretraining"}),  # a program of its own
     (r"tools/", {"tools", "grading", "questions", "pretraining"}),
 ]

@@ -163,8 +163,9 @@ def release(repo: Path, edition: str, paper: str, dist: Path | None = None) -> t
     draft = dist / f".{target.name}"
     archive.write(draft, {f"{FOLDER}/{n}": c for n, c in files.items()}, EXECUTABLE)
     try:
+        secrets, facts = leaks.secrets_of(repo), leaks.facts_of(repo, edition)
         with telling(f"{edition}: looking for parts of the solutions in {target.name}"):
-            found = leaks.find(target.name, draft.read_bytes(), leaks.secrets_of(repo))
+            found = leaks.find(target.name, draft.read_bytes(), secrets, facts)
         if found:
             raise ReleaseFailed("\n".join(["students would get parts of the solutions:", *found]))
         os.replace(draft, target)

@@ -35,11 +35,11 @@ MISTAKES = {
         (ACCURACY, "<< answer() >>", "<< answer() >> << answer() >>"),
         [ACCURACY, "2(a) (0.5) and 2(a) (0.5)", "expected << answer() >>, once each"],
     ),
-    "a sub-part without a place": (
+    "a part without a place": (
         (TWO, "<< answer(2) >>", ""),
         [TWO, "answers 3(d)-i (0.5), but", "question 3d", "<< answer(1) >> and << answer(2) >>"],
     ),
-    "a sub-part twice": (
+    "a part twice": (
         (TWO, "<< answer(2) >>", "<< answer(1) >>"),
         [TWO, "question 3d", "<< answer(2) >>"],
     ),
@@ -47,13 +47,13 @@ MISTAKES = {
         (TOML, LAST, LAST + '  { number = "4b", topic = "blocks_heads", written = 1 },\n'),
         ["blocks_heads.tex.j2: has no place for an answer, but question 4b"],
     ),
-    "a sub-part that is a text": (
+    "a part that is a text": (
         (TWO, "<< answer(2) >>", '<< answer("2") >>'),
-        [f"{TWO}:", "sub-part '2' should be a number from 0 to 6"],
+        [f"{TWO}:", "part '2' should be a number from 0 to 6"],
     ),
-    "a sub-part that is too great": (
+    "a part that is too great": (
         (TWO, "<< subpart(2) >>", "<< subpart(9) >>"),
-        [f"{TWO}:", "sub-part 9 should be a number from 1 to 6"],
+        [f"{TWO}:", "part 9 should be a number from 1 to 6"],
     ),
     "one work under two keys": (
         (REFERENCES, "\n[relative]", f"{DUPLICATE}\n[relative]"),

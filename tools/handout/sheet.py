@@ -103,8 +103,9 @@ class Sheet:
             name: getattr(self, name)
             for name in (
                 "answer", "begin_document", "cite", "cited", "collaborators", "figure", "has",
-                "interactive", "marker", "pads", "points", "practice", "render_question", "ref",
-                "refs", "shell", "subpart", "training_time", "worked_answer",
+                "interactive", "marker", "pads", "points", "points_of", "practice",
+                "render_question", "ref", "refs", "shell", "subpart", "training_time",
+                "worked_answer",
             )
         }  # fmt: skip
         return functions | {
@@ -146,6 +147,7 @@ class Sheet:
             "first_test": next((t.test_id for t in d.edition.tests if t.max_score), ""),
             "markers": {"start": START, "end": END},
             "percent": percent,
+            "in_points": points,
         }
 
     # What templates call ------------------------------------------------------------------------
@@ -186,14 +188,22 @@ class Sheet:
         return f"{heading}\n{keep}\n{body}"
 
     def subpart(self, part: int, kind: str = "written") -> str:
-        """Return the heading of a part of the question."""
+        """Return the heading of a part of the question.
+
+        Args:
+            kind: "written", "coding", or "practice": without points, unless the edition's list
+                `written` has an entry for it.
+        """
         question = self._question
         _refuse_part(part, least=1)
+        label = _label(question.number, part)
+        if kind == "practice" and not self._graded_part(part):
+            return rf"\subquestion{{{ROMAN[part - 1]}}}{{Practice}}{{{label}}}"
         if kind == "coding":
             value = question.coding
         elif part <= len(question.written_parts) and len(question.written_parts) > 1:
             value = question.written_parts[part - 1]
-        elif question.coding and question.written:
+        elif question.coding and question.written and kind == "written":
             value = question.written
         else:
             raise HandoutError(
@@ -201,8 +211,12 @@ class Sheet:
                 f"question {question.number}, written = {description.plain(question.written)}, "
                 "expected a list with a number for each part"
             )
-        label = _label(question.number, part)
         return rf"\subquestion{{{ROMAN[part - 1]}}}{{{points(value)}}}{{{label}}}"
+
+    def _graded_part(self, part: int) -> bool:
+        """Return whether the edition gives a part points of its own."""
+        parts = self._question.written_parts
+        return 1 < len(parts) >= part and parts[part - 1] > 0
 
     def answer(self, part: int | str = 0, what: str = "") -> str:
         """Return the place for an answer; in the solutions, the answer."""
@@ -229,17 +243,34 @@ class Sheet:
         height = NUMBERED if part == NUMBERS else rf"\setlength{{\answerheight}}{{{HEIGHT}}}"
         return f"{height}\n\\answerspace{{{slot.id}}}"
 
-    def worked_answer(self) -> str:
+    def worked_answer(self, part: int = 0) -> str:
         """Return, in the solutions, staff's answer to practice.
 
-        Students get a place for theirs where an edition gives the question written points.
+        Students get a place for theirs where an edition gives the question written points, or the
+        part.
         """
-        if self._question.written:
-            return self.answer()
+        question = self._question
+        if self._graded_part(part) if part else question.written:
+            return self.answer(part)
         if self._target != "solutions":
             return ""
-        text = self._templates.render(f"{self._question.topic}.tex.j2", self._own_values())
-        return _solution(shown_number(self._question.number), text)
+        suffix = f"-{ROMAN[part - 1]}" if part else ""
+        text = self._templates.render(f"{question.topic}{suffix}.tex.j2", self._own_values())
+        return _solution(shown_number(question.number) + suffix, text)
+
+    def points_of(self, *names: str) -> str:
+        """Return what tests of the question are worth together: `2.2 points`.
+
+        Raises:
+            HandoutError: the question has no test of one of these names.
+        """
+        tests = {test.name: test.max_score for test in self._question.tests}
+        if missing := [name for name in names if name not in tests]:
+            raise HandoutError(
+                f"{self._question.topic} has no test {missing[0]!r} in assignment.toml; "
+                f"there are: {', '.join(tests)}"
+            )
+        return points(sum((tests[name] for name in names), Decimal(0)))
 
     def collaborators(self) -> str:
         """Return the place to name collaborators and AI tools."""
@@ -355,9 +386,9 @@ class Sheet:
 
 
 def _refuse_part(part: object, least: int = 0) -> None:
-    """Refuse what is no number of a sub-part."""
+    """Refuse what is no number of a part."""
     if type(part) is not int or not least <= part <= len(ROMAN):
-        raise HandoutError(f"the sub-part {part!r} should be a number from {least} to {len(ROMAN)}")
+        raise HandoutError(f"the part {part!r} should be a number from {least} to {len(ROMAN)}")
 
 
 def _label(number: str, part: int = 0) -> str:
