@@ -10,7 +10,7 @@ import pytest
 STUDENTS_LIBRARIES = {"torch", "numpy", "tqdm", "tensorboard"}
 LIBRARIES = STUDENTS_LIBRARIES | {"jinja2", "pytest"}
 OURS = {"submission", "pretraining", "grading", "grader", "run", "hidden", "solutions"}
-OURS |= {"tools", "tests"}
+OURS |= {"tools", "tests", "experiments", "inputs"}
 
 # Which of our packages a file may import; the first pattern that fits holds. Only workers import
 # `submission`, which is why nothing of the grader but its probes and the worker may.
@@ -18,8 +18,8 @@ RULES = [
     (r"src/pretraining/", {"pretraining"}),
     (r"(src|solutions)/submission/", {"submission", "pretraining"}),
     (
-        r"src/(run|dataset|london_baseline|attention_exploration)\.py",
-        {"submission", "pretraining", "run"},
+        r"src/(run|experiments|inputs|dataset|london_baseline|attention_exploration)\.py",
+        {"submission", "pretraining", "run", "experiments", "inputs"},
     ),
     (r"src/grader\.py", {"grading", "questions"}),
     (r"src/collect_submission\.py", {"grading", "questions", "pretraining"}),

@@ -48,6 +48,7 @@ class TopicTable:
     name: str
     part: str = ""
     title: str = ""
+    practice: bool = False
     tests: dict[str, TestTable] = field(default_factory=dict)
     required_files: tuple[str, ...] = ()
 

@@ -68,6 +68,7 @@ class Sheet:
         variants = described.assignment.variants.values()
         trained = {v.topic: commands.pipeline(v.name, pretrained=True) for v in variants}
         self._commands = COMMANDS | trained
+        self._experiments = commands.EXPERIMENTS
 
     def render(self, target: str = "print") -> str:
         """Render the sheet as LaTeX.
@@ -272,7 +273,8 @@ class Sheet:
 
     def shell(self, kind: str) -> str:
         """Return the commands of a question."""
-        blocks = ["\n".join([f"# {c.purpose}", *c.lines]) for c in self._commands[kind]]
+        asked = (self._commands | self._experiments)[kind]
+        blocks = ["\n".join([f"# {c.purpose}", *c.lines]) for c in asked]
         return "\n".join(f"\\begin{{shell}}\n{block}\n\\end{{shell}}" for block in blocks)
 
     def training_time(self, kind: str) -> str:
