@@ -20,7 +20,7 @@ TRAIN, DEV, UNSEEN = "birth_places_train.tsv", "birth_dev.tsv", "birth_unseen_in
 def run_cloze(
     args: argparse.Namespace, recipe: Recipe, dataset: CharCorruptionDataset, model: GPT
 ) -> None:
-    """Ask a pretrained model in several wordings; print how many answers are right."""
+    """Ask a pretrained model in several wordings; print how many choices are right."""
     files = {"train": args.finetune_corpus_path or TRAIN, "dev": args.eval_corpus_path or DEV}
     groups = {}
     for split, file in files.items():
@@ -30,7 +30,10 @@ def run_cloze(
         except InputError as error:
             raise InputError(f"{found}: {error}") from None
     model.load_state_dict(utils.load_parameters(args.reading_params_path, model))
-    print(cloze.table(cloze.ask(model, dataset, groups)))
+    for line in cloze.lines(cloze.ask(model, dataset, groups), list(groups)):
+        print(line, flush=True)
+    places = {person.place for group in groups.values() for person in group}
+    print(f"Each is a choice among {min(cloze.CHOICES, len(places))} places at most.")
 
 
 def run_calibration(
@@ -89,5 +92,4 @@ def run_recall(args: argparse.Namespace, device: torch.device) -> None:
     print(
         f"recall {args.variant}: one layer of {type(attention).__name__}, {parameters:,} parameters"
     )
-    right, total = recall.learn(attention, device)
-    print(f"Right: {right:,} of {total:,} inputs, {100 * right / total:.1f} percent")
+    print(f"Right: {recall.learn(attention, device)} nats")

@@ -4,21 +4,21 @@
 
 A cloze sentence has a gap: "Ada Byron was born in ⁇." To a model that was pretrained on corrupted
 documents (prefix MASK suffix MASK masked_content) this is prefix and suffix, and a second MASK
-behind them asks it for what is missing.
+behind them asks for what is missing. The spans of pretraining begin and end anywhere, so that the
+model is free to fill in more than a place. It is therefore given a choice: which of some places
+does it hold likeliest as the beginning of what is missing?
 """
 
 from __future__ import annotations
 
+import random
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .batches import TextExamples
-from .checkpoints import random_states, restore_random_states
-from .decoding import ANSWER_STEPS, greedy_answers
 from .errors import InputError
-from .inspection import encode
+from .inspection import continuations, encode
 
 if TYPE_CHECKING:
     from submission.dataset import CharCorruptionDataset
@@ -27,17 +27,19 @@ if TYPE_CHECKING:
 GAP = "_"
 # The first five are wordings of the generated world's corpus, the others occur in no line of it.
 WORDINGS = (
-    "{name} was born in _.",
-    "{name} was a native of _.",
-    "{name}'s birthplace: _.",
+    "{name} was born in _",
+    "{name} was a native of _",
+    "{name}'s birthplace: _",
+    "{name}, _-born, lived in",
     "Born in _, {name} was",
-    "_-born {name} was",
-    "{name} came from _.",
-    "{name} was born and died in _.",
-    "Where was {name} born? _.",
+    "{name} came from _",
+    "{name} was born and died in _",
+    "Where was {name} born? _",
 )
+PEOPLE = 100  # of a group, at most: their share has a standard deviation of .05 or less
+CHOICES = 10  # places, the right one among them
+SEED = 0  # of the other places, so that two models choose among the same
 QUESTION = re.compile(r"Where was (.+) born\?")
-LOOKED_AT = 32  # examples, to see whether they end in a MASK
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Score:
-    """How many answers are right, and of how many."""
+    """How many choices are right, and of how many."""
 
     right: int
     total: int
@@ -66,8 +68,8 @@ class Wording:
     Attributes:
         text: with {name}, and _ for the gap.
         splits: the score of each group of people, by the group's name.
-        verbatim, otherwise: the scores of people about whom the corpus has a line with this very
-            wording, and of all others.
+        verbatim, otherwise: the scores of people about whom the corpus has these very words with
+            their place in the gap, and of all others.
     """
 
     text: str
@@ -94,24 +96,30 @@ def people_of(questions: Sequence[str], places: Sequence[str]) -> list[Person]:
 def sentence_of(wording: str, name: str, filling: str) -> str:
     """Return a sentence with something in its gap: a place, or a MASK.
 
-    Example: ("{name} was born in _.", "Ada", "Rome") gives "Ada was born in Rome.".
+    Example: ("{name}, _-born, lived in", "Ada", "Rome") gives "Ada, Rome-born, lived in".
     """
     before, after = (part.format(name=name) for part in wording.split(GAP))
     return before + filling + after
 
 
-def ends_with_mask(dataset: TextExamples) -> bool:
-    """Return whether the examples that a model was pretrained on have a third MASK at their end.
+def choices(people: Sequence[Person], places: Iterable[str]) -> list[list[str]]:
+    """Return for each person the places to choose from, the right one first.
 
-    It is optional; without one, a model never learnt where an answer ends.
+    The others, CHOICES - 1 or fewer, are drawn from `places`. None of them begins with the whole
+    of the right one, nor the right one with it: as the beginning of what is missing, the shorter of
+    the two would always be the likelier.
     """
-    mask, states = dataset.stoi[dataset.MASK_CHAR], random_states()
-    masks = []
-    for number in range(min(LOOKED_AT, len(dataset))):
-        x, y = dataset[number]
-        masks.append([*x.tolist(), int(y[-1])].count(mask))
-    restore_random_states(states)
-    return max(masks) > 2
+    generator, known = random.Random(SEED), sorted(set(places))
+    found = []
+    for person in people:
+        others = [
+            place
+            for place in known
+            if not place.startswith(person.place) and not person.place.startswith(place)
+        ]
+        drawn = generator.sample(others, min(CHOICES - 1, len(others)))
+        found.append([person.place, *drawn])
+    return found
 
 
 def ask(
@@ -119,80 +127,84 @@ def ask(
     dataset: CharCorruptionDataset,
     groups: dict[str, list[Person]],
     wordings: Sequence[str] = WORDINGS,
-) -> list[Wording]:
-    """Ask about all people in all wordings.
+) -> Iterator[Wording]:
+    """Ask about the first PEOPLE people of each group in all wordings, one wording after the other.
 
     Args:
         model: pretrained, on any device.
         dataset: what it was pretrained on.
         groups: people by the name of their group.
 
-    Returns:
+    Yields:
         a Wording for each of `wordings`, in order.
 
     Raises:
         InputError: a sentence has a character that the corpus lacks, or is too long.
     """
+    model.eval()
     corpus = "\n".join(dataset.data)
-    people = [person for group in groups.values() for person in group]
-    exact = ends_with_mask(dataset)
-    results = []
+    asked = {name: group[:PEOPLE] for name, group in groups.items()}
+    people = [person for group in asked.values() for person in group]
+    offered = choices(people, (person.place for group in groups.values() for person in group))
     for wording in wordings:
-        right = _answers(model, dataset, wording, people, exact)
+        right = _choose(model, dataset, wording, people, offered)
         known = [sentence_of(wording, person.name, person.place) in corpus for person in people]
         splits, start = {}, 0
-        for name, group in groups.items():
+        for name, group in asked.items():
             splits[name] = _score(right[start : start + len(group)])
             start += len(group)
-        results.append(
-            Wording(
-                wording,
-                splits,
-                _score([ok for ok, said in zip(right, known, strict=True) if said]),
-                _score([ok for ok, said in zip(right, known, strict=True) if not said]),
-            )
+        yield Wording(
+            wording,
+            splits,
+            _score([ok for ok, said in zip(right, known, strict=True) if said]),
+            _score([ok for ok, said in zip(right, known, strict=True) if not said]),
         )
-    return results
 
 
-def _answers(
-    model: GPT, dataset: TextExamples, wording: str, people: list[Person], exact: bool
+def _choose(
+    model: GPT,
+    dataset: CharCorruptionDataset,
+    wording: str,
+    people: Sequence[Person],
+    offered: Sequence[list[str]],
 ) -> list[bool]:
-    """Return for each person whether the answer is right."""
-    prompts = []
-    longest = model.get_block_size() - ANSWER_STEPS
-    for person in people:
-        text = sentence_of(wording, person.name, dataset.MASK_CHAR) + dataset.MASK_CHAR
-        if len(text) > longest:
+    """Return for each person whether the model prefers the right place, the first one offered."""
+    longest, mask = model.get_block_size(), dataset.MASK_CHAR
+    pairs = []
+    for person, places in zip(people, offered, strict=True):
+        prompt = sentence_of(wording, person.name, mask) + mask
+        if len(prompt) + max(map(len, places)) > longest:
             raise InputError(
-                f"got a sentence of {len(text)} characters, {text!r}, expected at most {longest}: "
-                f"the model reads {model.get_block_size()}, and {ANSWER_STEPS} may be the answer"
+                f"got a sentence of {len(prompt)} characters, {prompt!r}, and a place of up to "
+                f"{max(map(len, places))}, expected at most {longest} together, the model's "
+                "block_size"
             )
-        prompts.append(encode(dataset, text))
-    answers = greedy_answers(model, prompts, dataset.stoi[dataset.MASK_CHAR], ANSWER_STEPS)
-    found = ["".join(dataset.itos[i] for i in ids) for ids, _ in answers]
-    return [
-        answer == person.place if exact else answer.startswith(person.place)
-        for answer, person in zip(found, people, strict=True)
-    ]
+        ids = encode(dataset, prompt)
+        pairs += [(ids, encode(dataset, place)) for place in places]
+    logp = iter(continuations(model, pairs))
+    right = []
+    for places in offered:
+        first, *others = (next(logp) for _ in places)
+        right.append(all(first > other for other in others))
+    return right
 
 
 def _score(right: Sequence[bool]) -> Score:
     return Score(sum(right), len(right))
 
 
-def table(results: Sequence[Wording]) -> str:
-    """Return the results as text, a line for each wording."""
-    groups = list(results[0].splits)
-    rows = [["wording", *groups, "in these words", "in others"]]
+def lines(results: Iterable[Wording], groups: Sequence[str]) -> Iterator[str]:
+    """Return the results as lines of a table, each as soon as it is there.
+
+    Args:
+        groups: the names of the groups of people, in order.
+    """
+    first = max(len(wording.format(name="NAME")) for wording in WORDINGS)
+
+    def line(cells: Sequence[str]) -> str:
+        return cells[0].ljust(first) + "".join(cell.rjust(16) for cell in cells[1:])
+
+    yield line(["wording", *groups, "in these words", "in others"])
     for one in results:
         scores = [*one.splits.values(), one.verbatim, one.otherwise]
-        rows.append([one.text.format(name="NAME"), *map(str, scores)])
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if column else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    )
+        yield line([one.text.format(name="NAME"), *map(str, scores)])

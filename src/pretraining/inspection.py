@@ -14,7 +14,7 @@ V, the size of the vocabulary.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -148,14 +148,17 @@ def look_inside(
     )
 
 
-def _log_probabilities(model: GPT, ids: list[list[int]]) -> torch.Tensor:
-    """Return the log-probability of each next id, shape (B, T, V), double, on the CPU.
+def _log_probabilities(model: GPT, ids: list[list[int]], last: int) -> torch.Tensor:
+    """Return the log-probability of each id behind each of the last so many positions.
+
+    Returns:
+        shape (B, last, V), double, on the CPU.
 
     Raises:
         InputError: the model's scores are not finite.
     """
     x = torch.tensor(ids, device=next(model.parameters()).device)  # (B, T)
-    logits = model(x)[0].double().cpu()  # (B, T, V)
+    logits = model(x)[0][:, -last:].double().cpu()  # (B, last, V)
     if not torch.isfinite(logits).all():
         raise InputError(
             "the model's scores are nan or infinite, expected finite numbers (did its training "
@@ -166,7 +169,7 @@ def _log_probabilities(model: GPT, ids: list[list[int]]) -> torch.Tensor:
 
 def _step(model: GPT, dataset: TextExamples, before: list[int], written: int) -> Step:
     """Return the step that wrote one id behind the ids `before`."""
-    probabilities = _log_probabilities(model, [before])[0, -1].exp()  # (V,)
+    probabilities = _log_probabilities(model, [before], 1)[0, 0].exp()  # (V,)
     order = probabilities.argsort(descending=True).tolist()
     rivals = [i for i in order if i != written][:RIVALS]
     return Step(
@@ -176,7 +179,6 @@ def _step(model: GPT, dataset: TextExamples, before: list[int], written: int) ->
     )
 
 
-@torch.no_grad()
 def ranked_places(
     model: GPT, dataset: TextExamples, prompt: list[int], places: Iterable[str]
 ) -> list[tuple[str, float]]:
@@ -188,21 +190,39 @@ def ranked_places(
     """
     room = model.get_block_size() - len(prompt)
     writable = [p for p in places if len(p) <= room and set(p) <= set(dataset.stoi)]
-    stop = dataset.stoi[dataset.MASK_CHAR]
-    found = []
-    for batch in _of_one_length(writable):
-        ids = [[dataset.stoi[character] for character in place] for place in batch]
-        logp = _log_probabilities(model, [prompt + row for row in ids])
-        written = torch.tensor([[*row, stop] for row in ids])  # (B, length + 1)
-        each = logp[:, len(prompt) - 1 :].gather(2, written[:, :, None])[:, :, 0]
-        found += zip(batch, each.sum(dim=1).exp().tolist(), strict=True)
+    answers = [encode(dataset, place + dataset.MASK_CHAR) for place in writable]
+    logp = continuations(model, [(prompt, answer) for answer in answers])
+    found = [(place, math.exp(each)) for place, each in zip(writable, logp, strict=True)]
     return sorted(found, key=lambda pair: (-pair[1], pair[0]))
 
 
-def _of_one_length(places: list[str]) -> Iterator[list[str]]:
-    """Return batches of places of equal length: then nothing depends on any padding."""
-    for length in sorted({len(place) for place in places}):
-        same = [place for place in places if len(place) == length]
+@torch.no_grad()
+def continuations(model: GPT, pairs: Sequence[tuple[list[int], list[int]]]) -> list[float]:
+    """Return the log-probability, in nats, that a model goes on with some ids behind others.
+
+    Args:
+        model: on any device, in eval mode.
+        pairs: what is read, at least one id, and what should follow; all but its last id have to
+            fit into the model's block together.
+
+    Raises:
+        InputError: the model's scores are not finite.
+    """
+    found = [0.0] * len(pairs)
+    rows = [read + follows[:-1] for read, follows in pairs]
+    for batch in _of_one_length(rows):
+        last = max(len(pairs[i][1]) for i in batch)
+        logp = _log_probabilities(model, [rows[i] for i in batch], last)  # (B, last, V)
+        for i, row in zip(batch, logp.numpy(), strict=True):
+            follows = pairs[i][1]
+            found[i] = float(row[range(last - len(follows), last), follows].sum())
+    return found
+
+
+def _of_one_length(rows: list[list[int]]) -> Iterator[list[int]]:
+    """Return batches of the numbers of rows of equal length: then nothing depends on padding."""
+    for length in sorted({len(row) for row in rows}):
+        same = [number for number, row in enumerate(rows) if len(row) == length]
         for start in range(0, len(same), BATCH_SIZE):
             yield same[start : start + BATCH_SIZE]
 
@@ -218,14 +238,16 @@ def attention_of(model: GPT, ids: list[int]) -> list[Layer]:
         if isinstance(drop, torch.nn.Module):
             hooks.append(drop.register_forward_hook(_keeper(kept)))
     try:
-        _log_probabilities(model, [ids])
+        model(torch.tensor([ids], device=next(model.parameters()).device))
     finally:
         for hook in hooks:
             hook.remove()
     return [read_weights(kept, model.config.n_head, len(ids)) for kept in passed]
 
 
-def _keeper(kept: list[object]):  # noqa: ANN202
+def _keeper(kept: list[object]) -> Callable[..., None]:
+    """Return a forward hook that adds what a module puts out to `kept`."""
+
     def keep(module: torch.nn.Module, inputs: tuple, output: object) -> None:
         # A copy: what passed may be changed in place later on.
         kept.append(output.detach().cpu().clone() if torch.is_tensor(output) else output)

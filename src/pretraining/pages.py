@@ -133,10 +133,10 @@ write.</p>
 {% endif %}
 <h3>Attention</h3>
 <p>Each row of a map is a position: question, MASK, answer, from top to bottom. It shows how much
-that position looks at each other one, from left to right. White is a weight of 0, black one of 1
-<span class="scale" role="img" aria-label="Scale from 0, white, to 1, black; dark mode inverts \
-it"></span>; the grey is that of the square root, so that small weights can be seen. Open a map for
-a larger one.</p>
+that position looks at each other one, from left to right: from a weight of 0, as at the left of
+<span class="map scale" role="img" aria-label="a scale of greys"></span>, to 1, as at its right.
+(The grey is that of the square root, so that small weights can be seen.) Open a map for a larger
+one.</p>
 {% for layer in model.layers %}
 {% set number = loop.index %}
 <h4>Layer {{ number }}</h4>

@@ -16,6 +16,7 @@ Glossary of shapes: B, T, C as in submission/attention.py; T is PAIRS + 1.
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,9 +34,9 @@ NO_DIGIT = PAIRS  # stands with the letter that is asked about
 SHAPE = {"block_size": PAIRS + 2, "n_layer": 1, "n_head": 4, "n_embd": 64}
 DROPOUT = {"embd_pdrop": 0.0, "resid_pdrop": 0.0, "attn_pdrop": 0.0}
 BATCH_SIZE = 256
-STEPS = 3_000  # at most
+STEPS = 1_500  # at most
 LEARNING_RATE = 3e-3
-CHECKED_AFTER = 250  # steps between two counts of what is right
+CHECKED_AFTER = 100  # steps between two counts of what is right
 
 
 @dataclass(frozen=True)
@@ -103,18 +104,30 @@ class RecallModel(nn.Module):
         return self.head(y[:, -1])
 
 
+@dataclass(frozen=True)
+class Score:
+    """How many inputs are answered right, of how many, and the mean loss over them, in nats."""
+
+    right: int
+    total: int
+    loss: float
+
+    def __str__(self) -> str:
+        share = self.right / self.total
+        return f"{self.right:,} of {self.total:,} inputs, {share:.1%}; mean loss {self.loss:.3f}"
+
+
 @torch.no_grad()
-def count_right(model: RecallModel, inputs: Inputs) -> int:
-    """Return how many inputs the model answers right."""
+def score(model: RecallModel, inputs: Inputs) -> Score:
+    """Return what a model makes of inputs."""
     model.eval()
-    chosen = model(inputs.letters, inputs.digits).argmax(dim=-1)  # (B,)
+    logits = model(inputs.letters, inputs.digits)  # (B, PAIRS)
     model.train()
-    return int((chosen == inputs.answers).sum())
+    right = int((logits.argmax(dim=-1) == inputs.answers).sum())
+    return Score(right, len(inputs), float(F.cross_entropy(logits, inputs.answers)))
 
 
-def learn(
-    attn: nn.Module, device: torch.device, say: Callable[[str], None] = print
-) -> tuple[int, int]:
+def learn(attn: nn.Module, device: torch.device, say: Callable[[str], None] = print) -> Score:
     """Train one layer of attention on recall, until all is right or STEPS are done.
 
     Args:
@@ -123,7 +136,7 @@ def learn(
         say: is given a line now and then.
 
     Returns:
-        the number of inputs answered right, and of all inputs.
+        what it makes of all inputs at the end.
 
     Raises:
         InputError: what the attention returns doesn't fit, or the loss is no number.
@@ -132,7 +145,7 @@ def learn(
     inputs = Inputs(every.letters.to(device), every.digits.to(device), every.answers.to(device))
     model = RecallModel(attn).to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
-    started, right = time.monotonic(), 0
+    started, found = time.monotonic(), score(model, inputs)
     for step in range(1, STEPS + 1):
         rows = torch.randint(len(inputs), (BATCH_SIZE,), device=device)
         logits = model(inputs.letters[rows], inputs.digits[rows])
@@ -141,12 +154,10 @@ def learn(
         loss.backward()
         optimizer.step()
         if step % CHECKED_AFTER == 0:
-            if not torch.isfinite(loss):
-                raise InputError(f"the loss is {loss.item()} after {step} steps, expected a number")
-            right = count_right(model, inputs)
-            seconds = time.monotonic() - started
-            share = right / len(inputs)
-            say(f"{step:5} steps, {seconds:3.0f} s: loss {loss.item():.3f}, {share:6.1%} right")
-            if right == len(inputs):
+            found = score(model, inputs)
+            if not math.isfinite(found.loss):
+                raise InputError(f"the loss is {found.loss} after {step} steps, expected a number")
+            say(f"{step:5} steps, {time.monotonic() - started:3.0f} s: {found}")
+            if found.right == found.total:
                 break
-    return right, len(inputs)
+    return found
