@@ -13,7 +13,7 @@ Only the standard library is imported.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .plots import WIDTH, Axis, Panel, from_zero, svg, text
+from .plots import TOP, WIDTH, Axis, Panel, from_zero, svg, text
 
 BINS = 10  # of equal width
 THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
@@ -23,7 +23,7 @@ LOOKS = {
     "wrong": "stroke='#d55e00' stroke-width='2' stroke-dasharray='7 3'",
     "unseen": "stroke='#444444' stroke-width='2' stroke-dasharray='2 3'",
 }
-LEGEND = 24  # pixels from a panel's left edge to its legend
+LEGEND, LETTER = 300, 8  # pixels: from a panel's left edge to its legend; of a letter there
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def _reliability(answers: Answers) -> Panel:
         bins = reliability(answers.right, wrong)
         panel.line([(each.probability, each.right) for each in bins], LOOKS[look])
         for each in bins:
-            panel.dot(each.probability, each.right, LOOKS[look])
+            panel.dot(each.probability, each.right, "fill='black'")
     _legend(panel, [("right", "dev"), ("unseen", "dev and unseen people")])
     return panel
 
@@ -207,12 +207,10 @@ def _given(answers: Answers) -> Panel:
 
 
 def _legend(panel: Panel, entries: Sequence[tuple[str, str]]) -> None:
-    """Name lines at the panel's upper left, below its upper edge."""
-    x, y = panel.place(0, 1)
-    for number, (kind, words) in enumerate(entries):
-        height = y + 16 * (number + 1)
-        ends = (
-            f"x1='{x + LEGEND:.1f}' x2='{x + LEGEND + 30:.1f}' y1='{height:.1f}' y2='{height:.1f}'"
-        )
+    """Name lines above a panel, behind what its upward axis shows."""
+    x = panel.left + LEGEND
+    for kind, words in entries:
+        ends = f"x1='{x}' x2='{x + 24}' y1='{TOP - 12}' y2='{TOP - 12}'"
         panel.parts.append(f"<line {ends} {LOOKS[kind]}/>")
-        panel.parts.append(text(x + LEGEND + 38, height + 4, words))
+        panel.parts.append(text(x + 30, TOP - 8, words))
+        x += 46 + LETTER * len(words)

@@ -60,6 +60,7 @@ caption { text-align: left }
 th, td { text-align: left; padding: .2rem .6rem .2rem 0; border-bottom: 1px solid var(--line);
   vertical-align: top; overflow-wrap: anywhere }
 .number { text-align: right; white-space: nowrap }
+.number + * { padding-left: .8rem }
 .bar { background: linear-gradient(var(--bar) 0 0) left / var(--share) 100% no-repeat }
 code { font-family: ui-monospace, monospace }
 .heads { display: grid; gap: .6rem;
@@ -152,7 +153,7 @@ one.</p>
 <summary>Head {{ loop.index }}. The answer begins at <code>{{ mask }}</code>, which looks most at
 {{ head[model.prompt - 1] | most(model.characters) }}.
 <img class="map" src="{{ picture }}" alt="{{ name }}: a small map of its weights"></summary>
-<div class="wide" role="region" tabindex="0" aria-label="{{ name }}, large">
+<div class="wide" role="group" tabindex="0" aria-label="{{ name }}, large">
 {{ large(picture, model.characters, name) }}
 </div>
 <table>
