@@ -1,6 +1,7 @@
 """The commands of run.py that look into a model: cloze, calibration, inspect and recall."""
 
 import argparse
+from typing import cast
 
 import torch
 
@@ -11,7 +12,7 @@ from pretraining.files import write_atomically
 from pretraining.recipes import Recipe
 from submission import utils
 from submission.dataset import CharCorruptionDataset
-from submission.model import GPT, GPTConfig
+from submission.model import GPT, Block, GPTConfig
 
 # Where people are looked for whom no option names.
 TRAIN, DEV, UNSEEN = "birth_places_train.tsv", "birth_dev.tsv", "birth_unseen_inputs.tsv"
@@ -32,8 +33,8 @@ def run_cloze(
     model.load_state_dict(utils.load_parameters(args.reading_params_path, model))
     for line in cloze.lines(cloze.ask(model, dataset, groups), list(groups)):
         print(line, flush=True)
-    places = {person.place for group in groups.values() for person in group}
-    print(f"Each is a choice among {min(cloze.CHOICES, len(places))} places at most.")
+    known = {person.place for group in groups.values() for person in group}
+    print(f"Each is a choice among {min(cloze.CHOICES, len(known))} places at most.")
 
 
 def run_calibration(
@@ -87,9 +88,8 @@ def run_inspect(
 def run_recall(args: argparse.Namespace, device: torch.device) -> None:
     """Train one layer of a variant's attention on associative recall; print what it gets right."""
     config = GPTConfig(vocab_size=1, **recall.SHAPE, **recall.DROPOUT)
-    attention = build_model(args.variant, config, device).blocks[0].attn
-    parameters = sum(p.numel() for p in attention.parameters())
-    print(
-        f"recall {args.variant}: one layer of {type(attention).__name__}, {parameters:,} parameters"
-    )
-    print(f"Right: {recall.learn(attention, device)} nats")
+    block = cast("Block", build_model(args.variant, config, device).blocks[0])
+    parameters = sum(parameter.numel() for parameter in block.attn.parameters())
+    name = type(block.attn).__name__
+    print(f"recall {args.variant}: one layer of {name}, {parameters:,} parameters")
+    print(f"Right: {recall.learn(block.attn, device)} nats")

@@ -129,7 +129,9 @@ def refusals(answers: Answers) -> list[Refusal]:
 
 def table(answers: Answers) -> str:
     """Return the refusals of some round thresholds as text."""
-    rows = [("threshold", "dev answered", "of these right", "unseen answered")]
+    rows: list[tuple[str, ...]] = [
+        ("threshold", "dev answered", "of these right", "unseen answered")
+    ]
     for threshold in THRESHOLDS:
         one = refuse_below(answers, threshold)
         shares = (one.answered, one.accuracy, one.unseen)

@@ -20,6 +20,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn as nn
@@ -31,8 +32,8 @@ PAIRS = 4
 NO_DIGIT = PAIRS  # stands with the letter that is asked about
 # Of the attention, as fields of GPTConfig. The block is longer than an input: in some earlier years
 # a synthesizer had a column less than the block has positions.
-SHAPE = {"block_size": PAIRS + 2, "n_layer": 1, "n_head": 4, "n_embd": 64}
-DROPOUT = {"embd_pdrop": 0.0, "resid_pdrop": 0.0, "attn_pdrop": 0.0}
+SHAPE: dict[str, Any] = {"block_size": PAIRS + 2, "n_layer": 1, "n_head": 4, "n_embd": 64}
+DROPOUT: dict[str, Any] = {"embd_pdrop": 0.0, "resid_pdrop": 0.0, "attn_pdrop": 0.0}
 BATCH_SIZE = 256
 STEPS = 1_500  # at most
 LEARNING_RATE = 3e-3
