@@ -10,8 +10,8 @@
         --eval_corpus_path birth_dev.tsv \\
         --outputs_path vanilla.pretrain.dev.predictions
 
-What did pretraining store, what is a model sure of, what does it look at, and what can one layer
-of its attention do?
+What does a model answer before it is finetuned, what is it sure of, what does it look at, and what
+can one layer of its attention do?
 
     python src/run.py cloze vanilla wiki.txt --reading_params_path vanilla.pretrain.params
     python src/run.py calibration vanilla wiki.txt \\
