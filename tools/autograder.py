@@ -179,7 +179,8 @@ def _prove(
                 + seen.reasons()
             )
         shown = json.dumps(seen.results, ensure_ascii=False).encode()
-        if leaked := leaks.find("results.json", shown, leaks.secrets_of(repo)):
+        secrets, facts = leaks.secrets_of(repo), leaks.facts_of(repo, edition)
+        if leaked := leaks.find("results.json", shown, secrets, facts):
             raise BuildFailed(f"{edition}: what students get of the {kind}'s result: {leaked[0]}")
         named = dist / f"test-{edition}-{kind}-expect-{points}.zip"
         os.replace(path, named)

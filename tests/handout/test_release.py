@@ -187,7 +187,7 @@ def test_the_handout_needs_no_data_set(tmp_path):
     assert '1(c)-ii,"Drawbacks of single-headed attention, part ii",3\n' in outline
     answers = run(tree / "dist", "pdftotext", "cs224n-solutions.pdf", "-").stdout
     assert "for staff only" in answers and answers.count("Rubric") == 15
-    assert answers.count("Solution of") == 15 + 10  # of practice, without rubrics
+    assert answers.count("Solution of") == 15 + 11  # of practice, without rubrics
 
 
 # ---------------------------------------------------------------- as a student

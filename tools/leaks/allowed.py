@@ -32,8 +32,7 @@ ALLOWED = {
         correct >= threshold * len(places),
         expected=f"at least {threshold:.0%}",
         weights_are_right(alpha, places),
-        means, a, b = answer.arguments
-        weights_are_right(average, [a, b]),
+        scale, length, n = answer.arguments
         """,
 }
 
