@@ -184,6 +184,8 @@ class Host:
             complete=True,
             private=(Path(request["submission"]),),
             layers=self._layers,
+            data=paths.DATA,
+            answers=paths.ANSWERS,
         )
         refused = ""
         try:

@@ -28,7 +28,7 @@ def judged_by(provided: Provided) -> str:
     """
     digest = hashlib.sha256()
     for path in sorted(_files(provided)):
-        digest.update(f"\0{path.relative_to(paths.ROOT).as_posix()}\0".encode())
+        digest.update(f"\0{Path(os.path.relpath(path, paths.ROOT)).as_posix()}\0".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 

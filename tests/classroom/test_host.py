@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="hosts fork zygo
 
 
 @pytest.fixture
-def own_host(tmp_path):
+def own_host(tmp_path, data):
     made = Host(Course(), tmp_path)
     yield made
     made.close()
@@ -68,7 +68,13 @@ def test_twenty_submissions_end_as_in_runs_of_their_own_and_leave_nothing(
     names = [name for name in folders if name != "slow" and (name != "daemon" or ROOT)]
     fresh = {}
     for name in names:
-        options = Options(submission=folders[name], wanted=QUESTION, complete=True)
+        options = Options(
+            submission=folders[name],
+            wanted=QUESTION,
+            complete=True,
+            data=paths.DATA,
+            answers=paths.ANSWERS,
+        )
         results = own_host._runner.run(options, SEED, Observer())
         fresh[name] = ends([t.as_dict(staff=True) for t in results.tests])
     ask(own_host, folders["right"])  # starts zygotes
@@ -168,13 +174,15 @@ def test_a_job_that_could_not_be_cleaned_up_marks_its_zygote(own_host, tmp_path,
 # ---------------------------------------------------------------- the process
 
 
-def start(place: Path) -> subprocess.Popen:
+def start(place: Path, world: Path) -> subprocess.Popen:
     own = place / "slot"
     own.mkdir()
     own.chmod(0o711)
     code = (
         f"import sys; from pathlib import Path; sys.path.insert(0, {str(paths.SRC)!r}); "
-        "from grading import host; from questions.course import Course; "
+        "from grading import host, paths; from questions.course import Course; "
+        f"paths.DATA, paths.ANSWERS = Path({str(world / 'src/data')!r}), "
+        f"Path({str(world / 'solutions/data')!r}); "
         f"host.main(Course(), Path({str(place)!r}), Path({str(own)!r}))"
     )
     command = [sys.executable, *FLAGS, "-c", code]
@@ -189,10 +197,10 @@ def ends_within(pid_file: Path, seconds: float) -> bool:
 
 
 @pytest.mark.parametrize("busy", [False, True])
-def test_a_host_ends_with_its_input_and_leaves_nothing(tmp_path, busy):
+def test_a_host_ends_with_its_input_and_leaves_nothing(tmp_path, smoke_world, busy):
     place = tmp_path / "place"
     place.mkdir()
-    process = start(place)
+    process = start(place, smoke_world)
     body = "import time; time.sleep(600)\n" if busy else BODIES["right"]
     request = {
         "do": "grade",
@@ -223,10 +231,10 @@ def test_a_host_ends_with_its_input_and_leaves_nothing(tmp_path, busy):
         assert ends_within(Path(f"/proc/{pid}"), 10), pid
 
 
-def test_a_host_leaves_what_others_still_use(tmp_path):
+def test_a_host_leaves_what_others_still_use(tmp_path, smoke_world):
     place = tmp_path / "place"
     place.mkdir()
-    process = start(place)
+    process = start(place, smoke_world)
     deadline = time.monotonic() + 60
     while not (place / host.ANSWERS).exists():  # it holds the lock by then
         assert time.monotonic() < deadline

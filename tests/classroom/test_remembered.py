@@ -71,7 +71,7 @@ def test_every_seeded_probe_is_there():
         assert callable(getattr(sys.modules[module], function)), name
 
 
-def test_the_next_submission_needs_no_reference_and_ends_the_same(tmp_path, monkeypatch):
+def test_the_next_submission_needs_no_reference_and_ends_the_same(tmp_path, data, monkeypatch):
     """Two submissions ask the same: nothing of theirs is in the reference's arguments."""
     asked = []
     observe = Bench._observe
