@@ -191,7 +191,7 @@ def test_interrupting_keeps_the_older_file(run, modules, monkeypatch, tmp_path):
     (tmp_path / "w").write_text("older", encoding="utf-8")
     code, _, errors = run("pretrain vanilla wiki.txt --writing_params_path w")
     assert code == 130
-    assert errors == "\nInterrupted. w keeps its older contents.\n"
+    assert errors == "\nInterrupted: w keeps its older contents.\n"
     assert (tmp_path / "w").read_text(encoding="utf-8") == "older"
 
 
@@ -216,7 +216,14 @@ def test_a_checkpoint_of_another_recipe_is_one_line(run, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(checkpoints.Keeper, "after_step", interrupt_after_saving)
         assert run(f"{command} tiny")[0] == 130
-    assert "go on with it" in run(f"{command} tiny")[1]
+    code, output, errors = run(f"{command} tiny")
+    assert (code, output) == (2, "")
+    assert errors == (
+        "error: w.checkpoint is of a training that was cut short: add --resume to go on with it, "
+        "or --restart to begin anew\n"
+    )
+    assert (tmp_path / "w.checkpoint").exists() and not (tmp_path / "w").exists()
+    assert run(f"{command} tiny --restart")[0] == 0
     assert not (tmp_path / "w.checkpoint").exists()
     with monkeypatch.context() as patch:
         patch.setattr(checkpoints.Keeper, "after_step", interrupt_after_saving)

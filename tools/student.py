@@ -28,6 +28,7 @@ from .handout import build
 from .handout.description import describe
 from .handout.sheet import Sheet
 from .handout.templates import HandoutError
+from .regions import RegionError
 
 # What goes in as it is, and nothing else: each a file, or a pattern that must match something.
 TAKEN = (
@@ -69,9 +70,9 @@ def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str
         if not found:
             raise ReleaseFailed(f"{pattern} is missing: is there a data set? (make world)")
         files |= {p.relative_to(repo).as_posix(): p.read_bytes() for p in found}
-    files |= starter.starter_files(repo)
-    package = starter.starter_package(repo)
+    package = starter.package_of(repo, edition)
     files |= {f"src/submission/{name}": content for name, content in package.items()}
+    files[starter.RECIPES.as_posix()] = starter.recipes_file(repo, edition)
     code = {n.removeprefix("src/"): c for n, c in files.items() if PACKAGES.fullmatch(n)}
     lines = fingerprints({name: content.decode("utf-8") for name, content in code.items()})
     files[f"src/{LINES}"] = (json.dumps(lines, indent=1) + "\n").encode()
@@ -160,7 +161,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         for edition in [asked.edition] if asked.edition else editions(REPO):
             print(release(REPO, edition, asked.paper)[1], flush=True)
-    except (ReleaseFailed, HandoutError, UsageError) as error:
+    except (ReleaseFailed, HandoutError, RegionError, UsageError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
