@@ -26,7 +26,7 @@ import environment
 if __name__ == "__main__":
     environment.check()
 
-from grading import markers, paths, staging
+from grading import imports, markers, paths, staging
 from grading.assignment import Assignment, Edition, load_assignment
 from grading.errors import UsageError, Verdict
 from pretraining.files import write_atomically
@@ -122,6 +122,7 @@ def check_code(work: Work, edition: Edition) -> None:
             continue
         text = data.decode("utf-8-sig", errors="replace")
         work.warnings += check_syntax(where, data)
+        work.warnings += imports.complaints(where, text, paths.ROOT / "requirements.txt")
         free = 0
         for number, said in unwritten_parts(text):
             if _counts(name, text, number, edition):

@@ -20,7 +20,7 @@ from collect_submission import LINES
 from grading.markers import fingerprints
 from pretraining.files import write_atomically
 
-from . import archive, leaks, notebooks, starter
+from . import archive, leaks, notebooks, pins, starter
 from .commands import pipelines_of, predict_unseen
 from .datafiles import DATASET
 from .described import EDITION_FILE, REPO, UsageError, editions
@@ -86,21 +86,33 @@ def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str
     files["overleaf.zip"] = (made.written.parent / "overleaf.zip").read_bytes()
     for name in ("collect_submission.sh", "Makefile"):
         files[name] = (repo / STUDENT / name).read_bytes()
+    files["pyproject.toml"] = project(repo).encode()
     topics = set(describe(repo, edition).questions)
     colab = notebooks.for_topics(notebooks.read(repo / STUDENT / "colab.ipynb"), topics)
     files["colab.ipynb"] = notebooks.to_bytes(colab)
-    files["README.md"] = readme(repo, edition, paper).encode()
+    files["README.md"] = rendered("README.md", repo, edition, paper).encode()
+    files[".vscode/launch.json"] = rendered("launch.json", repo, edition, paper).encode()
     return files
 
 
-def readme(repo: Path, edition: str, paper: str) -> str:
-    """Render the students' README.md: each command on one line."""
+def project(repo: Path) -> str:
+    """Return the students' pyproject.toml, which uv reads: the packages of the lists for pip."""
+    text = (repo / STUDENT / "pyproject.toml.txt").read_text(encoding="utf-8")
+    for name in ("dependencies", "constraint-dependencies"):
+        listed = pins.entries((repo / pins.SOURCES[name]).read_text(encoding="utf-8"))
+        lines = "".join(f"    {entry},\n" for entry in listed)
+        text = text.replace(f"{name} = []\n", f"{name} = [\n{lines}]\n")
+    return text
+
+
+def rendered(name: str, repo: Path, edition: str, paper: str) -> str:
+    """Render a template of handout/student/: in README.md, each command on one line."""
     described = describe(repo, edition)
     sheet = Sheet(repo, described, paper)
     asked = pipelines_of(repo, [edition])
     pipelines = {name: [str(c) for c in todo] for name, todo in asked.items()}
     return sheet.page(
-        "student/README.md.j2",
+        f"student/{name}.j2",
         title=described.edition.title + ": " + described.assignment.title,
         due_plain=described.due_plain,
         python=described.assignment.gradescope_python,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import importing, provenance, sandbox, trees, wire
 from .assignment import TestSpec
-from .endings import explain_ending, explain_error, float_ranges
+from .endings import at_place, explain_ending, explain_error, float_ranges
 from .errors import GradingError, ReferenceFailed, Verdict, WireError
 from .frames import Finished
 from .limits import Limits
@@ -101,6 +101,8 @@ class Bench:
         That module is remembered, so that later tests don't import it again.
         """
         ending, taken, hidden = finished.ending, self.staged.taken, self._spec.is_hidden
+        if verdict.outcome is Outcome.TIMED_OUT:
+            verdict = at_place(verdict, finished.stack, self._spec, self.staged.root)
         stuck = importing.find_stuck(
             finished.notes, ending.reason, ending.wall_s, limits, taken, named=not hidden
         )
@@ -115,6 +117,8 @@ class Bench:
         scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=run.work))
         request = {"probe": name, "args": args, "seed": seed, "submission": str(root)}
         if role == "submission":
+            if run.code is not None:
+                request["code"] = str(run.code)
             request["stuck"] = [m for m, s in run.stuck.items() if limits.cpu_s <= s.cpu_s]
         confinement = self._confinement(role, scratch)
         claims_fd = run.uids.claims_fd if confinement.uid is not None else None

@@ -110,7 +110,7 @@ def artefacts(repo, numbers):
         found[f"{edition}/outline.csv"] = outline(sheet.slots)
         found[f"{edition}/web.tex"] = sheet.render("web")
         found[f"{edition}/solutions.tex"] = sheet.render("solutions")
-        found[f"{edition}/README.md"] = student.readme(repo, edition, "letter")
+        found[f"{edition}/README.md"] = student.rendered("README.md", repo, edition, "letter")
         found[f"{edition}/autograder"] = autograder.contents(repo, edition)
     return found
 
