@@ -101,7 +101,7 @@ def project(repo: Path) -> str:
     for name in ("dependencies", "constraint-dependencies"):
         listed = pins.entries((repo / pins.SOURCES[name]).read_text(encoding="utf-8"))
         lines = "".join(f"    {entry},\n" for entry in listed)
-        text = text.replace(f"{name} = []\n", f"{name} = [\n{lines}]\n")
+        text = re.sub(rf"^{name} = \[\]$", f"{name} = [\n{lines}]", text, flags=re.MULTILINE)
     return text
 
 

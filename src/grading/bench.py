@@ -96,20 +96,20 @@ class Bench:
         return self._run.once(name, lambda: make(Bench(self._run, spec)))
 
     def _placed(self, verdict: Verdict, finished: Finished, limits: Limits) -> Verdict:
-        """Return the verdict of a worker that ended badly, with the module it was stuck in, if any.
+        """Return the verdict of a worker that ended badly, with where it was, as far as that is known.
 
-        That module is remembered, so that later tests don't import it again.
+        A module whose import it was stuck in is remembered, so that later tests don't import it again.
         """
         ending, taken, hidden = finished.ending, self.staged.taken, self._spec.is_hidden
-        if verdict.outcome is Outcome.TIMED_OUT:
-            verdict = at_place(verdict, finished.stack, self._spec, self.staged.root)
         stuck = importing.find_stuck(
             finished.notes, ending.reason, ending.wall_s, limits, taken, named=not hidden
         )
-        if stuck is None:
-            return verdict
-        self._run.stuck[finished.notes.importing] = stuck
-        return stuck.explain(verdict, hidden)
+        if stuck is not None:
+            self._run.stuck[finished.notes.importing] = stuck
+            verdict = stuck.explain(verdict, hidden)
+        if verdict.outcome is Outcome.TIMED_OUT:
+            verdict = at_place(verdict, finished.stack, self._spec, self.staged.root)
+        return verdict
 
     def _work(self, probe: str, role: str, args: dict, seed: int, limits: Limits) -> Finished:
         run, name = self._run, self._run.runner.questions.probe(probe)
