@@ -96,9 +96,9 @@ class Bench:
         return self._run.once(name, lambda: make(Bench(self._run, spec)))
 
     def _placed(self, verdict: Verdict, finished: Finished, limits: Limits) -> Verdict:
-        """Return the verdict of a worker that ended badly, with where it was, as far as that is known.
+        """Return the verdict of a worker that ended badly, with where it was, if that is known.
 
-        A module whose import it was stuck in is remembered, so that later tests don't import it again.
+        A module whose import it was stuck in is remembered: later tests don't import it again.
         """
         ending, taken, hidden = finished.ending, self.staged.taken, self._spec.is_hidden
         stuck = importing.find_stuck(
