@@ -97,7 +97,8 @@ def at_place(verdict: Verdict, stack: str, spec: TestSpec, staged: Path) -> Verd
     if not place:
         return verdict
     message = verdict.message if spec.is_hidden else f"{verdict.message}; it was at {place}"
-    return Verdict(verdict.outcome, message, f"{verdict.detail}\nat: {place}")
+    where = f"out of time {_function_of(place, staged) or place}"
+    return Verdict(verdict.outcome, message, f"{verdict.detail}\nat: {place}", place=where)
 
 
 def _numbers(limits: Limits) -> dict[str, float]:

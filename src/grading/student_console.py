@@ -28,6 +28,7 @@ COLOURS = {
 UNWRITTEN = re.compile(r"(submission/\S+:\d+): not written yet(: .*)?")
 LACKING = re.compile(r"(\S+) is missing; ")  # of questions/shared/trained_files.py
 PRINTED_LINES = 20
+NO_POINTS = "no points"
 LEFT_SHOWN = 3
 OTHERS_SHOWN = 4
 NUMBER, STATUS = 5, 18  # widths of columns
@@ -75,7 +76,7 @@ def causes(asked: Iterable[TestResult]) -> list[Cause]:
 
 
 def counted(results: Results) -> set[str]:
-    """Return the numbers of the questions that carry points for code; the others are practice."""
+    """Return the numbers of the questions that carry points for code."""
     return {test.spec.number for test in results.tests if test.spec.max_score}
 
 
@@ -85,10 +86,10 @@ def how_it_went(results: Results) -> str:
     if any(test.outcome is Outcome.GRADER_ERROR for test in asked):
         return "THE GRADER FAILED in at least one test, which is no fault of yours: tell staff"
     for_points = [test for test in asked if test.spec.number in numbers]
-    practice = [test for test in asked if test.spec.number not in numbers]
+    others = [test for test in asked if test.spec.number not in numbers]
     if not for_points:
-        return "; ".join(_parts(practice, "practice"))
-    return "; ".join([*_parts(for_points, "basic"), *_parts(practice, "practice")[:1]])
+        return "; ".join([*_parts(others, "basic"), "no points"])
+    return "; ".join([*_parts(for_points, "basic"), *_parts(others, "without points")[:1]])
 
 
 def _parts(tests: list[TestResult], kind: str) -> list[str]:
@@ -157,7 +158,7 @@ def report(results: Results, files: str, terminal: Terminal) -> list[str]:
         titles = {question.number: question.title for question in results.edition.questions}
         for number in numbers:
             tests = [test for test in asked if test.spec.number == number]
-            kind = "basic" if number in counted(results) else "practice"
+            kind = "basic" if number in counted(results) else NO_POINTS
             lines += _question(titles[number], kind, tests, found, terminal)
     for warning in results.facts.get("warnings", []):
         lines += terminal.fitted(f"Warning: {warning}", hanging="  ")
@@ -200,7 +201,7 @@ def _question(
     here = [cause for cause in found if any(test in cause.tests for test in tests)]
     beneath: list[str] = []
     text = title
-    if kind == "practice" and here and all(cause.is_unwritten for cause in here):
+    if kind == NO_POINTS and here and all(cause.is_unwritten for cause in here):
         text = _short(here[0].message)
     elif len(here) == 1 and "\n" not in here[0].message:
         text = _explained(here[0], tests)

@@ -180,10 +180,10 @@ def test_every_command_of_the_students_readme_stands_on_one_line_and_is_the_shee
     for todo in PIPELINES.values():
         for command in todo:
             assert str(command) in lines
-    known = re.compile(
-        r"(python src/\w+\.py|uv run (src/\w+\.py|--extra jupyter jupyter )|jupyter notebook |conda |"
-        r"python3 -m venv|\. \.venv/|python -m pip install (-r requirements\.txt -c|notebook)|make )"
-    )
+    install = r"python -m pip install (-r requirements\.txt -c constraints\.txt|notebook)$"
+    jupyter = r"(uv run --extra jupyter )?jupyter notebook mingpt-demo/"
+    made = r"conda |python3 -m venv \.venv$|\. \.venv/bin/activate$|make "
+    known = re.compile(rf"(python|uv run) src/\w+\.py|{install}|{jupyter}|{made}")
     assert all(known.match(line) for line in lines), lines
 
 

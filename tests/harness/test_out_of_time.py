@@ -41,6 +41,7 @@ def test_of_a_hidden_test_staff_alone_read_the_line(write_query, grade):
     found = grade(write_query("while True: pass"), HIDDEN)[HIDDEN]
     assert found.outcome is Outcome.TIMED_OUT and "submission/" not in found.message
     assert "at: submission/attention_exploration.py:4" in found.detail
+    assert found.place == "out of time submission/attention_exploration.py, in copying_query"
 
 
 def test_the_innermost_line_is_that_of_a_function_that_was_called(write_query, grade):

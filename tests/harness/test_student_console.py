@@ -74,10 +74,11 @@ def test_the_first_line_says_how_the_student_is_doing():
     )
 
 
-def test_practice_is_told_apart():
+def test_questions_without_points_are_told_apart():
     basic = sum(not s.is_hidden for s in specs("3b"))
-    assert first_line("3b").startswith(f"practice {basic} of {basic}; ")
-    assert first_line("1e", "3b").endswith(f"; practice {basic} of {basic}")
+    assert first_line("3b").startswith(f"basic {basic} of {basic}; ")
+    assert first_line("3b").endswith("; no points")
+    assert first_line("1e", "3b").endswith(f"; without points {basic} of {basic}")
 
 
 def test_a_basic_test_that_is_graded_elsewhere_is_no_loss():
@@ -92,7 +93,7 @@ def test_a_fault_of_the_graders_comes_first():
 
 
 def test_no_points_are_counted():
-    text = report(results("1c", "1d", "1e", "1f", t1e_1_basic=CRASH))
+    text = report(results("1d", "1e", "1f", t1e_1_basic=CRASH))
     assert "point" not in text and " / " not in text
 
 
@@ -266,7 +267,7 @@ def test_the_untouched_starters_whole_run_fits_on_two_screens(students):
     assert "\033[" in shown
     places = [line for line in lines if "not written yet: " in line]
     named = [re.search(r"submission/\w+\.py:\d+", line)[0] for line in places]
-    counted = [n for n, line in zip(named, places, strict=True) if "practice" not in line]
+    counted = [n for n, line in zip(named, places, strict=True) if "no points" not in line]
     assert len(counted) == len(set(counted)) > 3
 
 
