@@ -59,7 +59,7 @@ def cut(text: str, name: str, kept: Collection[str], topics: Collection[str]) ->
     try:
         compile(result, name, "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
-        line = getattr(error, "lineno", None) or 1
-        without = f"{name}, without other topics than {', '.join(sorted(kept)) or 'none'}"
-        raise RegionError([f"{without}, line {line}: not valid Python: {error.args[0]}"]) from None
+        number = getattr(error, "lineno", None) or 1
+        cut_for = f"{name}, with topics {', '.join(sorted(kept)) or 'none'}"
+        raise RegionError([f"{cut_for}, line {number}: not valid Python: {error.args[0]}"]) from None
     return result
