@@ -60,6 +60,6 @@ def cut(text: str, name: str, kept: Collection[str], topics: Collection[str]) ->
         compile(result, name, "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
         number = getattr(error, "lineno", None) or 1
-        cut_for = f"{name}, with topics {', '.join(sorted(kept)) or 'none'}"
-        raise RegionError([f"{cut_for}, line {number}: not valid Python: {error.args[0]}"]) from None
+        place = f"{name}, with the topics {', '.join(sorted(kept)) or 'none'}, line {number}"
+        raise RegionError([f"{place}: not valid Python: {error.args[0]}"]) from None
     return result
