@@ -15,6 +15,11 @@ import sys
 import traceback
 from pathlib import Path
 
+import environment
+
+if __name__ == "__main__":
+    environment.check("numpy")
+
 import numpy as np
 
 from pretraining.errors import InputError

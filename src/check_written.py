@@ -10,14 +10,17 @@ Exit codes: 0 all answered; 1 something is missing or looks wrong, or it is a PD
 input.
 """
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import environment
+
+if __name__ == "__main__":
+    environment.check()
 
 from grading import markers
 

@@ -10,8 +10,6 @@ what is missing or looks wrong, and the zip is written all the same.
 Exit codes: 0 complete; 1 written, but see the warnings; 2 nothing written; 130 interrupted.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -23,21 +21,17 @@ import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-try:
-    from grading import markers, paths, staging
-    from grading.assignment import Assignment, Edition, load_assignment
-    from grading.errors import UsageError, Verdict
-    from pretraining.files import write_atomically
-    from questions.provided import PROVIDED
-    from questions.shared.data_set import QUESTION_FILES, CourseData
-except ImportError as error:  # tomllib came with Python 3.11
-    version = ".".join(map(str, sys.version_info[:3]))
-    print(
-        f"collect_submission.py: {error}; expected Python 3.11 or newer (this is {version}) and "
-        "src/grading: activate the assignment's environment",
-        file=sys.stderr,
-    )
-    raise SystemExit(2) from None
+import environment
+
+if __name__ == "__main__":
+    environment.check()
+
+from grading import imports, markers, paths, staging
+from grading.assignment import Assignment, Edition, load_assignment
+from grading.errors import UsageError, Verdict
+from pretraining.files import write_atomically
+from questions.provided import PROVIDED
+from questions.shared.data_set import QUESTION_FILES, CourseData
 
 NAME = "assignment5.zip"
 LINES = "submission_lines.json"  # in src/ of a student's copy: see markers.fingerprints()
@@ -130,6 +124,7 @@ def check_code(work: Work, edition: Edition) -> None:
             continue
         text = data.decode("utf-8-sig", errors="replace")
         work.warnings += check_syntax(where, data)
+        work.warnings += imports.complaints(where, text, paths.ROOT / "requirements.txt")
         free = 0
         for number, said in unwritten_parts(text):
             if _counts(name, text, number, edition):

@@ -9,9 +9,15 @@ Exit codes: 0 done, 2 usage or bad input.
 import argparse
 import sys
 
+import environment
+
+if __name__ == "__main__":
+    environment.check("torch", "numpy", "tqdm")
+
 import torch
 
 from inputs import find_data, read_corpus
+from pretraining import returned
 from pretraining.batches import TextExamples
 from pretraining.recipes import load_recipe
 from run import report_errors
@@ -42,7 +48,7 @@ def show(kind: str, seed: int) -> None:
             print(f"question: {question}\nanswer:   {place}")
         else:
             print(f"document: {dataset.data[index]}")
-        x, y = dataset[index]
+        x, y = returned.example(dataset, index)
         print(f"x:        {decode(dataset, x)}\ny:        {decode(dataset, y)}")
 
 

@@ -12,6 +12,11 @@ assignment.toml. `--where 3a-0-basic` names the lines that decide a test.
 
 import sys
 
+import environment
+
+if __name__ == "__main__":
+    environment.check("numpy", wanted="torch")
+
 from grading.cli import main
 from questions.course import Course
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from pretraining import recipes
+from pretraining import recipes, returned
 from pretraining.errors import InputError
 from submission import helper, utils
 from submission.dataset import CharCorruptionDataset
@@ -110,4 +110,5 @@ def build_model(variant: str, config: GPTConfig, device: torch.device) -> GPT:
     name = f"initialize_{variant}_model"
     if not hasattr(helper, name):
         raise InputError(f"{helper.__file__} has no {name} (is it an earlier year's?)")
-    return getattr(helper, name)(config).to(device)
+    initialize = getattr(helper, name)
+    return returned.model(initialize, initialize(config)).to(device)

@@ -9,14 +9,21 @@ Exit codes: 0 done, 2 usage or bad input.
 import argparse
 import sys
 
+import environment
+
+if __name__ == "__main__":
+    environment.check("torch", "numpy", "tqdm")
+
 from inputs import find_data
+from pretraining import returned
 from run import report_errors
 from submission.london_baseline import london_baseline
 
 
 def show(path: str) -> None:
     """Print correct, total and percent."""
-    correct, total = london_baseline(str(find_data(path)))
+    answer = london_baseline(str(find_data(path)))
+    correct, total = returned.counts(london_baseline, answer)
     if total > 0:
         print(f"Correct: {correct} of {total}, {100 * correct / total:.1f} percent")
 

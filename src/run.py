@@ -24,8 +24,8 @@ can one layer of its attention do?
         --outputs_path inspect.html
     python src/run.py recall vanilla
 
-`synthesizer` or `rope` in place of `vanilla` is another variant. Data files are looked for where
-the command runs, then in src/data/. Exit codes: 0 done, 2 usage or bad input, 130 interrupted.
+Another variant takes the place of `vanilla`. Data files are looked for where the command runs, then
+in src/data/. Exit codes: 0 done, 2 usage or bad input, 130 interrupted.
 """
 
 import argparse
@@ -36,6 +36,11 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+
+import environment
+
+if __name__ == "__main__":
+    environment.check("torch", "numpy", "tqdm")
 
 import experiments
 from inputs import (
@@ -49,7 +54,7 @@ from inputs import (
     read_answered,
     read_corpus,
 )
-from pretraining import curves, recipes
+from pretraining import curves, recipes, returned
 from pretraining.errors import InputError
 from pretraining.fast import FORMATS
 from pretraining.files import write_atomically
@@ -97,7 +102,9 @@ def parse_arguments(arguments: list[str] | None, variants: list[str]) -> argpars
     parser.add_argument("--seed", type=int, default=0, help="of all random numbers (default: 0)")
     parser.add_argument("--dtype", choices=list(FORMATS), help="default: what is faster here")
     parser.add_argument("--threads", type=int, help="default: as many as make it faster here")
-    parser.add_argument("--resume", action="store_true", help="go on with a training cut short")
+    unfinished = parser.add_mutually_exclusive_group()
+    unfinished.add_argument("--resume", action="store_true", help="go on with a training cut short")
+    unfinished.add_argument("--restart", action="store_true", help="begin such a training anew")
     parser.add_argument("--log_dir", help="where to write what TensorBoard shows")
     args = parser.parse_args(arguments)
     if args.pretrain_corpus_path is None and args.function not in WITHOUT_CORPUS:
@@ -135,8 +142,8 @@ def train(
     config.checkpoint_path = checkpoint_of(path)
     if args.function == "pretrain":
         config.expected_loss = recipe.expected_loss
-    if Path(config.checkpoint_path).is_file() and not args.resume:
-        print(f"{config.checkpoint_path} is of a training cut short; --resume would go on with it.")
+    if args.restart:
+        Path(config.checkpoint_path).unlink(missing_ok=True)
     started = time.monotonic()
     helper.train(model, path, trainer_obj)
     minutes, seconds = divmod(round(time.monotonic() - started), 60)
@@ -152,6 +159,18 @@ def train(
         config.writer.close()
 
 
+def check_unfinished(args: argparse.Namespace) -> None:
+    """Raise an InputError if a training was cut short, and nobody says what is to become of it."""
+    if args.writing_params_path is None or args.resume or args.restart:
+        return
+    checkpoint = checkpoint_of(args.writing_params_path)
+    if Path(checkpoint).is_file():
+        raise InputError(
+            f"{checkpoint} is of a training that was cut short: add --resume to go on with it, or "
+            "--restart to begin anew"
+        )
+
+
 def checkpoint_of(writing_params_path: str) -> str:
     """Return where a training that will write these parameters keeps its checkpoint."""
     return f"{writing_params_path}.checkpoint"
@@ -164,8 +183,9 @@ def run_pretrain(
     if args.reading_params_path is not None:
         model.load_state_dict(utils.load_parameters(args.reading_params_path, model))
     extra = extras(args, helper.pretrain, recipe)
-    _, trainer_obj = helper.pretrain(dataset, dataset.block_size, model, **extra)
-    train(args, recipe, trainer_obj, model)
+    returned.check_example(dataset)
+    prepared = helper.pretrain(dataset, dataset.block_size, model, **extra)
+    train(args, recipe, returned.trainer(helper.pretrain, prepared), model)
 
 
 def run_finetune(
@@ -177,12 +197,12 @@ def run_finetune(
         utils.load_parameters(args.reading_params_path, model)  # errors show before training
     extra = extras(args, helper.finetune, recipe)
     try:
-        _, trainer_obj = helper.finetune(
+        prepared = helper.finetune(
             args.reading_params_path, str(corpus), dataset, dataset.block_size, model, **extra
         )
     except InputError as error:
         raise InputError(f"{corpus}: {error}") from None
-    train(args, recipe, trainer_obj, model)
+    train(args, recipe, returned.trainer(helper.finetune, prepared), model)
 
 
 def run_evaluate(
@@ -235,6 +255,7 @@ def run(args: argparse.Namespace) -> None:
     """Do what the command line asks."""
     for path in filter(None, (args.writing_params_path, args.outputs_path)):
         check_writable(path)
+    check_unfinished(args)
     for path in filter(None, (args.reading_params_path, args.second_params_path)):
         check_readable(path)
     recipe = choose_recipe(args.recipe)
@@ -289,14 +310,14 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return report_errors(lambda: run(args))
     except KeyboardInterrupt:
-        print(f"\nInterrupted. {what_was_kept(args.writing_params_path)}", file=sys.stderr)
+        print(f"\nInterrupted: {what_was_kept(args.writing_params_path)}", file=sys.stderr)
         return 130
 
 
 def what_was_kept(path: str | None) -> str:
     """Say what Ctrl-C left on the disk of the file that the command would have written."""
     if path is None:
-        return "Nothing was written."
+        return "nothing was written."
     checkpoint = checkpoint_of(path)
     go_on = f"go on from {checkpoint} with --resume" if Path(checkpoint).is_file() else ""
     older = f"{path} keeps its older contents" if Path(path).is_file() else f"there is no {path}"

@@ -20,7 +20,7 @@ from tools.reference import compose
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 VARIANTS = tuple(load_assignment(REPOSITORY).variants)
-COMMANDS = ("run", "experiments", "inputs", "dataset", "london_baseline")
+COMMANDS = ("environment", "run", "experiments", "inputs", "dataset", "london_baseline")
 STAGE = {
     "max_epochs": 1,
     "batch_size": 64,

@@ -10,7 +10,7 @@ import pytest
 STUDENTS_LIBRARIES = {"torch", "numpy", "tqdm", "tensorboard"}
 LIBRARIES = STUDENTS_LIBRARIES | {"jinja2", "pytest"}
 OURS = {"submission", "pretraining", "grading", "grader", "run", "hidden", "solutions"}
-OURS |= {"tools", "tests", "experiments", "inputs"}
+OURS |= {"tools", "tests", "environment", "experiments", "inputs"}
 
 # Which of our packages a file may import; the first pattern that fits holds. Only workers import
 # `submission`, which is why nothing of the grader but its probes and the worker may.
@@ -19,11 +19,12 @@ RULES = [
     (r"(src|solutions)/submission/", {"submission", "pretraining"}),
     (
         r"src/(run|experiments|inputs|dataset|london_baseline|attention_exploration)\.py",
-        {"submission", "pretraining", "run", "experiments", "inputs"},
+        {"environment", "submission", "pretraining", "run", "experiments", "inputs"},
     ),
-    (r"src/grader\.py", {"grading", "questions"}),
-    (r"src/collect_submission\.py", {"grading", "questions", "pretraining"}),
-    (r"src/check_written\.py", {"grading"}),
+    (r"src/environment\.py", set()),
+    (r"src/grader\.py", {"environment", "grading", "questions"}),
+    (r"src/collect_submission\.py", {"environment", "grading", "questions", "pretraining"}),
+    (r"src/check_written\.py", {"environment", "grading"}),
     (r"src/grading/worker\.py", {"grading", "submission"}),
     (r"src/grading/", {"grading", "hidden"}),
     (
@@ -120,6 +121,8 @@ def test_every_import_keeps_the_rules(root):
         ("src/pretraining/fast.py", "from submission.model import GPT"),
         ("src/pretraining/fast.py", "importlib.import_module('submission')"),
         ("src/pretraining/fast.py", "import grading"),
+        ("src/environment.py", "import grading"),
+        ("src/grading/cli.py", "import environment"),
         ("src/run.py", "from grading import wire"),
         ("src/run.py", "from tools import world"),
         ("src/grader.py", "import submission"),

@@ -16,7 +16,7 @@ import rattler
 import yaml
 
 from tests.wheels import torch_index
-from tools import pins
+from tools import pins, student
 
 
 def packages(path):
@@ -166,6 +166,23 @@ def test_uv_sync_and_uv_run_make_the_environment(project, uv):
     shutil.rmtree(project / ".venv")
     synced = uv("sync")
     assert synced.returncode == 0 and "torch==2.13.0" in synced.stderr
+
+
+def test_uv_run_works_in_what_students_unpack(project, uv, root):
+    """Without `python` before the script, and from src/, too: as their README has it."""
+    template = "handout/student/pyproject.toml.txt"
+    (project / template).parent.mkdir(parents=True)
+    text = (root / template).read_text(encoding="utf-8")
+    # uv resolves extras, too, and the made-up index has none of these packages.
+    (project / template).write_text(text.replace('["notebook"]', "[]"), encoding="utf-8")
+    (project / "pyproject.toml").write_text(student.project(project), encoding="utf-8")
+    (project / "src").mkdir()
+    grader = project / "src" / "grader.py"
+    grader.write_text("import sys, torch; print(torch.__version__, sys.argv[1])", encoding="utf-8")
+    first = uv("run", "src/grader.py", "1e")
+    assert (first.returncode, first.stdout) == (0, "2.13.0 1e\n"), first.stderr
+    again = uv("run", "--directory", "src", "grader.py", "1e")
+    assert again.stdout == "2.13.0 1e\n", again.stderr
 
 
 def test_uv_run_leaves_torch_from_another_index_alone_when_asked(project, uv):

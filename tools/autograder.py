@@ -35,6 +35,7 @@ TAKEN = (
     "requirements-autograder.txt",
     "constraints.txt",
     "LICENSE",
+    "src/environment.py",
     "src/grader.py",
     "src/grading/**/*.py",
     "src/grading/**/*.json",
@@ -163,7 +164,7 @@ def _prove(
     if kind == "reference":
         submission = hand_in(trained, described.required_files)
     else:
-        made = starter.starter_package(repo)
+        made = starter.package_of(repo, edition)
         submission = {f"submission/{name}": content for name, content in made.items()}
     expected = described.coding if kind == "reference" else 0
     points = f"{Decimal(expected).normalize():f}"

@@ -30,6 +30,7 @@ from .starter import RECIPES, recipes_file
 
 TARGET = REPO / "build" / "reference"
 GIVEN = (
+    "environment.py",
     "run.py",
     "experiments.py",
     "inputs.py",

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from pretraining.files import write_atomically
 
-from . import autograder, emulate, reference, student
+from . import autograder, emulate, reference, starter, student
 from .arguments import OneLineParser, add_editions, add_paper, add_recipe
 from .described import REPO, UsageError, editions, load_assignment
 from .exchange import rebuilding
@@ -45,7 +45,8 @@ def prove(repo: Path, edition: str, trained: Path, dist: Path) -> str:
         with zipfile.ZipFile(dist / f"{edition}-student.zip") as opened:
             opened.extractall(place)
         for path in sorted((trained / "src/submission").glob("*.py")):
-            shutil.copyfile(path, folder / "src/submission" / path.name)
+            code = starter.cut_for(repo, edition, path.name, path.read_bytes())
+            (folder / "src/submission" / path.name).write_bytes(code)
         for name in described.required_files:
             shutil.copyfile(trained / name, folder / name)
         collected = subprocess.run(

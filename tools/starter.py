@@ -20,6 +20,8 @@ from grading.markers import START
 from pretraining.files import write_atomically
 from questions.provided import PROVIDED
 
+from .commands import pipelines_of
+from .cuts import cut
 from .described import REPO, UsageError, load_assignment
 from .regions import RegionError, strip
 
@@ -56,6 +58,7 @@ def starter_files(root: Path) -> dict[str, bytes]:
             faults.extend(error.faults)
     try:
         files[RECIPES.as_posix()] = recipes_file(root)
+        faults.extend(cut_faults(root, files))
     except RegionError as error:
         faults.extend(error.faults)
     if faults:
@@ -73,14 +76,69 @@ def starter_package(root: Path) -> dict[str, bytes]:
     return made | {name: (root / STARTER / name).read_bytes() for name in GIVEN}
 
 
-def recipes_file(root: Path) -> bytes:
+def cut_faults(root: Path, files: dict[str, bytes]) -> list[str]:
+    """Return the faults that would show when a module is cut for an edition; see tools/cuts.py."""
+    given = [root / STARTER / name for name in GIVEN]
+    modules = {name: content for name, content in files.items() if name.endswith(".py")}
+    modules |= {(STARTER / p.name).as_posix(): p.read_bytes() for p in given if p.is_file()}
+    known, faults = topics(root), dict[str, None]()
+    for name, content in modules.items():
+        for kept in (known, ()):
+            try:
+                cut(content.decode("utf-8"), name, kept, known)
+            except RegionError as error:
+                faults |= dict.fromkeys(error.faults)
+    return list(faults)
+
+
+def topics(root: Path) -> set[str]:
+    """Return the topics of all editions, and of all variants of the model.
+
+    Raises:
+        UsageError: assignment.toml has a mistake.
+    """
+    assignment = load_assignment(root)
+    asked = {question.topic for e in assignment.editions.values() for question in e.questions}
+    return asked | {variant.topic for variant in assignment.variants.values()}
+
+
+def package_of(root: Path, edition: str) -> dict[str, bytes]:
+    """Return src/submission's modules as an edition's students get them; see tools/cuts.py.
+
+    Raises:
+        RegionError: see starter_files, and `cuts.cut`.
+        UsageError: there is no such edition, or assignment.toml has a mistake.
+    """
+    package = starter_package(root)
+    return {name: cut_for(root, edition, name, content) for name, content in package.items()}
+
+
+def cut_for(root: Path, edition: str, name: str, content: bytes) -> bytes:
+    """Return a module of `submission`, of the starter or the reference, cut for an edition.
+
+    Raises:
+        RegionError, UsageError: see `package_of`.
+    """
+    kept = {question.topic for question in load_assignment(root).edition(edition).questions}
+    text = content.decode("utf-8")
+    return cut(text, f"submission/{name}", kept, topics(root)).encode("utf-8")
+
+
+def recipes_file(root: Path, edition: str | None = None) -> bytes:
     """Return the content of recipes.json: recipes, variants, and each data set's own recipe.
+
+    Args:
+        edition: leave out the variants that this one doesn't train.
 
     Raises:
         RegionError: assignment.toml has a mistake.
     """
     try:
         content = load_assignment(root).shipped_recipes()
+        if edition is not None:
+            pipelines = pipelines_of(root, [edition]).values()
+            trained = {command.arguments[2] for todo in pipelines for command in todo}
+            content["variants"] = [name for name in content["variants"] if name in trained]
     except UsageError as error:
         raise RegionError([str(error)]) from None
     text = json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)

@@ -19,7 +19,7 @@ from collect_submission import LINES
 from grading.markers import fingerprints
 from pretraining.files import write_atomically
 
-from . import archive, leaks, notebooks, starter
+from . import archive, leaks, notebooks, pins, starter
 from .arguments import OneLineParser, add_editions, add_paper
 from .commands import EXPERIMENTS, pipelines_of, predict_unseen
 from .datafiles import DATASET
@@ -29,6 +29,7 @@ from .handout import build, checks
 from .handout.description import describe
 from .handout.sheet import Sheet
 from .handout.templates import HandoutError
+from .regions import RegionError
 from .telling import telling
 
 # What goes in as it is, and nothing else: each a file, or a pattern that must match something.
@@ -71,9 +72,9 @@ def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str
         if not found:
             raise ReleaseFailed(f"{pattern} is missing: is there a data set? (make world)")
         files |= {p.relative_to(repo).as_posix(): p.read_bytes() for p in found}
-    files |= starter.starter_files(repo)
-    package = starter.starter_package(repo)
+    package = starter.package_of(repo, edition)
     files |= {f"src/submission/{name}": content for name, content in package.items()}
+    files[starter.RECIPES.as_posix()] = starter.recipes_file(repo, edition)
     code = {n.removeprefix("src/"): c for n, c in files.items() if PACKAGES.fullmatch(n)}
     lines = fingerprints({name: content.decode("utf-8") for name, content in code.items()})
     files[f"src/{LINES}"] = (json.dumps(lines, indent=1) + "\n").encode()
@@ -87,12 +88,24 @@ def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str
     files["overleaf.zip"] = (made.written.parent / "overleaf.zip").read_bytes()
     for name in ("collect_submission.sh", "Makefile"):
         files[name] = (repo / STUDENT / name).read_bytes()
+    files["pyproject.toml"] = project(repo).encode()
     topics = set(describe(repo, edition).questions)
     colab = notebooks.for_topics(notebooks.read(repo / STUDENT / "colab.ipynb"), topics)
     files["colab.ipynb"] = notebooks.to_bytes(colab)
     files["README.md"] = readme(repo, edition, paper).encode()
     files["AGENTS.md"] = agents(repo, edition, paper).encode()
+    files[".vscode/launch.json"] = settings(repo, edition, paper).encode()
     return files
+
+
+def project(repo: Path) -> str:
+    """Return the students' pyproject.toml, which uv reads: the packages of the lists for pip."""
+    text = (repo / STUDENT / "pyproject.toml.txt").read_text(encoding="utf-8")
+    for name in ("dependencies", "constraint-dependencies"):
+        listed = pins.entries((repo / pins.SOURCES[name]).read_text(encoding="utf-8"))
+        lines = "".join(f"    {entry},\n" for entry in listed)
+        text = re.sub(rf"^{name} = \[\]$", f"{name} = [\n{lines}]", text, flags=re.MULTILINE)
+    return text
 
 
 def readme(repo: Path, edition: str, paper: str) -> str:
@@ -122,6 +135,11 @@ def agents(repo: Path, edition: str, paper: str) -> str:
     sheet = Sheet(repo, described, paper)
     words = {"title": described.title, "contact": described.course.contact}
     return sheet.page("student/AGENTS.md.j2", **words)
+
+
+def settings(repo: Path, edition: str, paper: str) -> str:
+    """Render .vscode/launch.json, which debugs one test."""
+    return Sheet(repo, describe(repo, edition), paper).page("student/launch.json.j2")
 
 
 def demo(repo: Path) -> dict[str, bytes]:
@@ -193,7 +211,7 @@ def main(arguments: list[str] | None = None) -> int:
         with adding(REPO / "dist", REPO / "build" / "student") as draft:
             for edition in names:
                 print(release(REPO, edition, asked.paper, draft)[1], flush=True)
-    except (ReleaseFailed, HandoutError, UsageError) as error:
+    except (ReleaseFailed, HandoutError, RegionError, UsageError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

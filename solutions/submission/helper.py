@@ -64,6 +64,7 @@ def initialize_synthesizer_model(mconf: GPTConfig) -> GPT:
     return attention_model
 
 
+# <rope>
 def initialize_rope_model(mconf: GPTConfig) -> GPT:
     """Return a new model whose CausalSelfAttention knows positions by RoPE, not by learned ones.
 
@@ -81,6 +82,7 @@ def initialize_rope_model(mconf: GPTConfig) -> GPT:
     return attention_model
 
 
+# </rope>
 def finetune(
     reading_params_path: str | None,
     finetune_corpus_path: str,

@@ -13,12 +13,14 @@ staff's solutions/hidden/. The harness knows no topic: what is asked is in `ques
     cases.py, functions.py, judges.py, where.py: tests, their judges, the lines that decide a test
     runner.py, bench.py, observer.py: a run, a test's place to work, who hears of it
     staging.py, upload.py, trees.py: which files are graded, what is added, what is removed
+    imports.py            what a submission imports that is not there where it is graded
     processes.py, zygote.py, guardian.py, worker.py, frames.py, importing.py, inprocess.py:
                           how workers start, live and end
     sandbox.py, landlock.py, seccomp.py, limits.py, exposure.py: what confines them
     authoritative.py, canary.py, requirements.py: what a run that counts demands
     outcomes.py, endings.py, printable.py, float_ranges.py: how a test ended, in words
     results.py, console.py, report.py, replay.py, provenance.py: who reads what of it
+    student_console.py, terminal.py: what students read in a terminal
     host.py, remembered.py: one process for many submissions, for staff who grade a class
     writing.py            files that are written whole or not at all
     gradescope/           results.json and metadata, as Gradescope documents them
@@ -49,7 +51,9 @@ What is promised, and by what:
   type and which of the assignment's functions it came from; never a message, a print, a value or
   a line number.
 - The same submission and seed give the same verdicts and messages, whatever else runs; but a
-  module that hangs while it is imported does so in one test, and others say so at once.
+  module that hangs while it is imported does so in one test, and others say so at once; a basic
+  test that runs out of time names a line, which need not be the same twice; and on a student's
+  computer a question's other tests are not run after two such.
 
 What is not promised:
 - Inputs of hidden tests are seen by the code that gets them, and a test's end tells something of

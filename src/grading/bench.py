@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import importing, provenance, sandbox, trees, wire
 from .assignment import TestSpec
-from .endings import explain_ending, explain_error, float_ranges
+from .endings import at_place, explain_ending, explain_error, float_ranges
 from .errors import GradingError, ReferenceFailed, Verdict, WireError
 from .frames import Finished
 from .limits import Limits
@@ -102,18 +102,20 @@ class Bench:
         return self._run.once(name, lambda: make(Bench(self._run, spec)))
 
     def _placed(self, verdict: Verdict, finished: Finished, limits: Limits) -> Verdict:
-        """Return the verdict of a worker that ended badly, with the module it was stuck in, if any.
+        """Return the verdict of a worker that ended badly, with where it was, if that is known.
 
-        That module is remembered, so that later tests don't import it again.
+        A module whose import it was stuck in is remembered: later tests don't import it again.
         """
         ending, taken, hidden = finished.ending, self.staged.taken, self._spec.is_hidden
         stuck = importing.find_stuck(
             finished.notes, ending.reason, ending.wall_s, limits, taken, named=not hidden
         )
-        if stuck is None:
-            return verdict
-        self._run.stuck[finished.notes.importing] = stuck
-        return stuck.explain(verdict, hidden)
+        if stuck is not None:
+            self._run.stuck[finished.notes.importing] = stuck
+            verdict = stuck.explain(verdict, hidden)
+        if verdict.outcome is Outcome.TIMED_OUT:
+            verdict = at_place(verdict, finished.stack, self._spec, self.staged.root)
+        return verdict
 
     def _work(self, probe: str, role: str, args: dict, seed: int, limits: Limits) -> Finished:
         run, name = self._run, self._run.runner.questions.probe(probe)
@@ -121,6 +123,8 @@ class Bench:
         scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=run.work))
         request = {"probe": name, "args": args, "seed": seed, "submission": str(root)}
         if role == "submission":
+            if run.code is not None:
+                request["code"] = str(run.code)
             request["stuck"] = [m for m, s in run.stuck.items() if limits.cpu_s <= s.cpu_s]
         confinement = self._confinement(role, scratch)
         claims_fd = run.uids.claims_fd if confinement.uid is not None else None

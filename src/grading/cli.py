@@ -11,7 +11,19 @@ import threading
 import traceback
 from pathlib import Path
 
-from . import console, doctor, paths, printable, provenance, replay, report, sandbox, where
+from . import (
+    console,
+    doctor,
+    paths,
+    printable,
+    provenance,
+    replay,
+    report,
+    sandbox,
+    student_console,
+    terminal,
+    where,
+)
 from .assignment import Edition, load_assignment
 from .cases import select
 from .errors import GradingError, UsageError
@@ -22,6 +34,7 @@ from .results import Results, TestResult, write_atomically
 from .runner import CourseTestRunner, Options
 from .staging import Staged
 
+PATIENCE = 2  # time-outs in a question, on a student's computer
 MAX_TRACEBACK = 20_000  # characters
 
 
@@ -167,13 +180,21 @@ def _grade(runner: CourseTestRunner, asked: argparse.Namespace) -> int:
         wanted=tuple(asked.tests),
         jobs=1 if asked.in_process else asked.jobs,
         in_process=asked.in_process,
+        # A run that is complete, for a score or a replay, leaves nothing out.
+        patience=None if runner.hidden is not None or record else PATIENCE,
         authoritative=asked.authoritative,
         private=tuple(written),
     )
     staff = runner.hidden is not None
     required = runner.assignment.edition(asked.edition).required_files
-    results = runner.run(options, seed, _Console(asked.json, staff, required))
-    console.show_summary(results, staff)
+    heard = _Console(asked.json, required) if staff else _StudentConsole(asked.json)
+    try:
+        results = runner.run(options, seed, heard)
+    except KeyboardInterrupt:
+        if not staff:  # who have read it as it came
+            heard.finish()
+        raise
+    heard.finish()
     for path, for_staff in _pages(asked):
         if path:
             write_atomically(path, report.page(results, for_staff))
@@ -212,28 +233,70 @@ def _refuse_contradictions(asked: argparse.Namespace) -> None:
         raise UsageError("--replay takes seed and edition from the file: leave out yours")
 
 
-class _Console(Observer):
-    """Prints each result and keeps the results file current from the first moment."""
+class _ResultsFile(Observer):
+    """Keeps the results file current from the first moment."""
 
-    def __init__(self, path: Path | None, staff: bool, required: tuple[str, ...]) -> None:
-        self._path, self._staff, self._required = path, staff, required
+    staff = False
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
         self._results: Results | None = None
-        self._teller: console.Teller | None = None
-
-    def staged(self, staged: Staged) -> None:
-        console.show_staged(staged, self._required)
 
     def started(self, results: Results) -> None:
-        self._results, self._teller = results, console.Teller(results, self._staff)
+        self._results = results
         self._write()
 
     def ended(self, result: TestResult) -> None:
         self._write()
 
-    def told(self, result: TestResult) -> None:
-        if self._teller is not None:
-            self._teller.tell(result)
+    def finish(self) -> None:
+        """Print what there is to say once the run has ended, or was interrupted."""
 
     def _write(self) -> None:
         if self._path is not None and self._results is not None:
-            self._results.write(self._path, self._staff)
+            self._results.write(self._path, self.staff)
+
+
+class _Console(_ResultsFile):
+    """Prints each result for staff, who have the judges of hidden tests."""
+
+    staff = True
+
+    def __init__(self, path: Path | None, required: tuple[str, ...]) -> None:
+        super().__init__(path)
+        self._required = required
+
+    def staged(self, staged: Staged) -> None:
+        console.show_staged(staged, self._required)
+
+    def started(self, results: Results) -> None:
+        super().started(results)
+        self._teller = console.Teller(results, staff=True)
+
+    def told(self, result: TestResult) -> None:
+        self._teller.tell(result)
+
+    def finish(self) -> None:
+        if self._results is not None:
+            console.show_summary(self._results, staff=True)
+
+
+class _StudentConsole(_ResultsFile):
+    """Prints a report at the end, which begins with how the student is doing."""
+
+    def staged(self, staged: Staged) -> None:
+        self._files = student_console.files_line(staged)
+
+    def started(self, results: Results) -> None:
+        super().started(results)
+        self._progress = student_console.Progress(sum(test.asked for test in results.tests))
+
+    def ended(self, result: TestResult) -> None:
+        super().ended(result)
+        self._progress.step()
+
+    def finish(self) -> None:
+        if self._results is not None:
+            self._progress.clear()
+            shown = terminal.detect(sys.stdout)
+            print("\n".join(student_console.report(self._results, self._files, shown)))

@@ -19,10 +19,11 @@ from .errors import Doubtful, Verdict, WireError
 from .frames import Finished
 from .limits import Limits
 from .outcomes import Outcome
-from .worker import NO_PROCESSES
+from .worker import NO_DEBUGGER, NO_PROCESSES
 
 ERROR_SPEC = {"outcome": str, "type": str, "where": str, "message": str, "traceback": str}
 PLACE = re.compile(r"(submission/[^/:]+\.py):(0|[1-9][0-9]{0,5})")
+FRAME = re.compile(r'File ".*?(submission[/\\][^/\\"]+\.py)", line ([0-9]+) in')  # of a stack
 DEFINED = re.compile(r"(?:async )?def ([A-Za-z_][A-Za-z0-9_]*)")
 REPORTED = (
     Outcome.FAILED,
@@ -85,6 +86,21 @@ def explain_ending(finished: Finished, limits: Limits) -> Verdict | None:
     return None
 
 
+def at_place(verdict: Verdict, stack: str, spec: TestSpec, staged: Path) -> Verdict:
+    """Return a time-out's verdict with the innermost line of the student's, if the stack has one.
+
+    Args:
+        stack: what faulthandler wrote, innermost first. The student's code may have written it.
+    """
+    lines = [f"{file.replace(chr(92), '/')}:{number}" for file, number in FRAME.findall(stack)]
+    place = next(filter(None, (_place(line, staged) for line in lines)), "")
+    if not place:
+        return verdict
+    message = verdict.message if spec.is_hidden else f"{verdict.message}; it was at {place}"
+    where = f"out of time {_function_of(place, staged) or place}"
+    return Verdict(verdict.outcome, message, f"{verdict.detail}\nat: {place}", place=where)
+
+
 def _numbers(limits: Limits) -> dict[str, float]:
     return {
         "cpu_s": limits.cpu_s,
@@ -118,7 +134,9 @@ def explain_error(error: Any, spec: TestSpec, staged: Path) -> Verdict:
     kind = error["type"] if _is_builtin(error["type"]) else "Exception"
     shown = _function_of(where, staged) if spec.is_hidden else where
     at = f"{shown}: " if shown else ""
-    if not spec.is_hidden:
+    if error["message"] == NO_DEBUGGER and not spec.is_hidden:
+        message = f"{at}{NO_DEBUGGER}: python src/grader.py --in-process {spec.test_id}"
+    elif not spec.is_hidden:
         message = _basic_message(outcome, kind, at, error["message"])
     elif kind == "NotImplementedError":
         message = f"{at}this part is not written yet"
@@ -128,7 +146,8 @@ def explain_error(error: Any, spec: TestSpec, staged: Path) -> Verdict:
     # Of a part that nobody has written yet there is no more to know.
     detail = "" if kind == "NotImplementedError" else error["traceback"]
     doubtful = outcome in OF_IMPORTS or (outcome is Outcome.ERROR and not where)
-    return (Doubtful if doubtful else Verdict)(outcome, message, detail)
+    place = f"{kind} {_function_of(where, staged) or where}" if where else ""
+    return (Doubtful if doubtful else Verdict)(outcome, message, detail, place=place)
 
 
 def float_ranges(envelope: dict[str, Any], staged: Path) -> str:

@@ -58,16 +58,23 @@ class Verdict(GradingError):
         detail: what staff may read besides (got, expected, traceback); never shown to students
             with hidden tests.
         credit: the share of the test's points that is earned all the same, 0 to 1.
+        place: of a crash, its kind and function, by which tests are told to have crashed alike.
     """
 
     def __init__(
-        self, outcome: Outcome, message: str, detail: str = "", credit: Fraction = Fraction(0)
+        self,
+        outcome: Outcome,
+        message: str,
+        detail: str = "",
+        credit: Fraction = Fraction(0),
+        place: str = "",
     ) -> None:
         super().__init__(message)
         self.outcome = outcome
         self.message = message
         self.detail = detail
         self.credit = credit
+        self.place = place
 
 
 class NotGraded(Verdict):

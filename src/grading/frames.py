@@ -12,6 +12,7 @@ from .errors import WireError
 from .guardian import Ending
 from .worker import READY
 
+MAX_STACK_BYTES = 64 << 10
 MAX_OUTPUT_BYTES = 64 << 10  # what a test may print and we keep
 MAX_FRAME_BYTES = (
     wire.MAX_ANSWER_HEADER_BYTES
@@ -34,6 +35,7 @@ class Finished:
     frame: bytes | memoryview | None
     output: str
     notes: importing.Notes = importing.read_notes(b"")
+    stack: str = ""  # of a worker that ran out of time, as faulthandler writes it, if at all
 
 
 class Reader(threading.Thread):
@@ -77,7 +79,10 @@ def finished(ending: Ending, frame: Reader, output: Reader) -> Finished:
     ready = frame.data.startswith(READY)
     view = memoryview(frame.data)[len(READY) :]
     notes = importing.read_notes(bytes(view[: importing.MAX_NOTES_BYTES]))
-    return Finished(ending, ready, _whole_frame(view[notes.size :]), _decode(output.data), notes)
+    whole = _whole_frame(view[notes.size :])
+    stack = b"" if whole is not None else bytes(view[notes.size :][:MAX_STACK_BYTES])
+    said = stack.decode("utf-8", errors="replace")
+    return Finished(ending, ready, whole, _decode(output.data), notes, said)
 
 
 def _whole_frame(data: memoryview) -> memoryview | None:

@@ -22,6 +22,7 @@ from .limits import Limits
 PR_SET_CHILD_SUBREAPER = 36
 TICK_S = 0.03
 CLEANUP_S = 5.0
+STACK_S = 1.0  # what a worker that is out of time may take to say where it is
 REASONS = ("", "cpu", "wall", "memory", "processes", "threads", "files", "abandoned")
 
 
@@ -71,6 +72,8 @@ def watch(pid: int, limits: Limits, lifeline: int, scratch: str) -> Ending:
             reason = _over(use, elapsed, limits, lifeline in ready)
             reason = reason or ("files" if folder.is_flooded() else "")
             if reason:
+                if reason in ("cpu", "wall"):
+                    _ask_for_stack(pid, pidfd)
                 os.kill(pid, signal.SIGKILL)
                 break
         _, status, rusage = os.wait4(pid, 0)
@@ -86,6 +89,14 @@ def watch(pid: int, limits: Limits, lifeline: int, scratch: str) -> Ending:
     code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 0
     peak = max(peak, rusage.ru_maxrss * 1024)
     return Ending(code, died_of, reason, cpu_s, time.monotonic() - started, peak)
+
+
+def _ask_for_stack(pid: int, pidfd: int) -> None:
+    """Have a worker write where it is and end, as `worker.tell_where_when_asked` prepared it."""
+    os.kill(pid, signal.SIGUSR1)
+    waiting = select.poll()
+    waiting.register(pidfd, select.POLLIN)
+    waiting.poll(STACK_S * 1000)
 
 
 def _reap_orphans(worker: int, most: int) -> int:

@@ -1,5 +1,6 @@
 """`--in-process`: probes run in the grader's own process, for a debugger and for nothing else.
 
+Of a checkout, the files themselves are imported, so that a debugger's breakpoints bind.
 No isolation, no limits: a result of such a run is worth nothing, and can't be written to a file.
 """
 
@@ -13,6 +14,7 @@ from . import worker
 from .frames import Finished
 from .guardian import Ending
 from .processes import Job
+from .staging import Staged
 
 
 class InProcessPool:
@@ -40,6 +42,18 @@ class InProcessPool:
 
     def close(self) -> None:
         """Do nothing: there is no process to end."""
+
+
+def own_package(submission: Path, staged: Staged) -> Path | None:
+    """Return the folder of a checkout's own package `submission`, where breakpoints bind.
+
+    None: its copy is to be imported, since it is no package by itself: a zip, loose files, or a
+    submission without the given modules.
+    """
+    package = staged.package
+    if package is None or package.name != "submission" or staged.added or not submission.is_dir():
+        return None
+    return package.parent
 
 
 def _forget(root: Path) -> None:

@@ -107,7 +107,10 @@ def take(limits: Limits) -> None:
             continue
         hard = resource.getrlimit(kind)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        most = value
+        if name == "RLIMIT_CPU" and (hard == resource.RLIM_INFINITY or value < hard):
+            most = value + 1  # the first limit asks, and says where it was; the second one kills
         try:
-            resource.setrlimit(kind, (value, value))
+            resource.setrlimit(kind, (value, most))
         except (ValueError, OSError):  # macOS refuses RLIMIT_AS
             continue

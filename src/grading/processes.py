@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from . import schema, wire
 from .errors import GradingError, WireError
 from .frames import MAX_FRAME_BYTES, MAX_OUTPUT_BYTES, Finished, Reader, finished, send, start
-from .guardian import REASONS, Ending
+from .guardian import REASONS, STACK_S, Ending
 from .limits import Limits
 from .paths import SRC
 from .sandbox import Confinement
@@ -342,14 +342,15 @@ class FreshPool:
         while not frame.data and process.poll() is None and time.monotonic() - started < START_S:
             time.sleep(0.005)  # until it says that its libraries are imported
         started = time.monotonic()
-        reason = ""
         try:
-            process.wait(limits.wall_s)
+            process.wait(limits.wall_s + STACK_S)
         except subprocess.TimeoutExpired:
-            reason = "wall"
+            pass
+        wall_s = time.monotonic() - started
         _kill_session(process)
         code = process.wait()
-        wall_s = time.monotonic() - started
+        # At the limit a worker says where it is, and ends.
+        reason = "wall" if wall_s >= limits.wall_s else ""
         died_of = -code if code < 0 else 0
         if died_of in (9, 24) and not reason and wall_s >= limits.cpu_s:
             reason = "cpu"  # SIGKILL or SIGXCPU of the kernel's own limit

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ class TestResult:
     output: str = ""
     wall_s: float = 0.0
     asked: bool = True  # False: the command line named other tests
+    place: str = ""  # see errors.Verdict; it stays on this computer
 
     def __post_init__(self) -> None:
         for name, most in MAX_CHARACTERS.items():
@@ -128,6 +130,18 @@ class Results:
         """Write the results as JSON, whole or not at all."""
         text = json.dumps(self.as_dict(staff), indent=1, ensure_ascii=False, allow_nan=False)
         write_atomically(path, text + "\n")
+
+
+def share_of(points: Decimal, credit: Fraction) -> Decimal:
+    """Return that share of the points, exactly, rounded down to hundredths.
+
+    Raises:
+        ValueError: the share is not between 0 and 1: the judge's own mistake.
+    """
+    if not 0 <= credit <= 1:
+        raise ValueError(f"a credit of {credit} is not between 0 and 1")
+    hundredths = int(points * 100) * credit.numerator // credit.denominator
+    return Decimal(hundredths) / 100
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 import traceback
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -41,7 +41,7 @@ from .errors import (
     UsageError,
     Verdict,
 )
-from .inprocess import InProcessPool
+from .inprocess import InProcessPool, own_package
 from .judges import Judge, bind_judges, load_hidden
 from .observer import Observer
 from .outcomes import Outcome
@@ -49,7 +49,7 @@ from .processes import Pool, open_pool
 from .question_set import Data, QuestionSet
 from .remembered import Remembered
 from .requirements import require_data, require_staff
-from .results import Results, TestResult
+from .results import Results, TestResult, share_of
 from .staging import Staged, stage, stage_reference
 
 # Gradescope's time-out, 600 s, throws everything away. Staging counts; a worker that runs into the
@@ -58,6 +58,7 @@ from .staging import Staged, stage, stage_reference
 DEADLINE_S = 540.0
 MAX_NAME = 200  # characters of a submission's name
 NO_DATA = "not run, it needs the data set"
+LEFT_OUT = "not run: {} tests of question {} ran out of time; name one alone to run it"
 GRADER_FAILED = "the grader itself failed here; this is not your fault: tell staff"
 
 
@@ -71,6 +72,7 @@ class Options:
     wanted: tuple[str, ...] = ()  # test ids or questions; empty: all
     jobs: int = 1  # how many tests run side by side
     in_process: bool = False
+    patience: int | None = None  # time-outs in a question before its other tests are left out
     authoritative: bool = False
     complete: bool = False  # refuse to run without the whole data set; an authoritative run does
     private: tuple[Path, ...] = ()  # files that no student's code may read: results, ...
@@ -150,6 +152,8 @@ class CourseTestRunner:
                 deadline=started + options.deadline_s,
                 counts=options.counts,
                 uids=uids,
+                code=own_package(options.submission, staged) if options.in_process else None,
+                patience=None if options.counts else options.patience,
             )
             if self.hidden is not None:
                 closed = stage_reference(run.reference, self.questions.provided)
@@ -277,6 +281,8 @@ class Run:
     layers: sandbox.Layers
     deadline: float  # of time.monotonic()
     counts: bool = False
+    code: Path | None = None  # where the submission is imported from, if not from its copy
+    patience: int | None = None
     float_ranges: str = ""  # the first place that draws from a range with a float
     uids: sandbox.UidPool = field(default_factory=sandbox.UidPool)
 
@@ -285,6 +291,7 @@ class Run:
         self._shared: dict[str, Future] = {}
         self._lock = threading.Lock()
         self.stuck: dict[str, importing.Stuck] = {}  # by module
+        self._timed_out: Counter[str] = Counter()  # by question
 
     @property
     def assignment(self) -> Assignment:
@@ -315,8 +322,12 @@ class Run:
         started = time.monotonic()
         if started > self.deadline:
             return replace(result, message=OUT_OF_TIME)
+        question = test.spec.number
+        if self.patience is not None and self._timed_out[question] >= self.patience:
+            return replace(result, message=LEFT_OUT.format(self.patience, question))
         bench = Bench(self, test.spec)
         verdict, score = self._judged(test, bench)
+        self._timed_out[question] += verdict.outcome is Outcome.TIMED_OUT
         return replace(
             result,
             outcome=verdict.outcome,
@@ -324,6 +335,7 @@ class Run:
             message=verdict.message,
             detail=verdict.detail,
             output=bench.output,
+            place=verdict.place,
             wall_s=time.monotonic() - started,
         )
 
@@ -382,15 +394,3 @@ class Run:
 def _our_fault() -> Verdict:
     """Return the verdict of a test that ended by our own fault, the exception being handled."""
     return Verdict(Outcome.GRADER_ERROR, GRADER_FAILED, traceback.format_exc())
-
-
-def share_of(points: Decimal, credit: Fraction) -> Decimal:
-    """Return that share of the points, exactly, rounded down to hundredths.
-
-    Raises:
-        ValueError: the share is not between 0 and 1: the judge's own mistake.
-    """
-    if not 0 <= credit <= 1:
-        raise ValueError(f"a credit of {credit} is not between 0 and 1")
-    hundredths = int(points * 100) * credit.numerator // credit.denominator
-    return Decimal(hundredths) / 100

@@ -61,7 +61,8 @@ class Staged:
 
     `root` holds the package `submission` and the parameter and prediction files beside it;
     `taken` maps each staged name to where it came from; `left` says what stayed behind and why;
-    `added` names the given modules that are ours; `total_bytes` counts what was taken.
+    `added` names the given modules that are ours; `total_bytes` counts what was taken; `package` is
+    the folder of the student's modules.
     """
 
     root: Path
@@ -69,6 +70,7 @@ class Staged:
     left: list[str] = field(default_factory=list)
     added: list[str] = field(default_factory=list)
     total_bytes: int = 0
+    package: Path | None = None
 
     def path(self, name: str) -> Path | None:
         """Return the staged file of that name, or None."""
@@ -112,6 +114,7 @@ def stage(source: Path, target: Path, provided: Provided = Provided()) -> Staged
         folder.chmod(0o755)
     with Folder.given(source) as top:
         package = _find_package(_below(top, within) or top)
+        staged.package = package.path
         _stage_code(package, staged, provided.generated)
         _stage_outputs(_output_folders(package), staged)
         _leave_packages(package, staged, provided)

@@ -9,10 +9,12 @@ sends is an envelope of plain data, and the parent believes none of it unchecked
 from __future__ import annotations
 
 import builtins
+import faulthandler
 import importlib
 import io
 import os
 import random
+import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -31,6 +33,8 @@ NO_PROCESSES = (
     "processes can't be started here (is there a DataLoader with num_workers > 0, "
     "multiprocessing, subprocess or os.fork?)"
 )
+
+NO_DEBUGGER = "a debugger can't stop here, where nobody can type; with one, run"
 
 
 @dataclass(frozen=True)
@@ -66,19 +70,21 @@ def prepare(request: dict[str, Any]) -> Callable[[], bytes]:
         what runs the probe that `request` names, and gives the envelope's frame, whatever happens.
     """
     root = Path(request["submission"])
+    code = Path(request.get("code", root))  # a checkout's own files, where a debugger wants them
     probe, arguments = find_probe(request["probe"]), request["args"]
     # Without our own folder: the package `submission` beside the grader is somebody else's.
-    sys.path[:] = [str(root), *(p for p in sys.path if p != str(paths.SRC))]
+    ours = (str(root), str(code), str(paths.SRC))
+    sys.path[:] = [*dict.fromkeys((str(code), str(root))), *(p for p in sys.path if p not in ours)]
     _seed(request["seed"], with_torch="torch" in sys.modules)
     context = Context(scratch=Path.cwd(), files=root)
 
     def answer() -> bytes:
-        with float_ranges.noticed(lambda frame: _place_of(frame, root)) as places:
+        with float_ranges.noticed(lambda frame: _place_of(frame, code)) as places:
             try:
                 found = {"ok": True, "value": probe(context, **arguments)}
                 return wire.encode(found | {"float_ranges": places[:1]})
             except BaseException as error:  # student code may raise anything at all
-                return wire.encode({"ok": False, "error": describe(error, root)})
+                return wire.encode({"ok": False, "error": describe(error, code)})
 
     return answer
 
@@ -125,6 +131,8 @@ def _writable(text: str) -> str:
 
 def _text(error: BaseException) -> str:
     try:
+        if type(error).__name__ == "BdbQuit":  # of pdb.set_trace(), which found no input
+            return NO_DEBUGGER
         if isinstance(error, SyntaxError):
             return f"{error.msg}: {(error.text or '').strip()}"
         return str(error)
@@ -200,6 +208,23 @@ def _inside(filename: str, line: int, root: Path) -> str:
     return f"{relative.replace(os.sep, '/')}:{line}" if relative.startswith(package) else ""
 
 
+def tell_where_when_asked(fd: int, number: int) -> None:
+    """Have a signal write the main thread's stack to a descriptor, where a frame would go, and end.
+
+    The handler is C: it runs while other C code does, whatever the student's code catches.
+    """
+    faulthandler.register(number, file=fd, all_threads=False, chain=True)
+
+
+def refuse_breakpoints() -> None:
+    """Have breakpoint() say what to do: here, nobody can type."""
+    sys.breakpointhook = _refuse_breakpoint
+
+
+def _refuse_breakpoint(*_: Any, **__: Any) -> None:
+    raise RuntimeError(NO_DEBUGGER)
+
+
 def serve_streams() -> None:
     """Serve one job in a fresh process: request on standard input, frame on standard output.
 
@@ -211,6 +236,12 @@ def serve_streams() -> None:
     preload(request["torch"])
     limits.take(limits.Limits(**request["limits"]))
     answer = prepare(request)
+    refuse_breakpoints()
+    if hasattr(signal, "SIGXCPU"):  # not on Windows: there, time alone is limited
+        tell_where_when_asked(frame_out.fileno(), signal.SIGXCPU)
+    faulthandler.dump_traceback_later(
+        request["limits"]["wall_s"], exit=True, file=frame_out.fileno()
+    )
     frame_out.write(READY)
     frame_out.flush()
     importing.watch(lambda note: os.write(frame_out.fileno(), note), request.get("stuck", ()))

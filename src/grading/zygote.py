@@ -138,6 +138,8 @@ def _work(
         wanted = wire.decode(wire.read_frame(lambda n: os.read(REQUEST_FD, n)))
         os.listdir(os.path.join(wanted["submission"], "submission"))  # TMPDIR may be locked
         answer = worker.prepare(wanted)
+        worker.tell_where_when_asked(FRAME_FD, signal.SIGUSR1)
+        worker.refuse_breakpoints()
         os.write(FRAME_FD, worker.READY)
         importing.watch(lambda note: os.write(FRAME_FD, note), wanted.get("stuck", ()))
         reply = answer()

@@ -150,7 +150,7 @@ def load_checkpoint(path: str) -> dict:
     except Exception:  # torch.load raises half a dozen types for damaged files
         raise InputError(
             f"{path}: got no readable checkpoint, expected one that an interrupted training left "
-            "(delete it to start at the beginning)"
+            "(--restart in place of --resume starts at the beginning)"
         ) from None
     return state
 
@@ -177,8 +177,8 @@ def resume(trainer: Trainer, path: str) -> None:
         if then.get(key) != now.get(key):
             raise InputError(
                 f"{path}: a checkpoint of another training: {key} was {then.get(key)}, is now "
-                f"{now.get(key)} (another recipe, variant, data set, seed or pretraining? without "
-                "--resume, training starts at the beginning)"
+                f"{now.get(key)} (another recipe, variant, data set, seed or pretraining? "
+                "--restart in place of --resume starts at the beginning)"
             )
     changed = [
         f"{key} was {value}, is now {surroundings().get(key)}"

@@ -10,13 +10,11 @@ import importlib
 _HOMES = {
     "CausalSelfAttention": "attention",
     "SynthesizerAttention": "attention",
-    "apply_rotary_emb": "attention",
     "average_query": "attention_exploration",
     "copying_query": "attention_exploration",
     "CharCorruptionDataset": "dataset",
     "NameDataset": "dataset",
     "finetune": "helper",
-    "initialize_rope_model": "helper",
     "initialize_synthesizer_model": "helper",
     "initialize_vanilla_model": "helper",
     "pretrain": "helper",
@@ -26,8 +24,12 @@ _HOMES = {
     "Trainer": "trainer",
     "TrainerConfig": "trainer",
     "evaluate_places": "utils",
-    "precompute_rotary_emb": "attention",
     "sample": "utils",
+    # <rope>
+    "apply_rotary_emb": "attention",
+    "initialize_rope_model": "helper",
+    "precompute_rotary_emb": "attention",
+    # </rope>
 }
 
 

@@ -1,4 +1,4 @@
-"""Multi-headed causal self-attention: by dot products (vanilla), with RoPE, synthesized.
+"""Multi-headed causal self-attention: by dot products (vanilla), and synthesized.
 
 Glossary of shapes:
     B   batch, the number of sequences
@@ -34,6 +34,7 @@ def check_heads(n_embd: int, n_head: int) -> None:
         raise InputError(f"n_embd is {n_embd}, expected a multiple of n_head, {n_head}")
 
 
+# <rope>
 def precompute_rotary_emb(dim: int, max_positions: int) -> torch.Tensor:
     """Return the cosines and sines of RoPE's angles (Su et al. 2021, section 3.2.2, equation 15).
 
@@ -82,25 +83,27 @@ def apply_rotary_emb(x: torch.Tensor, rope_cache: torch.Tensor) -> torch.Tensor:
     ### END CODE HERE ###
 
 
+# </rope>
 class CausalSelfAttention(nn.Module):
     """Scaled dot-product attention (Vaswani et al. 2017, section 3.2) that sees no later position.
 
     Each head computes softmax(causal((X Q)(X K)^T / sqrt(hs))) (X V); the heads' outputs are laid
     side by side and go through one more linear layer, proj.
-
-    With rope, each head turns its X Q and X K by their positions first (Su et al. 2021).
     """
 
     mask: torch.Tensor
+    # <rope>
+    # With config.rope, each head turns its X Q and X K by their positions first (Su et al. 2021).
     rope_cache: torch.Tensor
+    # </rope>
 
     def __init__(self, config: GPTConfig):
         """
         Args:
-            config: its n_embd, n_head, block_size, attn_pdrop, resid_pdrop, rope are used.
+            config: its n_embd, n_head, block_size, attn_pdrop, resid_pdrop are used.
 
         Raises:
-            InputError: heads can't share the channels evenly or, with rope, get an odd number.
+            InputError: heads can't get as many channels each as they need.
         """
         super().__init__()
         check_heads(config.n_embd, config.n_head)
@@ -113,6 +116,7 @@ class CausalSelfAttention(nn.Module):
         self.resid_drop = nn.Dropout(config.resid_pdrop)
         self.proj = nn.Linear(config.n_embd, config.n_embd)
         self.register_buffer("mask", causal_mask(config.block_size))
+        # <rope>
         self.rope = getattr(config, "rope", False)  # an earlier year's GPTConfig doesn't know it
         if self.rope:
             hs = config.n_embd // config.n_head
@@ -123,7 +127,9 @@ class CausalSelfAttention(nn.Module):
             # Not among the saved parameters: nothing in it is learnt, the shape tells it all.
             cache = precompute_rotary_emb(hs, config.block_size)
             self.register_buffer("rope_cache", cache, persistent=False)
+        # </rope>
 
+    # <rope>
     def rotated(self, x: torch.Tensor, rope_cache: torch.Tensor) -> torch.Tensor:
         """Turn queries or keys by apply_rotary_emb; (B, nh, T, hs) to the same, float."""
         # In float32 at least: bfloat16 has 8 bits for an angle, and no complex numbers.
@@ -131,6 +137,7 @@ class CausalSelfAttention(nn.Module):
         with torch.autocast(x.device.type, enabled=False):
             return apply_rotary_emb(x.to(wide), rope_cache).to(x.dtype)
 
+    # </rope>
     def forward(self, x: torch.Tensor, layer_past: object = None) -> torch.Tensor:
         """
         Args:
@@ -145,8 +152,10 @@ class CausalSelfAttention(nn.Module):
         k = self.key(x).view(B, T, nh, hs).transpose(1, 2)  # (B, nh, T, hs)
         q = self.query(x).view(B, T, nh, hs).transpose(1, 2)  # (B, nh, T, hs)
         v = self.value(x).view(B, T, nh, hs).transpose(1, 2)  # (B, nh, T, hs)
+        # <rope>
         if self.rope:
             q, k = (self.rotated(each, self.rope_cache) for each in (q, k))
+        # </rope>
 
         scores = q @ k.transpose(-2, -1) / math.sqrt(hs)  # (B, nh, T, T)
         scores = scores.masked_fill(self.mask[:, :, :T, :T] == 0, float("-inf"))

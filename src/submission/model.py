@@ -31,8 +31,6 @@ class GPTConfig:
         embd_pdrop, resid_pdrop, attn_pdrop: probabilities of dropout, 0 to 1.
         n_layer, n_head, n_embd: number of blocks, of heads in each, of channels.
         synthesizer: whether blocks use SynthesizerAttention in place of CausalSelfAttention.
-        rope: whether CausalSelfAttention turns queries and keys by their positions (RoPE); such a
-            model has no table of learned positions.
     """
 
     vocab_size: int
@@ -44,7 +42,11 @@ class GPTConfig:
     n_head: int = 8
     n_embd: int = 256
     synthesizer: bool = False
+    # <rope>
+    # Whether CausalSelfAttention turns queries and keys by their positions (RoPE); such a model has
+    # no table of learned positions.
     rope: bool = False
+    # </rope>
 
 
 class Block(nn.Module):
@@ -70,23 +72,27 @@ class Block(nn.Module):
 
 
 class GPT(nn.Module):
-    """The whole language model, with learned positions (Radford et al. 2018) or with RoPE."""
+    """The whole language model, with learned positions (Radford et al. 2018)."""
 
     def __init__(self, config: GPTConfig):
         """Make the layers that config describes.
 
         Raises:
-            InputError: config asks for two variants at once, or for a shape that can't be.
+            InputError: config asks for what can't be.
         """
         super().__init__()
+        # <rope>
         if config.synthesizer and config.rope:
             raise InputError("got synthesizer and rope, expected one: no queries and keys to turn")
+        # </rope>
         self.config = config
         self.block_size = config.block_size
         self.tok_emb = nn.Embedding(config.vocab_size, config.n_embd)
-        self.pos_emb = None
-        if not config.rope:
-            self.pos_emb = nn.Parameter(torch.zeros(1, config.block_size, config.n_embd))
+        self.pos_emb = nn.Parameter(torch.zeros(1, config.block_size, config.n_embd))
+        # <rope>
+        if config.rope:  # the attention knows the positions
+            self.register_parameter("pos_emb", None)
+        # </rope>
         self.drop = nn.Dropout(config.embd_pdrop)
         self.blocks = nn.Sequential(*[Block(config) for _ in range(config.n_layer)])
         self.ln_f = nn.LayerNorm(config.n_embd)
@@ -134,8 +140,11 @@ class GPT(nn.Module):
         if T > self.block_size:
             raise InputError(f"got a sequence of length {T}, expected at most {self.block_size}")
         x = self.tok_emb(idx)  # (B, T, C)
-        if self.pos_emb is not None:
-            x = x + self.pos_emb[:, :T, :]
+        # <rope>
+        if self.config.rope:
+            return self.ln_f(self.blocks(self.drop(x)))
+        # </rope>
+        x = x + self.pos_emb[:, :T, :]
         return self.ln_f(self.blocks(self.drop(x)))
 
 

@@ -9,14 +9,16 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 
 import pytest
 
 from tests.interpreter import python
 from tests.project import ROOT, copy_of_the_project, make
-from tools import autograder, container, leaks, new_term, release, student
+from tools import autograder, container, leaks, new_term, release, starter, student
 from tools.commands import PIPELINES
+from tools.described import load_assignment
 from tools.handout import build
 
 pytestmark = [
@@ -87,6 +89,9 @@ def test_students_get_what_they_need_and_nothing_else(files):
         "environment.yml",
         "requirements.txt",
         "constraints.txt",
+        "pyproject.toml",
+        ".vscode/launch.json",
+        "src/environment.py",
         "LICENSE",
         "NOTICE",
         "assignment.toml",
@@ -127,6 +132,33 @@ def test_the_release_is_of_its_edition(tree, files):
     assert "\\question{1}{e}" in files["written/sheet.tex"].decode()
 
 
+def test_the_code_asks_for_what_the_edition_asks(files):
+    code = {n: c.decode() for n, c in files.items() if n.startswith("src/submission/")}
+    assert len(code) > 8
+    assert not [n for n, c in code.items() if re.search(r"\brope\b|_rope_|rotary_|# <", c)]
+    assert "rope" not in json.loads(files["src/pretraining/recipes.json"])["variants"]
+
+
+def test_uv_gets_the_packages_that_pip_gets(files):
+    project = tomllib.loads(files["pyproject.toml"].decode())
+    lines = files["requirements.txt"].decode().splitlines()
+    listed = [line for line in lines if not line.startswith("#")]
+    assert project["project"]["dependencies"] == listed
+    pins = project["tool"]["uv"]["constraint-dependencies"]
+    assert set(pins) <= set(files["constraints.txt"].decode().splitlines()) and len(pins) > 50
+
+
+def test_vs_code_debugs_one_test_of_the_edition(files, tree):
+    settings = json.loads(files[".vscode/launch.json"])
+    (configuration,) = settings["configurations"]
+    assert configuration["program"] == "${workspaceFolder}/src/grader.py"
+    assert configuration["args"] == ["--in-process", "${input:test}"]
+    (asked,) = settings["inputs"]
+    assert asked["id"] == "test"
+    tests = load_assignment(tree).edition(EDITION).tests
+    assert asked["default"] in {test.test_id for test in tests}
+
+
 def test_overleaf_gets_the_same_files(files):
     with zipfile.ZipFile(io.BytesIO(files["overleaf.zip"])) as opened:
         inside = {name: opened.read(name) for name in opened.namelist()}
@@ -149,7 +181,10 @@ def test_every_command_of_the_students_readme_stands_on_one_line_and_is_the_shee
     for todo in PIPELINES.values():
         for command in todo:
             assert str(command) in lines
-    known = re.compile(r"(python src/\w+\.py|conda |pip install -r requirements\.txt -c|make )")
+    install = r"python -m pip install (-r requirements\.txt -c constraints\.txt|notebook)$"
+    jupyter = r"(uv run --extra jupyter )?jupyter notebook mingpt-demo/"
+    made = r"conda |python3 -m venv \.venv$|\. \.venv/bin/activate$|make "
+    known = re.compile(rf"(python|uv run) src/\w+\.py|{install}|{jupyter}|{made}")
     assert all(known.match(line) for line in lines), lines
 
 
@@ -205,7 +240,8 @@ def unpacked(zipped, tmp_path_factory):
 def test_the_starter_is_graded_without_the_solutions(unpacked):
     ran = run(unpacked / "src", "python", "grader.py")
     assert ran.returncode == 1 and "Traceback" not in ran.stdout + ran.stderr
-    assert "this part is not written yet" in ran.stdout and "0 / 53" in ran.stdout
+    assert re.match(r"basic \d of \d+; \d+ hidden tests are graded when you submit", ran.stdout)
+    assert "not written yet: submission/dataset.py:" in ran.stdout and "rope" not in ran.stdout
     assert run(unpacked, "python", "src/grader.py", "--list").stdout.count("-hidden") > 20
 
 
@@ -214,7 +250,8 @@ def test_commands_copied_from_the_pdf_run(unpacked, tree):
     copied = commands_of_the_pdf(unpacked / "handout.pdf")
     assert len(copied) >= 20
     for path in sorted((tree / "solutions" / "submission").glob("*.py")):
-        shutil.copyfile(path, unpacked / "src" / "submission" / path.name)
+        code = starter.cut_for(tree, EDITION, path.name, path.read_bytes())
+        (unpacked / "src" / "submission" / path.name).write_bytes(code)
     shorten(unpacked / "src" / "pretraining" / "recipes.json")
     for command in copied:
         words = shlex.split(command)

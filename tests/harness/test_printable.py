@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from grading import console, printable, replay, report
+from grading import console, printable, replay, report, student_console
 from grading.errors import SubmissionError, UsageError, Verdict
 from grading.gradescope import feedback
 from grading.outcomes import Outcome
@@ -51,6 +51,7 @@ def test_a_file_with_such_a_name_stays_behind(tmp_path, capsys, name, place):
         writer.write(b"x")
     staged = stage(tmp_path / "upload", tmp_path / "staged")
     console.show_staged(staged, ())
+    print(student_console.files_line(staged))
     assert set(staged.taken) == {"submission/__init__.py"}
     taken = name.endswith(".py") and place == "."  # no code is looked for there
     assert len(staged.left) == (0 if taken else 1)
@@ -68,7 +69,9 @@ def test_a_wrapping_folder_with_such_a_name_forges_no_line(tmp_path, capsys, tex
     for name in (b"__init__.py", b"x.params"):
         with open(folder + b"/" + name, "wb"):
             pass
-    console.show_staged(stage(tmp_path / "upload", tmp_path / "staged"), ())
+    staged = stage(tmp_path / "upload", tmp_path / "staged")
+    console.show_staged(staged, ())
+    print(student_console.files_line(staged))
     assert only_text(capsys.readouterr().out)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from grading import paths
 from grading.outcomes import ExitCode, Outcome, exit_code
-from grading.runner import share_of
+from grading.results import share_of
 
 WANTED = ("1e", "1g-1-basic", "1g-5-hidden", "1g-9-hidden", "3a", "3b")
 

@@ -97,7 +97,8 @@ def runnable(root: Path) -> Path:
     lay_out(root)
     for name in ("grading", "questions"):
         shutil.copytree(ROOT / "src" / name, root / "src" / name, ignore=LITTER)
-    shutil.copy2(ROOT / "src" / "collect_submission.py", root / "src")
+    for name in ("collect_submission.py", "environment.py"):
+        shutil.copy2(ROOT / "src" / name, root / "src")
     return root
 
 

@@ -273,7 +273,8 @@ def test_a_file_elsewhere_is_compared_with_the_sheet_beside_it_or_ours(paper, tm
 @pytest.mark.parametrize("where", [".", "src"])
 def test_it_runs_from_the_root_and_from_src(paper, run_python, where):
     (paper.root / "src" / "grading").mkdir(parents=True)
-    for name in ("check_written.py", "grading/__init__.py", "grading/markers.py"):
+    ours = ("check_written.py", "environment.py", "grading/__init__.py", "grading/markers.py")
+    for name in ours:
         shutil.copy2(ROOT / "src" / name, paper.root / "src" / name)
     script = "check_written.py" if where == "src" else "src/check_written.py"
     ran = run_python(script, cwd=paper.root / where)

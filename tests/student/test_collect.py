@@ -182,13 +182,6 @@ def test_without_numpy_the_zip_is_written(tmp_path, run_python):
     assert (root / "assignment5.zip").is_file()
 
 
-def test_too_old_a_python_is_one_line(tmp_path, run_python):
-    root = runnable(tmp_path / "a5")
-    ran = run_python("-c", WITHOUT, "tomllib", cwd=root)
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert ran.stderr.count("\n") == 1 and "expected Python 3.11 or newer (this is" in ran.stderr
-
-
 def test_usage_errors_exit_with_2(desk):
     with pytest.raises(SystemExit) as caught:
         desk.collect("--what")

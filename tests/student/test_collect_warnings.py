@@ -6,9 +6,10 @@ import zipfile
 
 import pytest
 
-from grading import staging
+from grading import imports, staging
 from grading.markers import END, START, find_regions
 from tests import pinned
+from tests.project import ROOT
 from tests.student.collecting import STARTER, number_of, required_files, texts, write_params
 
 OUTPUT_FAULTS = [
@@ -93,6 +94,48 @@ def test_doubtful_python_is_no_news(desk):
     """Python's own warnings of a module are of no help here."""
     (desk.code / "mine.py").write_text('x = "\\d" is "d"\n', encoding="utf-8")
     assert desk.warnings() == []
+
+
+IMPORTS = {
+    "import pandas": ["pandas"],
+    "from sklearn.linear_model import Ridge": ["sklearn"],
+    "import numpy, einops as e": ["einops"],
+    "def f():\n    import matplotlib.pyplot as plt": ["matplotlib"],
+    "import run": ["run"],  # the given command: src/ is on no path there
+    "try:\n    x = 1\nexcept ValueError:\n    import pandas": ["pandas"],
+    "try:\n    import pandas\nexcept ValueError:\n    pass": ["pandas"],
+    "import pandas\nimport pandas as pd": ["pandas"],
+    # what the autograder has, or what does no harm
+    "import os, numpy as np, torch.nn as nn, tqdm, tensorboard": [],
+    "from . import dataset\nfrom .dataset import NameDataset": [],
+    "from submission.dataset import NameDataset\nimport pretraining": [],
+    "import sympy, typing_extensions": [],  # torch requires them
+    "try:\n    import pandas\nexcept ImportError:\n    pandas = None": [],
+    "try:\n    import google.colab\nexcept (ModuleNotFoundError, OSError):\n    pass": [],
+    "try:\n    import pandas\nexcept:\n    pass": [],
+    "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import pandas": [],
+}
+
+
+@pytest.mark.parametrize("text", IMPORTS)
+def test_imports_that_the_autograder_lacks_are_named(desk, text):
+    shutil.copy2(ROOT / "requirements.txt", desk.root)
+    (desk.code / "mine.py").write_text(text + "\n", encoding="utf-8")
+    found = desk.warnings()
+    assert len(found) == len(IMPORTS[text])
+    for line, module in zip(found, IMPORTS[text], strict=True):
+        number = text[: text.index(module)].count("\n") + 1
+        assert line.startswith(f"src/submission/mine.py:{number}: imports {module}, which the ")
+        assert "requirements.txt" in line
+
+
+def test_without_packages_names_of_the_list_are_known(tmp_path, monkeypatch):
+    """Packing needs no environment: then packages can't be asked what they bring."""
+    path = tmp_path / "requirements.txt"
+    path.write_text("# head\ntorch>=2.13,<3\nscikit-learn\n", encoding="utf-8")
+    monkeypatch.setattr(imports.metadata, "packages_distributions", dict)
+    monkeypatch.setattr(imports.metadata, "requires", lambda name: None)
+    assert imports.installed(path) == {"torch", "scikit_learn"}
 
 
 def test_an_empty_module_is_named(desk):

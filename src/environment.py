@@ -1,0 +1,113 @@
+"""Say in one line what this Python lacks, before a command imports anything else.
+
+    import environment
+
+    if __name__ == "__main__":
+        environment.check("torch", "numpy")
+
+This file, and each command down to these lines, is read by Pythons from 3.6 on, so that an old one
+gets this line, too, and no traceback.
+"""
+
+import os
+import shlex
+import shutil
+import sys
+from importlib.util import find_spec
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+OLDEST = (3, 11)  # tomllib and typing.Self came with it
+NEWER = ("3.12", "3.13", "3.14", "3.11")  # Pythons to look for; the first one grades on Gradescope
+USAGE = 2  # the exit code
+
+
+def check(*packages: str, wanted: str = "") -> None:
+    """Exit with code 2 and one line unless this Python is new enough and has these packages.
+
+    Args:
+        packages: that the command can't do without.
+        wanted: one without which it can do less; where it is missing, a line says so.
+    """
+    if sys.version_info < OLDEST:
+        major, minor = sys.version_info[:2]
+        _end(f"this is Python {major}.{minor}, expected {OLDEST[0]}.{OLDEST[1]} or newer")
+    missing = [name for name in packages if find_spec(name) is None]
+    if missing:
+        _end(f"this Python ({sys.executable}) has no {' and no '.join(missing)}")
+    if wanted and find_spec(wanted) is None:
+        _say(f"this Python ({sys.executable}) has no {wanted}: what needs it can't run")
+
+
+def _end(fault: str) -> None:
+    _say(fault)
+    sys.exit(USAGE)
+
+
+def _say(fault: str) -> None:
+    print(f"{os.path.basename(sys.argv[0])}: {fault}; {mend()}", file=sys.stderr)
+
+
+def mend() -> str:
+    """Return what to do, with the command that leads to an environment with all that is needed."""
+    usable = sys.version_info >= OLDEST
+    venv = os.path.join(ROOT, ".venv")
+    if os.path.isdir(venv) and not _same(sys.prefix, venv):
+        return f"activate the environment: {_activate()}"
+    conda = os.environ.get("CONDA_DEFAULT_ENV", "")
+    in_conda = conda not in ("", "base") and _same(sys.prefix, os.environ.get("CONDA_PREFIX", ""))
+    if usable and (sys.prefix != sys.base_prefix or in_conda):
+        return f"install what is missing: {_install()}"
+    if shutil.which("uv") and os.path.isfile(os.path.join(ROOT, "pyproject.toml")):
+        return f"let uv make the environment: uv run {' '.join(map(_quoted, sys.argv))}"
+    if shutil.which("conda"):
+        made = f"conda env create -f {_path('environment.yml')}"
+        return f"activate the environment: conda activate pretraining (make it once by: {made})"
+    python = _newer_python(usable)
+    if not python:
+        return f"install Python {NEWER[0]} from https://www.python.org/downloads/"
+    steps = [f"{python} -m venv {_path('.venv')}", _activate(), _install()]
+    return f"make an environment: {(' ; ' if _windows() else ' && ').join(steps)}"
+
+
+def _install() -> str:
+    return f"python -m pip install -r {_path('requirements.txt')} -c {_path('constraints.txt')}"
+
+
+def _newer_python(usable: bool) -> str:
+    """Return the name of a Python to make an environment with, or nothing."""
+    if usable:
+        return _quoted(sys.executable)
+    if _windows():
+        return f"py -{NEWER[0]}" if shutil.which("py") else ""
+    found = [name for name in (f"python{version}" for version in NEWER) if shutil.which(name)]
+    return found[0] if found else ""
+
+
+def _activate() -> str:
+    if _windows():
+        return _path(".venv", "Scripts", "activate")
+    return f". {_path('.venv', 'bin', 'activate')}"
+
+
+def _windows() -> bool:
+    return os.name == "nt"
+
+
+def _path(*names: str) -> str:
+    """Return a path in the assignment's folder, from here, as a shell takes it."""
+    path = os.path.join(ROOT, *names)
+    try:
+        path = os.path.relpath(path)
+    except ValueError:  # another drive on Windows
+        pass
+    return _quoted(path)
+
+
+def _quoted(word: str) -> str:
+    if _windows():
+        return f'"{word}"' if " " in word else word
+    return shlex.quote(word)
+
+
+def _same(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)

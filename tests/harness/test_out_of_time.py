@@ -1,0 +1,153 @@
+"""A time-out names the student's line; on a student's computer a question is left after two."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from grading import endings
+from grading.errors import Verdict
+from grading.observer import Observer
+from grading.outcomes import Outcome
+from grading.runner import Options
+
+ID, HIDDEN, QUESTION = "3a-0-basic", "3a-1-hidden", "3a"
+LOOPS = {
+    "a loop": "while True: pass",
+    "a loop in C": "sum(iter(int, 1))",
+    "one that catches everything": """
+        while True:
+            try:
+                while True: pass
+            except BaseException: pass
+    """,
+    "one in a library": "import re; re.match('(a+)+b', 'a' * 99)",
+}
+
+
+@pytest.mark.parametrize("way", ["zygote", "fresh"])
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_time_out_names_the_innermost_line_of_the_students(name, way, write_query, grade):
+    upload = write_query(LOOPS[name])
+    found = grade(upload, ID, way=way)[ID]
+    assert found.outcome is Outcome.TIMED_OUT, found
+    place = re.search(r"; it was at submission/attention_exploration\.py:(\d+)$", found.message)
+    assert place, found.message
+    text = (upload / "submission" / "attention_exploration.py").read_text(encoding="utf-8")
+    assert int(place[1]) in range(4, text.count("\n") + 2)  # below `def copying_query`
+
+
+def test_of_a_hidden_test_staff_alone_read_the_line(write_query, grade):
+    found = grade(write_query("while True: pass"), HIDDEN)[HIDDEN]
+    assert found.outcome is Outcome.TIMED_OUT and "submission/" not in found.message
+    assert "at: submission/attention_exploration.py:4" in found.detail
+    assert found.place == "out of time submission/attention_exploration.py, in copying_query"
+
+
+def test_the_innermost_line_is_that_of_a_function_that_was_called(write_query, grade):
+    body = """
+        return spin(keys)
+    """
+    upload = write_query(body, before="def spin(keys):\n    while True:\n        keys = keys\n\n")
+    message = grade(upload, ID)[ID].message
+    assert re.search(r"attention_exploration\.py:[23]$", message), message
+
+
+@pytest.mark.parametrize("way", ["zygote", "fresh"])
+def test_code_that_waits_names_its_line_too(way, write_query, grade, monkeypatch):
+    monkeypatch.setattr("grading.limits.WALL_FACTOR", 0.3)
+    upload = write_query("import time\ntime.sleep(600)\n")
+    message = grade(upload, ID, way=way)[ID].message
+    assert "waiting" in message and message.endswith("submission/attention_exploration.py:5")
+
+
+def test_a_module_that_never_ends_names_its_line(write_query, grade):
+    message = grade(write_query("return 0", before="x = 1\nwhile True: pass\n"), ID)[ID].message
+    assert "while submission/attention_exploration.py was imported" in message
+    assert message.endswith("it was at submission/attention_exploration.py:2")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "import signal; signal.signal(signal.SIGUSR1, signal.SIG_IGN)\nwhile True: pass",
+        "import faulthandler, signal; faulthandler.unregister(signal.SIGUSR1)\nwhile True: pass",
+        "import os; os.closerange(3, 99)\nwhile True: pass",
+    ],
+)
+def test_code_that_hides_its_line_is_timed_out_all_the_same(body, write_query, grade):
+    found = grade(write_query(body), ID)[ID]
+    assert found.outcome is Outcome.TIMED_OUT and "2 seconds" in found.message
+
+
+STACK = """\
+Current thread 0x00007f (most recent call first):
+  File "/usr/lib/python3.12/re/__init__.py", line 166 in match
+  File "/tmp/grading-x/staged/{file}", line {line} in f
+  File "/tmp/grading-x/staged/submission/other.py", line 1 in g
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "place"),
+    [
+        ("submission/mine.py", 2, "submission/mine.py:2"),
+        ("submission\\mine.py", 2, "submission/mine.py:2"),
+        ("submission/mine.py", 99, "submission/other.py:1"),
+        ("submission/secret.py", 1, "submission/other.py:1"),
+        ("submission/mine.py", 10**9, "submission/other.py:1"),
+    ],
+)
+def test_only_lines_that_exist_are_repeated(tmp_path, runner, file, line, place):
+    (tmp_path / "submission").mkdir()
+    for name in ("mine.py", "other.py"):
+        (tmp_path / "submission" / name).write_text("x = 1\ny = 2\n", encoding="utf-8")
+    (spec,) = (t for t in runner.assignment.edition(None).tests if t.test_id == ID)
+    verdict = Verdict(Outcome.TIMED_OUT, "too long")
+    stack = STACK.format(file=file, line=line)
+    told = endings.at_place(verdict, stack, spec, tmp_path)
+    assert told.message == f"too long; it was at {place}"
+    hidden = replace(spec, kind="hidden")
+    assert endings.at_place(verdict, stack, hidden, tmp_path).message == "too long"
+
+
+# ---------------------------------------------------------------- two are enough
+
+
+@pytest.fixture
+def outcomes(runner, pools, write_query, tmp_path):
+    """A function that grades code which never ends, and gives outcomes by test."""
+
+    def run(*wanted, **options):
+        upload = write_query("while True: pass")
+        asked = Options(submission=upload, wanted=wanted, **options)
+        results = runner.run(asked, 7, Observer(), pools["zygote"])
+        return {t.spec.test_id: t for t in results.tests if t.asked}
+
+    return run
+
+
+def test_a_question_is_left_after_two_time_outs(outcomes):
+    found = outcomes("3a", patience=2)
+    ended = [test.outcome for test in found.values()]
+    assert ended == [Outcome.TIMED_OUT] * 2 + [Outcome.NOT_RUN] * (len(ended) - 2)
+    assert len(ended) > 2
+    last = list(found.values())[-1]
+    assert last.message == (
+        "not run: 2 tests of question 3a ran out of time; name one alone to run it"
+    )
+
+
+def test_other_questions_go_on(outcomes):
+    found = outcomes("3a", "1e-1-basic", patience=2)
+    assert found["1e-1-basic"].outcome is Outcome.PASSED
+
+
+def test_without_patience_all_run(outcomes):
+    assert Outcome.NOT_RUN not in {test.outcome for test in outcomes("3a").values()}
+
+
+def test_a_run_that_counts_leaves_nothing_out(outcomes, monkeypatch):
+    monkeypatch.setattr("grading.runner.require_data", lambda data: None)
+    found = outcomes("3a", patience=2, complete=True)
+    assert Outcome.NOT_RUN not in {test.outcome for test in found.values()}

@@ -1,0 +1,301 @@
+"""What a student reads in the terminal: how they are doing, and each cause once."""
+
+import itertools
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from grading import student_console, terminal
+from grading.outcomes import Outcome
+from grading.results import Results, TestResult
+from grading.staging import Staged
+from grading.terminal import Terminal
+from tests import pinned
+from tests.interpreter import STRICT
+from tools import starter
+
+EDITION = pinned.load().edition(None)
+SCREEN = {"columns": 80, "rows": 24}
+PLAIN = Terminal()
+
+
+def specs(number):
+    return [spec for spec in EDITION.tests if spec.number == number]
+
+
+def results(*numbers, **changes):
+    """A run of questions where basic tests pass and hidden ones run, but for what is changed.
+
+    Args:
+        changes: by test id with `_` in place of `-`, after "t": outcome, message and so on.
+    """
+    tests = []
+    for spec in EDITION.tests:
+        outcome = Outcome.RAN_NOT_GRADED if spec.is_hidden else Outcome.PASSED
+        values = {"outcome": outcome, "message": "", "asked": spec.number in numbers}
+        values |= changes.get(f"t{spec.test_id.replace('-', '_')}", {})
+        tests.append(TestResult(spec, f"does {spec.name}", **values))
+    return Results(EDITION, 5, tests)
+
+
+def report(made, terminal=PLAIN):
+    return "\n".join(student_console.report(made, "Files: 9 of src/submission/", terminal)) + "\n"
+
+
+def first_line(*numbers, **changes):
+    return report(results(*numbers, **changes)).partition("\n")[0]
+
+
+CRASH = {"outcome": Outcome.ERROR, "message": "submission/dataset.py:9: ValueError: bad"}
+UNWRITTEN = {
+    "outcome": Outcome.FAILED,
+    "message": "submission/dataset.py:9: not written yet: [span corruption] f is yours to write",
+    "place": "NotImplementedError submission/dataset.py, in f",
+}
+HIDDEN_TOO = {
+    "outcome": Outcome.FAILED,
+    "message": "submission/dataset.py, in f: this part is not written yet",
+    "place": UNWRITTEN["place"],
+}
+
+
+def test_the_first_line_says_how_the_student_is_doing():
+    basic, hidden = (sum(s.is_hidden == kind for s in specs("1e")) for kind in (False, True))
+    good = f"basic {basic} of {basic}; {hidden} hidden tests are graded when you submit"
+    assert first_line("1e") == good
+    worse = first_line("1e", t1e_1_basic=CRASH, t1e_5_hidden=CRASH)
+    assert worse == (
+        f"basic {basic - 1} of {basic}; {hidden} hidden tests are graded when you submit "
+        "(1 fails already)"
+    )
+
+
+def test_questions_without_points_are_told_apart():
+    basic = sum(not s.is_hidden for s in specs("3b"))
+    assert first_line("3b").startswith(f"basic {basic} of {basic}; ")
+    assert first_line("3b").endswith("; no points")
+    assert first_line("1e", "3b").endswith(f"; without points {basic} of {basic}")
+
+
+def test_questions_without_points_that_are_not_begun_are_one_line():
+    changes = {}
+    for spec in specs("3a") + specs("3b"):
+        message = f"submission/x.py:{len(changes)}: not written yet"
+        changes[f"t{spec.test_id.replace('-', '_')}"] = UNWRITTEN | {
+            "message": message,
+            "place": "",
+        }
+    text = report(results("1e", "3a", "3b", **changes))
+    assert "     no points, nothing written yet: 3a, 3b\n" in text and "x.py" not in text
+    # One that is begun, and one whose part is needed for points, are told.
+    begun = {key: value for key, value in changes.items() if not key.startswith("t3a_0")}
+    told = report(results("3a", "3b", **begun))
+    assert "nothing written yet: 3b\n" in told and re.search("^3a .*", told, re.MULTILINE)
+    told = report(results("1e", "3a", "3b", **changes, t1e_1_basic=changes["t3b_0_basic"]))
+    assert "nothing written yet: 3a\n" in told and re.search("^3b ", told, re.MULTILINE)
+
+
+def test_a_basic_test_that_is_graded_elsewhere_is_no_loss():
+    later = {"outcome": Outcome.RAN_NOT_GRADED, "message": "counted when you submit"}
+    before, after = first_line("1f"), first_line("1f", t1f_2_basic=later)
+    (of,) = re.findall(r"basic (\d) of \1; (\d) hidden tests", before)
+    assert after.startswith(f"basic {int(of[0]) - 1} of {int(of[0]) - 1}; {int(of[1]) + 1} tests")
+
+
+def test_a_fault_of_the_graders_comes_first():
+    assert first_line("1e", t1e_1_basic={"outcome": Outcome.GRADER_ERROR}).startswith("THE GRADER")
+
+
+def test_no_points_are_counted():
+    text = report(results("1d", "1e", "1f", t1e_1_basic=CRASH))
+    assert "point" not in text and " / " not in text
+
+
+def test_one_cause_is_told_once_with_the_tests_that_it_explains():
+    changes = dict.fromkeys(("t1e_1_basic", "t1e_2_basic", "t1f_0_basic"), CRASH)
+    text = report(results("1e", "1f", **changes))
+    assert text.count("ValueError: bad") == 1
+    assert "(and in 1f)" in text and re.search(r"^1f .* as 1e-1-basic$", text, re.MULTILINE)
+    alone = report(results("1e", **changes))
+    assert alone.count("ValueError: bad") == 1
+    assert re.search(r"^1e-2-basic +as 1e-1-basic +does ", alone, re.MULTILINE)
+
+
+def test_other_causes_of_a_question_are_told_too():
+    other = CRASH | {"message": "y is not x\n  got: 1\n  expected: 2"}
+    text = report(results("1e", "1f", t1e_1_basic=CRASH, t1e_2_basic=other, t1e_3_basic=other))
+    assert "     1e-1-basic: submission/dataset.py:9: ValueError: bad\n" in text
+    assert "     1e-2-basic and 1 more: y is not x\n       got: 1\n       expected: 2\n" in text
+
+
+def test_a_hidden_test_is_explained_by_a_basic_one_that_crashed_alike():
+    found = student_console.causes(
+        results("1e", t1e_1_basic=UNWRITTEN, t1e_5_hidden=HIDDEN_TOO).tests
+    )
+    assert [[t.spec.test_id for t in c.tests] for c in found] == [["1e-1-basic", "1e-5-hidden"]]
+    other = HIDDEN_TOO | {"place": "NotImplementedError submission/dataset.py, in g"}
+    found = student_console.causes(results("1e", t1e_1_basic=UNWRITTEN, t1e_5_hidden=other).tests)
+    assert len(found) == 2
+
+
+def test_two_faults_in_one_function_stay_two():
+    changes = {"t1e_1_basic": CRASH | {"place": "ValueError f"}}
+    changes["t1e_2_basic"] = {
+        **CRASH,
+        "message": "dataset.py:12: ValueError",
+        "place": "ValueError f",
+    }
+    assert len(student_console.causes(results("1e", **changes).tests)) == 2
+
+
+def test_the_files_that_a_question_lacks_are_one_cause():
+    lacking = {"outcome": Outcome.MISSING_FILE, "message": "a.params is missing; run this"}
+    other = lacking | {"message": "b.predictions is missing; run that"}
+    made = results("1d", t1d_0_basic=lacking, t1d_1_basic=other, t1d_4_hidden=lacking)
+    (cause,) = student_console.causes(made.tests)
+    assert cause.message.startswith("not there yet: a.params, b.predictions; ")
+    (single,) = student_console.causes(results("1d", t1d_0_basic=lacking).tests)
+    assert single.message == "a.params is missing; run this"
+
+
+def test_what_was_printed_is_shown_with_one_question_alone():
+    printed = {"output": "".join(f"line {n}\n" for n in range(30))}
+    alone = report(results("1e", t1e_1_basic=printed, t1e_5_hidden={"output": "SECRET"}))
+    assert "      | line 19\n      | ... and 10 lines more\n" in alone and "SECRET" not in alone
+    whole = report(results("1e", "1f", t1e_1_basic=printed))
+    assert "line 0" not in whole and "python src/grader.py 1e shows it" in whole
+
+
+def test_files_are_one_line():
+    taken = {f"submission/{n}.py": f"/a/src/submission/{n}.py" for n in range(9)}
+    staged = Staged(None, taken | {"x.params": "/a/x.params"}, ["a.txt (why)"] * 5, ["model.py"])
+    assert student_console.files_line(staged) == (
+        "Files: 9 of /a/src/submission/ and 1 of /a/; model.py of ours; left behind: "
+        "a.txt (why), a.txt (why), a.txt (why) and 2 more"
+    )
+
+
+# ---------------------------------------------------------------- the terminal
+
+
+@pytest.mark.parametrize("width", [57, 80, 133])
+def test_text_fits_into_the_terminal(width):
+    long = CRASH | {"message": "a cause " * 40 + "\n  got: " + "x, " * 90}
+    changes = {f"t{s.test_id.replace('-', '_')}": long for s in EDITION.tests if s.number == "1f"}
+    for numbers in (("1f",), ("1e", "1f")):
+        lines = report(results(*numbers, **changes), Terminal(width)).splitlines()
+        assert max(map(len, lines)) <= width
+        assert " ".join(" ".join(lines).split()).count("a cause") == 40
+
+
+def test_without_a_terminal_nothing_is_wrapped():
+    long = CRASH | {"message": "a cause " * 40}
+    assert "a cause " * 39 in report(results("1e", t1e_1_basic=long))
+
+
+def test_colours_come_and_go_with_the_terminal():
+    made = results("1e", "1f", t1e_1_basic=CRASH)
+    coloured, plain = report(made, Terminal(None, True)), report(made)
+    assert "\033[31mbasic" in coloured and "\033[32mbasic" in coloured
+    assert re.sub(r"\033\[\d+m", "", coloured) == plain and "\033" not in plain
+
+
+class Screen:
+    def __init__(self, is_terminal=True):
+        self.isatty = lambda: is_terminal
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="older consoles of Windows are told apart")
+@pytest.mark.parametrize(
+    ("screen", "environment", "colours"),
+    [
+        (Screen(), {}, True),
+        (Screen(), {"NO_COLOR": "1"}, False),
+        (Screen(), {"NO_COLOR": ""}, True),  # no-color.org: "when present and not an empty string"
+        (Screen(), {"TERM": "dumb"}, False),
+        (Screen(False), {}, False),
+        (None, {}, False),
+    ],
+)
+def test_who_gets_colours(monkeypatch, screen, environment, colours):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert terminal.detect(screen).colours == colours
+
+
+@pytest.fixture
+def students(tree, tmp_path):
+    """The untouched starter of an edition, without the solutions."""
+    folder = tmp_path / "assignment5"
+    away = shutil.ignore_patterns("solutions", "build", "dist", ".venv", ".git", "tests")
+    shutil.copytree(tree, folder, ignore=away)
+    for name, content in starter.package_of(tree, "xcs224n").items():
+        (folder / "src" / "submission" / name).write_bytes(content)
+    return folder
+
+
+def seen(folder, *words, environment=()):
+    """What `python src/grader.py WORD...` shows in a terminal of SCREEN's size, line by line."""
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    ours, theirs = pty.openpty()
+    size = struct.pack("HHHH", SCREEN["rows"], SCREEN["columns"], 0, 0)
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, size)
+    names = ("COLUMNS", "LINES", "NO_COLOR", "PYTHONPATH")
+    own = {k: v for k, v in os.environ.items() if k not in names}
+    command = [sys.executable, *STRICT, "src/grader.py", *words]
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env={**own, "TERM": "xterm", **dict(environment)},
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+    )
+    os.close(theirs)
+    shown = b""
+    try:
+        while chunk := os.read(ours, 1 << 16):
+            shown += chunk
+    except OSError:  # Linux says so where others say that nothing is left
+        pass
+    os.close(ours)
+    errors = process.communicate()[1].decode()
+    assert "Traceback" not in errors
+    return shown.decode("utf-8").replace("\r\n", "\n"), process.returncode
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_the_untouched_starters_whole_run_fits_on_two_screens(students):
+    shown, code = seen(students)
+    lines = re.sub(r"\033\[\d+m", "", shown).splitlines()
+    assert code == 1
+    assert len(lines) <= 2 * SCREEN["rows"], shown
+    assert max(map(len, lines)) <= SCREEN["columns"]
+    assert re.match(r"basic \d of \d+; \d+ hidden tests are graded when you submit", lines[0])
+    assert "\033[" in shown
+    places = [line for line in lines if "not written yet: " in line]
+    named = [re.search(r"submission/\w+\.py:\d+", line)[0] for line in places]
+    counted = [n for n, line in zip(named, places, strict=True) if "no points" not in line]
+    assert len(counted) == len(set(counted)) > 3
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_no_color_is_respected(students):
+    shown, _ = seen(students, "3b", environment=[("NO_COLOR", "1")])
+    assert "3b-0-basic" in shown and "\033[" not in shown
+
+
+def test_every_outcome_has_its_line():
+    for spec, outcome in zip(specs("1e"), itertools.cycle(Outcome), strict=False):
+        changed = {f"t{spec.test_id.replace('-', '_')}": {"outcome": outcome, "message": "why"}}
+        assert spec.test_id in report(results("1e", **changed))

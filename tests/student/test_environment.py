@@ -1,0 +1,176 @@
+"""A Python that is too old or lacks a package: one line with the command that mends it."""
+
+import ast
+import os
+import subprocess
+import sys
+
+import pytest
+
+import environment
+from tests.interpreter import STRICT
+from tests.project import ROOT
+
+SCRIPTS = [path for path in (ROOT / "src").glob("*.py") if path.name != "environment.py"]
+COMMANDS = sorted(p.name for p in SCRIPTS if '"__main__":' in p.read_text(encoding="utf-8"))
+# What each can't do without; the grader runs a part of its tests without torch.
+NEEDS = {
+    "attention_exploration.py": "numpy",
+    "dataset.py": "torch and no numpy and no tqdm",
+    "grader.py": "numpy",
+    "london_baseline.py": "torch and no numpy and no tqdm",
+    "run.py": "torch and no numpy and no tqdm",
+}
+OLD = """
+import runpy, sys
+sys.version_info = (3, 10, 4, "final", 0)
+sys.argv = sys.argv[1:]
+sys.path.insert(0, "src")
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def python(*words):
+    """This Python, as it is where no environment is activated: without any installed package."""
+    keep = {key: value for key, value in os.environ.items() if key in ("PATH", "SYSTEMROOT")}
+    return subprocess.run(
+        [sys.executable, *STRICT, *words],
+        cwd=ROOT,
+        env=keep,
+        capture_output=True,
+        encoding="utf-8",
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def test_commands_are_known():
+    assert {"collect_submission.py", "check_written.py", *NEEDS} == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", sorted(NEEDS))
+def test_missing_packages_are_one_line_with_a_command(name):
+    ran = python("-S", "-E", "-s", f"src/{name}")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.count("\n") == 1
+    assert ran.stderr.startswith(f"{name}: this Python (")
+    assert f"has no {NEEDS[name]}; " in ran.stderr
+    assert any(word in ran.stderr for word in (" -m pip install ", "/bin/activate", "uv run "))
+
+
+@pytest.mark.parametrize("name", ["collect_submission.py", "check_written.py"])
+def test_packing_and_checking_need_no_package(name):
+    assert python("-S", "-E", "-s", f"src/{name}", "--help").returncode == 0
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_old_python_is_one_line_with_a_command(name):
+    ran = python("-c", OLD, f"src/{name}")
+    assert (ran.returncode, ran.stdout) == (2, ""), ran.stderr
+    assert ran.stderr.count("\n") == 1
+    assert ran.stderr.startswith(f"{name}: this is Python 3.10, expected 3.11 or newer; ")
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "environment.py"])
+def test_old_pythons_can_read_the_command_down_to_the_check(name):
+    """All of a file is parsed before its first line runs."""
+    tree = ast.parse((ROOT / "src" / name).read_text(encoding="utf-8"), feature_version=(3, 6))
+    for node in tree.body:
+        if isinstance(node, ast.If):  # the check
+            assert "environment.check(" in ast.unparse(node)
+            return
+        names = [alias.name for alias in getattr(node, "names", [])]
+        module = getattr(node, "module", None)
+        for imported in [module] if module else names:
+            # `__future__.annotations` is unknown to 3.6. What else is imported, 3.6 has.
+            first = imported.partition(".")[0]
+            assert first in sys.stdlib_module_names - {"__future__", "tomllib"} | {"environment"}
+    assert name == "environment.py"
+
+
+# ---------------------------------------------------------------- which command
+
+
+@pytest.fixture
+def mend(tmp_path, monkeypatch):
+    """A function that tells the command in a folder, for a Python and what is on the path."""
+    monkeypatch.setattr(environment, "ROOT", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["src/grader.py", "1e"])
+
+    def tell(prefix="/usr", base="/usr", there=(), version=(3, 12, 0), conda=""):
+        monkeypatch.setattr(sys, "prefix", str(prefix))
+        monkeypatch.setattr(sys, "base_prefix", str(base))
+        monkeypatch.setattr(sys, "executable", "/bin/p")
+        monkeypatch.setattr(sys, "version_info", version)
+        monkeypatch.setattr("shutil.which", lambda name: name if name in there else None)
+        monkeypatch.setenv("CONDA_DEFAULT_ENV", conda)
+        monkeypatch.setenv("CONDA_PREFIX", str(prefix) if conda else "")
+        return environment.mend()
+
+    return tell
+
+
+LISTS = "python -m pip install -r requirements.txt -c constraints.txt"
+posix = pytest.mark.skipif(os.name == "nt", reason="activating is another command on Windows")
+
+
+@posix
+def test_an_environment_that_is_there_is_to_be_activated(mend, tmp_path, monkeypatch):
+    (tmp_path / ".venv").mkdir()
+    assert mend() == "activate the environment: . .venv/bin/activate"
+    assert mend(version=(3, 9, 0)) == "activate the environment: . .venv/bin/activate"
+    (tmp_path / "src").mkdir()
+    monkeypatch.chdir(tmp_path / "src")
+    assert mend() == "activate the environment: . ../.venv/bin/activate"
+
+
+def test_an_environment_that_is_active_lacks_packages(mend, tmp_path):
+    (tmp_path / ".venv").mkdir()
+    assert mend(prefix=tmp_path / ".venv") == f"install what is missing: {LISTS}"
+
+
+def test_an_active_environment_of_conda_lacks_packages(mend):
+    said = mend(prefix="/opt/conda/envs/a5", base="/opt/conda/envs/a5", conda="a5")
+    assert said == f"install what is missing: {LISTS}"
+
+
+def test_uv_makes_the_environment_where_it_is_installed(mend, tmp_path):
+    (tmp_path / "pyproject.toml").touch()
+    there = ("uv", "conda")
+    assert mend(there=there) == "let uv make the environment: uv run src/grader.py 1e"
+    assert mend(there=there, version=(3, 10, 0)).endswith(": uv run src/grader.py 1e")
+
+
+def test_conda_is_named_where_it_is_installed(mend):
+    said = mend(there=("conda",))
+    assert "conda activate pretraining" in said
+    assert "conda env create -f environment.yml" in said
+
+
+def test_the_base_environment_of_conda_is_not_to_be_filled(mend):
+    said = mend(prefix="/opt/conda", base="/opt/conda", there=("conda",), conda="base")
+    assert "conda activate pretraining" in said
+
+
+@posix
+def test_else_python_makes_one(mend):
+    made = "-m venv .venv && . .venv/bin/activate && " + LISTS
+    assert mend() == f"make an environment: /bin/p {made}"
+    said = mend(version=(3, 10, 0), there=("python3.13", "python3.11"))
+    assert said == f"make an environment: python3.13 {made}"
+    assert "install Python 3.12 from https://" in mend(version=(3, 10, 0))
+
+
+@posix
+def test_paths_are_quoted_for_the_shell(mend, tmp_path, monkeypatch):
+    folder = tmp_path / "Übung (copy)"
+    (folder / ".venv").mkdir(parents=True)
+    monkeypatch.setattr(environment, "ROOT", str(folder))
+    assert mend() == "activate the environment: . 'Übung (copy)/.venv/bin/activate'"
+
+
+def test_what_is_missing_and_only_wanted_ends_nothing(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["grader.py"])
+    environment.check(wanted="no_such_package")
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "has no no_such_package: what needs it can't run; " in said
