@@ -9,6 +9,8 @@ from pathlib import Path
 
 from tests import pinned
 
+# What a make that runs the tests would tell one that a test starts.
+OUTER_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -32,7 +34,7 @@ def make(tree: Path, *words: str, **keywords) -> subprocess.CompletedProcess:
     """`make WORD...` in the copy, with this environment in place of one set up anew (`-o`)."""
     if not (tree / ".venv").exists():
         (tree / ".venv").symlink_to(sys.prefix)
-    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS")}
+    environment = {k: v for k, v in os.environ.items() if k not in OUTER_MAKE}
     return subprocess.run(
         ["make", "-o", ".venv/.stamp", *words],
         cwd=tree,

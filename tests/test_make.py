@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.project import ROOT, copy_of_the_project, make
+from tests.project import OUTER_MAKE, ROOT, copy_of_the_project, make
 
 pytestmark = pytest.mark.requires_tool("make")
 TEXT = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -95,7 +95,7 @@ def given(target: str, *words: str) -> list[str]:
 
 def dry(*words: str, **environment: str) -> subprocess.CompletedProcess:
     """Let `make -n` say what it would do."""
-    inherited = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS")}
+    inherited = {k: v for k, v in os.environ.items() if k not in OUTER_MAKE}
     skip = ("-o", ".venv/.stamp", "-o", "src/data/dataset.json")
     return subprocess.run(
         ["make", "-n", *skip, *words],

@@ -163,7 +163,7 @@ def make(request, project):
         "UV_OFFLINE": "1",
         "UV_CACHE_DIR": str(project / "cache"),
     }
-    inherited = {k: v for k, v in os.environ.items() if k not in ("TORCH_INDEX", "MAKEFLAGS")}
+    inherited = {k: v for k, v in os.environ.items() if k not in ("TORCH_INDEX", *OUTER_MAKE)}
     uv = "" if request.param == "pip" else shutil.which("uv")
 
     def run(*arguments, **environment):
@@ -317,7 +317,7 @@ def test_make_alone_prints_every_target_with_its_help(root):
     text = (root / "Makefile").read_text(encoding="utf-8")
     targets = re.search(r"^TARGETS := ((?:.*\\\n)*.*)$", text, re.MULTILINE)[1]
     assert ".PHONY: $(TARGETS) force\n" in text
-    environment = {k: v for k, v in os.environ.items() if k != "MAKEFLAGS"}
+    environment = {k: v for k, v in os.environ.items() if k not in OUTER_MAKE}
     printed = subprocess.run(
         ["make"], cwd=root, env=environment, capture_output=True, encoding="utf-8"
     )

@@ -71,6 +71,8 @@ def _questions(section: Part) -> list[Row]:
             continue
         numbers = [shown_number(question.number) for question in together]
         titles = "; ".join(tex(question.title) for question in together)
+        if all(question.is_practice for question in together):
+            titles = "Practice"
         ends = [numbers[0], numbers[-1]] if len(numbers) > 2 else numbers
         shown = ("--" if len(numbers) > 2 else ", ").join(ends)
         found.append(Row(False, shown, titles, "0", ""))
