@@ -84,3 +84,9 @@ def editions(repo: Path = REPO) -> list[str]:
         UsageError: one line on the first mistake of assignment.toml.
     """
     return list(load_assignment(repo).editions)
+
+
+def graded_topics(assignment: Assignment) -> set[str]:
+    """Return the topics for which any edition gives points: nobody gets their answers."""
+    questions = (q for edition in assignment.editions.values() for q in edition.questions)
+    return {question.topic for question in questions if question.coding or question.written}

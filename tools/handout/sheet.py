@@ -8,18 +8,22 @@ from pathlib import Path
 from typing import Any
 
 from .. import commands
+from ..described import graded_topics
 from ..regions import END, START
 from . import description
 from .description import ROMAN, Description, letter_of, points, shown_number
 from .templates import HandoutError, Templates, percent, tex
 
 FOLDERS = ("handout", "solutions/written")
+# Answers that students get where no edition gives the question points; the others are staff's.
+ANSWERS = "answers"
+# Paragraphs before and after such an answer, for web.py.
+ANSWER_BEGINS, ANSWER_ENDS = "ANSWERBEGINS", "ANSWERENDS"
 COMMANDS = {  # by topic; and those of the variants
     "no_pretraining": commands.PIPELINES["vanilla without pretraining"],
     "unseen": [commands.predict_unseen("vanilla")],
 }
-# The file with the functions that are answers in code, by part.
-IN_CODE = {"attention": "attention_exploration.py", "blocks": "building_blocks.py"}
+STARTER = Path("src/submission")
 NUMBERS = "numbers"  # the slot of a coding question for what it asks to report
 HEIGHTS = {NUMBERS: "1.2cm"}  # of the space to write by hand; else:
 HEIGHT = "4cm"
@@ -62,6 +66,7 @@ class Sheet:
         self._target = "print"
         self.slots: list[Slot] = []
         self._cited: list[str] = []
+        self._answered: list[description.Question] = []  # whose answers are to follow
         self._rendered: description.Question | None = None
         variants = described.assignment.variants.values()
         trained = {v.topic: commands.pipeline(v.name, pretrained=True) for v in variants}
@@ -76,7 +81,7 @@ class Sheet:
         Raises:
             HandoutError: a template or a table has a mistake.
         """
-        self.slots, self._cited, self._target = [], [], target
+        self.slots, self._cited, self._answered, self._target = [], [], [], target
         return self._templates.render("sheet.tex.j2", self._values())
 
     def submission(self) -> str:
@@ -98,9 +103,10 @@ class Sheet:
         functions: dict[str, Callable] = {
             name: getattr(self, name)
             for name in (
-                "answer", "begin_document", "cite", "cited", "collaborators", "figure", "has",
-                "marker", "pads", "points", "practice", "render_question", "ref", "refs", "shell",
-                "subpart", "time_in_all", "training_time", "worked_answer",
+                "answer", "begin_document", "cite", "cited", "collaborators", "figure", "graded",
+                "has", "marker", "pads", "points", "practice", "practice_answers",
+                "render_question", "ref", "refs", "shell", "subpart", "time_in_all",
+                "training_time", "worked_answer",
             )
         }  # fmt: skip
         return functions | {
@@ -117,6 +123,7 @@ class Sheet:
                 "required_files": d.edition.required_files,
             },
             "parts": d.parts,
+            "target": self._target,
             "data": d.data,
             "recipe": d.assignment.recipes[d.data.recipe],
             "numbers": self._numbers,
@@ -140,6 +147,10 @@ class Sheet:
     def has(self, topic: str) -> bool:
         """Return whether the edition has this question."""
         return topic in self._described.questions
+
+    def graded(self, topic: str) -> bool:
+        """Return whether any edition gives points for this question."""
+        return topic in graded_topics(self._described.assignment)
 
     def ref(self, topic: str, part: int = 0) -> str:
         """Return a link to a question or one of its sub-parts, by its number in this edition."""
@@ -197,22 +208,41 @@ class Sheet:
         self.slots.append(slot)
         if self._target == "solutions":
             values = self._own_values() | {"slot": slot, "points": self._share_of(slot)}
-            text = self._templates.render(f"{slot.topic}{suffix}.tex.j2", values)
-            return _solution(slot.shown, text)
+            return _solution(slot.shown, self._staffs_answer(f"{slot.topic}{suffix}", values))
         height = HEIGHTS.get(str(part), HEIGHT)
         return f"\\setlength{{\\answerheight}}{{{height}}}\n\\answerspace{{{slot.id}}}"
 
     def worked_answer(self) -> str:
-        """Return, in the solutions, staff's answer to practice.
+        """Return the answer to a question that asks for none to be handed in.
 
-        Students get a place for theirs where an edition gives the question written points.
+        Staff find it below the question. So do students on the web; in print it is among the
+        answers at the end, and this is a link. They get no answer that lies with staff's, and none
+        to a question that any edition gives points; with written points there is a place for theirs.
         """
-        if self._question.written:
+        question = self._question
+        if question.written:
             return self.answer()
-        if self._target != "solutions":
+        shown = shown_number(question.number)
+        if self._target == "solutions":
+            return _solution(shown, self._staffs_answer(question.topic, self._own_values()))
+        if not self._is_for_students(question.topic) or self.graded(question.topic):
             return ""
-        text = self._templates.render(f"{self._question.topic}.tex.j2", self._own_values())
-        return _solution(shown_number(self._question.number), text)
+        if self._target == "web":
+            return f"{ANSWER_BEGINS} {shown}\n\n{self._students_answer()}\n\n{ANSWER_ENDS}"
+        self._answered.append(question)
+        return rf"\answerlink{{{question.number}}}"
+
+    def practice_answers(self) -> str:
+        """Return the answers for the end of the printed sheet, of the questions that link to them.
+
+        Call it behind the last question, and before the references: answers cite, too.
+        """
+        text = []
+        for self._rendered in self._answered:
+            number, title = self._question.number, tex(self._question.title)
+            heading = rf"\practiceanswer{{{number}}}{{{shown_number(number)}}}{{{title}}}"
+            text.append(f"{heading}\n{self._students_answer()}")
+        return "\n".join(text)
 
     def collaborators(self) -> str:
         """Return the place to name collaborators and AI tools."""
@@ -257,10 +287,9 @@ class Sheet:
         names = [rf"\code{{{tex(name)}}}" for name in functions]
         listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
         them = "it" if len(names) == 1 else "them"
-        file = tex(IN_CODE[self._question.part])
         return (
-            rf"\paragraph{{In code.}} {listed} of \file{{{file}}}: "
-            rf"\code{{python grader.py {self._question.number}}} tries {them}."
+            rf"\paragraph{{In code.}} Write {listed} in \file{{{tex(self._starter_file())}}}; "
+            rf"\code{{python src/grader.py {self._question.number}}} tests {them}."
         )
 
     def shell(self, kind: str) -> str:
@@ -310,6 +339,30 @@ class Sheet:
                 f'refers to it between <% if has("{topic}") %> and <% endif %>'
             )
         return self._described.questions[topic]
+
+    def _starter_file(self) -> str:
+        """Return the file that students complete for the question: its marker is in there."""
+        marker = f"# [{self._question.topic.replace('_', ' ')}]"
+        for path in sorted((self._repo / STARTER).glob("*.py")):
+            if marker in path.read_text(encoding="utf-8"):
+                return (STARTER / path.name).as_posix()
+        raise HandoutError(
+            f"no file of {STARTER.as_posix()} has the marker {marker!r}, expected above the functions "
+            f"of question {self._question.number}: make starter"
+        )
+
+    def _is_for_students(self, name: str) -> bool:
+        return (self._repo / FOLDERS[0] / ANSWERS / f"{name}.tex.j2").is_file()
+
+    def _students_answer(self) -> str:
+        name = f"{ANSWERS}/{self._question.topic}.tex.j2"
+        return self._templates.render(name, self._own_values())
+
+    def _staffs_answer(self, name: str, values: dict[str, Any]) -> str:
+        if not self._is_for_students(name):
+            return self._templates.render(f"{name}.tex.j2", values)
+        text = self._templates.render(f"{ANSWERS}/{name}.tex.j2", values)
+        return f"\\begin{{solution}}\n{text}\\end{{solution}}"
 
     def _own_values(self) -> dict[str, Any]:
         return self._values() | {"question": self._question}

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pypandoc  # type: ignore[import-untyped]  # it has no annotations
 
+from .sheet import ANSWER_BEGINS, ANSWER_ENDS
 from .templates import HandoutError
 from .typeset import MISSING, typeset
 
@@ -55,6 +56,8 @@ pre { background: var(--shade); border-left: 4px solid var(--line); overflow-x: 
   padding: .7rem 1rem; }
 table { border-collapse: collapse; } td { padding: .15rem .8rem .15rem 0; vertical-align: top; }
 figure { margin: 1.5rem 0; text-align: center; } figure img { max-width: 100%; }
+details { border-left: 4px solid var(--line); margin: 1rem 0; padding-left: 1rem; }
+summary { cursor: pointer; font-weight: bold; } summary:focus { outline: 3px solid var(--link); }
 math[display="block"] { margin: .8rem 0; overflow-x: auto; }
 .skip { position: absolute; left: -999rem; } .skip:focus { position: static; }
 nav ul { list-style: none; padding-left: 1rem; }
@@ -75,7 +78,7 @@ def page(source: str, title: str, intro: str, figures: dict[str, dict], folder: 
     Raises:
         HandoutError: a tool is missing, or the sheet uses what pandoc can't read.
     """
-    body = _convert(prepare(source))
+    body = folded(_convert(prepare(source)))
     for name, figure in figures.items():
         body = _with_figure(body, name, figure["alt"], folder)
     if left := re.findall(r"figures/\S+|\\[a-zA-Z]+\{[^<]{0,30}", _without_math(body)):
@@ -150,6 +153,13 @@ def _convert(source: str) -> str:
         )
     except RuntimeError as error:
         raise HandoutError(f"pandoc: {str(error).strip()[-300:]}") from None
+
+
+def folded(body: str) -> str:
+    """Fold up the answers to practice, around each of which sheet.py has put two paragraphs."""
+    summary = r"<details>\n<summary>Answer to \1</summary>"
+    body = re.sub(rf"<p>{ANSWER_BEGINS} (\S+)</p>", summary, body)
+    return body.replace(f"<p>{ANSWER_ENDS}</p>", "</details>")
 
 
 def _with_figure(body: str, name: str, alt: str, folder: Path) -> str:
