@@ -10,15 +10,11 @@ from typing import Any
 from .. import commands
 from ..described import graded_topics
 from ..regions import END, START
-from . import description
+from . import answers, description
 from .description import ROMAN, Description, letter_of, points, shown_number
 from .templates import HandoutError, Templates, percent, tex
 
 FOLDERS = ("handout", "solutions/written")
-# Answers that students get where no edition gives the question points; the others are staff's.
-ANSWERS = "answers"
-# Paragraphs before and after such an answer, for web.py.
-ANSWER_BEGINS, ANSWER_ENDS = "ANSWERBEGINS", "ANSWERENDS"
 COMMANDS = {  # by topic; and those of the variants
     "no_pretraining": commands.PIPELINES["vanilla without pretraining"],
     "unseen": [commands.predict_unseen("vanilla")],
@@ -213,36 +209,32 @@ class Sheet:
         return f"\\setlength{{\\answerheight}}{{{height}}}\n\\answerspace{{{slot.id}}}"
 
     def worked_answer(self) -> str:
-        """Return the answer to a question that asks for none to be handed in.
+        """Return the answer to a question that asks for none to be handed in; see answers.py.
 
-        Staff find it below the question. So do students on the web; in print it is among the
-        answers at the end, and this is a link. They get no answer that lies with staff's, and none
-        to a question that any edition gives points; with written points there is a place for theirs.
+        There is a place for students' own where an edition gives the question written points.
         """
         question = self._question
         if question.written:
             return self.answer()
-        shown = shown_number(question.number)
         if self._target == "solutions":
-            return _solution(shown, self._staffs_answer(question.topic, self._own_values()))
-        if not self._is_for_students(question.topic) or self.graded(question.topic):
+            text = self._staffs_answer(question.topic, self._own_values())
+            return _solution(shown_number(question.number), text)
+        if self.graded(question.topic) or not answers.is_for_students(self._repo, question.topic):
             return ""
         if self._target == "web":
-            return f"{ANSWER_BEGINS} {shown}\n\n{self._students_answer()}\n\n{ANSWER_ENDS}"
+            return answers.to_fold(question, self._students_answer(question))
         self._answered.append(question)
-        return rf"\answerlink{{{question.number}}}"
+        return answers.link(question)
 
     def practice_answers(self) -> str:
         """Return the answers for the end of the printed sheet, of the questions that link to them.
 
         Call it behind the last question, and before the references: answers cite, too.
         """
-        text = []
-        for self._rendered in self._answered:
-            number, title = self._question.number, tex(self._question.title)
-            heading = rf"\practiceanswer{{{number}}}{{{shown_number(number)}}}{{{title}}}"
-            text.append(f"{heading}\n{self._students_answer()}")
-        return "\n".join(text)
+        return "\n".join(
+            answers.at_the_end(question, self._students_answer(question))
+            for question in self._answered
+        )
 
     def collaborators(self) -> str:
         """Return the place to name collaborators and AI tools."""
@@ -347,22 +339,18 @@ class Sheet:
             if marker in path.read_text(encoding="utf-8"):
                 return (STARTER / path.name).as_posix()
         raise HandoutError(
-            f"no file of {STARTER.as_posix()} has the marker {marker!r}, expected above the functions "
-            f"of question {self._question.number}: make starter"
+            f"no file of {STARTER.as_posix()} has the marker {marker!r}, expected above what "
+            f"question {self._question.number} asks for: make starter"
         )
 
-    def _is_for_students(self, name: str) -> bool:
-        return (self._repo / FOLDERS[0] / ANSWERS / f"{name}.tex.j2").is_file()
-
-    def _students_answer(self) -> str:
-        name = f"{ANSWERS}/{self._question.topic}.tex.j2"
-        return self._templates.render(name, self._own_values())
+    def _students_answer(self, question: description.Question) -> str:
+        values = self._values() | {"question": question}
+        return self._templates.render(answers.template(question.topic), values)
 
     def _staffs_answer(self, name: str, values: dict[str, Any]) -> str:
-        if not self._is_for_students(name):
-            return self._templates.render(f"{name}.tex.j2", values)
-        text = self._templates.render(f"{ANSWERS}/{name}.tex.j2", values)
-        return f"\\begin{{solution}}\n{text}\\end{{solution}}"
+        if answers.is_for_students(self._repo, name):
+            return answers.of_staff(self._templates.render(answers.template(name), values))
+        return self._templates.render(f"{name}.tex.j2", values)
 
     def _own_values(self) -> dict[str, Any]:
         return self._values() | {"question": self._question}

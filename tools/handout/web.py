@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pypandoc  # type: ignore[import-untyped]  # it has no annotations
 
-from .sheet import ANSWER_BEGINS, ANSWER_ENDS
+from .answers import folded
 from .templates import HandoutError
 from .typeset import MISSING, typeset
 
@@ -153,13 +153,6 @@ def _convert(source: str) -> str:
         )
     except RuntimeError as error:
         raise HandoutError(f"pandoc: {str(error).strip()[-300:]}") from None
-
-
-def folded(body: str) -> str:
-    """Fold up the answers to practice, around each of which sheet.py has put two paragraphs."""
-    summary = r"<details>\n<summary>Answer to \1</summary>"
-    body = re.sub(rf"<p>{ANSWER_BEGINS} (\S+)</p>", summary, body)
-    return body.replace(f"<p>{ANSWER_ENDS}</p>", "</details>")
 
 
 def _with_figure(body: str, name: str, alt: str, folder: Path) -> str:

@@ -11,7 +11,6 @@ from grading.cases import graded
 from . import expected
 from .calling import AsksBlocks
 
-
 HALVES = "each layer z -> z/2 halves a gradient, and z -> z + z/2 multiplies it by 1.5"
 
 
