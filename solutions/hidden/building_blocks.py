@@ -96,6 +96,7 @@ def blocks_buckets_random(case: BlocksBuckets, answers: list) -> None:
     """
     for answer, (right,) in zip(answers, case.right_answers(answers), strict=True):
         given, n_buckets, reach, causal = answer.arguments
+        case.array(answer, given.shape, "i")
         exact = n_buckets // (2 if causal else 4)
         far = np.abs(given)
         ranges = exact * np.log(np.maximum(far, 1) / exact) / np.log(reach / exact)
