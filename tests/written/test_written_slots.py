@@ -29,11 +29,12 @@ GRADED = (
     "positions_sinusoids-i",
     "positions_sinusoids-ii",
 )
-# Answers without points: practice, and questions in code whose answer is worked out for staff.
+# Answers without points of questions in code, worked out for staff.
 WORKED = tuple(
     path.name.removesuffix(".tex.j2")
     for path in sorted((ROOT / "handout" / "topics").glob("*.tex.j2"))
     if "<< worked_answer() >>" in path.read_text(encoding="utf-8")
+    and not (ROOT / "handout" / "answers" / path.name).exists()
 )
 TOPICS = {slot.partition("-")[0] for slot in (*REPORTS, *GRADED)}
 
