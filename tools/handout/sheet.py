@@ -261,7 +261,7 @@ class Sheet:
         if self._target == "web":
             drawn = rf"\includegraphics{{figures/{name}.svg}}"
         return (
-            f"\\begin{{figure}}[htb]\n\\centering\n{drawn}\n\\caption{{{figure['caption']}}}"
+            f"\\begin{{figure}}[H]\n\\centering\n{drawn}\n\\caption{{{figure['caption']}}}"
             f"\\label{{{figure['label']}}}\n\\end{{figure}}"
         )
 
