@@ -95,14 +95,14 @@ def blocks_buckets_random(case: BlocksBuckets, answers: list) -> None:
     tests/test_building_blocks.py computes for those that are drawn.
     """
     for answer, (right,) in zip(answers, case.right_answers(answers), strict=True):
-        given, n_buckets, reach, causal = answer.arguments
+        given, count, reach, is_causal = answer.arguments
         case.array(answer, given.shape, "i")
-        exact = n_buckets // (2 if causal else 4)
+        exact = count // (2 if is_causal else 4)
         far = np.abs(given)
         ranges = exact * np.log(np.maximum(far, 1) / exact) / np.log(reach / exact)
         begun = np.rint(ranges).astype(np.int64)
         begins = (far > exact) & (far < reach) & (np.abs(ranges - begun) < 1e-5)
-        if causal:
+        if is_causal:
             begins &= given < 0
         # What the reference rounds down is brought up to the range that begins.
         upper = right + (begins & (right % (2 * exact) < exact + begun))
