@@ -107,10 +107,10 @@ def attention_mask(
     mask = real[:, None, :].repeat(1, T, 1)
     if kind == "decoder":
         return mask.tril()
-    if kind == "prefix-lm":
-        in_prefix = torch.arange(S) < prefixes[:, None, None]  # (B, 1, S)
-        return mask.tril() | mask & in_prefix
-    return mask
+    if prefixes is None:
+        return mask
+    in_prefix = torch.arange(S) < prefixes[:, None, None]  # (B, 1, S)
+    return mask.tril() | mask & in_prefix
     ### END CODE HERE ###
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -74,7 +73,9 @@ def _argument(value: Any) -> Any:
         return [tuple(item) if isinstance(item, list) else _argument(item) for item in value]
     if isinstance(value, dict):
         ((kind, given),) = value.items()
-        return {"seed": _generator, "config": _config}.get(kind, partial(_function, kind))(given)
+        if kind == "seed":
+            return _generator(given)
+        return _config(given) if kind == "config" else _function(kind, given)
     return value
 
 
