@@ -206,6 +206,7 @@ def test_the_table_of_gradients_over_32_blocks(b, text):
     for number in (r"8 \cdot 10^{-10}", r"1.2 \cdot 10^{9}", r"\(.17\)", r"\(5.5\)"):
         assert number in said
     assert 8e-10 ** (1 / 32) == pytest.approx(0.5, abs=0.03)  # "about a half" for each block
+    assert 1.2e9 ** (1 / 32) == pytest.approx(2, abs=0.1)  # "about doubles"
 
 
 def test_residual_connections_of_the_examples(b):
