@@ -51,8 +51,8 @@ def masks(rng: np.random.Generator) -> list[list[Any]]:
             T = S + int(rng.integers(1, 4)) if kind == "encoder-decoder" else S
             arguments.append([kind, T, S, rng.integers(1, S + 1, size=B)])
     for S in (5, 8):
-        lengths = np.array([S, S - 1, 2, int(rng.integers(1, S + 1))])
-        prefixes = np.array([0, S - 1, 2, int(rng.integers(0, lengths[3] + 1))])
+        lengths = np.array([S, S - 1, S - 1, int(rng.integers(1, S + 1))])
+        prefixes = np.array([0, 2, S - 1, int(rng.integers(0, lengths[3] + 1))])
         arguments.append(["prefix-lm", S, S, lengths, prefixes])
     return arguments
 
