@@ -103,3 +103,9 @@ def editions(repo: Path = REPO, chosen: str | None = None) -> list[str]:
     """
     described = load_assignment(repo)
     return list(described.editions) if chosen is None else [described.edition(chosen).name]
+
+
+def graded_topics(assignment: Assignment) -> set[str]:
+    """Return the topics for which any edition gives points: nobody gets their answers."""
+    questions = (q for edition in assignment.editions.values() for q in edition.questions)
+    return {question.topic for question in questions if question.coding or question.written}

@@ -43,9 +43,9 @@ MISTAKES = {
         (TWO, "<< answer(2) >>", "<< answer(1) >>"),
         [TWO, "question 3d", "<< answer(2) >>"],
     ),
-    "points of practice without a place": (
-        (TOML, LAST, LAST + '  { number = "4b", topic = "blocks_heads", written = 1 },\n'),
-        ["blocks_heads.tex.j2: has no place for an answer, but question 4b"],
+    "points without a place, of a question that had none": (
+        (TOML, '"1a", topic = "demo" }', '"1a", topic = "demo", written = 1 }'),
+        ["demo.tex.j2: has no place for an answer, but question 1a"],
     ),
     "a part that is a text": (
         (TWO, "<< answer(2) >>", '<< answer("2") >>'),
@@ -104,11 +104,12 @@ def test_each_mistake_is_one_line(repo, change, tools_are_there, mistake):
         ("consider_accuracy.tex.j2", "consider_accuracy"),
         ("attention_two_heads-ii.tex.j2", "attention_two_heads"),
         ("pretraining.tex.j2", "pretraining"),
-        ("blocks_cost.tex.j2", "blocks_cost"),  # of practice
+        ("blocks_cost.tex.j2", "blocks_cost"),  # of practice: students may have this one
     ],
 )
 def test_a_template_without_an_answer_names_both_files(repo, tools_are_there, answer, topic):
-    (repo / "solutions/written" / answer).unlink()
+    folder = "handout/answers" if topic.startswith("blocks_") else "solutions/written"
+    (repo / folder / answer).unlink()
     with pytest.raises(HandoutError) as caught:
         checks.check(repo, "xcs224n", "world")
     for name in (f"handout/topics/{topic}.tex.j2", f"solutions/written/{answer}"):

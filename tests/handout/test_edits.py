@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tests import pinned
-from tests.project import ROOT, copy_of_the_project
+from tests.project import copy_of_the_project
 from tools import autograder, starter, student, world
 from tools.handout import build, description
 from tools.handout.outline import outline
@@ -136,11 +136,6 @@ def project(tmp_path_factory):
     assert world.main(["--dataset", "smoke", "--seed", "1", "--out", str(repo)]) == 0
     autograder.keep_secret(repo)
     return repo
-
-
-@pytest.fixture(scope="module")
-def numbers(tmp_path_factory):
-    return build.compute_numbers(ROOT, tmp_path_factory.mktemp("figures"))
 
 
 @pytest.fixture(scope="module")

@@ -71,12 +71,12 @@ def test_the_public_courses_times_are_one_number(rendered, change):
 
 def test_hours_of_work_come_from_the_topics_and_are_called_an_estimate(rendered, change):
     text, _ = rendered()
-    assert "about 13 hours, and 8 hours more for all of the practice" in text
+    assert "about 13 hours, and 10 hours more for all of the practice" in text
     assert "our estimate" in text
     title = 'title = "Define a span corruption function"\n'
     change("assignment.toml", f"{title}hours = 2", f"{title}hours = 5")
     text, _ = rendered()
-    assert "about 16 hours, and 8" in text and "about 10.5 hours of work" in text
+    assert "about 16 hours, and 10" in text and "about 10.5 hours of work" in text
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,24 @@ import pytest
 import torch
 
 from tests.laid_out import imports_from, lay_out, make_model
+from tests.variants import building_blocks
+
+
+@pytest.fixture(scope="session")
+def b():
+    """The reference's building blocks."""
+    return building_blocks()
+
+
+@pytest.fixture(scope="session")
+def text(root):
+    """text(topic): a question of practice and its answer, as the templates have them, in a line."""
+
+    def text(topic: str) -> str:
+        names = (f"handout/{folder}/blocks_{topic}.tex.j2" for folder in ("topics", "answers"))
+        return " ".join(" ".join((root / n).read_text(encoding="utf-8").split()) for n in names)
+
+    return text
 
 
 @pytest.fixture(scope="session")

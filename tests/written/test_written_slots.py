@@ -30,11 +30,12 @@ GRADED = (
     "positions_sinusoids-i",
     "positions_sinusoids-ii",
 )
-# Answers without points: practice, and questions in code whose answer is worked out for staff.
+# Answers without points of questions in code, worked out for staff.
 WORKED = tuple(
     path.name.removesuffix(".tex.j2") + (f"-{ROMAN[int(part) - 1]}" if part else "")
     for path in sorted((ROOT / "handout" / "topics").glob("*.tex.j2"))
     for part in re.findall(r"<< worked_answer\((\d*)\) >>", path.read_text(encoding="utf-8"))
+    if not (ROOT / "handout" / "answers" / path.name).exists()
 )
 TOPICS = {slot.partition("-")[0] for slot in (*REPORTS, *GRADED)}
 

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from ..described import Question
-from . import typeset
+from . import answers, typeset
 from .description import describe
 from .sheet import Sheet, Slot
 from .templates import HandoutError, plain
@@ -68,11 +68,11 @@ def check_answers(repo: Path, question: Question, slots: list[Slot]) -> None:
         HandoutError: the template of the answer is missing.
     """
     template = Path(f"handout/topics/{question.topic}.tex.j2")
-    answers = [slot.answer for slot in slots]
-    if not answers and "worked_answer()" in (repo / template).read_text(encoding="utf-8"):
-        answers = [f"{question.topic}.tex.j2"]
-    for name in answers:
-        if not (repo / ANSWERS / name).is_file():
+    expected = [slot.answer for slot in slots]
+    if not expected and "worked_answer()" in (repo / template).read_text(encoding="utf-8"):
+        expected = [answers.template(repo, question.topic)]
+    for name in expected:
+        if not answers.is_students(name) and not (repo / ANSWERS / name).is_file():
             raise HandoutError(
                 f"{template.as_posix()}: has a place for the answer to {question.number}, but "
                 f"{ANSWERS}/{name}, the answer, is missing"

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from .. import commands
+from ..described import graded_topics
 from ..regions import END, START
-from . import description, first_page
+from . import answers, description, first_page
 from .description import ROMAN, Description, letter_of, points, shown_number
+from .pointing import Pointing
 from .templates import HandoutError, Templates, percent, tex
 
 FOLDERS = ("handout", "solutions/written")
@@ -18,8 +20,7 @@ COMMANDS = {  # by topic; and those of the variants
     "no_pretraining": commands.PIPELINES["vanilla without pretraining"],
     "unseen": [commands.predict_unseen("vanilla")],
 }
-# The file with the functions that are answers in code, by part.
-IN_CODE = {"attention": "attention_exploration.py", "blocks": "building_blocks.py"}
+STARTER = Path("src/submission")
 NUMBERS = "numbers"  # the slot of a coding question for what it asks to report
 HEIGHT = "4cm"  # of the space to write by hand
 NUMBERED = r"\setlength{\answerheight}{1.2cm}"  # for numbers
@@ -63,8 +64,8 @@ class Sheet:
         self._templates = Templates(repo, FOLDERS)
         self._target = "print"
         self.slots: list[Slot] = []
-        self._cited: list[str] = []
-        self._interactive: set[str] = set()
+        self._pointing = Pointing(repo, described, self._target)
+        self._answered: list[description.Question] = []  # whose answers are to follow
         self._rendered: description.Question | None = None
         variants = described.assignment.variants.values()
         trained = {v.topic: commands.pipeline(v.name, pretrained=True) for v in variants}
@@ -79,8 +80,8 @@ class Sheet:
         Raises:
             HandoutError: a template or a table has a mistake.
         """
-        self.slots, self._cited, self._target = [], [], target
-        self._interactive = set()
+        self.slots, self._answered, self._target = [], [], target
+        self._pointing = Pointing(self._repo, self._described, target)
         return self._templates.render("sheet.tex.j2", self._values())
 
     def submission(self) -> str:
@@ -102,53 +103,57 @@ class Sheet:
         functions: dict[str, Callable] = {
             name: getattr(self, name)
             for name in (
-                "answer", "begin_document", "cite", "cited", "collaborators", "figure", "has",
-                "interactive", "marker", "pads", "points", "points_of", "practice",
-                "render_question", "ref", "refs", "shell", "subpart", "training_time",
-                "worked_answer",
+                "answer", "begin_document", "collaborators", "graded", "has", "marker", "pads",
+                "points", "points_of", "practice", "practice_answers", "render_question", "ref",
+                "refs", "shell", "subpart", "training_time", "worked_answer",
             )
         }  # fmt: skip
-        return functions | {
-            "assignment": {
-                "title": tex(d.assignment.title),
-                "gradescope_python": d.assignment.gradescope_python,
-            },
-            "course": description.texts(d.course),
-            "due": tex(d.due_plain),
-            "kind": "Solutions, for staff only: " if self._target == "solutions" else "",
-            "edition": {
-                "name": d.edition.name,
-                "title": tex(d.edition.title),
-                "course": tex(d.edition.course),
-                "required_files": d.edition.required_files,
-            },
-            "parts": d.parts,
-            "data": d.data,
-            "recipe": d.assignment.recipes[d.data.recipe],
-            "numbers": self._numbers,
-            "written_questions": written,
-            "pdf_is_required": first_page.pdf_is_required(written),
-            "has_extra": any(q.is_extra_credit for q in written),
-            "rows": first_page.rows(d),
-            "worth": {
-                kind: first_page.total(d.edition.questions, *key)
-                for kind, key in {
-                    "coding": ("coding", False),
-                    "written": ("written", False),
-                    "extra": ("written", True),
-                }.items()
-            },
-            "time_in_all": lambda: first_page.time_in_all(d, self._trained()),
-            "work_in_all": lambda: first_page.work_in_all(d),
-            "ai_policy": d.course.policies.ai_tools,
-            "coding_questions": coding,
-            "example_test": example.tests[0].test_id,
-            "example_question": example,
-            "first_test": next((t.test_id for t in d.edition.tests if t.max_score), ""),
-            "markers": {"start": START, "end": END},
-            "percent": percent,
-            "in_points": points,
-        }
+        return (
+            functions
+            | self._pointing.functions()
+            | {
+                "assignment": {
+                    "title": tex(d.assignment.title),
+                    "gradescope_python": d.assignment.gradescope_python,
+                },
+                "course": description.texts(d.course),
+                "due": tex(d.due_plain),
+                "kind": "Solutions, for staff only: " if self._target == "solutions" else "",
+                "edition": {
+                    "name": d.edition.name,
+                    "title": tex(d.edition.title),
+                    "course": tex(d.edition.course),
+                    "required_files": d.edition.required_files,
+                },
+                "parts": d.parts,
+                "target": self._target,
+                "data": d.data,
+                "recipe": d.assignment.recipes[d.data.recipe],
+                "numbers": self._numbers,
+                "written_questions": written,
+                "pdf_is_required": first_page.pdf_is_required(written),
+                "has_extra": any(q.is_extra_credit for q in written),
+                "rows": first_page.rows(d),
+                "worth": {
+                    kind: first_page.total(d.edition.questions, *key)
+                    for kind, key in {
+                        "coding": ("coding", False),
+                        "written": ("written", False),
+                        "extra": ("written", True),
+                    }.items()
+                },
+                "time_in_all": lambda: first_page.time_in_all(d, self._trained()),
+                "work_in_all": lambda: first_page.work_in_all(d),
+                "ai_policy": d.course.policies.ai_tools,
+                "coding_questions": coding,
+                "example_test": example.tests[0].test_id,
+                "example_question": example,
+                "first_test": next((t.test_id for t in d.edition.tests if t.max_score), ""),
+                "markers": {"start": START, "end": END},
+                "percent": percent,
+                "in_points": points,
+            }
+        )
 
     # What templates call ------------------------------------------------------------------------
     def begin_document(self) -> str:
@@ -161,6 +166,10 @@ class Sheet:
     def has(self, topic: str) -> bool:
         """Return whether the edition has this question."""
         return topic in self._described.questions
+
+    def graded(self, topic: str) -> bool:
+        """Return whether any edition gives points for this question."""
+        return topic in graded_topics(self._described.assignment)
 
     def ref(self, topic: str, part: int = 0) -> str:
         """Return a link to a question or one of its parts, by its number in this edition."""
@@ -233,30 +242,45 @@ class Sheet:
             value = question.written
         shown = shown_number(question.number) + suffix
         what = what or question.title + (f", part {roman}" if roman else "")
-        staffs = f"{question.topic}{suffix}.tex.j2"
+        staffs = answers.template(self._repo, question.topic + suffix)
         slot = Slot(question.number + suffix, question.topic, part, shown, what, value, staffs)
         self.slots.append(slot)
         if self._target == "solutions":
             values = self._own_values() | {"slot": slot, "points": self._share_of(slot)}
-            text = self._templates.render(slot.answer, values)
-            return _solution(slot.shown, text)
+            return _solution(slot.shown, self._staffs_answer(slot.answer, values))
         height = NUMBERED if part == NUMBERS else rf"\setlength{{\answerheight}}{{{HEIGHT}}}"
         return f"{height}\n\\answerspace{{{slot.id}}}"
 
     def worked_answer(self, part: int = 0) -> str:
-        """Return, in the solutions, staff's answer to practice.
+        """Return the answer to a question that asks for none to be handed in; see answers.py.
 
-        Students get a place for theirs where an edition gives the question written points, or the
-        part.
+        There is a place for students' own where an edition gives the question written points, or
+        the part.
         """
         question = self._question
         if self._graded_part(part) if part else question.written:
             return self.answer(part)
-        if self._target != "solutions":
-            return ""
         suffix = f"-{ROMAN[part - 1]}" if part else ""
-        text = self._templates.render(f"{question.topic}{suffix}.tex.j2", self._own_values())
-        return _solution(shown_number(question.number) + suffix, text)
+        name = question.topic + suffix
+        if self._target == "solutions":
+            text = self._staffs_answer(answers.template(self._repo, name), self._own_values())
+            return _solution(shown_number(question.number) + suffix, text)
+        if self.graded(question.topic) or not answers.is_for_students(self._repo, name):
+            return ""
+        if self._target == "web":
+            return answers.to_fold(question, self._students_answer(question))
+        self._answered.append(question)
+        return answers.link(question)
+
+    def practice_answers(self) -> str:
+        """Return the answers for the end of the printed sheet, of the questions that link to them.
+
+        Call it behind the last question, and before the references: answers cite, too.
+        """
+        return "\n".join(
+            answers.at_the_end(question, self._students_answer(question))
+            for question in self._answered
+        )
 
     def points_of(self, *names: str) -> str:
         """Return what tests of the question are worth together: `2.2 points`.
@@ -276,49 +300,6 @@ class Sheet:
         """Return the place to name collaborators and AI tools."""
         return "" if self._target == "solutions" else "\\handinhead"
 
-    def cite(self, key: str) -> str:
-        """Return a citation such as `[2]`, numbered in the order of the first citations."""
-        if key not in self._described.references:
-            raise HandoutError(f"{key!r} is not in handout/references.toml")
-        if key not in self._cited:
-            self._cited.append(key)
-        return rf"\hyperref[ref:{key}]{{[{self._cited.index(key) + 1}]}}"
-
-    def cited(self) -> list[dict[str, str]]:
-        """Return what was cited, in order."""
-        return [{"key": key, "text": self._described.references[key]} for key in self._cited]
-
-    def figure(self, name: str) -> str:
-        """Return a figure with its caption."""
-        if name not in self._described.figures:
-            raise HandoutError(f"{name!r} is not in handout/figures.toml")
-        figure = self._described.figures[name]
-        drawn = rf"\input{{figures/{name}.tex}}"
-        if self._target == "web":
-            drawn = rf"\includegraphics{{figures/{name}.svg}}"
-        return (
-            f"\\begin{{figure}}[H]\n\\centering\n{drawn}\n\\caption{{{figure['caption']}}}"
-            f"\\label{{{figure['label']}}}\n\\end{{figure}}"
-        )
-
-    def interactive(self, name: str) -> str:
-        """Return an interactive figure, once a sheet; print says that the web page has it.
-
-        Args:
-            name: of handout/web/NAME.html, which web.py puts there.
-        """
-        if not (self._repo / f"handout/web/{name}.html").is_file():
-            raise HandoutError(f"the interactive figure handout/web/{name}.html is missing")
-        if name in self._interactive or self._target == "solutions":
-            return ""
-        self._interactive.add(name)
-        if self._target == "web":
-            return f"@interactive:{name}@"
-        return (
-            "\\glued{\\emph{The web page} \\file{handout.html} \\emph{has an interactive figure at "
-            "this place.}}"
-        )
-
     def pads(self, count: int) -> str:
         """Return so many padding characters."""
         return r"\padchar" * count
@@ -332,8 +313,7 @@ class Sheet:
         """Say which functions are answers in code to the question."""
         names = [rf"\code{{{tex(name)}}}" for name in functions]
         listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-        them = "it" if len(names) == 1 else "them"
-        file = tex(IN_CODE[self._question.part])
+        them, file = "it" if len(names) == 1 else "them", tex(self._starter_file())
         return (
             rf"\incode{{Write {listed} in \file{{{file}}} and test {them} with "
             rf"\command{{python src/grader.py {self._question.number}}}.}}"
@@ -368,6 +348,25 @@ class Sheet:
                 f'refers to it between <% if has("{topic}") %> and <% endif %>'
             )
         return self._described.questions[topic]
+
+    def _starter_file(self) -> str:
+        """Return the file that students complete for the question: its marker is in there."""
+        marker = f"# [{self._question.topic.replace('_', ' ')}]"
+        for path in sorted((self._repo / STARTER).glob("*.py")):
+            if marker in path.read_text(encoding="utf-8"):
+                return (STARTER / path.name).as_posix()
+        raise HandoutError(
+            f"no file of {STARTER.as_posix()} has the marker {marker!r}, expected above what "
+            f"question {self._question.number} asks for: make starter"
+        )
+
+    def _students_answer(self, question: description.Question) -> str:
+        values = self._values() | {"question": question}
+        return self._templates.render(answers.template(self._repo, question.topic), values)
+
+    def _staffs_answer(self, template: str, values: dict[str, Any]) -> str:
+        text = self._templates.render(template, values)
+        return answers.of_staff(text) if answers.is_students(template) else text
 
     def _own_values(self) -> dict[str, Any]:
         return self._values() | {"question": self._question}

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pypandoc  # type: ignore[import-untyped]  # it has no annotations
 
+from .answers import folded
 from .templates import HandoutError
 from .typeset import MISSING, typeset
 
@@ -71,7 +72,7 @@ def page(
     Raises:
         HandoutError: a tool is missing, or the sheet uses what pandoc can't read.
     """
-    body = _convert(prepare(source))
+    body = folded(_convert(prepare(source)))
     for name, figure in figures.items():
         body = _with_figure(body, name, figure["alt"], folder)
     if left := re.findall(r"figures/\S+|\\[a-zA-Z]+\{[^<]{0,30}", _without_math(body)):

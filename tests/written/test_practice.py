@@ -1,4 +1,4 @@
-"""The sheet's part on building blocks: what its text and staff's answers claim holds in numbers.
+"""The sheet's part on building blocks: what its text and the answers claim holds in numbers.
 
 Random draws have fixed seeds: a test either always passes or always fails. Where a bound could
 have been missed by chance, the probability that it was is given.
@@ -15,22 +15,6 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 T = torch.float64
-
-
-@pytest.fixture(scope="module")
-def b(root):
-    """The reference's building_blocks.py."""
-    from tests.variants import load_module
-
-    return load_module("building_blocks", root / "solutions/submission/building_blocks.py")
-
-
-@pytest.fixture(scope="module")
-def text(root):
-    """text(topic): the sheet's, in one line."""
-    return lambda topic: " ".join(
-        (root / f"handout/topics/blocks_{topic}.tex.j2").read_text(encoding="utf-8").split()
-    )
 
 
 def draw(*size: int, seed: int = 0) -> torch.Tensor:
@@ -152,7 +136,7 @@ def test_the_plots_formula_has_no_offset_matrix(b, text):
     for offset, off in ((1, 0.56), (10, 1.1)):
         worst = missed(plotted(t), plotted(t + offset))
         assert worst.max().item() == pytest.approx(off, abs=0.03)
-        assert worst[7:].max() < 1e-7  # the slow columns, says the staff's answer
+        assert worst[7:].max() < 1e-7  # the slow columns, says the answer
         assert missed(p[1:513], p[1 + offset : 513 + offset]).max() < 1e-10
     assert "up to .56" in text("offsets") and "up to 1.1" in text("offsets")
 
