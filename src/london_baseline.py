@@ -9,7 +9,8 @@ Exit codes: 0 done, 2 usage or bad input.
 import argparse
 import sys
 
-from run import find_data, report_errors
+from inputs import find_data
+from run import report_errors
 from submission.london_baseline import london_baseline
 
 

@@ -29,7 +29,14 @@ from .regions import RegionError
 from .starter import RECIPES, recipes_file
 
 TARGET = REPO / "build" / "reference"
-GIVEN = ("run.py", "dataset.py", "london_baseline.py", "attention_exploration.py")
+GIVEN = (
+    "run.py",
+    "experiments.py",
+    "inputs.py",
+    "dataset.py",
+    "london_baseline.py",
+    "attention_exploration.py",
+)
 DATA = (WIKI, TRAIN, DEV, TEST_INPUTS, UNSEEN_INPUTS, DATASET)
 STATE = "trained.json"  # what was finished, and for which hash
 POLL_S = 0.5

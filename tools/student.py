@@ -21,7 +21,7 @@ from pretraining.files import write_atomically
 
 from . import archive, leaks, notebooks, starter
 from .arguments import OneLineParser, add_editions, add_paper
-from .commands import pipelines_of, predict_unseen
+from .commands import EXPERIMENTS, pipelines_of, predict_unseen
 from .datafiles import DATASET
 from .described import EDITION_FILE, REPO, UsageError, editions
 from .exchange import adding
@@ -108,6 +108,11 @@ def readme(repo: Path, edition: str, paper: str) -> str:
         python=described.assignment.gradescope_python,
         pipelines=pipelines,
         unseen=str(predict_unseen("vanilla")),
+        experiments=[
+            str(command)
+            for question in described.edition.questions
+            for command in EXPERIMENTS.get(question.topic, [])
+        ],
     )
 
 

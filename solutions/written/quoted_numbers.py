@@ -7,8 +7,8 @@ Writes FOLDER/numbers.json and FOLDER/*.dat (columns under a line of names, for 
 reference's functions (solutions/submission/attention_exploration.py) return is tried on keys that
 are drawn with fixed seeds: the same bytes each time. With --trained, a folder that `make reference`
 has filled, there is also what the trained model is sure of (confidence.py, which needs torch);
-without, "confidence" and "accuracy" are null. The file isn't called numbers.py since numpy imports
-a module of that name from the standard library, and would find this one.
+without, "confidence", "cloze" and "accuracy" are null. The file isn't called numbers.py since numpy
+imports a module of that name from the standard library, and would find this one.
 
 Exit codes: 0 done, 2 usage or bad input.
 """
@@ -344,6 +344,7 @@ def compute(trained: Path | None, recipe: str | None) -> dict[str, str]:
         "key_query_value": key_query_value(exploration),
         "accuracy": None,
         "confidence": None,
+        "cloze": None,
     }
     texts = {
         "average.dat": table(" ".join(["s", *(f"n{n}" for n in COUNTS)]), average_rows),

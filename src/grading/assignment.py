@@ -291,7 +291,8 @@ def _edition(described: ResolvedEdition, file: _File, root: Where) -> Edition:
     questions = []
     for line in described.questions:
         topic = file.topics[line.topic]
-        question = _question(line, topic, topic.part == file.assignment.practice, where)
+        is_practice = topic.practice or topic.part == file.assignment.practice
+        question = _question(line, topic, is_practice, where)
         required = [n for n in topic.required_files if n not in described.not_required]
         questions.append(replace(question, required_files=tuple(required)))
     return Edition(

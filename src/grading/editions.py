@@ -53,6 +53,7 @@ class TopicTable:
     part: str = ""
     title: str = ""
     hours: NotNegative = 0.5
+    practice: bool = False
     tests: dict[str, TestTable] = field(default_factory=dict)
     required_files: tuple[str, ...] = ()
 

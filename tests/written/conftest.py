@@ -62,7 +62,8 @@ def trained(tmp_path_factory):
         network = make_model(types.SimpleNamespace(model=model), **fields)
         with torch.no_grad():
             network.head.weight *= 12  # else 32 characters have a probability of 1e-20
-        utils.save_parameters(network, folder / "vanilla.finetune.params")
+        for stage in ("finetune", "pretrain"):
+            utils.save_parameters(network, folder / f"vanilla.{stage}.params")
     unseen = (data / "birth_unseen_inputs.tsv").read_text(encoding="utf-8").splitlines()
     some = "".join(f"{line}\n" for line in unseen[:12])  # time enough
     (data / "birth_unseen_inputs.tsv").write_text(some, encoding="utf-8")

@@ -70,6 +70,7 @@ class Sheet:
         variants = described.assignment.variants.values()
         trained = {v.topic: commands.pipeline(v.name, pretrained=True) for v in variants}
         self._commands = COMMANDS | trained
+        self._experiments = commands.EXPERIMENTS
 
     def render(self, target: str = "print") -> str:
         """Render the sheet as LaTeX.
@@ -142,7 +143,9 @@ class Sheet:
                         "extra": ("written", True),
                     }.items()
                 },
-                "time_in_all": lambda: first_page.time_in_all(d, self._trained()),
+                "time_in_all": lambda: first_page.time_in_all(
+                    d, set(self._commands) & set(d.questions)
+                ),
                 "work_in_all": lambda: first_page.work_in_all(d),
                 "ai_policy": d.course.policies.ai_tools,
                 "coding_questions": coding,
@@ -321,13 +324,10 @@ class Sheet:
 
     def shell(self, kind: str) -> str:
         """Return the commands of a question."""
-        blocks = ["\n".join([f"# {c.purpose}", *c.lines]) for c in self._commands[kind]]
+        asked = (self._commands | self._experiments)[kind]
+        blocks = ["\n".join([f"# {c.purpose}", *c.lines]) for c in asked]
         shown = [f"\\begin{{shell}}\n{block}\n\\end{{shell}}" for block in blocks]
         return "\n\\mayendpage\n".join(shown)
-
-    def _trained(self) -> set[str]:
-        """Return the topics of this edition whose commands train."""
-        return {topic for topic in self._commands if self.has(topic)}
 
     def training_time(self, kind: str) -> str:
         """Say how long a question's commands take with the data set's recipe."""
