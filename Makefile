@@ -12,12 +12,67 @@ QUICK := $(addprefix tests/, test_layout.py test_starter.py test_pins.py test_im
 STRICT := -X warn_default_encoding -W error::EncodingWarning
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tex world data starter question check reference compare grade demo lint
-.PHONY: handout student autograder release new-term emulate test test-quick seeds redteam clean force
+TARGETS := help setup setup-tex world data starter question check reference compare grade demo lint \
+  handout student autograder release new-term emulate test test-quick seeds redteam clean
+.PHONY: $(TARGETS) force
 .DELETE_ON_ERROR:
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+# What each target may be given on the command line, besides what making .venv takes: other names are
+# refused, so that a typing error is never taken for nothing.
+SETUP_KNOWS := PYTHON TORCH_INDEX UV
+world_KNOWS := PEOPLE DATASET SEED FORCE
+data_KNOWS := SOURCE
+question_KNOWS := TOPIC
+reference_KNOWS := RECIPE EDITION
+compare_KNOWS := RECIPE ARGS
+grade_KNOWS := ARGS
+demo_KNOWS := RECIPE
+handout_KNOWS := EDITION PAPER
+student_KNOWS := EDITION PAPER
+release_KNOWS := EDITION RECIPE PAPER
+new-term_KNOWS := TERM DUE SEED DATASET
+autograder_KNOWS := EDITION RECIPE
+emulate_KNOWS := SUBMISSION EDITION METADATA SETUP
+test_KNOWS := ARGS
+seeds_KNOWS := ARGS
+redteam_KNOWS := ARGS
+# What a target can't do without, as a message shows it, and what may only be 1.
+data_NEEDS := SOURCE=DIR
+question_NEEDS := TOPIC=NAME
+emulate_NEEDS := SUBMISSION=ZIP-OR-FOLDER
+new-term_NEEDS := TERM=NAME
+SWITCHES := FORCE SETUP
+
+# The targets that were asked for, and the variables on the command line. (Others, of the
+# environment, don't count: TERM is the terminal's there.)
+ASKED := $(or $(MAKECMDGOALS),help)
+is_given = $(filter command,$(origin $(1)))
+GIVEN := $(strip $(foreach name,$(.VARIABLES),$(if $(call is_given,$(name)),$(name))))
+known = $(if $(filter help clean,$(1)),,$(SETUP_KNOWS)) $($(1)_KNOWS)
+KNOWN := $(sort $(foreach target,$(ASKED),$(call known,$(target))))
+UNKNOWN := $(filter-out $(KNOWN),$(GIVEN))
+name_of = $(firstword $(subst =, ,$(1)))
+has_text = $(and $(call is_given,$(1)),$(strip $($(1))))
+NEEDED := $(foreach target,$(ASKED),$($(target)_NEEDS))
+MISSING := $(firstword $(foreach form,$(NEEDED),$(if $(call has_text,$(call name_of,$(form))),,$(form))))
+# Targets that are none are left to make's own message.
+ifeq ($(filter-out $(TARGETS),$(ASKED)),)
+ifneq ($(UNKNOWN),)
+$(error make $(ASKED): unknown variable $(UNKNOWN); known: $(or $(strip $(KNOWN)),none))
+endif
+ifneq ($(MISSING),)
+$(error make $(ASKED): $(call name_of,$(MISSING)) is missing, expected: make $(ASKED) $(MISSING))
+endif
+$(foreach name,$(filter $(SWITCHES),$(GIVEN)),$(if $(filter-out _1_,_$($(name))_),\
+  $(error make $(ASKED): $(name)=$($(name)), expected $(name)=1, or none of it)))
+endif
+# What make was given is not for the makes that it starts.
+MAKEOVERRIDES =
+# A variable as an option of a command; its text goes through the environment, quotes and all.
+option = $(if $(call is_given,$(1)),--$(2)="$$$(1)")
 
 setup: $(STAMP) ## make .venv with uv or pip from the pinned lists [TORCH_INDEX=URL PYTHON=FILE]
 
@@ -33,78 +88,68 @@ $(STAMP): $(wildcard requirements*.txt) constraints.txt tools/setup.sh
 setup-tex: $(STAMP) ## install LaTeX and what else apt.txt names (Debian, Ubuntu; as root)
 	@$(PYTHON_VENV) -m tools.apt --loud
 
-world: $(STAMP) ## generate a fresh data set of fictional people [PEOPLE=N DATASET=NAME SEED=64-BITS]
-	@$(PYTHON_VENV) -m tools.world $(if $(SEED),--seed "$(SEED)") \
-	  $(if $(PEOPLE),--people "$(PEOPLE)") $(if $(DATASET),--dataset "$(DATASET)")
+world: $(STAMP) ## make a world of fictional people [SEED=64-BITS PEOPLE=N DATASET=NAME FORCE=1]
+	@$(PYTHON_VENV) -m tools.world $(call option,SEED,seed) $(call option,PEOPLE,people) \
+	  $(call option,DATASET,dataset) $(if $(call is_given,FORCE),--force)
 
 # For the targets that need some data set: one is generated when there is none.
 $(DATA): | $(STAMP)
-	@$(MAKE) world
+	@$(PYTHON_VENV) -m tools.world
 
 data: $(STAMP) ## check and install the real course files instead: SOURCE=DIR
-	@test -n "$(SOURCE)" || \
-	  { echo "make data: SOURCE is missing, expected: make data SOURCE=DIR" >&2; exit 2; }
-	@$(PYTHON_VENV) -m tools.install_data "$(SOURCE)"
+	@$(PYTHON_VENV) -m tools.install_data -- "$$SOURCE"
 
 starter: $(STAMP) ## generate what students complete from solutions/submission
 	@$(PYTHON_VENV) -m tools.starter
 
 question: $(STAMP) ## begin a coding question with an example that works: TOPIC=NAME
-	@test -n "$(TOPIC)" || \
-	  { echo "make question: TOPIC is missing, expected: make question TOPIC=NAME" >&2; exit 2; }
-	@$(PYTHON_VENV) -m tools.question "$(TOPIC)"
+	@$(PYTHON_VENV) -m tools.question -- "$$TOPIC"
 
 check: $(STAMP) ## fail when src/submission or a list of pyproject.toml is stale
 	@$(PYTHON_VENV) -m tools.starter --check
 	@$(PYTHON_VENV) -m tools.pins --check
 
 reference: $(STAMP) $(DATA) ## train the reference solution in build/reference [RECIPE=NAME EDITION=NAME]
-	@$(PYTHON_VENV) -m tools.reference $(if $(RECIPE),--recipe "$(RECIPE)") \
-	  $(if $(EDITION),--edition "$(EDITION)")
+	@$(PYTHON_VENV) -m tools.reference $(call option,RECIPE,recipe) $(call option,EDITION,edition)
 
 compare: $(STAMP) $(DATA) ## train the variants at equal steps: a table, a figure [RECIPE=NAME ARGS="--marks 8"]
-	@$(PYTHON_VENV) -m tools.compare $(if $(RECIPE),--recipe "$(RECIPE)") $(ARGS)
+	@$(PYTHON_VENV) -m tools.compare $(call option,RECIPE,recipe) $(ARGS)
 
 grade: $(STAMP) $(DATA) ## grade src/submission [ARGS="1e-0-basic --seed 1"]
 	@$(PYTHON_VENV) src/grader.py $(ARGS)
 
 demo: $(STAMP) $(DATA) ## the whole way: data set, training, grading [RECIPE=NAME]
-	@$(PYTHON_VENV) -m tools.demo $(if $(RECIPE),--recipe "$(RECIPE)")
+	@$(PYTHON_VENV) -m tools.demo $(call option,RECIPE,recipe)
 
 # solutions/submission is the same package as src/submission, so that it is checked by itself.
 lint: $(STAMP) ## check style, formatting and types
 	@$(PYTHON_VENV) -m ruff check .
 	@$(PYTHON_VENV) -m ruff format --check .
+	@echo "checking types (half a minute the first time) ..."
 	@$(PYTHON_VENV) -m mypy --no-error-summary
 	@MYPYPATH=solutions $(PYTHON_VENV) -m mypy --no-error-summary solutions/submission
 	@$(PYTHON_VENV) -m tools.notebooks --check
 
 handout: $(STAMP) ## the sheet as PDF and HTML, solutions, outline [EDITION=NAME PAPER=a4|letter]
-	@$(PYTHON_VENV) -m tools.handout $(if $(EDITION),--edition "$(EDITION)") \
-	  $(if $(PAPER),--paper "$(PAPER)")
+	@$(PYTHON_VENV) -m tools.handout $(call option,EDITION,edition) $(call option,PAPER,paper)
 
 student: $(STAMP) $(DATA) ## what students download [EDITION=NAME PAPER=a4|letter]
-	@$(PYTHON_VENV) -m tools.student $(if $(EDITION),--edition "$(EDITION)") \
-	  $(if $(PAPER),--paper "$(PAPER)")
+	@$(PYTHON_VENV) -m tools.student $(call option,EDITION,edition) $(call option,PAPER,paper)
 
-release: $(STAMP) $(DATA) ## handout, student release, autograder, proved together
-	@$(PYTHON_VENV) -m tools.release $(if $(EDITION),--edition "$(EDITION)") \
-	  $(if $(RECIPE),--recipe "$(RECIPE)") $(if $(PAPER),--paper "$(PAPER)")
+release: $(STAMP) $(DATA) ## handout, student, autograder, proved together [EDITION=NAME RECIPE=NAME PAPER=a4|letter]
+	@$(PYTHON_VENV) -m tools.release $(call option,EDITION,edition) \
+	  $(call option,RECIPE,recipe) $(call option,PAPER,paper)
 
-new-term: $(STAMP) ## another world, term and dates: TERM="Spring 2027" [DUE=DATE SEED=64-BITS]
-	@$(PYTHON_VENV) -m tools.new_term $(if $(SEED),--seed "$(SEED)") \
-	  $(if $(TERM),--term "$(TERM)") $(if $(DUE),--due "$(DUE)") \
-	  $(if $(DATASET),--dataset "$(DATASET)")
+new-term: $(STAMP) ## another world, term, dates: TERM="Spring 2027" [DUE=DATE SEED=64-BITS DATASET=NAME]
+	@$(PYTHON_VENV) -m tools.new_term $(call option,TERM,term) $(call option,DUE,due) \
+	  $(call option,SEED,seed) $(call option,DATASET,dataset)
 
 autograder: $(STAMP) $(DATA) ## build and prove what goes to Gradescope [EDITION=NAME RECIPE=NAME]
-	@$(PYTHON_VENV) -m tools.autograder $(if $(EDITION),--edition "$(EDITION)") \
-	  $(if $(RECIPE),--recipe "$(RECIPE)")
+	@$(PYTHON_VENV) -m tools.autograder $(call option,EDITION,edition) $(call option,RECIPE,recipe)
 
 emulate: $(STAMP) ## grade as Gradescope would: SUBMISSION=ZIP-OR-FOLDER [EDITION=NAME METADATA=KIND SETUP=1]
-	@test -n "$(SUBMISSION)" || { echo "make emulate: SUBMISSION is missing, expected:" \
-	  "make emulate SUBMISSION=ZIP-OR-FOLDER" >&2; exit 2; }
-	@$(PYTHON_VENV) -m tools.emulate "$(SUBMISSION)" $(if $(EDITION),--edition "$(EDITION)") \
-	  $(if $(METADATA),--metadata "$(METADATA)") $(if $(SETUP),--setup)
+	@$(PYTHON_VENV) -m tools.emulate $(call option,EDITION,edition) \
+	  $(call option,METADATA,metadata) $(if $(call is_given,SETUP),--setup) -- "$$SUBMISSION"
 
 test: $(STAMP) ## run everything that we check [ARGS="-k starter"]
 	@$(PYTHON_VENV) -m tools.apt
@@ -118,7 +163,7 @@ test-quick: $(STAMP) ## check what edits break most often, in two minutes
 seeds: $(STAMP) ## run random tests with 200 seeds on all right codes [ARGS="--seeds 20"]
 	@$(PYTHON_VENV) $(STRICT) -m tests.golden_seeds $(ARGS)
 
-redteam: $(STAMP) ## attack the grader with all that we know, in every mode: minutes
+redteam: $(STAMP) ## attack the grader with all that we know, in every mode: minutes [ARGS="-k NAME"]
 	@$(PYTHON_VENV) $(STRICT) -m pytest tests/redteam -m "long or not long" $(ARGS)
 
 clean: ## remove build, dist and caches (not .venv, not the data)

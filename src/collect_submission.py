@@ -42,6 +42,8 @@ DATE = (1980, 1, 1, 0, 0, 0)  # of every file in the zip: the same work gives th
 TOPICS_OF_FILE = {
     "submission/attention_exploration.py": "attention_",
     "submission/building_blocks.py": "blocks_",
+    "submission/building_blocks_positions.py": "blocks_",
+    "submission/building_blocks_pretraining.py": "blocks_",
 }
 TOPICS_OF_FUNCTION = dict.fromkeys(
     ("precompute_rotary_emb", "apply_rotary_emb", "initialize_rope_model"), "rope"

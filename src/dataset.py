@@ -16,10 +16,11 @@ if __name__ == "__main__":
 
 import torch
 
+from inputs import find_data, read_corpus
 from pretraining import returned
 from pretraining.batches import TextExamples
 from pretraining.recipes import load_recipe
-from run import find_data, read_corpus, report_errors
+from run import report_errors
 from submission.dataset import CharCorruptionDataset, NameDataset
 from submission.utils import read_text, set_seed
 

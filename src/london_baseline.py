@@ -14,8 +14,9 @@ import environment
 if __name__ == "__main__":
     environment.check("torch", "numpy", "tqdm")
 
+from inputs import find_data
 from pretraining import returned
-from run import find_data, report_errors
+from run import report_errors
 from submission.london_baseline import london_baseline
 
 

@@ -1,4 +1,4 @@
-"""Pretrain, finetune and evaluate a model (from the assignment's root).
+"""Pretrain, finetune and evaluate a model, and look into it (from the assignment's root).
 
     python src/run.py pretrain vanilla wiki.txt --writing_params_path vanilla.pretrain.params
     python src/run.py finetune vanilla wiki.txt \\
@@ -10,6 +10,20 @@
         --eval_corpus_path birth_dev.tsv \\
         --outputs_path vanilla.pretrain.dev.predictions
 
+What does a model answer before it is finetuned, what is it sure of, what does it look at, and what
+can one layer of its attention do?
+
+    python src/run.py cloze vanilla wiki.txt --reading_params_path vanilla.pretrain.params
+    python src/run.py calibration vanilla wiki.txt \\
+        --reading_params_path vanilla.finetune.params \\
+        --outputs_path vanilla.calibration.svg
+    python src/run.py inspect vanilla wiki.txt \\
+        --reading_params_path vanilla.finetune.params \\
+        --second_variant synthesizer \\
+        --second_params_path synthesizer.finetune.params \\
+        --outputs_path inspect.html
+    python src/run.py recall vanilla
+
 Another variant takes the place of `vanilla`. Data files are looked for where the command runs, then
 in src/data/. Exit codes: 0 done, 2 usage or bad input, 130 interrupted.
 """
@@ -17,7 +31,6 @@ in src/data/. Exit codes: 0 done, 2 usage or bad input, 130 interrupted.
 import argparse
 import inspect
 import io
-import os
 import sys
 import time
 import traceback
@@ -29,8 +42,18 @@ import environment
 if __name__ == "__main__":
     environment.check("torch", "numpy", "tqdm")
 
-import torch
-
+import experiments
+from inputs import (
+    build_model,
+    check_readable,
+    check_writable,
+    choose_device,
+    choose_recipe,
+    find_data,
+    predict,
+    read_answered,
+    read_corpus,
+)
 from pretraining import curves, recipes, returned
 from pretraining.errors import InputError
 from pretraining.fast import FORMATS
@@ -41,12 +64,16 @@ from submission.dataset import CharCorruptionDataset
 from submission.model import GPT, GPTConfig
 from submission.trainer import Trainer
 
-DATA = Path(__file__).resolve().parent / "data"
 REQUIRED = {
     "pretrain": ["writing_params_path"],
     "finetune": ["writing_params_path", "finetune_corpus_path"],
     "evaluate": ["reading_params_path", "eval_corpus_path", "outputs_path"],
+    "cloze": ["reading_params_path"],
+    "calibration": ["reading_params_path", "outputs_path"],
+    "inspect": ["reading_params_path", "outputs_path"],
+    "recall": [],
 }
+WITHOUT_CORPUS = ("recall",)
 SHOWN = 5  # predictions of each kind that evaluate shows
 
 
@@ -57,12 +84,19 @@ def parse_arguments(arguments: list[str] | None, variants: list[str]) -> argpars
     )
     parser.add_argument("function", choices=list(REQUIRED))
     parser.add_argument("variant", choices=variants)
-    parser.add_argument("pretrain_corpus_path", help="text that the vocabulary is taken from")
-    parser.add_argument("--reading_params_path", help="parameters to start from, or to evaluate")
+    parser.add_argument(
+        "pretrain_corpus_path",
+        nargs="?",
+        help="text that the vocabulary is taken from (recall needs none)",
+    )
+    parser.add_argument("--reading_params_path", help="parameters to start from, or to look into")
     parser.add_argument("--writing_params_path", help="where to write the trained parameters")
     parser.add_argument("--finetune_corpus_path", help="questions and places to train on")
     parser.add_argument("--eval_corpus_path", help="questions, with or without places")
-    parser.add_argument("--outputs_path", help="where to write the predicted places")
+    parser.add_argument("--outputs_path", help="where to write places, a picture or a page")
+    parser.add_argument("--question", help="to inspect (default: the first of birth_dev.tsv)")
+    parser.add_argument("--second_variant", choices=variants, help="to inspect beside the first")
+    parser.add_argument("--second_params_path", help="parameters of the second variant")
     parser.add_argument("--recipe", help="settings of model and training (default: the data's)")
     parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda", "mps"])
     parser.add_argument("--seed", type=int, default=0, help="of all random numbers (default: 0)")
@@ -73,83 +107,14 @@ def parse_arguments(arguments: list[str] | None, variants: list[str]) -> argpars
     unfinished.add_argument("--restart", action="store_true", help="begin such a training anew")
     parser.add_argument("--log_dir", help="where to write what TensorBoard shows")
     args = parser.parse_args(arguments)
+    if args.pretrain_corpus_path is None and args.function not in WITHOUT_CORPUS:
+        parser.error(f"{args.function} needs pretrain_corpus_path, such as wiki.txt")
     for name in REQUIRED[args.function]:
         if getattr(args, name) is None:
             parser.error(f"{args.function} needs --{name}")
+    if (args.second_variant is None) != (args.second_params_path is None):
+        parser.error("--second_variant and --second_params_path go together: got one of them")
     return args
-
-
-def find_data(path: str) -> Path:
-    """Find a data file, as given or else in src/data/.
-
-    Raises:
-        InputError: it is in neither place.
-    """
-    for candidate in (Path(path), DATA / path):
-        if candidate.is_file():
-            return candidate
-    raise InputError(
-        f"{path}: no such file, neither here nor in {DATA} (is the data installed? see README.md)"
-    )
-
-
-def read_corpus(path: str, block_size: int) -> CharCorruptionDataset:
-    """Read the pretraining corpus without its final newline, which some copies lack."""
-    found = find_data(path)
-    text = utils.read_text(found).removesuffix("\n")
-    try:
-        return CharCorruptionDataset(text, block_size)
-    except InputError as error:
-        raise InputError(f"{found}: {error}") from None
-
-
-def choose_recipe(name: str | None) -> recipes.Recipe:
-    """Return the recipe asked for, or the installed data set's; warn where the two differ."""
-    dataset = recipes.installed_dataset()
-    usual = recipes.default_recipe(dataset)
-    recipe = recipes.load_recipe(name)
-    if dataset not in (None, *recipe.also_for) and recipe.name != usual:
-        print(
-            f"Warning: the thresholds of data set {dataset} were set for recipe {usual}, not "
-            f"for {name}.",
-            file=sys.stderr,
-        )
-    return recipe
-
-
-def choose_device(name: str) -> torch.device:
-    """Return the device asked for; auto takes the first there is of cuda, mps, cpu."""
-    available = {
-        "cuda": torch.cuda.is_available(),
-        "mps": torch.backends.mps.is_available(),
-        "cpu": True,
-    }
-    if name == "auto":
-        name = next(device for device, there in available.items() if there)
-    if not available[name]:
-        raise InputError(f"--device {name}: torch {torch.__version__} sees none on this machine")
-    return torch.device(name)
-
-
-def check_writable(path: str) -> None:
-    """Raise an InputError unless a file can be written at `path`: better now than after hours."""
-    folder = Path(path).resolve().parent
-    if not folder.is_dir():
-        raise InputError(f"{path}: the folder {folder} does not exist")
-    if Path(path).is_dir() or not os.access(folder, os.W_OK):
-        raise InputError(f"{path}: can't be written")
-
-
-def build_model(
-    args: argparse.Namespace, recipe: recipes.Recipe, vocab_size: int, device: torch.device
-) -> GPT:
-    """Return a new model of the variant and shape asked for."""
-    config = GPTConfig(vocab_size, **recipe.model_of(args.variant))
-    name = f"initialize_{args.variant}_model"
-    if not hasattr(helper, name):
-        raise InputError(f"{helper.__file__} has no {name} (is it an earlier year's?)")
-    initialize = getattr(helper, name)
-    return returned.model(initialize, initialize(config)).to(device)
 
 
 def extras(args: argparse.Namespace, function: Callable, recipe: recipes.Recipe) -> dict:
@@ -227,9 +192,7 @@ def run_finetune(
     args: argparse.Namespace, recipe: recipes.Recipe, dataset: CharCorruptionDataset, model: GPT
 ) -> None:
     """Finetune, from pretrained parameters if there are any."""
-    corpus = find_data(args.finetune_corpus_path)
-    if utils.read_places(corpus)[1] is None:
-        raise InputError(f"{corpus}: got questions alone, expected questions with their places")
+    corpus = read_answered(args.finetune_corpus_path)[0]
     if args.reading_params_path is not None:
         utils.load_parameters(args.reading_params_path, model)  # errors show before training
     extra = extras(args, helper.finetune, recipe)
@@ -249,10 +212,7 @@ def run_evaluate(
     corpus = find_data(args.eval_corpus_path)
     questions, places = utils.read_places(corpus)
     model.load_state_dict(utils.load_parameters(args.reading_params_path, model))
-    try:
-        predictions = utils.predict_places(model, dataset, questions)
-    except InputError as error:
-        raise InputError(f"{corpus}: {error}") from None
+    predictions = predict(model, dataset, corpus, questions)
     # One line each, come what may: a model that has learnt little also writes newlines.
     predicted = [" ".join(prediction.place.split("\n")) for prediction in predictions]
     text = "".join(f"{place}\n" for place in predicted)
@@ -293,23 +253,32 @@ def show_predictions(
 
 def run(args: argparse.Namespace) -> None:
     """Do what the command line asks."""
-    for path in (args.writing_params_path, args.outputs_path):
-        if path is not None:
-            check_writable(path)
+    for path in filter(None, (args.writing_params_path, args.outputs_path)):
+        check_writable(path)
     check_unfinished(args)
-    if args.reading_params_path is not None and not Path(args.reading_params_path).is_file():
-        raise InputError(f"{args.reading_params_path}: no such file, expected trained parameters")
+    for path in filter(None, (args.reading_params_path, args.second_params_path)):
+        check_readable(path)
     recipe = choose_recipe(args.recipe)
     device = choose_device(args.device)
     utils.set_seed(args.seed)
+    if args.function == "recall":
+        return experiments.run_recall(args, device)
     dataset = read_corpus(args.pretrain_corpus_path, recipe.model_of(args.variant)["block_size"])
-    model = build_model(args, recipe, dataset.vocab_size, device)
+    config = GPTConfig(dataset.vocab_size, **recipe.model_of(args.variant))
+    model = build_model(args.variant, config, device)
     print(
         f"{args.function} {args.variant}: recipe {recipe.name}, {len(dataset)} documents, "
         f"{dataset.vocab_size} characters, {sum(p.numel() for p in model.parameters()):,} "
         f"parameters, device {device}, seed {args.seed}"
     )
-    functions = {"pretrain": run_pretrain, "finetune": run_finetune, "evaluate": run_evaluate}
+    functions = {
+        "pretrain": run_pretrain,
+        "finetune": run_finetune,
+        "evaluate": run_evaluate,
+        "cloze": experiments.run_cloze,
+        "calibration": experiments.run_calibration,
+        "inspect": experiments.run_inspect,
+    }
     functions[args.function](args, recipe, dataset, model)
 
 

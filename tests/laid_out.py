@@ -1,6 +1,6 @@
 """A folder like the one `make reference` trains in, for tests: students' files, filled in.
 
-root/src/{run,dataset,london_baseline}.py   as students get them
+root/src/{run,dataset,...}.py                as students get them
 root/src/submission/, root/src/pretraining/  the reference, complete, and recipes.json
 root/src/data/, root/solutions/data/        a smoke world
 """
@@ -20,7 +20,7 @@ from tools.reference import compose
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 VARIANTS = tuple(load_assignment(REPOSITORY).variants)
-COMMANDS = ("environment", "run", "dataset", "london_baseline")
+COMMANDS = ("environment", "run", "experiments", "inputs", "dataset", "london_baseline")
 STAGE = {
     "max_epochs": 1,
     "batch_size": 64,

@@ -12,6 +12,8 @@ SHARED = {
     # The fixtures demo and released of conftest.py train a project once a process. Much of these
     # tests' time is waiting for emulated containers with half a CPU.
     "trained": ("gradescope/", "handout/test_release.py", "test_end_to_end.py", "test_github.py"),
+    # Two variants are trained once a process, for half a minute.
+    "experiments": ("experiments/",),
     # Attacks that run as one ordinary user kill that user's other tests.
     "redteam": ("redteam/",),
 }

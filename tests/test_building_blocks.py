@@ -10,22 +10,20 @@ import torch
 import torch.nn.functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
-from grading import paths
 from grading.errors import Verdict
 from grading.outcomes import Outcome
 from questions.building_blocks import expected
 from questions.building_blocks import probe as probe
 from questions.shared.shapes import form_of
 from tests import pinned, variants
-from tests.variants import GOLDEN, Bench, Variant, load_module
+from tests.variants import GOLDEN, Bench, Variant, building_blocks
 
 TOPICS = variants.TOPICS["building_blocks"]
 
 
 @pytest.fixture(scope="module")
 def reference():
-    path = paths.SOLUTIONS / "submission" / "building_blocks.py"
-    return load_module("reference_blocks", path)
+    return building_blocks()
 
 
 @pytest.fixture
@@ -200,6 +198,37 @@ def test_rotation_is_the_offset_matrix_of_sinusoids_reversed(reference, rng):
     close(turned, reference.offset_matrix(-4, 6) @ x)
 
 
+@pytest.mark.parametrize("causal", [False, True])
+def test_buckets_are_those_of_the_ranges_borders(reference, causal):
+    """Counted by the borders, in whole numbers: far >= e (m/e)^(r/e) is far^e >= e^(e-r) m^r."""
+    for given, n_buckets, reach, asked_causal in expected.distances(np.random.default_rng(5)):
+        if asked_causal != causal:
+            continue
+        got = reference.relative_buckets(torch.tensor(given), n_buckets, reach, causal).tolist()
+        b = n_buckets if causal else n_buckets // 2
+        e = b // 2
+        for place, j_minus_i in enumerate(given.tolist()):
+            far = max(-j_minus_i, 0) if causal else abs(j_minus_i)
+            borders = [e ** (e - r) * reach**r for r in range(e)]  # to the power of e
+            right = far if far < e else e - 1 + sum(far**e >= border for border in borders)
+            edge = e < far < reach and far**e in borders
+            up = b if j_minus_i > 0 and not causal else 0
+            assert got[place] - up in ((right, right - 1) if edge else (right,)), j_minus_i
+
+
+def test_rounding_decides_nothing_but_at_the_beginning_of_a_range():
+    """What solutions/hidden/building_blocks.py says, for all distances that can be drawn."""
+    for _, n_buckets, reach, causal in expected.distances(np.random.default_rng(5)):
+        e = n_buckets // (2 if causal else 4)
+        for far in range(e + 1, reach):
+            place = e * math.log(far / e) / math.log(reach / e)
+            begins = far**e == e ** (e - round(place)) * reach ** round(place)
+            assert begins == (abs(place - round(place)) < 1e-5)
+            assert begins or abs(place - round(place)) > 1e-4
+            single = np.float32(e) * np.log(np.float32(far / e)) / np.log(np.float32(reach / e))
+            assert abs(single - place) < 1e-5
+
+
 # Objectives and reach -------------------------------------------------------------------------
 
 
@@ -242,26 +271,27 @@ def test_the_probabilities_of_a_false_alarm_are_those_stated():
 def test_part_4_is_practice_in_every_edition(edition):
     tests = [t for t in pinned.load().edition(edition).tests if t.topic in TOPICS]
     assert [t.test_id for t in tests][:3] == ["4a-0-basic", "4a-1-basic", "4a-2-hidden"]
-    assert {t.topic for t in tests} == set(TOPICS) and len(TOPICS) == 14
+    assert {t.topic for t in tests} == set(TOPICS) and len(TOPICS) == 18
     assert all(t.max_score == 0 for t in tests)
     for topic in TOPICS:
         assert {t.is_hidden for t in tests if t.topic == topic} == {True, False}
 
 
 def test_every_function_has_two_wrong_answers_and_a_right_one(reference):
-    functions = [
-        n for n, f in vars(reference).items() if getattr(f, "__module__", "") == reference.__name__
-    ]
-    assert len(functions) == 20
-    for function in functions:
-        names = {
-            k: [p.name for p in (GOLDEN / "building_blocks" / k).glob("*.py")]
-            for k in ("right", "wrong")
-        }
-        region = f"# region: building_blocks.py, {function}, "
+    functions = {
+        name: function.__module__.split(".")[-1]
+        for name, function in vars(reference).items()
+        if getattr(function, "__module__", "").startswith("reference.")
+    }
+    assert len(functions) == 25
+    for function, module in functions.items():
+        region = f"# region: {module}.py, {function}, "
         for kind, least in (("right", 1), ("wrong", 2)):
-            paths_ = [GOLDEN / "building_blocks" / kind / n for n in names[kind]]
-            assert sum(region in p.read_text(encoding="utf-8") for p in paths_) >= least, function
+            texts = [
+                p.read_text(encoding="utf-8")
+                for p in (GOLDEN / "building_blocks" / kind).glob("*.py")
+            ]
+            assert sum(region in text for text in texts) >= least, function
 
 
 def test_messages_say_what_was_got_and_expected(tmp_path):
@@ -277,7 +307,8 @@ def test_messages_say_what_was_got_and_expected(tmp_path):
         tests = [t for t in variant.tests(bench.tests) if f"{t.spec.topic}.{t.spec.name}" in names]
         for result in bench.verdicts(variant, tests, seed=2).values():
             assert result.outcome is Outcome.FAILED, (variant.name, result.detail)
-            assert "in submission/building_blocks.py" in result.message, variant.name
+            module = variant.field("region").split(", ")[0]
+            assert f"in submission/{module}" in result.message, variant.name
 
 
 class Laboratory:

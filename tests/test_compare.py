@@ -42,10 +42,30 @@ def test_three_variants_are_compared_at_equal_steps(tree):
     assert len(drawing.findall(f"{SVG}polyline")) == 4  # and always London
 
 
-def test_a_training_that_fails_is_one_clear_line(tree, tmp_path):
-    ran = python(tree, "-m", "tools.compare", "--recipe", "quick")
+def test_a_training_that_fails_is_one_clear_line(tree):
+    path = tree / "solutions" / "submission" / "helper.py"
+    text = path.read_text(encoding="utf-8")
+    try:
+        path.write_text('raise SystemExit("out of order")\n', encoding="utf-8")
+        ran = python(tree, "-m", "tools.compare", "--recipe", "smoke")
+    finally:
+        path.write_text(text, encoding="utf-8")
     assert ran.returncode == 1 and ran.stderr.count("\n") == 1
-    assert "recipe 'quick' is unknown" in ran.stderr
+    assert "failed: out of order" in ran.stderr
+
+
+def test_a_comparison_that_fails_leaves_the_last_table(tmp_path, monkeypatch):
+    def fail(*_):
+        raise compare.TrainingFailed("no")
+
+    table = tmp_path / "compare.md"
+    table.write_text("of an earlier call", encoding="utf-8")
+    monkeypatch.setattr(compare, "TARGET", tmp_path)
+    monkeypatch.setattr(compare, "lay_out", lambda *_: None)
+    monkeypatch.setattr(compare, "run", fail)
+    with pytest.raises(compare.TrainingFailed):
+        compare.compare(None, 0, 1)
+    assert table.read_text(encoding="utf-8") == "of an earlier call"
 
 
 def test_marks_must_be_at_least_one(tree):

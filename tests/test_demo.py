@@ -74,6 +74,19 @@ def test_positions_follow_the_recipe(project):
     assert positions(PIPELINES["vanilla"][-1], recipe, project) == 0
 
 
+def test_a_training_says_every_ten_seconds_how_far_it_is(monkeypatch):
+    now, said = [0.0], []
+    monkeypatch.setattr(reference.time, "monotonic", lambda: now[0])
+    watch = reference.shares(said.append)
+    first, second = PIPELINES["vanilla"][:2]
+    for command in (first, second):
+        for step in range(50):  # 25 seconds
+            now[0] += 0.5
+            watch(command, step / 50)
+    assert [line.split(":")[0].strip() for line in said] == [first.writes] * 2 + [second.writes] * 2
+    assert said[0].endswith("of it after 10 s")
+
+
 @pytest.mark.parametrize("fingerprint, kept", [("same", True), ("of other code", False)])
 def test_checkpoints_of_other_code_are_not_gone_on_with(tmp_path, fingerprint, kept):
     text = '{"fingerprint": "same", "finished": {}}'

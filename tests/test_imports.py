@@ -10,7 +10,7 @@ import pytest
 STUDENTS_LIBRARIES = {"torch", "numpy", "tqdm", "tensorboard"}
 LIBRARIES = STUDENTS_LIBRARIES | {"jinja2", "pytest"}
 OURS = {"submission", "pretraining", "grading", "grader", "run", "hidden", "solutions"}
-OURS |= {"tools", "tests", "environment"}
+OURS |= {"tools", "tests", "environment", "experiments", "inputs"}
 
 # Which of our packages a file may import; the first pattern that fits holds. Only workers import
 # `submission`, which is why nothing of the grader but its probes and the worker may.
@@ -18,8 +18,8 @@ RULES = [
     (r"src/pretraining/", {"pretraining"}),
     (r"(src|solutions)/submission/", {"submission", "pretraining"}),
     (
-        r"src/(run|dataset|london_baseline|attention_exploration)\.py",
-        {"environment", "submission", "pretraining", "run"},
+        r"src/(run|experiments|inputs|dataset|london_baseline|attention_exploration)\.py",
+        {"environment", "submission", "pretraining", "run", "experiments", "inputs"},
     ),
     (r"src/environment\.py", set()),
     (r"src/grader\.py", {"environment", "grading", "questions"}),
@@ -33,11 +33,12 @@ RULES = [
     ),
     (r"src/questions/", {"grading", "questions"}),
     (r"solutions/hidden/", {"grading", "questions"}),
-    (r"solutions/written/", {"submission", "pretraining"}),
+    (r"solutions/written/", {"submission", "pretraining", "heads_compared", "rounding"}),
     (r"tools/watched_pretraining\.py", {"submission", "pretraining"}),  # a program of its own
     (r"tools/", {"tools", "grading", "questions", "pretraining"}),
 ]
-STUDENTS = r"(src|solutions)/submission/|src/pretraining/"
+# What the grader's workers import; pages.py, which makes HTML, is for run.py alone.
+STUDENTS = r"(src|solutions)/submission/|src/pretraining/(?!pages\.py)"
 
 
 def imported(text):
@@ -114,6 +115,9 @@ def test_every_import_keeps_the_rules(root):
         ("src/submission/model.py", "import jinja2"),
         ("solutions/submission/helper.py", "import requests"),
         ("src/pretraining/fast.py", "import requests"),
+        ("src/pretraining/inspection.py", "import jinja2"),
+        ("src/pretraining/pages.py", "import requests"),
+        ("src/experiments.py", "import grading"),
         ("src/pretraining/fast.py", "from submission.model import GPT"),
         ("src/pretraining/fast.py", "importlib.import_module('submission')"),
         ("src/pretraining/fast.py", "import grading"),
@@ -150,6 +154,8 @@ def test_forbidden_import_is_found(path, statement):
         ("src/submission/trainer.py", "from pretraining import checkpoints"),
         ("src/pretraining/pace.py", "if TYPE_CHECKING:\n    from submission.model import GPT"),
         ("src/run.py", "from submission import helper"),
+        ("src/run.py", "import experiments"),
+        ("src/pretraining/pages.py", "import jinja2"),
         ("src/grader.py", "from grading import wire\nimport pytest"),
         ("src/collect_submission.py", "from grading import staging"),
         ("src/questions/training/probe.py", "from submission import helper"),

@@ -111,13 +111,28 @@ def test_given_answers_go_to_the_solutions_only(source, root):
     assert not (root / "src/data/birth_test.tsv").exists()
 
 
-def test_answers_and_seed_of_another_data_set_are_removed(source, root, capsys):
+def test_answers_and_seed_of_another_data_set_move_to_the_archive(source, root, capsys):
     write_world(root, 1, dataset="smoke")
+    names = (datafiles.TEST_ANSWERS, datafiles.SEED, datafiles.GRADING_SECRET)
+    (root / datafiles.GRADING_SECRET).write_text("0" * 64, encoding="utf-8")
+    before = {Path(name).name: (root / name).read_bytes() for name in names}
     assert install_data.main([str(source), "--out", str(root)]) == 0
-    assert not list((root / "solutions/data").iterdir())
+    assert [path.name for path in (root / "solutions/data").iterdir()] == ["archive"]
+    (folder,) = (root / datafiles.ARCHIVE).iterdir()
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     output = capsys.readouterr().out
-    assert "solutions/data/birth_test.tsv: removed, it answered another data set" in output
-    assert "solutions/data/seed.txt: removed" in output
+    assert "solutions/data/birth_test.tsv answered another data set" in output
+    assert output.count("kept: solutions/data/") == 3
+
+
+def test_other_answers_to_the_same_questions_move_the_old_ones_to_the_archive(source, root):
+    old, new = (table([("Ed Fry", city), ("Flo Gie", "London")]) for city in ("Lima", "London"))
+    for text in (old, new):
+        (source / "birth_test.tsv").write_bytes(text.encode())
+        assert install_data.main([str(source), "--out", str(root)]) == 0
+    assert (root / datafiles.TEST_ANSWERS).read_bytes() == new.encode()
+    (archived,) = (root / datafiles.ARCHIVE).rglob("birth_test.tsv")
+    assert archived.read_bytes() == old.encode()
 
 
 def test_answers_to_the_same_questions_are_kept(source, root):

@@ -69,6 +69,9 @@ def test_modules_that_share_a_name_are_one_topic(root):
     assert twice.keys() == SAME_TOPIC.keys()
 
 
+MADE = ("solutions/data/", "src/data/", "build/", "dist/")
+
+
 def test_the_architecture_names_files_that_exist(root):
     text = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
     names = re.findall(r"`([\w/.]+\.(?:py|toml|j2|sh|md)|[\w/]+/)`", text)
@@ -80,7 +83,9 @@ def test_the_architecture_names_files_that_exist(root):
     names += shown
     for name in names:
         found = [root / name, *(folder / name for folder in folders)]
-        made = "TOPIC" in name or name.startswith(("solutions/data/", "src/data/"))
+        made = "TOPIC" in name or name.startswith(
+            ("solutions/data/", "src/data/", "build/", "dist/")
+        )
         assert any(path.exists() for path in found) or made, name
 
 

@@ -233,6 +233,23 @@ def test_failed_installation_says_so_and_the_next_one_starts_anew(project, make)
     assert "making .venv" in make("setup").stdout
 
 
+@pytest.mark.requires_tool("make")
+def test_an_installation_says_that_it_goes_on(project, make):
+    # A stand-in for pip and uv that takes its time.
+    script = project / "tools" / "setup.sh"
+    text = script.read_text(encoding="utf-8")
+    line = 'install -r requirements-staff.txt || failed "installing the packages"\n'
+    assert line in text
+    script.write_text(text.replace(line, "sleep 2\n"), encoding="utf-8")
+    made = make("setup", EVERY_S="0.3")
+    assert made.returncode == 0, made.stderr
+    lines = re.findall(
+        r"^setup: still installing after \d+ s, \d+ MB in \.venv$", made.stdout, re.M
+    )
+    assert len(lines) >= 2 and made.stdout.endswith("setup: done\n")
+    assert "EVERY_S:-10" in text
+
+
 @AS_ROOT
 def test_root_installs_the_venv_module_that_debian_splits_off(project, which):
     # Refused until the stand-in for apt-get has run; then taken, though no venv comes of it.
@@ -298,13 +315,14 @@ def test_other_users_can_read_what_is_installed(project, make, root):
 @pytest.mark.requires_tool("make")
 def test_make_alone_prints_every_target_with_its_help(root):
     text = (root / "Makefile").read_text(encoding="utf-8")
-    phony = " ".join(re.findall(r"^\.PHONY: (.*)$", text, re.MULTILINE))
+    targets = re.search(r"^TARGETS := ((?:.*\\\n)*.*)$", text, re.MULTILINE)[1]
+    assert ".PHONY: $(TARGETS) force\n" in text
     environment = {k: v for k, v in os.environ.items() if k != "MAKEFLAGS"}
     printed = subprocess.run(
         ["make"], cwd=root, env=environment, capture_output=True, encoding="utf-8"
     )
     shown = re.findall(r"^make ([a-z-]+) +\S", printed.stdout, re.MULTILINE)
-    assert sorted(shown) == sorted(set(phony.split()) - {"force"})
+    assert sorted(shown) == sorted(targets.replace("\\", " ").split())
     assert set(re.findall(r"^([a-z][a-z-]*):", text, re.MULTILINE)) == set(shown)
 
 
@@ -332,12 +350,13 @@ def test_nothing_is_printed_when_nothing_is_missing(monkeypatch, capsys):
 @AS_ROOT
 @pytest.mark.requires_tool("apt-get")
 @pytest.mark.parametrize("works, words", [(True, "installed"), (False, "could not install")])
-def test_an_installation_is_one_line(monkeypatch, capsys, works, words):
+def test_an_installation_is_a_line_before_and_a_line_after(monkeypatch, capsys, works, words):
     monkeypatch.setattr(apt, "missing", lambda packages: ["latexmk", "chromium"])
     monkeypatch.setattr(apt, "install", lambda packages: works)
     assert apt.main([]) == 0
-    (line,) = capsys.readouterr().out.splitlines()
-    assert words in line and line.endswith("latexmk, chromium")
+    before, after = capsys.readouterr().out.splitlines()
+    assert before == "apt: installing latexmk, chromium ..."
+    assert words in after and after.endswith("latexmk, chromium")
 
 
 def test_apt_txt_can_be_read(root):

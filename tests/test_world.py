@@ -276,7 +276,7 @@ BIG = str(2**32)  # the least seed that is taken
         (["--seed", BIG, "--people", "1000000"], "got 1000000 people, expected 30 to"),
         (["--seed", "0"], "got the seed 0, expected 2^32 or more"),
         (["--seed", str(2**32 - 1)], "can be found by trying"),
-        (["--seed", BIG, "--dataset", "real"], "invalid choice: 'real'"),
+        (["--seed", BIG, "--dataset", "real"], "got 'real', expected one of smoke, world"),
     ],
 )
 def test_impossible_requests_get_one_line_and_exit_code_2(arguments, words, tmp_path, capsys):

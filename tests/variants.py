@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 from tools.reference import compose
 from tools.regions import find_regions
@@ -190,6 +190,14 @@ def load_module(name: str, path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def building_blocks() -> SimpleNamespace:
+    """The reference's building blocks, of all modules."""
+    found: dict[str, object] = {}
+    for path in sorted((ROOT / "solutions/submission").glob("building_blocks*.py")):
+        found |= vars(load_module(f"reference.{path.stem}", path))
+    return SimpleNamespace(**found)
 
 
 def _region_words(variant: Variant) -> list[str]:

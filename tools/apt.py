@@ -13,6 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from .telling import telling
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -61,7 +63,8 @@ def main(arguments: list[str]) -> int:
     packages = missing(packages)
     if not packages:
         return _end(loud, "apt: nothing is missing", 0)
-    installed = install(packages)
+    with telling(f"apt: installing {', '.join(packages)}"):
+        installed = install(packages)
     outcome = "installed" if installed else "apt-get could not install"
     print(f"apt: {outcome} {', '.join(packages)}")
     return 1 if loud and not installed else 0

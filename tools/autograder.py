@@ -6,9 +6,9 @@ dist/autograder-EDITION.zip holds setup.sh, run_autograder, the grader, the solu
 the data and manifest.json, a hash of each file. Same inputs, same bytes. Before it is kept, the
 reference's hand-in is graded through this very zip, with full marks, and the untouched starter,
 with 0; both lie beside it for Gradescope's "Test Autograder", the expected score in their names.
+Files of dist/ change only when all of them are built and proved.
 """
 
-import argparse
 import hashlib
 import json
 import os
@@ -18,8 +18,12 @@ from decimal import Decimal
 from pathlib import Path
 
 from . import archive, container, emulate, leaks, reference, starter
-from .described import REPO, UsageError, editions, load_assignment
+from .arguments import OneLineParser, add_editions, add_recipe
+from .datafiles import DATASET
+from .described import REPO, UsageError, check_recipe, editions, load_assignment
+from .exchange import adding
 from .starter import GIVEN
+from .telling import telling
 
 DIST = REPO / "dist"
 SCRIPTS = ("setup.sh", "run_autograder")
@@ -68,6 +72,21 @@ def contents(repo: Path, edition: str) -> dict[str, bytes]:
     return files
 
 
+def check(repo: Path, names: list[str], recipe: str | None) -> None:
+    """Refuse what would fail later, before the reference is trained.
+
+    Raises:
+        BuildFailed: a file that belongs in the zip is missing.
+        UsageError: there is no such recipe, or assignment.toml has a mistake.
+    """
+    check_recipe(repo, recipe)
+    if not (repo / DATASET).is_file():
+        raise BuildFailed("there is no data set in src/data: make world")
+    keep_secret(repo)
+    for name in names:
+        contents(repo, name)
+
+
 def contents_of_scripts(repo: Path, edition: str) -> dict[str, bytes]:
     """Return an edition's setup.sh and run_autograder, with the Python of assignment.toml."""
     python = load_assignment(repo).gradescope_python
@@ -79,7 +98,7 @@ def contents_of_scripts(repo: Path, edition: str) -> dict[str, bytes]:
 
 
 def keep_secret(repo: Path) -> None:
-    """Make the secret of the seeds, once for each course: no student can foresee a seed."""
+    """Make the secret of the seeds, once for each data set: no student can foresee a seed."""
     path = repo / leaks.GRADING_SECRET
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -111,11 +130,10 @@ def build(
 
     Raises:
         BuildFailed: the reference doesn't earn full marks through the zip, or the starter more
-            than nothing; then no zip is left.
+            than nothing; then there is no new zip.
     """
     files = contents(repo, edition)
     target = dist / f"autograder-{edition}.zip"
-    target.unlink(missing_ok=True)
     draft = dist / f".{target.name}"
     archive.write(draft, files, SCRIPTS)
     try:
@@ -125,7 +143,7 @@ def build(
         draft.unlink(missing_ok=True)
     digest = hashlib.sha256(target.read_bytes()).hexdigest()
     size = target.stat().st_size
-    first = f"{_shown(target)}: {len(files)} files, {size / 2**20:.1f} MiB, sha256 {digest[:16]}"
+    first = f"dist/{target.name}: {len(files)} files, {size / 2**20:.1f} MiB, sha256 {digest[:16]}"
     return [first, *lines]
 
 
@@ -153,7 +171,8 @@ def _prove(
     path = dist / f".test-{edition}-{kind}.zip"
     archive.write(path, submission)
     try:
-        seen = emulate.grade(draft, path, limits=limits)
+        with telling(f"{edition}: grading the {kind} through the zip"):
+            seen = emulate.grade(draft, path, limits=limits)
         score = seen.score
         if score != expected:
             raise BuildFailed(
@@ -161,32 +180,36 @@ def _prove(
                 + seen.reasons()
             )
         shown = json.dumps(seen.results, ensure_ascii=False).encode()
-        if leaked := leaks.find("results.json", shown, leaks.secrets_of(repo)):
+        secrets, facts = leaks.secrets_of(repo), leaks.facts_of(repo, edition)
+        if leaked := leaks.find("results.json", shown, secrets, facts):
             raise BuildFailed(f"{edition}: what students get of the {kind}'s result: {leaked[0]}")
         named = dist / f"test-{edition}-{kind}-expect-{points}.zip"
         os.replace(path, named)
     finally:
         path.unlink(missing_ok=True)
-    return f"{_shown(named)}: earned {points}; {seen.costs()}"
+    return f"dist/{named.name}: earned {points}; {seen.costs()}"
 
 
-def _shown(path: Path) -> Path:
-    return path.relative_to(REPO) if path.is_relative_to(REPO) else path
+def outdated(edition: str) -> list[str]:
+    """Return patterns of the files of an edition that a new zip makes out of date."""
+    return [f"test-{edition}-{kind}-expect-*.zip" for kind in EXPECTED]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return 0 if all was built, 1 if something failed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--edition", help="default: every edition of assignment.toml")
-    parser.add_argument("--recipe", help="of the reference; default: the installed data set's")
+    parser = OneLineParser("python -m tools.autograder", __doc__)
+    add_editions(parser)
+    add_recipe(parser)
     asked = parser.parse_args(arguments)
     try:
-        names = [asked.edition] if asked.edition else editions(REPO)
-        keep_secret(REPO)
+        names = editions(REPO, asked.edition)
+        check(REPO, names, asked.recipe)
         trained = reference.train(recipe=asked.recipe, editions=names)
-        for edition in names:
-            for line in build(REPO, edition, trained):
-                print(line, flush=True)
+        older = [pattern for name in names for pattern in outdated(name)]
+        with adding(DIST, REPO / "build" / "autograder", older) as draft:
+            for edition in names:
+                for line in build(REPO, edition, trained, draft):
+                    print(line, flush=True)
     except (
         BuildFailed,
         UsageError,

@@ -8,6 +8,14 @@ from .described import load_assignment
 
 CORPUS = "wiki.txt"
 TRAIN = "birth_places_train.tsv"
+PURPOSES = {
+    "pretrain": "Pretrain the model",
+    "finetune": "Finetune the model",
+    "cloze": "Ask the pretrained model",
+    "calibration": "Compare probabilities with what is right",
+    "inspect": "Look inside two models",
+    "recall": "Train one layer of attention",
+}
 EVALUATED = {"dev": "birth_dev.tsv", "test": "birth_test_inputs.tsv"}
 
 
@@ -17,7 +25,7 @@ class Command:
 
     Attributes:
         arguments: what follows `python`.
-        writes: the file that it leaves.
+        writes: the file that it leaves; "" if it only prints.
         reads: the file of parameters that it needs, or None.
     """
 
@@ -32,7 +40,8 @@ class Command:
     def lines(self) -> list[str]:
         """The command as the sheet prints it: an option a line, a backslash at their ends."""
         words = ("python", *self.arguments)
-        first = next(i for i, word in enumerate(words) if word.startswith("--"))
+        options = [i for i, word in enumerate(words) if word.startswith("--")]
+        first = options[0] if options else len(words)
         rows = [" ".join(words[:first])]
         rows += [f"    {words[i]} {words[i + 1]}" for i in range(first, len(words), 2)]
         return [row + " \\" for row in rows[:-1]] + rows[-1:]
@@ -44,7 +53,7 @@ class Command:
         if function == "evaluate":
             split = {file: name for name, file in EVALUATED.items()}.get(self.arguments[7])
             return f"Evaluate on the {split} set" if split else "Predict"
-        return {"pretrain": "Pretrain the model", "finetune": "Finetune the model"}[function]
+        return PURPOSES[function]
 
 
 def pretrain(variant: str) -> Command:
@@ -86,6 +95,34 @@ def predict_unseen(variant: str) -> Command:
     return Command(_run("evaluate", variant, **options), path, reads)
 
 
+def cloze(variant: str) -> Command:
+    """Ask a pretrained model in several wordings."""
+    reads = pretrain(variant).writes
+    return Command(_run("cloze", variant, reading_params_path=reads), "", reads)
+
+
+def calibration(variant: str) -> Command:
+    """Compare a finetuned model's probabilities with what is right."""
+    reads, path = finetune(variant, pretrained=True).writes, f"{variant}.calibration.svg"
+    options = {"reading_params_path": reads, "outputs_path": path}
+    return Command(_run("calibration", variant, **options), path, reads)
+
+
+def look_inside(variant: str, second: str | None = None) -> Command:
+    """Write a page about a question and a finetuned model, or two."""
+    reads, path = finetune(variant, pretrained=True).writes, "inspect.html"
+    options = {"reading_params_path": reads}
+    if second is not None:
+        other = finetune(second, pretrained=True).writes
+        options |= {"second_variant": second, "second_params_path": other}
+    return Command(_run("inspect", variant, **options, outputs_path=path), path, reads)
+
+
+def recall(variant: str) -> Command:
+    """Train one layer of a variant's attention on associative recall."""
+    return Command(("src/run.py", "recall", variant), "")
+
+
 def pipeline(variant: str, pretrained: bool) -> list[Command]:
     """Everything that one question asks to run, in order."""
     first = [pretrain(variant)] if pretrained else []
@@ -103,6 +140,15 @@ PIPELINES = {
     "vanilla without pretraining": pipeline("vanilla", pretrained=False),
     "vanilla": pipeline("vanilla", pretrained=True),
     "synthesizer": pipeline("synthesizer", pretrained=True),
+}
+
+
+# What questions about trained models ask to run, by topic.
+EXPERIMENTS = {
+    "consider_indeterminacy": [calibration("vanilla")],
+    "consider_cloze": [cloze("vanilla")],
+    "consider_inside": [look_inside("vanilla", "synthesizer")],
+    "consider_recall": [recall("vanilla"), recall("synthesizer")],
 }
 
 

@@ -7,7 +7,6 @@ and so on) the parameters of that moment are finetuned and evaluated on dev. Wri
 build/compare/compare.md, .json and .svg. Exit codes: 0 done, 1 a training failed, 2 bad input.
 """
 
-import argparse
 import json
 import shutil
 import subprocess
@@ -18,9 +17,11 @@ from pretraining.files import write_atomically
 from pretraining.plots import WIDTH, Panel, Point, from_zero, svg, text
 
 from . import commands
+from .arguments import OneLineParser, add_recipe, whole_number
 from .demo import accuracy, share_of_london
-from .described import REPO, UsageError, load_assignment
+from .described import REPO, UsageError, check_recipe, load_assignment
 from .reference import TrainingFailed, lay_out
+from .telling import telling
 
 TARGET = REPO / "build" / "compare"
 SCRIPT = Path(__file__).with_name("watched_pretraining.py")
@@ -59,14 +60,16 @@ def measure(folder: Path, variant: str, options: list[str], marks: int) -> dict:
         what watched_pretraining.py writes, with "dev", the share of right answers, at each mark.
     """
     script = ["-P", str(SCRIPT), str(folder), variant, "--marks", str(marks)]
-    run(folder, *script, *options)
+    with telling(f"pretraining {variant}"):
+        run(folder, *script, *options)
     found = json.loads((folder / f"{variant}.pretrained.json").read_text(encoding="utf-8"))
     finetune, evaluate = commands.pipeline(variant, pretrained=True)[1:3]
     for mark in found["marks"]:
         start = f"{variant}.{mark['steps']}.params"
         words = [start if word == finetune.reads else word for word in finetune.arguments]
-        run(folder, *words, *options)
-        run(folder, *evaluate.arguments, *options)
+        with telling(f"finetuning and evaluating {variant} of {mark['steps']} steps"):
+            run(folder, *words, *options)
+            run(folder, *evaluate.arguments, *options)
         mark["dev"] = round(accuracy(folder / evaluate.writes), 4)
         (folder / start).unlink()
     return found
@@ -142,11 +145,15 @@ def spread(heights: list[float]) -> list[float]:
 def compare(recipe: str | None, seed: int, marks: int) -> list[dict]:
     """Measure all variants, and write what came out to build/compare.
 
+    What an earlier call wrote there stays until all of it has come out.
+
     Raises:
         TrainingFailed: a command failed.
+        UsageError: there is no such recipe.
     """
-    shutil.rmtree(TARGET, ignore_errors=True)
+    check_recipe(REPO, recipe)
     folder = TARGET / "work"
+    shutil.rmtree(folder, ignore_errors=True)
     lay_out(REPO, folder)
     options = ["--seed", str(seed), *(["--recipe", recipe] if recipe else [])]
     found = []
@@ -173,16 +180,19 @@ def compare(recipe: str | None, seed: int, marks: int) -> list[dict]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--recipe", help="default: the installed data set's")
-    parser.add_argument("--seed", type=int, default=0)
+    parser = OneLineParser("python -m tools.compare", __doc__)
+    add_recipe(parser)
+    parser.add_argument("--seed", type=whole_number, default=0)
     parser.add_argument("--marks", type=int, default=4, help="accuracies on the way (default: 4)")
     asked = parser.parse_args(arguments)
     if asked.marks < 1:
         parser.error(f"got --marks {asked.marks}, expected 1 or more")
     try:
         found = compare(asked.recipe, asked.seed, asked.marks)
-    except (TrainingFailed, UsageError) as failure:
+    except UsageError as failure:
+        print(f"error: {failure}", file=sys.stderr)
+        return 2
+    except TrainingFailed as failure:
         print(f"error: {failure}", file=sys.stderr)
         return 1
     print(f"\n{table(found)}\nWrote compare.md, .json and .svg to {TARGET.relative_to(REPO)}/.")

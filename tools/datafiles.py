@@ -3,15 +3,16 @@
 Used by `python -m tools.world` and `python -m tools.install_data`.
 """
 
-import argparse
+import datetime
 import json
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn
 
 from tools.described import REPO, DataSet, UsageError, load_assignment
+from tools.exchange import exchange
 
 # Places of the files, relative to the root that a command writes to.
 WIKI = "src/data/wiki.txt"
@@ -22,6 +23,8 @@ UNSEEN_INPUTS = "src/data/birth_unseen_inputs.tsv"
 DATASET = "src/data/dataset.json"
 TEST_ANSWERS = "solutions/data/birth_test.tsv"
 SEED = "solutions/data/seed.txt"
+GRADING_SECRET = "solutions/data/grading_secret"
+ARCHIVE = "solutions/data/archive"
 
 UNSEEN_PEOPLE = 50
 OUT_HELP = "the folder that holds src/data and solutions/data (the project)"
@@ -30,13 +33,6 @@ MASK_CHAR, PAD_CHAR = "\u2047", "\u25a1"  # reserved by the datasets of `submiss
 
 class DataError(Exception):
     """What was asked for or read can't be used; the message is one line for the user."""
-
-
-class OneLineParser(argparse.ArgumentParser):
-    """A parser whose complaints are one line; exit code 2, as argparse has it."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"error: {message} (see {self.prog} --help)\n")
 
 
 def run_command(work: Callable[[], None]) -> int:
@@ -51,13 +47,6 @@ def run_command(work: Callable[[], None]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
-
-
-def whole_number(text: str) -> int:
-    """Read a command line's number: digits only, so nothing negative."""
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"got {text!r}, expected a whole number of 0 or more")
-    return int(text)
 
 
 def dataset_settings(name: str) -> DataSet:
@@ -86,7 +75,47 @@ def as_lines(rows: list[str]) -> str:
     return "".join(f"{row}\n" for row in rows)
 
 
-def write_all(root: Path, texts: Mapping[str, str | None]) -> None:
+def archived(root: Path, texts: Mapping[str, str | None]) -> dict[str, str]:
+    """Return what of a term's secrets has to move out of the way of new files, and where to.
+
+    The answers and the seed of a data set are in no other place, and with the grading secret an
+    earlier run can be had again: none of the three is ever overwritten.
+
+    Args:
+        root: folder that the paths are relative to.
+        texts: as `write_all` gets them.
+
+    Returns:
+        Old path to path in the archive; nothing where answers and seed stay as they are.
+    """
+    lost = [
+        name
+        for name in (TEST_ANSWERS, SEED)
+        if name in texts and (root / name).is_file() and _differs(root / name, texts[name])
+    ]
+    if not lost:
+        return {}
+    folder = day = f"{ARCHIVE}/{datetime.date.today().isoformat()}"
+    number = 1
+    while (root / folder).exists():
+        number += 1
+        folder = f"{day}-{number}"
+    present = [name for name in (TEST_ANSWERS, SEED, GRADING_SECRET) if (root / name).is_file()]
+    return {name: f"{folder}/{Path(name).name}" for name in present}
+
+
+def _differs(path: Path, text: str | None) -> bool:
+    return text is None or path.read_bytes() != text.encode("utf-8")
+
+
+def told(moves: Mapping[str, str]) -> list[str]:
+    """Return a line for each file that was archived."""
+    return [f"kept: {old} is now {new}" for old, new in moves.items()]
+
+
+def write_all(
+    root: Path, texts: Mapping[str, str | None], moves: Mapping[str, str] | None = None
+) -> None:
     """Write every file of `texts` below `root`, or none.
 
     All are first written beside their places, then moved there. A failure on the way, Ctrl-C
@@ -95,48 +124,32 @@ def write_all(root: Path, texts: Mapping[str, str | None]) -> None:
     Args:
         root: folder that the paths are relative to.
         texts: path to text (written as UTF-8 with plain newlines), or None to remove the file.
+        moves: files to move out of the way before; see `archived`.
 
     Raises:
         DataError: the files can't be written.
     """
-    mark = f".{os.getpid()}.tmp"
-    fresh: dict[Path, Path] = {}
+    fresh: dict[Path, Path | None] = {}
+    away = {root / old: root / new for old, new in (moves or {}).items()}
+    folders = {target.parent for target in away.values()}
     try:
         for relative, text in texts.items():
             path = root / relative
             if path.is_dir():
                 raise DataError(f"{path} is a folder; a file should be written there: remove it")
+            fresh[path] = None
             if text is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                fresh[path] = path.with_name(f".{path.name}{mark}")
-                fresh[path].write_bytes(text.encode("utf-8"))
-        _exchange([root / relative for relative in texts], fresh, mark)
+                draft = fresh[path] = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+                draft.write_bytes(text.encode("utf-8"))
+        for folder in folders:
+            folder.mkdir(parents=True, mode=0o700)
+        exchange(fresh, away)
     except OSError as error:
         raise DataError(f"nothing was changed: {error.strerror}: {error.filename}") from error
     finally:
-        for temporary in fresh.values():
+        for temporary in filter(None, fresh.values()):
             temporary.unlink(missing_ok=True)
-
-
-def _exchange(paths: list[Path], fresh: Mapping[Path, Path], mark: str) -> None:
-    """Put the `fresh` files in their places; a path without one is removed."""
-    kept: dict[Path, Path] = {}
-    placed: list[Path] = []
-    try:
-        for path in paths:
-            if path.exists():
-                old = path.with_name(f".{path.name}.old{mark}")
-                kept[path] = old
-                os.replace(path, old)
-            if path in fresh:
-                placed.append(path)
-                os.replace(fresh[path], path)
-    except BaseException:
-        for path in placed:
-            path.unlink(missing_ok=True)
-        for path, old in kept.items():
-            if old.exists():
-                os.replace(old, path)
-        raise
-    for old in kept.values():
-        old.unlink(missing_ok=True)
+        for folder in folders:  # left empty where nothing was moved there
+            with suppress(OSError):
+                folder.rmdir()

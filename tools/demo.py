@@ -3,7 +3,6 @@
 python -m tools.demo [--recipe NAME]
 """
 
-import argparse
 import json
 import subprocess
 import sys
@@ -11,8 +10,10 @@ import time
 from pathlib import Path
 
 from . import reference
+from .arguments import OneLineParser, add_recipe
 from .commands import Command, pipelines_of
 from .datafiles import REPO
+from .described import UsageError
 from .remaining import Clock, Remaining, chosen_recipe
 
 EVERY_S = 20  # seconds between two lines on the time left
@@ -26,13 +27,16 @@ ACCURACIES = {
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return 0 when the reference earned every point."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--recipe", help="default: the installed data set's")
+    parser = OneLineParser("python -m tools.demo", __doc__)
+    add_recipe(parser)
     asked = parser.parse_args(arguments)
     started = time.monotonic()
-    clock = TimeLeft(Remaining(REPO, chosen_recipe(REPO, asked.recipe)))
     try:
+        clock = TimeLeft(Remaining(REPO, chosen_recipe(REPO, asked.recipe)))
         trained = reference.train(recipe=asked.recipe, watch=clock)
+    except UsageError as failure:
+        print(f"error: {failure}", file=sys.stderr)
+        return 2
     except reference.TrainingFailed as failure:
         print(f"error: {failure}", file=sys.stderr)
         return 1

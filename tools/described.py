@@ -16,10 +16,11 @@ from grading.assignment import Question as Question
 from grading.errors import UsageError as UsageError
 from grading.recipes import DataSet as DataSet
 from grading.recipes import Recipe as Recipe
-from grading.toml_tables import Rule, Where, read
+from grading.toml_tables import Choice, Rule, Where, read
 
 REPO = Path(__file__).resolve().parent.parent
 ASSIGNMENT, COURSE = "assignment.toml", "course.toml"
+AI_POLICIES = ("forbidden", "tutor", "disclosure")
 
 
 @dataclass(frozen=True)
@@ -35,18 +36,22 @@ class Dates:
 
 @dataclass(frozen=True)
 class Policies:
-    """What the course says of each."""
+    """What the course says of each.
+
+    Attributes:
+        collaboration, late: sentences for the sheet.
+        ai_tools: one of AI_POLICIES; course.toml explains them.
+    """
 
     collaboration: str
     late: str
-    ai_tools: str
+    ai_tools: Annotated[str, Choice(AI_POLICIES)]
 
 
 @dataclass(frozen=True)
 class Course:
     """The whole of course.toml."""
 
-    name: str
     term: str
     contact: str
     dates: Dates
@@ -77,10 +82,30 @@ def load_course(repo: Path = REPO) -> Course:
     return course
 
 
-def editions(repo: Path = REPO) -> list[str]:
-    """Return the names of all editions.
+def check_recipe(repo: Path, name: str | None) -> None:
+    """Refuse the name of no recipe; None, the data set's own, is fine.
 
     Raises:
-        UsageError: one line on the first mistake of assignment.toml.
+        UsageError: one line that lists the recipes.
     """
-    return list(load_assignment(repo).editions)
+    recipes = load_assignment(repo).recipes
+    if name is not None and name not in recipes:
+        known = ", ".join(sorted(recipes))
+        raise UsageError(f"no recipe {name!r} in assignment.toml; there are: {known}")
+
+
+def editions(repo: Path = REPO, chosen: str | None = None) -> list[str]:
+    """Return the names of all editions, or the chosen one's.
+
+    Raises:
+        UsageError: one line on the first mistake of assignment.toml, or a list of the editions
+            where the chosen one is none of them.
+    """
+    described = load_assignment(repo)
+    return list(described.editions) if chosen is None else [described.edition(chosen).name]
+
+
+def graded_topics(assignment: Assignment) -> set[str]:
+    """Return the topics for which any edition gives points: nobody gets their answers."""
+    questions = (q for edition in assignment.editions.values() for q in edition.questions)
+    return {question.topic for question in questions if question.coding or question.written}

@@ -4,10 +4,11 @@
 
 Unpacks dist/autograder-EDITION.zip into a fresh root, lays the documented folders and metadata,
 runs run_autograder with Gradescope's limits (768 MB, half a CPU, ten minutes), and prints what
-staff and what the student would see. --setup runs setup.sh first.
+staff and what the student would see. results.json, the standard output and the page of the student
+as HTML stay in build/emulated/SUBMISSION/ (--keep names another folder). --setup runs setup.sh
+first. Exit codes: 0 graded, 1 the autograder or the emulator failed, 2 bad usage.
 """
 
-import argparse
 import html
 import json
 import os
@@ -23,10 +24,15 @@ from pathlib import Path
 from typing import Any
 
 from . import container
+from .arguments import OneLineParser, one_of
 from .described import REPO, UsageError, load_assignment
+from .exchange import rebuilding
+from .telling import say, telling
 
 VENV = Path(sys.prefix)
 CREATED = datetime.fromisoformat("2027-01-30T18:00:00.000000-08:00")
+KEPT = REPO / "build" / "emulated"
+PAGES = {"--html": "report.html", "--staff-html": "staff.html"}
 KINDS = ("first", "tenth", "late", "extension", "group", "malformed", "missing")
 LAST_LINES = 60
 RUN_FAILED = re.compile(r"Traceback |grader\.py: the grader failed")  # and the rest says why
@@ -83,6 +89,7 @@ def grade(
     setup: bool = False,
     limits: container.Limits = container.GRADESCOPE,
     say: Callable[[str], None] = lambda line: None,
+    keep: Path | None = None,
 ) -> Seen:
     """Grade a submission through an autograder's zip.
 
@@ -90,6 +97,7 @@ def grade(
         submission: a folder or zip, as a student uploads it.
         metadata: one of KINDS, or the content of submission_metadata.json itself.
         setup: run setup.sh instead of standing this project's environment in for it.
+        keep: a folder that gets results.json, the standard output and reports as HTML.
 
     Raises:
         EmulatorFailed: a file is missing or no zip, or setup.sh failed.
@@ -98,24 +106,36 @@ def grade(
         _lay_out(place, autograder, submission, metadata)
         log = place.autograder / "results" / "stdout"
         if setup:
-            say("setup.sh runs (minutes) ...")
             unlimited = container.Limits(memory_bytes=8 << 30, cpus=os.cpu_count() or 1)
-            done = place.run(["/bin/bash", "./setup.sh"], log, unlimited, network=True)
+            with telling("running setup.sh", say):
+                done = place.run(["/bin/bash", "./setup.sh"], log, unlimited, network=True)
             text = log.read_text(encoding="utf-8", errors="replace")
             say(text.rstrip())
             if done.code != 0:
                 raise EmulatorFailed(f"setup.sh ended with exit code {done.code}, see above")
-        say("run_autograder runs ...")
-        preview = [] if place.isolated else ["--preview"]
-        ran = place.run(["./run_autograder", *preview], log, limits)
+        options = [] if place.isolated else ["--preview"]
+        if keep is not None:
+            options += [word for flag, name in PAGES.items() for word in (flag, f"results/{name}")]
+        with telling("running run_autograder", say):
+            ran = place.run(["./run_autograder", *options], log, limits)
         results_file = place.autograder / "results" / "results.json"
         if ran.code == 124:  # whatever was written, Gradescope puts this in its place
             results_file.write_text(json.dumps(TIMED_OUT), encoding="utf-8")
         results = None
         if results_file.exists():
             results = json.loads(results_file.read_text(encoding="utf-8"))
+        if keep is not None:
+            _keep(results_file.parent, keep)
         text = log.read_text(encoding="utf-8", errors="replace")
         return Seen(results, text, ran, place.isolated, limits)
+
+
+def _keep(results: Path, folder: Path) -> None:
+    """Copy what a run left to a folder, in the place of what an earlier one left there."""
+    with rebuilding(folder, folder.with_name(f"{folder.name}.new")) as draft:
+        for name in ("results.json", "stdout", *PAGES.values()):
+            if (results / name).is_file():
+                shutil.copyfile(results / name, draft / name)
 
 
 def _lay_out(place: container.Container, autograder: Path, submission: Path, metadata: Any) -> None:
@@ -243,25 +263,31 @@ def readable(markdown: str) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return 0 if it graded, 1 if the autograder or the emulator failed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = OneLineParser("python -m tools.emulate", __doc__)
     parser.add_argument("submission", type=Path, help="a folder or zip")
     parser.add_argument("--edition", help="default: assignment.toml's")
-    parser.add_argument("--metadata", default="first", choices=KINDS)
+    parser.add_argument("--metadata", type=one_of(KINDS), default="first", metavar="KIND")
     parser.add_argument("--setup", action="store_true", help="run setup.sh, too: minutes")
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="in place of build/emulated/..."
+    )
     asked = parser.parse_args(arguments)
     try:
         edition = load_assignment(REPO).edition(asked.edition).name
+        if not asked.submission.exists():
+            raise EmulatorFailed(f"{asked.submission}: there is no such file or folder")
         zipped = REPO / "dist" / f"autograder-{edition}.zip"
         if not zipped.exists():
             command = f"make autograder EDITION={edition}"
             raise EmulatorFailed(f"dist/{zipped.name} is missing; `{command}` makes it")
-        if not asked.submission.exists():
-            raise EmulatorFailed(f"{asked.submission}: there is no such file or folder")
-        seen = grade(zipped, asked.submission, asked.metadata, asked.setup, say=print)
+        keep = asked.keep or KEPT / asked.submission.resolve().stem
+        seen = grade(zipped, asked.submission, asked.metadata, asked.setup, say=say, keep=keep)
     except (EmulatorFailed, UsageError) as failure:
         print(f"error: {failure}", file=sys.stderr)
         return 1
     show(seen)
+    shown = keep.relative_to(REPO) if keep.is_relative_to(REPO) else keep
+    print(f"Kept in {shown}/: {', '.join(sorted(path.name for path in keep.iterdir()))}")
     return 0 if seen.results is not None else 1
 
 

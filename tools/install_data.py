@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools import datafiles
+from tools.arguments import OneLineParser
 from tools.datafiles import MASK_CHAR, PAD_CHAR, DataError, as_lines, question
 from tools.draws import Draws
 from tools.words import load_words, new_names
@@ -245,7 +246,7 @@ def read_corpus(path: Path, notes: list[str]) -> str:
 
 
 def drop_outdated(texts: dict[str, str | None], root: Path, notes: list[str]) -> None:
-    """Have the files of another data set removed from solutions/data: its answers and its seed.
+    """Have the files of another data set go from solutions/data: its answers and its seed.
 
     Answers installed earlier stay when their questions are those of the new files, line for line.
     """
@@ -260,12 +261,11 @@ def drop_outdated(texts: dict[str, str | None], root: Path, notes: list[str]) ->
         else:
             texts[datafiles.TEST_ANSWERS] = None
             notes.append(
-                f"{datafiles.TEST_ANSWERS}: removed, it answered another data set; now there are "
-                "no answers to the test questions, and test can't be scored"
+                f"{datafiles.TEST_ANSWERS} answered another data set; now there are no answers to "
+                "the test questions, and test can't be scored"
             )
     if seed.is_file():
-        texts[datafiles.SEED] = None
-        notes.append(f"{datafiles.SEED}: removed, it made another data set")
+        texts[datafiles.SEED] = None  # it made another data set
 
 
 def questions(table: str) -> list[str]:
@@ -290,9 +290,7 @@ def summarize(corpus: str, tables: dict[str, list[Row]]) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return its exit code (0, or 2 for files that can't be used)."""
-    parser = datafiles.OneLineParser(
-        prog="python -m tools.install_data", description="Install the real course's data files."
-    )
+    parser = OneLineParser("python -m tools.install_data", "Install the real course's data files.")
     parser.add_argument("source", type=Path, metavar="FOLDER")
     parser.add_argument(
         "--out", type=Path, default=datafiles.REPO, metavar="ROOT", help=datafiles.OUT_HELP
@@ -301,10 +299,14 @@ def main(arguments: list[str] | None = None) -> int:
 
     def work() -> None:
         made = prepare(options.source, options.out)
-        datafiles.write_all(options.out, made.texts)
+        moves = datafiles.archived(options.out, made.texts)
+        datafiles.write_all(options.out, made.texts, moves)
         print(f"installed the data set 'real' below {options.out}:")
         for path, text in made.texts.items():
-            print(f"  {path}" if text is not None else f"  {path} (removed)")
+            if text is not None:
+                print(f"  {path}")
+        for line in datafiles.told(moves):
+            print(line)
         for note in made.notes:
             print(f"note: {note}")
         print(made.summary)

@@ -2,9 +2,10 @@
 
     python -m tools.new_term --term "Spring 2027" [--due 2027-05-02T23:59:00-07:00] [--seed N]
 
-Writes the data set and its answers, of a fresh seed unless one is given (see tools/world.py), the
-term into course.toml, and, with --due, the dates: the time between publishing and due stays. Then
-trains the reference on the new world and compares its accuracies on dev with the thresholds.
+Writes the data set and its answers, of a fresh seed unless one is given (see tools/world.py; the
+last term's answers, seed and grading secret move to solutions/data/archive/), the term into
+course.toml, and, with --due, the dates: the time between publishing and due stays. Then trains the
+reference on the new world and compares its accuracies on dev with the thresholds.
 Exit codes: 0 all right, 1 the reference fails or is below a threshold, 2 bad input; then nothing
 was changed.
 """
@@ -19,6 +20,7 @@ from pathlib import Path
 from pretraining.files import write_atomically
 
 from . import datafiles, reference, world
+from .arguments import OneLineParser, one_of, whole_number
 from .commands import pipelines_of
 from .datafiles import REPO
 from .demo import accuracy
@@ -58,16 +60,17 @@ def report(trained: Path, thresholds: dict[str, float]) -> list[tuple[str, float
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
-    parser = datafiles.OneLineParser(prog="python -m tools.new_term", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--seed", type=datafiles.whole_number, help="of a world to make again")
-    parser.add_argument("--term", required=True)
+    parser = OneLineParser("python -m tools.new_term", __doc__)
+    parser.add_argument("--seed", type=whole_number, help="of a world to make again")
+    parser.add_argument("--term", type=_term, required=True)
     parser.add_argument("--due", type=_moment, help="date and time with its zone")
-    parser.add_argument("--dataset", default="world", help=argparse.SUPPRESS)  # tests: smoke
+    parser.add_argument("--dataset", type=one_of(sorted(world.CITIES)), default="world")
     asked = parser.parse_args(arguments)
     try:
+        load_course(REPO)
+        load_assignment(REPO)
         text = renewed((REPO / COURSE).read_text(encoding="utf-8"), asked.term, asked.due)
-        seed = [] if asked.seed is None else ["--seed", str(asked.seed)]
+        seed = ["--force"] if asked.seed is None else ["--seed", str(asked.seed)]
         if code := world.main([*seed, "--dataset", asked.dataset]):
             return code
         write_atomically(REPO / COURSE, text)
@@ -86,6 +89,12 @@ def main(arguments: list[str] | None = None) -> int:
         verdict = "ok" if reached >= least else "BELOW THE THRESHOLD: try another seed"
         print(f"{variant:<12} {reached:6.1%} on dev, asked for {least:.0%}: {verdict}")
     return 0 if all(reached >= least for _, reached, least in rows) else 1
+
+
+def _term(text: str) -> str:
+    if not (text.strip() and text.isprintable()):
+        raise argparse.ArgumentTypeError(f"got {text!r}, expected a term's name, as Spring 2027")
+    return text
 
 
 def _moment(text: str) -> datetime.datetime:

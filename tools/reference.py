@@ -7,7 +7,6 @@ commands of an edition's sheet there. What is up to date (by a hash of code, dat
 kept, so that the second call costs nothing and an interrupted one goes on where it was.
 """
 
-import argparse
 import hashlib
 import json
 import os
@@ -21,14 +20,24 @@ from pathlib import Path
 
 from pretraining.files import write_atomically
 
+from . import telling
+from .arguments import OneLineParser, add_recipe, whole_number
 from .commands import Command, pipelines_of
 from .datafiles import DATASET, DEV, REPO, TEST_INPUTS, TRAIN, UNSEEN_INPUTS, WIKI
-from .described import UsageError
+from .described import UsageError, check_recipe
 from .regions import RegionError
 from .starter import RECIPES, recipes_file
 
 TARGET = REPO / "build" / "reference"
-GIVEN = ("environment.py", "run.py", "dataset.py", "london_baseline.py", "attention_exploration.py")
+GIVEN = (
+    "environment.py",
+    "run.py",
+    "experiments.py",
+    "inputs.py",
+    "dataset.py",
+    "london_baseline.py",
+    "attention_exploration.py",
+)
 DATA = (WIKI, TRAIN, DEV, TEST_INPUTS, UNSEEN_INPUTS, DATASET)
 STATE = "trained.json"  # what was finished, and for which hash
 POLL_S = 0.5
@@ -87,7 +96,7 @@ def train(
     target: Path = TARGET,
     recipe: str | None = None,
     seed: int = 0,
-    say: Callable[[str], None] = print,
+    say: telling.Say = telling.say,
     watch: Watch | None = None,
     editions: Iterable[str] = (),
 ) -> Path:
@@ -96,18 +105,22 @@ def train(
     Args:
         editions: whose sheets' commands to run; none is the default edition.
         watch: called about once a second with the command that runs and the share of its steps
-            that are done.
+            that are done; by default, it is said every ten seconds.
 
     Raises:
         TrainingFailed: a command failed, or assignment.toml is malformed.
+        UsageError: there is no such recipe or edition.
     """
+    check_recipe(repo, recipe)
+    todos = pipelines_of(repo, editions)
+    watch = watch or shares(say)
     try:
         lay_out(repo, target)
     except RegionError as error:
         raise TrainingFailed("\n".join(error.faults)) from None
     recipe = recipe or own_recipe(target)
     state = State(target / STATE, fingerprint(target, recipe, seed))
-    for name, todo in pipelines_of(repo, editions).items():
+    for name, todo in todos.items():
         stale = False
         for command in todo:
             if not stale and state.is_finished(command):
@@ -121,6 +134,23 @@ def train(
             took = f"{time.monotonic() - started:.0f} s"
             say(f"{name}: {command.writes} done in {took}. {' '.join(scores)}".rstrip())
     return target
+
+
+def shares(say: telling.Say) -> Watch:
+    """Return what says now and then how much of a training is done."""
+    started = told = time.monotonic()
+    running: Command | None = None
+
+    def watch(command: Command, share: float) -> None:
+        nonlocal started, told, running
+        now = time.monotonic()
+        if command != running:
+            running, started, told = command, now, now
+        if now - told >= telling.EVERY_S:
+            told = now
+            say(f"  {command.writes}: {share:.0%} of it after {now - started:.0f} s")
+
+    return watch
 
 
 class State:
@@ -152,9 +182,7 @@ class State:
         write_atomically(self._path, json.dumps(self._data, indent=1))
 
 
-def _execute(
-    command: Command, target: Path, recipe: str | None, seed: int, watch: Watch | None
-) -> str:
+def _execute(command: Command, target: Path, recipe: str | None, seed: int, watch: Watch) -> str:
     """Run a command to its end; returns what it printed. A training goes on where it was cut."""
     extra = ["--seed", str(seed)] + (["--recipe", recipe] if recipe else [])
     extra += [] if command.arguments[1] == "evaluate" else ["--resume"]
@@ -172,8 +200,7 @@ def _execute(
         try:
             while process.poll() is None:
                 time.sleep(POLL_S)
-                if watch is not None:
-                    watch(command, share_done(log))
+                watch(command, share_done(log))
         finally:
             process.kill()
             process.wait()
@@ -197,12 +224,12 @@ def _hash(path: Path) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return 0 if done, 1 if a training failed, 2 without such an edition."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--recipe", help="default: the installed data set's")
-    parser.add_argument("--seed", type=int, default=0)
+    parser = OneLineParser("python -m tools.reference", __doc__)
+    add_recipe(parser)
+    parser.add_argument("--seed", type=whole_number, default=0)
     parser.add_argument("--edition", help="whose commands to run; default: the default edition's")
     asked = parser.parse_args(arguments)
-    editions = [asked.edition] if asked.edition else []
+    editions = [] if asked.edition is None else [asked.edition]
     try:
         train(recipe=asked.recipe, seed=asked.seed, editions=editions)
     except UsageError as error:

@@ -5,10 +5,11 @@
 For each edition: the handout, the student release and the autograder; then the reference's code is
 put into an unpacked student release, its trained files beside it, collected by the students' own
 command, and graded through the autograder: full marks, or nothing is released. dist/manifest.json
-holds a hash of each file. Exit codes: 0 released, 1 not, with the reason.
+holds a hash of each file. What can be checked at once is checked before anything is trained or
+built, and dist/ is replaced as a whole at the end: a release that fails leaves the last good one.
+Exit codes: 0 released, 1 not, with the reason.
 """
 
-import argparse
 import hashlib
 import json
 import shutil
@@ -22,9 +23,12 @@ from pathlib import Path
 from pretraining.files import write_atomically
 
 from . import autograder, emulate, reference, starter, student
+from .arguments import OneLineParser, add_editions, add_paper, add_recipe
 from .described import REPO, UsageError, editions, load_assignment
+from .exchange import rebuilding
 from .handout.description import describe
 from .handout.templates import HandoutError, plain
+from .telling import telling
 
 MANIFEST = "manifest.json"
 
@@ -58,7 +62,8 @@ def prove(repo: Path, edition: str, trained: Path, dist: Path) -> str:
                 f"reference:\n{collected.stdout}{collected.stderr}".rstrip()
             )
         upload = folder / "assignment5.zip"
-        seen = emulate.grade(dist / f"autograder-{edition}.zip", upload)
+        with telling(f"{edition}: grading the reference through the release"):
+            seen = emulate.grade(dist / f"autograder-{edition}.zip", upload)
     score = seen.score
     if score != described.coding:
         raise student.ReleaseFailed(
@@ -97,12 +102,22 @@ def release(repo: Path, editions: list[str], recipe: str | None, paper: str) -> 
 
     Raises:
         ReleaseFailed, HandoutError, autograder.BuildFailed, emulate.EmulatorFailed,
-        reference.TrainingFailed: with the reason.
+        reference.TrainingFailed, UsageError: with the reason.
     """
-    dist = repo / "dist"
-    shutil.rmtree(dist, ignore_errors=True)  # nothing of another release may stay among these
-    autograder.keep_secret(repo)
+    student.check(repo, editions)
+    autograder.check(repo, editions, recipe)
     trained = reference.train(repo, recipe=recipe, editions=editions)
+    # As a whole: nothing of another release may stay among these.
+    with rebuilding(repo / "dist", repo / "build" / "release") as dist:
+        listed = _build(repo, editions, trained, paper, dist)
+    total = sum(entry["bytes"] for entry in listed.values())
+    print(f"{len(listed)} files in dist/, {total / 2**20:.1f} MiB; {MANIFEST} holds their hashes")
+
+
+def _build(
+    repo: Path, editions: list[str], trained: Path, paper: str, dist: Path
+) -> dict[str, dict]:
+    """Build and prove all in an empty folder; return the manifest, which is there, too."""
     for edition in editions:
         print(summary(repo, edition), flush=True)
         print(f"  {student.release(repo, edition, paper, dist)[1]}", flush=True)
@@ -111,21 +126,18 @@ def release(repo: Path, editions: list[str], recipe: str | None, paper: str) -> 
         print(prove(repo, edition, trained, dist), flush=True)
     listed = manifest(dist)
     write_atomically(dist / MANIFEST, json.dumps(listed, indent=1) + "\n")
-    total = sum(entry["bytes"] for entry in listed.values())
-    print(f"{len(listed)} files in dist/, {total / 2**20:.1f} MiB; {MANIFEST} holds their hashes")
+    return listed
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tools.release", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--edition", help="default: every edition of assignment.toml")
-    parser.add_argument("--recipe", help="of the reference; default: the installed data set's")
-    parser.add_argument("--paper", choices=["a4", "letter"], default="letter")
+    parser = OneLineParser("python -m tools.release", __doc__)
+    add_editions(parser)
+    add_recipe(parser)
+    add_paper(parser)
     asked = parser.parse_args(arguments)
     try:
-        names = [asked.edition] if asked.edition else editions(REPO)
-        release(REPO, names, asked.recipe, asked.paper)
+        release(REPO, editions(REPO, asked.edition), asked.recipe, asked.paper)
     except (
         UsageError,
         student.ReleaseFailed,

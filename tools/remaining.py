@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .commands import Command, pipelines_of
 from .datafiles import DATASET, TRAIN, WIKI
-from .described import Recipe, load_assignment
+from .described import Recipe, check_recipe, load_assignment
 
 # Measured by `make demo` on two idle cores of an AMD EPYC with avx512_bf16.
 POSITIONS_PER_S = 23_000  # of the laptop recipe, in either variant and stage
@@ -96,7 +96,12 @@ def positions(command: Command, recipe: RecipeOf, root: Path) -> float:
 
 
 def chosen_recipe(root: Path, name: str | None) -> RecipeOf:
-    """Return a recipe by its name; None is the installed data set's."""
+    """Return a recipe by its name; None is the installed data set's.
+
+    Raises:
+        UsageError: there is no recipe of such a name, or assignment.toml has a mistake.
+    """
+    check_recipe(root, name)
     described = load_assignment(root)
     dataset = json.loads((root / DATASET).read_text(encoding="utf-8"))["name"]
     chosen = name or described.datasets[dataset].recipe

@@ -6,6 +6,8 @@
 #
 # Environment: PYTHON=FILE is tried first; TORCH_INDEX=URL is a wheel index to take torch from;
 # UV=FILE is uv when it is not on PATH, and an empty UV= means pip.
+# FALLBACK_FOLDERS: where to look for a Python after PATH. EVERY_S=10: seconds from one line on an
+# installation that goes on to the next.
 # .venv/.stamp says that .venv is complete, and holds the TORCH_INDEX it was made with.
 # Exit codes: 0 done, 1 an installation failed, 2 no suitable Python.
 set -eu
@@ -106,7 +108,19 @@ else
 fi
 rm -f $stamp
 
+# Shows that work goes on: neither pip nor uv says anything for minutes.
+started=$(date +%s)
+go_on() {
+    while sleep "${EVERY_S:-10}" >/dev/null 2>&1; do
+        size=$(du -sm .venv 2>/dev/null | cut -f1)
+        echo "setup: still installing after $(($(date +%s) - started)) s, $size MB in .venv"
+    done
+}
 echo "setup: installing the pinned packages with ${uv:-pip} (some minutes the first time)"
+go_on &
+teller=$!
+trap 'kill $teller 2>/dev/null || true' EXIT
+trap 'exit 130' INT TERM
 if [ -n "$index" ]; then
     # Only torch comes from there, so no dependencies yet: such an index has few other packages.
     torch=$(grep '^torch[^a-z]' requirements.txt)

@@ -4,11 +4,10 @@
 
 The starter, the grader without the solutions, the data, the demo with its outputs, the sheet as PDF
 and HTML, and what answers are typeset with. Same inputs, same bytes. The zip is kept only when the
-leak check finds nothing in it.
+leak check finds nothing in it; files of dist/ change only when all of them are built.
 Exit codes: 0 built, 1 something is missing, malformed or leaks.
 """
 
-import argparse
 import hashlib
 import json
 import os
@@ -21,14 +20,17 @@ from grading.markers import fingerprints
 from pretraining.files import write_atomically
 
 from . import archive, leaks, notebooks, pins, starter
-from .commands import pipelines_of, predict_unseen
+from .arguments import OneLineParser, add_editions, add_paper
+from .commands import EXPERIMENTS, pipelines_of, predict_unseen
 from .datafiles import DATASET
 from .described import EDITION_FILE, REPO, UsageError, editions
-from .handout import build
+from .exchange import adding
+from .handout import build, checks
 from .handout.description import describe
 from .handout.sheet import Sheet
 from .handout.templates import HandoutError
 from .regions import RegionError
+from .telling import telling
 
 # What goes in as it is, and nothing else: each a file, or a pattern that must match something.
 TAKEN = (
@@ -90,8 +92,9 @@ def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str
     topics = set(describe(repo, edition).questions)
     colab = notebooks.for_topics(notebooks.read(repo / STUDENT / "colab.ipynb"), topics)
     files["colab.ipynb"] = notebooks.to_bytes(colab)
-    files["README.md"] = rendered("README.md", repo, edition, paper).encode()
-    files[".vscode/launch.json"] = rendered("launch.json", repo, edition, paper).encode()
+    files["README.md"] = readme(repo, edition, paper).encode()
+    files["AGENTS.md"] = agents(repo, edition, paper).encode()
+    files[".vscode/launch.json"] = settings(repo, edition, paper).encode()
     return files
 
 
@@ -105,20 +108,38 @@ def project(repo: Path) -> str:
     return text
 
 
-def rendered(name: str, repo: Path, edition: str, paper: str) -> str:
-    """Render a template of handout/student/: in README.md, each command on one line."""
+def readme(repo: Path, edition: str, paper: str) -> str:
+    """Render the students' README.md: each command on one line."""
     described = describe(repo, edition)
     sheet = Sheet(repo, described, paper)
     asked = pipelines_of(repo, [edition])
     pipelines = {name: [str(c) for c in todo] for name, todo in asked.items()}
     return sheet.page(
-        f"student/{name}.j2",
-        title=described.edition.title + ": " + described.assignment.title,
+        "student/README.md.j2",
+        title=described.title,
         due_plain=described.due_plain,
         python=described.assignment.gradescope_python,
         pipelines=pipelines,
         unseen=str(predict_unseen("vanilla")),
+        experiments=[
+            str(command)
+            for question in described.edition.questions
+            for command in EXPERIMENTS.get(question.topic, [])
+        ],
     )
+
+
+def agents(repo: Path, edition: str, paper: str) -> str:
+    """Render AGENTS.md: what the course's policy allows a coding assistant to do."""
+    described = describe(repo, edition)
+    sheet = Sheet(repo, described, paper)
+    words = {"title": described.title, "contact": described.course.contact}
+    return sheet.page("student/AGENTS.md.j2", **words)
+
+
+def settings(repo: Path, edition: str, paper: str) -> str:
+    """Render .vscode/launch.json, which debugs one test."""
+    return Sheet(repo, describe(repo, edition), paper).page("student/launch.json.j2")
 
 
 def demo(repo: Path) -> dict[str, bytes]:
@@ -133,46 +154,63 @@ def demo(repo: Path) -> dict[str, bytes]:
     kept = repo / "build" / "demo" / f"{key}.ipynb"
     if not kept.is_file():
         kept.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(kept, notebooks.execute(repo / DEMO, repo / DEMO.parent))
+        with telling(f"running {DEMO} once, for its outputs"):
+            write_atomically(kept, notebooks.execute(repo / DEMO, repo / DEMO.parent))
     return files | {DEMO.name: kept.read_bytes()}
+
+
+def check(repo: Path, names: list[str]) -> None:
+    """Refuse what would fail later, before anything is built.
+
+    Raises:
+        ReleaseFailed: there is no data set.
+        HandoutError: a template or a table has a mistake, or a tool is missing.
+    """
+    if not (repo / DATASET).is_file():
+        raise ReleaseFailed("there is no data set in src/data: make world")
+    for name in names:
+        checks.check(repo, name)
 
 
 def release(repo: Path, edition: str, paper: str, dist: Path | None = None) -> tuple[Path, str]:
     """Build an edition's handout and zip; returns the zip, and a line about it.
 
     Raises:
-        ReleaseFailed, HandoutError: see `contents`; or something leaks, and then no zip is left.
+        ReleaseFailed, HandoutError: see `contents`; or something leaks, and then no zip is made.
     """
-    if not (repo / DATASET).is_file():
-        raise ReleaseFailed("there is no data set in src/data: make world")
+    check(repo, [edition])
     dist = dist or repo / "dist"
     target = dist / f"{edition}-student.zip"
-    target.unlink(missing_ok=True)
     made = build.build(repo, edition, None, paper, dist)
     files = contents(repo, edition, made, paper)
     draft = dist / f".{target.name}"
     archive.write(draft, {f"{FOLDER}/{n}": c for n, c in files.items()}, EXECUTABLE)
     try:
-        if found := leaks.find(target.name, draft.read_bytes(), leaks.secrets_of(repo)):
+        secrets, facts = leaks.secrets_of(repo), leaks.facts_of(repo, edition)
+        with telling(f"{edition}: looking for parts of the solutions in {target.name}"):
+            found = leaks.find(target.name, draft.read_bytes(), secrets, facts)
+        if found:
             raise ReleaseFailed("\n".join(["students would get parts of the solutions:", *found]))
         os.replace(draft, target)
     finally:
         draft.unlink(missing_ok=True)
     size, digest = target.stat().st_size, hashlib.sha256(target.read_bytes()).hexdigest()
     words = f"{len(files)} files, {size / 2**20:.1f} MiB, no leak, sha256 {digest[:16]}"
-    return target, f"{dist.name}/{target.name}: {words}"
+    return target, f"dist/{target.name}: {words}"
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tools.student", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--edition", help="default: every edition of assignment.toml")
-    parser.add_argument("--paper", choices=["a4", "letter"], default="letter")
+    parser = OneLineParser("python -m tools.student", __doc__)
+    add_editions(parser)
+    add_paper(parser)
     asked = parser.parse_args(arguments)
     try:
-        for edition in [asked.edition] if asked.edition else editions(REPO):
-            print(release(REPO, edition, asked.paper)[1], flush=True)
+        names = editions(REPO, asked.edition)
+        check(REPO, names)
+        with adding(REPO / "dist", REPO / "build" / "student") as draft:
+            for edition in names:
+                print(release(REPO, edition, asked.paper, draft)[1], flush=True)
     except (ReleaseFailed, HandoutError, RegionError, UsageError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -9,6 +9,9 @@ every platform and Python; a new one makes the old answers worthless. Without --
 again, from the number in solutions/data/seed.txt. Small seeds are refused: whoever has wiki.txt and
 these tools would find one by trying, and with it the answers. Only `smoke`, for tests, takes any.
 
+Where there is a data set already, a fresh world takes --force. Its answers, its seed and the
+grading secret are never lost: they move to solutions/data/archive/DATE/.
+
 Names, places and sentences come from `tools/wordlists/`. Nothing about a name tells the birth
 place: only the sentences of wiki.txt do. People of train stand in wiki.txt and in train; people of
 dev and test in wiki.txt and nowhere else with their answer; 50 unseen people in no other file.
@@ -23,6 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools import datafiles
+from tools.arguments import OneLineParser, one_of, whole_number
 from tools.datafiles import DataError, as_lines, question
 from tools.draws import Draws
 from tools.words import LINES_A_PERSON, Words, load_words, new_names
@@ -274,18 +278,17 @@ def write_world(
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return its exit code (0, or 2 for an impossible request)."""
-    parser = datafiles.OneLineParser(
-        prog="python -m tools.world", description="Make the data set of fictional people."
-    )
+    parser = OneLineParser("python -m tools.world", "Make the data set of fictional people.")
     parser.add_argument(
         "--seed",
-        type=datafiles.whole_number,
+        type=whole_number,
         help="that of a world to make again, 2^32 or more; by default a fresh, secret one",
     )
+    parser.add_argument("--people", type=whole_number, help="all splits together; 600 by default")
+    parser.add_argument("--dataset", type=one_of(sorted(CITIES)), default="world")
     parser.add_argument(
-        "--people", type=datafiles.whole_number, help="all splits together; 600 by default"
+        "--force", action="store_true", help="make a fresh world in place of an existing data set"
     )
-    parser.add_argument("--dataset", choices=sorted(CITIES), default="world")
     parser.add_argument(
         "--out", type=Path, default=datafiles.REPO, metavar="ROOT", help=datafiles.OUT_HELP
     )
@@ -295,14 +298,32 @@ def main(arguments: list[str] | None = None) -> int:
         seed = secrets.randbits(SEED_BITS) if options.seed is None else options.seed
         if options.seed is not None:
             check_seed(seed, options.dataset)
+        elif not options.force:
+            refuse_existing(options.out)
         world = make_world(seed, options.people, options.dataset)
-        datafiles.write_all(options.out, world.texts)
+        moves = datafiles.archived(options.out, world.texts)
+        datafiles.write_all(options.out, world.texts, moves)
         print(f"wrote the data set '{options.dataset}' below {options.out}:")
         for path in world.texts:
             print(f"  {path}")
-        print(world.summary)
+        print("\n".join([*datafiles.told(moves), world.summary]))
 
     return datafiles.run_command(work)
+
+
+def refuse_existing(root: Path) -> None:
+    """Refuse a fresh world where a term's data set would have to go.
+
+    Raises:
+        DataError: there is one, or what only its staff have of it.
+    """
+    names = (datafiles.DATASET, datafiles.TEST_ANSWERS, datafiles.SEED)
+    for name in names:
+        if (root / name).exists():
+            raise DataError(
+                f"there is a data set already ({name}): make world FORCE=1 (--force) draws another "
+                "world in its place, SEED=... (--seed) makes one of a known seed"
+            )
 
 
 if __name__ == "__main__":

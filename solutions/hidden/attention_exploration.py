@@ -7,7 +7,7 @@ import numpy as np
 from questions.attention_exploration import attention_math
 from questions.attention_exploration.attention_math import weights_are_right
 from questions.attention_exploration.calling import AsksAttention
-from questions.attention_exploration.tests_heads import EXACT, AsksHeads
+from questions.attention_exploration.tests_heads import APART, EXACT, AsksHeads
 from questions.attention_exploration.tests_projections import LIMIT, NEAR, AsksProjections
 
 
@@ -31,20 +31,23 @@ attention_copying_any_query = _expect_weights
 attention_averaging_oblique = _expect_weights
 
 
-def attention_single_head_any_means(case: AsksHeads, tried: list) -> None:
+def _expect_average(case: AsksHeads, tried: list) -> None:
     """Expect right weights in 400 samples.
 
-    Each fails a right code with probability below 1e-50: see near_means.
+    Each fails a right code with probability below 1e-50: see AsksHeads.samples_of.
     """
     for answer, keys in tried:
         alpha = case.sampled_weights(answer, keys)
         case.expect(
             weights_are_right(alpha, answer.arguments[1:]),
-            "the query of single_head_query gives other attention weights for some keys near "
-            "their means",
+            f"the query of {answer.function} gives other attention weights for some keys",
             got=np.round(alpha[:3], 3).tolist(),
             expected=answer.arguments[1:],
         )
+
+
+attention_single_head_any_means = _expect_average
+attention_single_head_steady_any = _expect_average
 
 
 def attention_single_head_sampled_lengths(case: AsksHeads, tried: list) -> None:
@@ -54,68 +57,45 @@ def attention_single_head_sampled_lengths(case: AsksHeads, tried: list) -> None:
     by sqrt(3) * 1e-7 * 5,000 = 9e-4 at most at one standard deviation, and weights by a quarter
     of that: .005 is 23 standard deviations, for 30 samples.
     """
-    for answer, sampled in tried:
+    for answer, means, keys in tried:
+        scale, length, n = answer.arguments
         got = np.stack(case.checked(answer, ()))
-        wanted = case.exact_weights(*answer.arguments)[:2]
+        query = scale * np.eye(n)[:2].sum(axis=0)
+        told = attention_math.lengthened(np.eye(n), 0, length)
+        wanted = attention_math.attention_weights(query, told)[:2]
+        sampled = attention_math.attention_weights(scale * means[:2].sum(axis=0), keys)[:2]
         exact = np.abs(got - wanted).max() <= EXACT
         case.expect(
-            bool(exact and np.abs(got - sampled[:2]).max() <= 0.005),
+            bool(exact and np.abs(got - sampled).max() <= 0.005),
             "single_head_weights returns other weights than attention gives to keys of some scale "
             "and length",
             got=got.tolist(),
             expected=wanted.tolist(),
-            of_keys_that_were_drawn=sampled[:2].tolist(),
+            of_keys_that_were_drawn=sampled.tolist(),
             arguments=answer.arguments,
         )
 
 
-def attention_two_heads_spread(case: AsksHeads, tried: list) -> None:
-    """Expect two heads to swing at most a quarter as much as a single head does.
+def attention_two_heads_any_means(case: AsksHeads, tried: list) -> None:
+    """Expect two queries, and right weights of both heads' average in 400 samples.
 
-    That is: the mean squared distance of two heads' weights from (1/2, 1/2) is at most 1/16 of that
-    of a single head with the query 100 (mu_a + mu_b), over the same samples.
-
-    Let L be k_a's length, normal with mean 1 and variance 1/2, given L > 0. A squared distance is
-    at most 1/2.
-    - Single head: 2 (alpha_a - 1/2)^2 = (1/2) tanh^2(50 (L - 1)). 1 - tanh^2 has the integral
-      .04, L a density below .62: the mean exceeds .487. Of 1,000 samples at least 800 are kept (of
-      probability .921 each: 14 standard deviations), and their mean is below .45 with probability
-      exp(-800 KL(.90 || .974)) < 1e-20 (Chernoff, for values in [0, 1/2]).
-    - Two heads: with 12 keys and s >= 50, head 1 leaves 1 - alpha = 11 / (e^(s L) + 11) to others
-      than a, and the distance squared is (1 - alpha)^2 (1 + 1/121) / 4. Where that matters, L is
-      below .15, the density below .3, and the integral of (1 - alpha)^2 over s L is
-      ln 12 - 11/12 < 1.57: the mean is below .3 * 1.57 * .2521 / 50 < .0024 (with fewer keys it is
-      less). It exceeds .45/16 = .028 with probability exp(-800 KL(.056 || .0048)) < 1e-29.
-    For 5 sets together: below 1e-18.
+    Each fails a right code with probability below 1e-50: see AsksHeads.samples_of.
     """
     for answer, keys in tried:
-        means, a, b = answer.arguments
-        average = _average(case.both_heads(answer, means))
+        first, second, apart = case.both_heads(answer, keys)
         case.expect(
-            weights_are_right(average, [a, b]),
-            "the average of both heads is not that of the two values when keys are their means",
-            got=np.round(average, 3).tolist(),
-            expected=[a, b],
+            apart >= APART,
+            "two_head_queries returns the same query twice for some means",
+            got=apart,
+            expected=f"at least {APART}",
         )
-        average = _average(case.both_heads(answer, keys))
-        single = attention_math.attention_weights(100.0 * means[[a, b]].sum(axis=0), keys)
-        spread, reference = _from_middle(average[:, [a, b]]), _from_middle(single[:, [a, b]])
+        average = (first + second) / 2
         case.expect(
-            spread <= reference / 4,  # nan is not
-            "the average of both heads swings nearly as much as a single head when one key is "
-            "longer or shorter",
-            got=spread,
-            expected=f"at most a quarter of {reference}",
+            weights_are_right(average, answer.arguments[1:]),
+            "the average of both heads is not that of the two values for some means",
+            got=np.round(average[:3], 3).tolist(),
+            expected=answer.arguments[1:],
         )
-
-
-def _average(heads: list[np.ndarray]) -> np.ndarray:
-    return (heads[0] + heads[1]) / 2
-
-
-def _from_middle(weights: np.ndarray) -> float:
-    """Compute the root mean square distance of rows from (1/2, 1/2)."""
-    return float(np.sqrt(np.mean(np.sum((weights - 0.5) ** 2, axis=1))))
 
 
 def _expect_limits(case: AsksProjections, tried: list) -> None:

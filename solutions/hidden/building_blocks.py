@@ -11,8 +11,8 @@ import numpy as np
 from grading.judges import Judge
 from questions.building_blocks.calling import AsksBlocks
 from questions.building_blocks.expected import IGNORED
-from questions.building_blocks.tests_attention import BlocksReceptiveField
-from questions.building_blocks.tests_positions import BlocksOffsets
+from questions.building_blocks.tests_layers import BlocksReceptiveField
+from questions.building_blocks.tests_positions import BlocksBuckets, BlocksOffsets
 
 
 def _same(**sentences: str) -> Judge:
@@ -43,6 +43,9 @@ blocks_masks_random_masks = _same(
 blocks_masks_random_memory = _same(
     answers="cross_attention is not softmax(ZQ (HK)^T) HV for some matrices",
 )
+blocks_late_mask_random = _same(
+    answers="masked_softmax is wrong for some scores and mask",
+)
 blocks_sinusoids_random = _same(
     answers="sinusoidal_positions is wrong for some T and d",
 )
@@ -63,8 +66,14 @@ blocks_layers_random_norms = _same(
 blocks_layers_random_blocks = _same(
     answers="block is wrong for some attention and MLP",
 )
+blocks_residuals_random = _same(
+    answers="gradient_at_input is wrong for some layers, input and gradient",
+)
 blocks_perplexity_long = _same(
     answers="perplexity is wrong for some text, short or long",
+)
+blocks_perplexity_any_bits = _same(
+    answers="bits_per_character is wrong for some loss and numbers",
 )
 blocks_receptive_field_any_count = _same(
     answers="receptive_field is wrong for some numbers",
@@ -72,6 +81,32 @@ blocks_receptive_field_any_count = _same(
 blocks_cost_random = _same(
     answers="attention_multiply_adds is wrong for some sizes",
 )
+
+blocks_parameters_random = _same(
+    answers="count_parameters is wrong for some GPTConfig",
+)
+
+
+def blocks_buckets_random(case: BlocksBuckets, answers: list) -> None:
+    """Expect the reference's buckets; at the very beginning of a range, rounding decides.
+
+    Of the place of a distance among the ranges, single precision is off by less than 1e-5. A
+    distance at which no range begins is 1e-4 or more away from all beginnings, as
+    tests/test_building_blocks.py computes for those that are drawn.
+    """
+    for answer, (right,) in zip(answers, case.right_answers(answers), strict=True):
+        given, count, reach, is_causal = answer.arguments
+        case.array(answer, given.shape, "i")
+        exact = count // (2 if is_causal else 4)
+        far = np.abs(given)
+        ranges = exact * np.log(np.maximum(far, 1) / exact) / np.log(reach / exact)
+        begun = np.rint(ranges).astype(np.int64)
+        begins = (far > exact) & (far < reach) & (np.abs(ranges - begun) < 1e-5)
+        if is_causal:
+            begins &= given < 0
+        # What the reference rounds down is brought up to the range that begins.
+        upper = right + (begins & (right % (2 * exact) < exact + begun))
+        case.expect_buckets(answer, upper, begins.astype(np.int64))
 
 
 def blocks_sentinels_random(case: AsksBlocks, answers: list) -> None:

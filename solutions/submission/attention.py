@@ -168,7 +168,7 @@ class CausalSelfAttention(nn.Module):
 
 
 class SynthesizerAttention(nn.Module):
-    """Attention whose scores are computed from each position alone, without dot products.
+    """Attention whose scores come from a small network instead of queries and keys.
 
     A variant of the dense Synthesizer (Tay et al. 2020, section 3.1), with a causal mask and
     several heads. Each head computes

@@ -75,9 +75,7 @@ def average_query(keys: np.ndarray, a: int, b: int) -> np.ndarray:
 
     Args:
         keys: one key a row, shape (n, d), float64. Each has norm 1; n <= d. They are
-            perpendicular, or nearly so: the cosine of any two is at most .5, and k_a and k_b are
-            closer to k_a + k_b (their dot products with it greater by .5 or more) than any other
-            key is.
+            perpendicular, or nearly so: the cosine of any two is from -.15 to .15.
         a, b: the two values to average, 0 to n - 1, different.
 
     Returns:
@@ -85,8 +83,8 @@ def average_query(keys: np.ndarray, a: int, b: int) -> np.ndarray:
     """
     # [attention averaging]
     ### START CODE HERE ###
-    # With q = s (k_a + k_b) scores a and b are the same, s (1 + k_a . k_b), and those of other
-    # keys at least s/2 lower: at s = 100 their weights are below e^-50.
+    # With q = s (k_a + k_b) scores a and b are the same, s (1 + k_a . k_b) >= .85 s, and those of
+    # other keys at most .3 s: at s = 100 their weights are below e^-55.
     return 100.0 * (keys[a] + keys[b])
     ### END CODE HERE ###
 
@@ -119,18 +117,18 @@ def single_head_query(means: np.ndarray, a: int, b: int) -> np.ndarray:
 
 
 def single_head_weights(scale: float, length: float, n: int) -> tuple[float, float]:
-    """Return the weights of values a and b when k_a is longer or shorter than it should be.
+    """Return the weights of values a and b when k_a is longer or shorter than mu_a.
 
     The means mu_i are perpendicular, each of norm 1. k_a = length * mu_a, the other n - 1 keys
-    are their means, and the query is scale * (mu_a + mu_b). Think of k_a as drawn with covariance
-    alpha I + (1/2) mu_a mu_a^T and alpha vanishing: then `length` is normal with mean 1 and
-    variance 1/2.
+    are their means. The query is the one that part ii of the question speaks of: a linear
+    combination of mu_a and mu_b alone, which gives values a and b equal weights when all keys are
+    their means. Its scale is mu_a . q.
 
-    As the scale grows, alpha_a tends to 1 and alpha_b to 0 if length > 1, the reverse if
-    length < 1, and both tend to 1/2 if length is 1.
+    Think of k_a as drawn with covariance alpha I + (1/2) mu_a mu_a^T and alpha vanishing: then
+    `length` is normal with mean 1 and variance 1/2.
 
     Args:
-        scale: positive; it may be as large as 5,000, where exp alone overflows.
+        scale: mu_a . q, positive; it may be as large as 5,000, where exp alone overflows.
         length: of k_a, in the direction of mu_a; it may be negative.
         n: the number of keys, 2 or more.
 
@@ -139,8 +137,9 @@ def single_head_weights(scale: float, length: float, n: int) -> tuple[float, flo
     """
     # [attention single head]
     ### START CODE HERE ###
-    # k_a . q = length * scale (mu_a . mu_a) = length * scale, since mu_a . mu_b = 0; k_b . q is
-    # scale; the other n - 2 scores are 0. Hence
+    # With q = c mu_a + c' mu_b the scores of the means are c, c' and 0. Equal weights of a and b
+    # take c = c' = scale. So k_a . q = length * scale, k_b . q = scale; the other n - 2 scores
+    # are 0. Hence
     #     alpha_a = e^(length scale) / (e^(length scale) + e^scale + n - 2)
     #     alpha_b = e^scale          / (the same).
     # Their quotient is e^((length - 1) scale): 0, 1 or infinity in the limit, as length is below,
@@ -151,31 +150,55 @@ def single_head_weights(scale: float, length: float, n: int) -> tuple[float, flo
     ### END CODE HERE ###
 
 
-def two_head_queries(means: np.ndarray, a: int, b: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two queries whose outputs average to the mean of values a and b, however long k_a is.
+def steady_query(means: np.ndarray, a: int, b: int) -> np.ndarray:
+    """Return a query that averages values a and b whatever the length of k_a is.
 
-    The output is (c_1 + c_2)/2, where c_1 is attention's output for the first query and c_2 for
-    the second. Keys are drawn from normal distributions with covariance alpha I, where alpha is at
-    most 1e-12; but that of k_a may be alpha I + (1/2) mu_a mu_a^T instead, so that it is longer or
-    shorter than mu_a. Samples where k_a points away from mu_a don't count.
+    Keys are drawn as for single_head_query, but for k_a: it has the covariance
+    alpha I + (1/2) mu_a mu_a^T, so that it is longer or shorter than mu_a, or even points the
+    other way. All other keys keep the covariance alpha I, and there are no more keys than means.
 
     Args:
         means: mu_i, one a row, shape (n, d), float64: perpendicular, each of norm 1; n <= d.
         a, b: the two values to average, 0 to n - 1, different.
 
     Returns:
-        two queries, each of shape (d,), float64. With all covariances alpha I, the weights of a and
-        b, averaged over both heads, are within .01 of one half. With k_a longer or shorter, their
-        distance from (1/2, 1/2), root mean square over samples, is at most a quarter of what it
-        is with a single head.
+        the query, shape (d,), float64: for nearly all keys that are drawn, alpha_a and alpha_b
+        are within .01 of one half.
+    """
+    # [attention single head]
+    ### START CODE HERE ###
+    # q has no part along mu_a or mu_b, so that k_a and k_b score 0 whatever their lengths are;
+    # every other key scores -s. With s = 100 the others' weights are e^-100 each. Noise moves
+    # scores a and b apart by sqrt(2 alpha (n - 2)) s, which is 4.5e-4 for 12 keys at alpha = 1e-12.
+    others = np.delete(means, [a, b], axis=0)  # (n - 2, d)
+    return -100.0 * others.sum(axis=0)
+    ### END CODE HERE ###
+
+
+def two_head_queries(means: np.ndarray, a: int, b: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return two different queries whose outputs average to the mean of values a and b.
+
+    The output is (c_1 + c_2)/2, where c_1 is attention's output for the first query and c_2 for
+    the second. Key i is drawn from a normal distribution with mean mu_i and covariance alpha I,
+    where alpha is at most 1e-12.
+
+    Args:
+        means: mu_i, one a row, shape (n, d), float64: perpendicular, each of norm 1; n <= d.
+        a, b: the two values to average, 0 to n - 1, different.
+
+    Returns:
+        two queries, each of shape (d,), float64, whose difference has norm 1 or more. For nearly
+        all keys that are drawn, the weights of a and b, averaged over both heads, are within .01
+        of one half.
     """
     # [attention two heads]
     ### START CODE HERE ###
-    # The first head copies value a: with k_a = L mu_a its scores are s L and 0, so that it is
-    # right for any L > 0 that s makes large, s L >> log n. The second head copies value b: its
-    # scores are s for b and 0 for all others, whatever L is. No score of a competes with one of b
-    # any more. What is left is L near 0, where the first head's weight on a is
-    # e^(s L) / (e^(s L) + n - 1): rare, since the density of L ~ N(1, 1/2) there is only .2.
+    # The first head copies value a: its scores are s for a, 0 for all others. The second copies
+    # value b. With k_a = L mu_a, as in part ii, the first head's scores are s L and 0, so that
+    # it is right for any L > 0 that s makes large, s L >> log n; the second's don't depend on L:
+    # no score of a competes with one of b any more. What is left is L near 0, where the first
+    # head's weight on a is e^(s L) / (e^(s L) + n - 1): rare, since the density of L ~ N(1, 1/2)
+    # there is only .2.
     scale = 100.0
     return scale * means[a], scale * means[b]
     ### END CODE HERE ###

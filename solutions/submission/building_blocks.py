@@ -2,28 +2,34 @@
 
 Tensors are torch's; those of the grader's tests are float64. B sequences, T positions, C channels,
 hs = C / n_head of each head. Masks are True where a query may look. No function changes its
-arguments: whoever called it still needs them.
+arguments: whoever called it still needs them. What the lectures say about positions and about
+pretraining has modules of its own, building_blocks_positions.py and building_blocks_pretraining.py.
 
-Papers: [1] Vaswani et al. 2017; [2] Shaw et al. 2018; [3] Raffel et al. 2020 (T5); [4] Su et al.
-2021 (RoFormer); [5] Ba et al. 2016; [6] Xiong et al. 2020; [7] Devlin et al. 2019 (BERT).
+Papers: [1] Vaswani et al. 2017; [2] Ba et al. 2016; [3] Xiong et al. 2020.
 """
+
+from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import torch
 
-SENTINELS = tuple(f"<{letter}>" for letter in "XYZABCDEFGHIJKLMNOPQRSTUVW")
-IGNORED = -100  # a target that torch's cross_entropy leaves out
+if TYPE_CHECKING:
+    from .model import GPTConfig
 
 
 def scaled_dot_product_attention(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """softmax(q k^T / sqrt(d)) v, equation 1 of [1].
+    """Return scaled dot-product attention, equation 1 of [1]: a weighted sum of values per query.
 
-    Example: scores q.k of 112 and 96 at d = 64 are 14 and 12 once divided by 8, and their softmax
-    is .88 and .12.
+    The scores are dot products of queries and keys divided by sqrt(d); the weights are their
+    softmax over the keys.
+
+    Example: dot products of 112 and 96 with d = 64 are the scores 14 and 12, and their softmax is
+    .88 and .12.
 
     Args:
         q: queries, shape (..., T, d).
@@ -76,16 +82,21 @@ def merge_heads(x: torch.Tensor) -> torch.Tensor:
     ### END CODE HERE ###
 
 
-def attention_mask(kind: str, T: int, S: int, lengths: torch.Tensor) -> torch.Tensor:
-    """Where each query may look, for the three attentions of an encoder-decoder.
+def attention_mask(
+    kind: str, T: int, S: int, lengths: torch.Tensor, prefixes: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Return where each query may look: in the attentions of an encoder-decoder, in a prefix LM.
 
     Args:
         kind: "encoder" (a sequence looks at all of itself), "decoder" (at itself, up to the
-            query's own position) or "encoder-decoder" (the decoder's queries look at all of the
-            encoder's output).
-        T, S: the number of queries and of keys; equal but for "encoder-decoder".
+            query's own position), "encoder-decoder" (the decoder's queries look at all of the
+            encoder's output) or "prefix-lm" (every query looks at all of the sequence's prefix
+            and, like a decoder's, at what comes up to its own position).
+        T, S: the number of queries and of keys, which are equal except for "encoder-decoder".
         lengths: how many of each sequence's keys are real, shape (B,), long; the others are
-            padding, at the end, at which nobody looks.
+            padding, at the end, at which no query looks.
+        prefixes: how many positions each sequence's prefix has, from 0 up to its length, shape
+            (B,), long; None unless kind is "prefix-lm".
 
     Returns:
         shape (B, T, S), bool.
@@ -94,18 +105,24 @@ def attention_mask(kind: str, T: int, S: int, lengths: torch.Tensor) -> torch.Te
     ### START CODE HERE ###
     real = torch.arange(S) < lengths[:, None]  # (B, S)
     mask = real[:, None, :].repeat(1, T, 1)
-    return mask.tril() if kind == "decoder" else mask
+    if kind == "decoder":
+        return mask.tril()
+    if prefixes is None:
+        return mask
+    in_prefix = torch.arange(S) < prefixes[:, None, None]  # (B, 1, S)
+    return mask.tril() | mask & in_prefix
     ### END CODE HERE ###
 
 
 def cross_attention(
     Z: torch.Tensor, H: torch.Tensor, Q: torch.Tensor, K: torch.Tensor, V: torch.Tensor
 ) -> torch.Tensor:
-    """softmax(ZQ (HK)^T) HV, as the lecture has it: one head, no sqrt.
+    """Return the output of one head of cross-attention, without a division by sqrt(d).
 
     Args:
-        Z: inputs of the decoder, shape (T_z, d); they become queries.
-        H: outputs of the encoder, shape (T_h, d); they become keys and values.
+        Z: inputs to the decoder's layer, shape (T_z, d); multiplied by Q they are the queries.
+        H: outputs of the encoder, shape (T_h, d); multiplied by K they are the keys, multiplied
+            by V the values.
         Q, K, V: shape (d, d).
 
     Returns:
@@ -118,146 +135,29 @@ def cross_attention(
     ### END CODE HERE ###
 
 
-def sinusoidal_positions(T: int, d: int) -> torch.Tensor:
-    """Position encodings of section 3.5 of [1].
+def masked_softmax(scores: torch.Tensor, mask: torch.Tensor, when: str) -> torch.Tensor:
+    """Return attention weights that hide keys from queries, before the softmax or after it.
 
-    Columns 2k and 2k + 1 of row t are sin(omega_k t) and cos(omega_k t), where
-    omega_k = 10000^(-2k/d), k = 0 .. d/2 - 1.
+    With "before", hidden scores become -inf, and the softmax is taken of what that gives. With
+    "after", the softmax of all scores is taken, and hidden weights become 0.
+
+    Example: of three equal scores, the last one hidden, the weights are 1/2, 1/2, 0 with "before",
+    and 1/3, 1/3, 0 with "after".
 
     Args:
-        T: how many positions, from t = 0.
-        d: the number of channels, even.
+        scores: shape (..., T, S).
+        mask: bool, of a shape that broadcasts to (..., T, S); True where a query may look. Each
+            query may look somewhere.
+        when: "before" or "after".
 
     Returns:
-        shape (T, d), float64.
+        shape (..., T, S).
     """
-    # [blocks sinusoids]
+    # [blocks late mask]
     ### START CODE HERE ###
-    omega = 10000.0 ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)  # (d/2,)
-    angles = torch.arange(T, dtype=torch.float64)[:, None] * omega  # (T, d/2)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
-    ### END CODE HERE ###
-
-
-def offset_matrix(offset: int, d: int) -> torch.Tensor:
-    """Return the matrix M with p(t + offset) = M p(t) for every t, p(t) as in sinusoidal_positions.
-
-    Hint: sin(a + b) = sin a cos b + cos a sin b, cos(a + b) = cos a cos b - sin a sin b.
-
-    Args:
-        offset: how many positions further; it may be negative.
-        d: the number of channels, even.
-
-    Returns:
-        shape (d, d), float64; for column vectors p(t).
-    """
-    # [blocks offsets]
-    ### START CODE HERE ###
-    omega = 10000.0 ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
-    sin, cos = (omega * offset).sin(), (omega * offset).cos()
-    turns = torch.stack([torch.stack([cos, sin], -1), torch.stack([-sin, cos], -1)], -2)
-    return torch.block_diag(*turns)  # of (d/2, 2, 2)
-    ### END CODE HERE ###
-
-
-def position_scores(x: torch.Tensor, p: torch.Tensor, how: str) -> torch.Tensor:
-    """Scores z_i . z_j of all pairs, where queries and keys are z = x + p or z = [x, p].
-
-    Args:
-        x, p: embeddings of words and of positions, shape (T, d) each.
-        how: "add" or "concatenate".
-
-    Returns:
-        shape (T, T).
-    """
-    # [blocks add or concatenate]
-    ### START CODE HERE ###
-    if how == "add":
-        z = x + p  # x.x + x.p + p.x + p.p
-    else:
-        z = torch.cat([x, p], dim=-1)  # x.x + p.p
-    return z @ z.mT
-    ### END CODE HERE ###
-
-
-def relative_bias(p: torch.Tensor) -> torch.Tensor:
-    """Return what to add to the scores x_i . x_j to get those of "concatenate".
-
-    Args:
-        p: embeddings of positions, shape (T, d).
-
-    Returns:
-        shape (T, T).
-    """
-    # [blocks add or concatenate]
-    ### START CODE HERE ###
-    return p @ p.mT
-    ### END CODE HERE ###
-
-
-def relative_bias_parameters(T: int, heads: int, clip: int | None = None) -> int:
-    """How many biases a layer learns that depend on the head and on j - i alone.
-
-    Args:
-        T: the number of positions.
-        heads: m; each has biases of its own.
-        clip: from 0 to T - 1. Distances beyond it take its bias, in their direction. None: each
-            distance has its own.
-    """
-    # [blocks relative bias]
-    ### START CODE HERE ###
-    farthest = T - 1 if clip is None else clip
-    return (2 * farthest + 1) * heads
-    ### END CODE HERE ###
-
-
-def relative_bias_matrix(biases: torch.Tensor, T: int) -> torch.Tensor:
-    """Return the biases added to the scores of query i and key j, one a head (scalars: [3]).
-
-    Args:
-        biases: shape (heads, 2k + 1): those of j - i = -k .. k, in this order. Distances beyond k
-            take the bias of k, in their direction.
-        T: the number of positions.
-
-    Returns:
-        shape (heads, T, T); row i, column j.
-    """
-    # [blocks relative bias]
-    ### START CODE HERE ###
-    k = biases.size(1) // 2
-    positions = torch.arange(T)
-    distances = positions[None, :] - positions[:, None]  # j - i
-    return biases[:, distances.clamp(-k, k) + k]
-    ### END CODE HERE ###
-
-
-def rotate(x: torch.Tensor, positions: torch.Tensor, pairing: str = "adjacent") -> torch.Tensor:
-    """Rotary position embedding, section 3.2 of [4]: turn each pair of channels by i theta_k.
-
-    theta_k = 10000^(-2k/d), k = 0 .. d/2 - 1. A pair (a, b) becomes
-    (a cos - b sin, a sin + b cos). In two dimensions the vector (1, 0) at position i becomes
-    (cos i, sin i).
-
-    Args:
-        x: queries or keys, shape (..., T, d), d even.
-        positions: i of each row, shape (T,), long.
-        pairing: which channels are pair k: "adjacent", 2k and 2k + 1 (the paper), or "half",
-            k and k + d/2 (rotate_half, most libraries).
-
-    Returns:
-        the shape of x.
-    """
-    # [blocks rotation]
-    ### START CODE HERE ###
-    d = x.size(-1)
-    theta = 10000.0 ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
-    angles = positions[:, None] * theta  # (T, d/2)
-    sin, cos = angles.sin().to(x.dtype), angles.cos().to(x.dtype)
-    if pairing == "adjacent":
-        a, b = x[..., 0::2], x[..., 1::2]
-        return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
-    a, b = x.chunk(2, dim=-1)
-    return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
+    if when == "before":
+        return scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
+    return scores.softmax(dim=-1).masked_fill(~mask, 0.0)
     ### END CODE HERE ###
 
 
@@ -267,15 +167,15 @@ def layer_norm(
     bias: torch.Tensor | None = None,
     eps: float = 1e-5,
 ) -> torch.Tensor:
-    """gain (x - mean) / sqrt(variance + eps) + bias, over the last axis [5].
+    """Return every vector along the last axis with mean 0 and (nearly) variance 1 [2].
 
-    The mean is sum_j x_j / d, the variance sum_j (x_j - mean)^2 / d: every vector has mean 0 and
-    (nearly) variance 1 before gain and bias.
+    What is normalised is then multiplied by the gain, and the bias is added. The variance is the
+    mean of the squared deviations, a sum divided by d.
 
     Args:
         x: shape (..., d).
         gain, bias: shape (d,), or None for ones and zeros.
-        eps: added to the variance.
+        eps: added to the variance; it keeps the result finite for a vector of equal numbers.
 
     Returns:
         the shape of x.
@@ -298,8 +198,9 @@ def block(
 ) -> torch.Tensor:
     """Apply a Transformer block: attention, then the feed-forward part, each with a residual.
 
-    Norms are layer_norm without gain and bias. Table 1 of [6]: with "pre" each part sees a
-    normalised input and its output is added to what came in; with "post" the sum is normalised.
+    Norms are layer_norm without gain and bias. Table 1 of [3]: with "pre" each part sees a
+    normalised input, and its output is added to the input as it was; with "post" each part sees
+    its input as it is, and the sum of both is normalised.
 
     Args:
         x: shape (B, T, C).
@@ -319,79 +220,43 @@ def block(
     ### END CODE HERE ###
 
 
-def span_corruption(tokens: list[str], spans: list[tuple[int, int]]) -> tuple[list[str], list[str]]:
-    """T5's objective, section 3.1.4 of [3]: one sentinel for each span that is taken out.
+def gradient_at_input(
+    x: torch.Tensor,
+    layers: list[Callable[[torch.Tensor], torch.Tensor]],
+    gradient: torch.Tensor,
+    residual: bool,
+) -> torch.Tensor:
+    """Return the gradient that reaches the input of a stack of layers.
 
-    Example: "Thank you for inviting me to your party last week" without (2, 4) and (8, 9) is the
-    input "Thank you <X> me to your party <Y> week" and the target "<X> for inviting <Y> last <Z>".
+    A layer turns its input z into layer(z); with residual connections, into z + layer(z).
+
+    Example: 32 layers that halve their inputs pass on 2^-32 of a gradient; with residual
+    connections they multiply it by 1.5^32.
 
     Args:
-        tokens: the text.
-        spans: (start, end) of each, end exclusive; in order, not empty, with at least one token
-            between two of them; fewer than there are SENTINELS.
+        x: the input of the first layer, shape (T, C).
+        layers: functions from (T, C) to (T, C), the first one first.
+        gradient: of the loss by the output of the last layer, shape (T, C).
+        residual: whether there are residual connections.
 
     Returns:
-        input and target. The target ends with the sentinel after the last one used.
+        the gradient of the loss by x, shape (T, C).
     """
-    # [blocks sentinels]
+    # [blocks residuals]
     ### START CODE HERE ###
-    source, target, done = [], [], 0
-    for sentinel, (start, end) in zip(SENTINELS, spans, strict=False):
-        source += [*tokens[done:start], sentinel]
-        target += [sentinel, *tokens[start:end]]
-        done = end
-    return [*source, *tokens[done:]], [*target, SENTINELS[len(spans)]]
-    ### END CODE HERE ###
-
-
-def bert_mask(
-    tokens: torch.Tensor, mask_id: int, vocab_size: int, generator: torch.Generator
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """BERT's objective, section 3.1 of [7]: predict 15 % of the tokens.
-
-    Each token is chosen with probability .15. Of those chosen, 80 % are replaced by mask_id, 10 %
-    by a token drawn from all of the vocabulary, 10 % stay as they are. No token moves: position t
-    is still position t, and the target there is the token that was there.
-
-    Args:
-        tokens: ids, shape (B, T), long; not to be changed.
-        mask_id: the id that stands for a masked token.
-        vocab_size: ids are 0 .. vocab_size - 1.
-        generator: draws every random number.
-
-    Returns:
-        inputs and targets, shape (B, T), long. The target is IGNORED where no token was chosen.
-    """
-    # [blocks bert mask]
-    ### START CODE HERE ###
-    chosen = torch.rand(tokens.shape, generator=generator) < 0.15
-    kind = torch.rand(tokens.shape, generator=generator)
-    drawn = torch.randint(vocab_size, tokens.shape, generator=generator)
-    inputs = torch.where(chosen & (kind < 0.8), mask_id, tokens)
-    inputs = torch.where(chosen & (kind >= 0.9), drawn, inputs)
-    return inputs, torch.where(chosen, tokens, IGNORED)
-    ### END CODE HERE ###
-
-
-def perplexity(log_probs: torch.Tensor, n_words: int) -> float:
-    """P(text)^(-1/N): how many words the model hesitates between, so to speak.
-
-    Args:
-        log_probs: natural logarithm of the probability of each token given those before, shape
-            (number of tokens,). There may be 100,000 of them: P itself is 0 in any dtype.
-        n_words: N. Words may consist of several tokens.
-    """
-    # [blocks perplexity]
-    ### START CODE HERE ###
-    return math.exp(-log_probs.double().sum().item() / n_words)
+    start = x.detach().clone().requires_grad_()
+    z = start
+    for layer in layers:
+        z = z + layer(z) if residual else layer(z)
+    return torch.autograd.grad(z, start, gradient)[0]
     ### END CODE HERE ###
 
 
 def receptive_field(heads: int, levels: int) -> int:
-    """On how many positions of the input one output can depend, at most.
+    """Return on how many positions of the input one output can depend, at most.
 
-    Each head looks at a single position (argmax in place of softmax), and residual connections
-    keep the position itself.
+    Each head of each position looks at a single position, which is given (an argmax in place of
+    the softmax), and residual connections keep the position itself.
 
     Args:
         heads: in each level.
@@ -404,7 +269,7 @@ def receptive_field(heads: int, levels: int) -> int:
 
 
 def looks_back(heads: int, level: int) -> list[int]:
-    """How far back each head of a level looks, for the receptive field to be as large as it can.
+    """Return how far back each head of a level looks for the receptive field to be the largest.
 
     All positions look equally far back: head j of position t at position t - looks_back(...)[j].
 
@@ -424,7 +289,7 @@ def looks_back(heads: int, level: int) -> list[int]:
 
 
 def attention_multiply_adds(kind: str, M: int, N: int, k: int) -> int:
-    """Multiplications (each with its addition) of one attention: scores, then weighted sums.
+    """Return the multiplications, each with its addition, of scores and of weighted sums.
 
     Projections, the softmax and masks don't count (masked scores are computed, too).
 
@@ -438,4 +303,27 @@ def attention_multiply_adds(kind: str, M: int, N: int, k: int) -> int:
     queries = M if kind == "encoder" else N
     keys = N if kind == "decoder" else M
     return 2 * queries * keys * k
+    ### END CODE HERE ###
+
+
+def count_parameters(config: GPTConfig) -> int:
+    """Return how many parameters GPT(config) has, without making the model.
+
+    Example: with 1 layer of 1 head and 2 channels, 3 ids and 5 positions there are 100.
+
+    Args:
+        config: of src/submission/model.py, which shows the layers. The dropouts have no
+            parameters; buffers such as the causal mask are none.
+    """
+    # [blocks parameters]
+    ### START CODE HERE ###
+    C, hs = config.n_embd, config.n_embd // config.n_head
+    linear, norm = C * C + C, 2 * C
+    attention = 4 * linear  # queries, keys, values, output
+    if config.synthesizer:
+        attention = 3 * linear + (hs + 1) * config.block_size
+    mlp = (4 * C * C + 4 * C) + (4 * C * C + C)
+    positions = 0 if config.rope else config.block_size * C
+    blocks = config.n_layer * (2 * norm + attention + mlp)
+    return 2 * config.vocab_size * C + positions + blocks + norm
     ### END CODE HERE ###

@@ -3,7 +3,8 @@
     python solutions/written/confidence.py build/reference
 
 Prints one JSON object. Reads the trained folder's pretrained and finetuned vanilla model, what it
-predicted for dev, and the tables of dev and of unseen people; never the test split. An answer's
+predicted for dev, and the tables of train, of dev and of unseen people; never the test split. Where
+the parameters from before finetuning are there, too, they are asked cloze questions. An answer's
 probability is the product of its characters' probabilities, the MASK that ends it included.
 quoted_numbers.py runs this in an interpreter of its own, since `submission` is here that of the
 trained folder.
@@ -20,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 PARAMETERS = "vanilla.finetune.params"
+PRETRAINED = "vanilla.pretrain.params"
 PREDICTIONS = {
     "no_pretraining": "vanilla.nopretrain.dev.predictions",
     "pretraining": "vanilla.pretrain.dev.predictions",
@@ -28,6 +30,7 @@ PREDICTIONS = {
 OPTIONAL = {"rope": "rope.pretrain.dev.predictions"}  # trained where an edition asks for it
 BINS = 10
 EXAMPLES = 3  # of each kind
+THRESHOLDS = (0.0, 0.25, 0.5, 0.75, 0.9, 0.95)  # below which a system might refuse
 
 
 class BadInput(Exception):
@@ -82,34 +85,123 @@ def accuracies(folder: Path, dev: list[tuple[str, str]]) -> dict[str, float] | N
     return found
 
 
-def answer(folder: Path, recipe: str | None, questions: list[str]) -> list[tuple[str, float]]:
-    """Return the finetuned model's answers, each with the probability that the model gives it.
+class Trained:
+    """The trained folder's code, which is imported here, and its vanilla model.
 
-    Raises:
-        BadInput: its parameters don't fit the recipe, or the questions don't fit the corpus.
+    Everything is computed in double precision on one thread, for the same bytes each time: in
+    single precision the last digits differ from run to run, with where arrays lie in memory, and
+    with the number of threads.
     """
-    sys.path.insert(0, str(folder / "src"))
-    import torch
 
-    from pretraining import recipes
-    from pretraining.errors import InputError
-    from submission import dataset, helper, model, utils
+    def __init__(self, folder: Path, recipe: str | None) -> None:
+        """Import the code and read the corpus.
 
-    # The same bytes each time: in single precision the last digits differ from run to run, with
-    # where arrays lie in memory, and with the number of threads.
-    torch.set_default_dtype(torch.float64)
-    torch.set_num_threads(1)
-    try:
-        model_fields = recipes.load_recipe(recipe).model_of("vanilla")
-        corpus = read(folder / "src" / "data" / "wiki.txt").removesuffix("\n")
-        documents = dataset.CharCorruptionDataset(corpus, model_fields["block_size"])
-        config = model.GPTConfig(documents.vocab_size, **model_fields)
-        network = helper.initialize_vanilla_model(config)
-        network.load_state_dict(utils.load_parameters(folder / PARAMETERS, network))
-        predictions = utils.predict_places(network, documents, questions)
-    except (InputError, OSError) as error:
-        raise BadInput(str(error)) from None
-    return [(p.place, round(p.probability, 4)) for p in predictions]
+        Raises:
+            BadInput: something is missing, or the recipe doesn't fit the corpus.
+        """
+        sys.path.insert(0, str(folder / "src"))
+        import torch
+
+        from pretraining import recipes
+        from pretraining.errors import InputError
+        from submission import dataset, helper, model
+
+        self._folder, self._input_error = folder, InputError
+        torch.set_default_dtype(torch.float64)
+        torch.set_num_threads(1)
+        try:
+            fields = recipes.load_recipe(recipe).model_of("vanilla")
+            corpus = read(folder / "src" / "data" / "wiki.txt").removesuffix("\n")
+            self._documents = dataset.CharCorruptionDataset(corpus, fields["block_size"])
+        except (InputError, OSError) as error:
+            raise BadInput(str(error)) from None
+        self._network = helper.initialize_vanilla_model(
+            model.GPTConfig(self._documents.vocab_size, **fields)
+        )
+
+    def answers(self, questions: list[str]) -> list[tuple[str, float]]:
+        """Return the finetuned model's answers, each with the probability that it gives it.
+
+        Raises:
+            BadInput: its parameters don't fit the recipe, or the questions don't fit the corpus.
+        """
+        from submission import utils
+
+        try:
+            self._load(PARAMETERS)
+            predictions = utils.predict_places(self._network, self._documents, questions)
+        except (self._input_error, OSError) as error:
+            raise BadInput(str(error)) from None
+        return [(p.place, round(p.probability, 4)) for p in predictions]
+
+    def cloze(self, tables: dict[str, list[tuple[str, str]]]) -> list[dict] | None:
+        """Return the shares of right cloze choices before finetuning, a row for each wording.
+
+        None where the parameters aren't there.
+
+        Args:
+            tables: questions and places, by the name of the split.
+
+        Raises:
+            BadInput: as above.
+        """
+        from pretraining import cloze
+
+        if not (self._folder / PRETRAINED).is_file():
+            return None
+        try:
+            self._load(PRETRAINED)
+            groups = {
+                name: cloze.people_of(*zip(*rows, strict=True)) for name, rows in tables.items()
+            }
+            # A matter of which is greater: single precision does, in half of the time.
+            found = list(cloze.ask(self._network.float(), self._documents, groups))
+        except (self._input_error, OSError) as error:
+            raise BadInput(str(error)) from None
+
+        def of(score: cloze.Score) -> float | None:
+            return share(score.right, score.total) if score.total else None
+
+        return [
+            {
+                "text": one.text.format(name="NAME"),
+                **{name: of(score) for name, score in one.splits.items()},
+                "verbatim": of(one.verbatim),
+                "otherwise": of(one.otherwise),
+            }
+            for one in found
+        ]
+
+    def _load(self, name: str) -> None:
+        from submission import utils
+
+        self._network.load_state_dict(utils.load_parameters(self._folder / name, self._network))
+
+
+def refusing(groups: list[list[float]]) -> dict:
+    """Return what comes of refusing below some thresholds, and the expected calibration error.
+
+    Args:
+        groups: the probabilities of right answers, of wrong ones, and of those about the unseen.
+    """
+    from pretraining import calibration
+
+    answers = calibration.Answers(*groups)
+    rows = [calibration.refuse_below(answers, threshold) for threshold in THRESHOLDS]
+    return {
+        "calibration_error": round(
+            calibration.calibration_error(calibration.reliability(*groups[:2])), 4
+        ),
+        "refusals": [
+            {
+                "threshold": row.threshold,
+                "answered": round(row.answered, 3),
+                "accuracy": None if row.accuracy is None else round(row.accuracy, 3),
+                "unseen": round(row.unseen or 0.0, 3),
+            }
+            for row in rows
+        ],
+    }
 
 
 def summary(probabilities: list[float]) -> dict | None:
@@ -212,7 +304,7 @@ def examples(rows: list[tuple[str, str, str, float]], second: str = "place") -> 
 
 
 def examine(folder: Path, recipe: str | None) -> dict:
-    """All there is to tell: "accuracy", "confidence" and "histogram".
+    """All there is to tell: "accuracy", "confidence", "cloze" and "histogram".
 
     Raises:
         BadInput: something is missing in the folder, or doesn't fit.
@@ -223,7 +315,8 @@ def examine(folder: Path, recipe: str | None) -> dict:
     dev, train = (pairs(read(data / n)) for n in ("birth_dev.tsv", "birth_places_train.tsv"))
     unseen = read(data / "birth_unseen_inputs.tsv").removesuffix("\n").split("\n")
     accuracy = accuracies(folder, dev)
-    answers = answer(folder, recipe, [question for question, _ in dev] + unseen)
+    trained = Trained(folder, recipe)
+    answers = trained.answers([question for question, _ in dev] + unseen)
     rows = [(*row, *given) for row, given in zip(dev, answers[: len(dev)], strict=True)]
     right = [row for row in rows if row[1] == row[2]]
     wrong = sorted((row for row in rows if row[1] != row[2]), key=lambda row: -row[3])
@@ -234,10 +327,12 @@ def examine(folder: Path, recipe: str | None) -> dict:
         "confidence": {
             **dict(zip(("right", "wrong", "unseen"), map(summary, groups), strict=True)),
             "right_above_wrong": overlap(*groups[:2]),
+            **refusing(groups),
             "examples": {"right": examples(right), "wrong": examples(wrong)},
             "made_up": made_up(unseen, answers[len(dev) :], train, dev),
             "training": commonest([place for _, place in train]),
         },
+        "cloze": trained.cloze({"train": train, "dev": dev}),
         "histogram": histogram(*groups),
     }
 

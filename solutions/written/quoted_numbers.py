@@ -7,8 +7,8 @@ Writes FOLDER/numbers.json and FOLDER/*.dat (columns under a line of names, for 
 reference's functions (solutions/submission/attention_exploration.py) return is tried on keys that
 are drawn with fixed seeds: the same bytes each time. With --trained, a folder that `make reference`
 has filled, there is also what the trained model is sure of (confidence.py, which needs torch);
-without, "confidence" and "accuracy" are null. The file isn't called numbers.py since numpy imports
-a module of that name from the standard library, and would find this one.
+without, "confidence", "cloze" and "accuracy" are null. The file isn't called numbers.py since numpy
+imports a module of that name from the standard library, and would find this one.
 
 Exit codes: 0 done, 2 usage or bad input.
 """
@@ -25,15 +25,16 @@ from types import ModuleType
 
 import numpy as np
 
+from heads_compared import ALPHA, KEYS, compared
+from rounding import rounded, scientific
+
 HERE = Path(__file__).resolve().parent
 TOLERANCE = 0.01  # of weights, as the grader has it
 COUNTS = (3, 12, 100)  # of keys, where one number tells little
 SCALES = (1, 2, 5, 10, 100)  # s of the queries s (k_a + k_b)
 LARGEST = 50.0  # a scale that is enough for any tolerance here
 
-KEYS = 6  # how many keys are drawn at a time; a and b are the first two
 SAMPLES = 20_000
-ALPHA = 1e-12  # the covariance that vanishes, as great as docstrings allow
 NOISES = ((1e-12, 100.0), (1e-12, 5000.0), (1e-6, 100.0), (1e-6, 5000.0))  # alpha and s
 NOISE_SAMPLES = 5_000
 NEAR = 0.05  # weights so far from a corner or the middle count as there
@@ -57,17 +58,6 @@ def reference() -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def rounded(value: float | np.floating) -> float:
-    """Round to six significant digits: more may differ between machines."""
-    return float(f"{value:.6g}")
-
-
-def scientific(value: float) -> dict[str, float]:
-    """Split a small number as LaTeX writes it: mantissa times ten to the exponent."""
-    mantissa, exponent = f"{value:.5e}".split("e")
-    return {"value": rounded(value), "mantissa": float(mantissa), "exponent": int(exponent)}
 
 
 def weight_of_first(
@@ -350,9 +340,11 @@ def compute(trained: Path | None, recipe: str | None) -> dict[str, str]:
         "average": average,
         "noise": noise(exploration),
         "lengths": lengths,
+        "compared": compared(exploration),
         "key_query_value": key_query_value(exploration),
         "accuracy": None,
         "confidence": None,
+        "cloze": None,
     }
     texts = {
         "average.dat": table(" ".join(["s", *(f"n{n}" for n in COUNTS)]), average_rows),

@@ -17,7 +17,7 @@ staff's solutions/hidden/. The harness knows no topic: what is asked is in `ques
     processes.py, zygote.py, guardian.py, worker.py, frames.py, importing.py, inprocess.py:
                           how workers start, live and end
     sandbox.py, landlock.py, seccomp.py, limits.py, exposure.py: what confines them
-    authoritative.py, canary.py: what a run that counts demands
+    authoritative.py, canary.py, requirements.py: what a run that counts demands
     outcomes.py, endings.py, printable.py, float_ranges.py: how a test ended, in words
     results.py, console.py, report.py, replay.py, provenance.py: who reads what of it
     student_console.py, terminal.py: what students read in a terminal

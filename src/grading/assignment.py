@@ -71,14 +71,20 @@ class Question:
     is_practice: bool
     required_files: tuple[str, ...]
     tests: tuple[TestSpec, ...]
+    hours: float  # of a student's work, estimated
 
 
 @dataclass(frozen=True)
 class Edition:
-    """A numbering of the topics, and the files that a submission must hold."""
+    """A numbering of the topics, and the files that a submission must hold.
+
+    Attributes:
+        course: the name of the course, or "".
+    """
 
     name: str
     title: str
+    course: str
     questions: tuple[Question, ...]
     gradescope: Gradescope
 
@@ -104,7 +110,8 @@ class Assignment:
         gradescope_python: "3.12": what setup.sh installs there.
         practice: the part whose questions have no points but those that an edition gives.
         parts: titles of the sheet's sections.
-        times: minutes that the commands of a topic take, by recipe and topic.
+        times: minutes that the commands of a topic take, by recipe and topic: with avx512_bf16
+            and with AVX2 only, or one number where nobody has told them apart.
     """
 
     title: str
@@ -117,11 +124,11 @@ class Assignment:
     datasets: dict[str, DataSet]
     variants: dict[str, Variant]
     recipes: Recipes
-    times: dict[str, dict[str, int]]
+    times: dict[str, dict[str, int | tuple[int, int]]]
 
     def edition(self, name: str | None) -> Edition:
         """Return the edition of that name, or the default one for None."""
-        name = name or self.default_edition
+        name = self.default_edition if name is None else name
         if name not in self.editions:
             known = ", ".join(sorted(self.editions))
             raise UsageError(f"no edition {name!r} in assignment.toml; there are: {known}")
@@ -154,7 +161,7 @@ class _File:
     datasets: dict[str, DataSet] = field(default_factory=dict)
     variants: dict[str, Variant] = field(default_factory=dict)
     recipes: dict[str, Recipe] = field(default_factory=dict)
-    times: dict[str, dict[str, Count]] = field(default_factory=dict)
+    times: dict[str, dict[str, Count | tuple[Count, Count]]] = field(default_factory=dict)
 
 
 def load_assignment(path: Path) -> Assignment:
@@ -284,10 +291,17 @@ def _edition(described: ResolvedEdition, file: _File, root: Where) -> Edition:
     questions = []
     for line in described.questions:
         topic = file.topics[line.topic]
-        question = _question(line, topic, topic.part == file.assignment.practice, where)
+        is_practice = topic.practice or topic.part == file.assignment.practice
+        question = _question(line, topic, is_practice, where)
         required = [n for n in topic.required_files if n not in described.not_required]
         questions.append(replace(question, required_files=tuple(required)))
-    return Edition(described.name, described.title, tuple(questions), described.gradescope)
+    return Edition(
+        name=described.name,
+        title=described.title,
+        course=described.course,
+        questions=tuple(questions),
+        gradescope=described.gradescope,
+    )
 
 
 def _question(line: QuestionTable, topic: TopicTable, is_practice: bool, where: Where) -> Question:
@@ -309,6 +323,7 @@ def _question(line: QuestionTable, topic: TopicTable, is_practice: bool, where: 
         is_practice=is_practice,
         required_files=topic.required_files,
         tests=tests,
+        hours=topic.hours,
     )
 
 

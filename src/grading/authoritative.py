@@ -16,6 +16,7 @@ from typing import Any
 
 from . import paths, sandbox, schema, trees, wire
 from .errors import GradingError, SubmissionError, WireError
+from .judges import refuse_closed
 from .limits import Limits
 from .processes import Job, Pool
 from .staging import stage
@@ -34,7 +35,12 @@ LINKS = {
 
 
 def secrets(private: Sequence[Path] = ()) -> list[str]:
-    """List what no student's code may read: solutions, answers, results being written, ..."""
+    """List what no student's code may read: solutions, answers, results being written, ...
+
+    Raises:
+        UsageError: this user can't read the solutions.
+    """
+    refuse_closed(paths.SOLUTIONS)
     found = [paths.SOLUTIONS, paths.ANSWERS, *sorted(paths.ANSWERS.glob("*"))]
     for code in (paths.HIDDEN, paths.SOLUTIONS / "submission"):
         found += [code, *sorted(code.glob("*.py"))]

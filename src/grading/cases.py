@@ -216,7 +216,8 @@ class BoundTest:
     @property
     def description(self) -> str:
         """The first line of the method's docstring: what is checked."""
-        return (self.method.__doc__ or self.spec.name).strip().splitlines()[0].strip().rstrip(".")
+        first = (self.method.__doc__ or self.spec.name).strip().splitlines()[0].strip()
+        return first if first.endswith("..") else first.removesuffix(".")
 
 
 def bind(specs: tuple[TestSpec, ...], cases: list[type[GradedTestCase]]) -> list[BoundTest]:

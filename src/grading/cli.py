@@ -86,7 +86,10 @@ def _run(questions: QuestionSet, asked: argparse.Namespace) -> int:
     if asked.gradescope:
         from .gradescope import session  # staff's packages: students' copies do without
 
-        return session.grade(runner, asked.gradescope, asked.edition, not asked.preview)
+        _refuse_contradictions(asked)
+        pages = {path: staff for path, staff in _pages(asked) if path}
+        authoritative = not asked.preview
+        return session.grade(runner, asked.gradescope, asked.edition, authoritative, pages)
     return _grade(runner, asked)
 
 
@@ -192,14 +195,20 @@ def _grade(runner: CourseTestRunner, asked: argparse.Namespace) -> int:
             heard.finish()
         raise
     heard.finish()
-    if asked.html:
-        write_atomically(asked.html, report.page(results, staff=False))
-    if asked.staff_html:
-        write_atomically(asked.staff_html, report.page(results, staff=True))
+    for path, for_staff in _pages(asked):
+        if path:
+            write_atomically(path, report.page(results, for_staff))
     if record:
+        if record.digest not in ("", results.facts["digest"]):
+            print("Replay: the submission's files differ from those that were graded then")
         for line in replay.compare(record, results) or ["every test ended as it did then"]:
             print(f"Replay: {line}")
     return exit_code(results.outcomes)
+
+
+def _pages(asked: argparse.Namespace) -> list[tuple[Path | None, bool]]:
+    """Return the reports that were asked for, each with whether it is for staff."""
+    return [(asked.html, False), (asked.staff_html, True)]
 
 
 def _outputs(asked: argparse.Namespace) -> dict[str, Path | None]:
@@ -260,8 +269,12 @@ class _Console(_ResultsFile):
     def staged(self, staged: Staged) -> None:
         console.show_staged(staged, self._required)
 
+    def started(self, results: Results) -> None:
+        super().started(results)
+        self._teller = console.Teller(results, staff=True)
+
     def told(self, result: TestResult) -> None:
-        console.show_result(result, staff=True)
+        self._teller.tell(result)
 
     def finish(self) -> None:
         if self._results is not None:

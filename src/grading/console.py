@@ -59,19 +59,67 @@ def show_result(result: TestResult, staff: bool) -> None:
             print(INDENT + "  " + line)
 
 
+class Teller:
+    """Prints results as they come; a question without points that nobody named is one line."""
+
+    def __init__(self, results: Results, staff: bool) -> None:
+        """
+        Args:
+            results: hold every result that was told.
+        """
+        self._results, self._staff, self._folded = results, staff, results.folded
+
+    def tell(self, result: TestResult) -> None:
+        """Print a result: they come in the edition's order."""
+        number = result.spec.number
+        if number not in self._folded or result.outcome is Outcome.GRADER_ERROR:
+            show_result(result, self._staff)
+        tests = [t for t in self._results.tests if t.spec.number == number]
+        if number in self._folded and tests[-1].spec == result.spec:
+            (title,) = (q.title for q in self._results.edition.questions if q.number == number)
+            print(f"{number:<13}{'no points':<16}{'':>11}  {title}: {passed_of(tests)}")
+
+
+def passed_of(tests: list[TestResult]) -> str:
+    """Return how many of these tests passed, in words."""
+    passed = sum(t.outcome is Outcome.PASSED for t in tests)
+    waiting = sum(t.outcome is Outcome.RAN_NOT_GRADED for t in tests)
+    words = f"{passed} of {len(tests)} tests passed"
+    return f"{words}, {waiting} not graded here" if waiting else words
+
+
+def identity(results: Results) -> str:
+    """Say what was graded, when, and by what: enough to tell two results apart."""
+    facts = results.facts
+    known = [
+        ("", facts.get("submission")),
+        ("files ", facts.get("digest", "")[:12]),
+        ("", facts.get("graded")),
+        ("edition ", results.edition.name),
+        ("release ", facts.get("judged_by", "")[:12]),
+        ("seed ", str(results.seed)),
+    ]
+    # The first word is ours: a submission's name begins no line.
+    return "Graded: " + ", ".join(f"{words}{value}" for words, value in known if value)
+
+
 def show_summary(results: Results, staff: bool) -> None:
     """Print the points by question, and the total of what was asked."""
     print()
-    asked = [t for t in results.tests if t.asked]
+    asked, folded = results.asked, results.folded
     for question in results.edition.questions:
         tests = [t for t in asked if t.spec.number == question.number]
-        if tests:
+        if tests and question.number not in folded:
             score = sum((t.score for t in tests), Decimal(0))
             worth = sum((t.spec.max_score for t in tests), Decimal(0))
             print(f"{question.number:<5}{points(score):>6} / {points(worth):<6}{question.title}")
     score = sum((t.score for t in asked), Decimal(0))
     worth = sum((t.spec.max_score for t in asked), Decimal(0))
-    print(f"{'':<5}{points(score):>6} / {points(worth):<6}points in all")
+    print(f"{'':<5}{points(score):>6} / {points(worth):<6}points in all{results.only}")
+    if folded:
+        tests = [t for t in asked if t.spec.number in folded]
+        first = next(t.spec.number for t in tests)
+        print(f"Without points: {passed_of(tests)}; name a question to see them, as {first}.")
     ungraded = sum(t.outcome is Outcome.RAN_NOT_GRADED for t in asked)
     if ungraded:
         print(f"{ungraded} hidden tests ran without crashing; they are graded when you submit.")
@@ -79,4 +127,4 @@ def show_summary(results: Results, staff: bool) -> None:
         print("THE GRADER FAILED in at least one test: no score of this run counts. Tell staff.")
     for warning in results.facts.get("warnings", []):
         print(f"Warning: {warning}")
-    print(f"seed {results.seed}")
+    print(identity(results))

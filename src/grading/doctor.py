@@ -64,7 +64,9 @@ def _canary(layers: sandbox.Layers) -> None:
     finally:
         pool.close()
         shutil.rmtree(work, ignore_errors=True)
-    hidden = "" if paths.HIDDEN.exists() else " (no solutions here: hidden tests aren't judged)"
+    hidden = (
+        "" if os.path.isdir(paths.SOLUTIONS) else " (no solutions here: hidden tests aren't judged)"
+    )
     print(f"Authority    {'yes' if not found else 'no'}{hidden}")
     for fault in found:
         print(f"             {fault}")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Annotated
 
-from .toml_tables import Choice, Count, NaturalNumber, Rule, Where
+from .toml_tables import Choice, Count, NaturalNumber, NotNegative, Rule, Where
 
 VISIBILITIES = ("visible", "after_due_date", "after_published")
 Points = Annotated[
@@ -43,11 +43,17 @@ class TestTable:
 
 @dataclass(frozen=True)
 class TopicTable:
-    """What a topic is, whatever its number; that part and title are there is checked later."""
+    """What a topic is, whatever its number; that part and title are there is checked later.
+
+    Attributes:
+        hours: of a student's work, estimated; for the sheet.
+    """
 
     name: str
     part: str = ""
     title: str = ""
+    hours: NotNegative = 0.5
+    practice: bool = False
     tests: dict[str, TestTable] = field(default_factory=dict)
     required_files: tuple[str, ...] = ()
 
@@ -91,6 +97,7 @@ class EditionTable:
     title: str
     questions: tuple[QuestionTable, ...]
     gradescope: Gradescope | None = None
+    course: str = ""
     extends: str = ""
     practice: Count | None = None
     without: tuple[str, ...] = ()
@@ -103,6 +110,7 @@ class ResolvedEdition:
 
     name: str
     title: str
+    course: str
     questions: tuple[QuestionTable, ...]
     gradescope: Gradescope
     not_required: tuple[str, ...]
@@ -133,7 +141,12 @@ def resolved(
         _refuse_repeated(questions, within)
         found.append(
             ResolvedEdition(
-                name, edition.title, tuple(questions), edition.gradescope, edition.not_required
+                name=name,
+                title=edition.title,
+                course=edition.course,
+                questions=tuple(questions),
+                gradescope=edition.gradescope,
+                not_required=edition.not_required,
             )
         )
     return found
@@ -183,6 +196,7 @@ def _extended(
     return replace(
         own,
         questions=inherited + own.questions,
+        course=own.course or base.course,
         gradescope=own.gradescope or base.gradescope,
         practice=own.practice or base.practice,
         without=base.without + own.without,

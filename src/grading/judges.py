@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable
@@ -27,6 +28,7 @@ def load_hidden(folder: Path) -> ModuleType | None:
         UsageError: it is incomplete, or one of its modules can't be imported.
     """
     path = folder / "__init__.py"
+    refuse_closed(folder.parent)
     if not path.exists():
         if any(folder.glob("*.py")):
             raise UsageError("solutions/hidden/ lacks its __init__.py: its modules judge nothing")
@@ -49,6 +51,19 @@ def load_hidden(folder: Path) -> ModuleType | None:
         del sys.modules["hidden"]
         raise UsageError(f"solutions/hidden/: {place_of(error)}") from error
     return module
+
+
+def refuse_closed(solutions: Path) -> None:
+    """Refuse a folder of solutions that this user can't enter: nobody could judge here.
+
+    Raises:
+        UsageError: it is somebody else's.
+    """
+    if os.path.isdir(solutions) and not os.access(solutions, os.R_OK | os.X_OK):
+        raise UsageError(
+            f"{solutions.name}/ is here, but this user may not read it: grade as its owner, or in "
+            "a copy without it"
+        )
 
 
 def place_of(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import importlib.util
 import platform
@@ -10,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 from . import paths
-from .staging import Provided
+from .staging import Provided, Staged
 
 PACKAGES = ("torch", "numpy")
 
@@ -46,6 +47,26 @@ def versions() -> dict[str, str]:
     """Return the versions of the interpreter, the system and the libraries that compute."""
     found = {"python": platform.python_version(), "system": platform.platform()}
     return found | {name: _version(name) for name in PACKAGES}
+
+
+def digests(staged: Staged) -> dict[str, str]:
+    """Return the SHA-256 of each file that was taken from a submission, by its staged name."""
+    found = {}
+    for name in sorted(staged.taken):
+        with open(staged.root / name, "rb") as reader:
+            found[name] = hashlib.file_digest(reader, "sha256").hexdigest()
+    return found
+
+
+def digest_of(files: dict[str, str]) -> str:
+    """Return one hash for all files of a submission: names and contents."""
+    lines = [f"{digest}  {name}\n" for name, digest in sorted(files.items())]
+    return hashlib.sha256("".join(lines).encode("utf-8", errors="surrogateescape")).hexdigest()
+
+
+def now() -> str:
+    """Return the present time for a result: `2027-01-30 18:02 UTC`."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def has_torch() -> bool:

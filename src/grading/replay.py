@@ -31,6 +31,7 @@ class Record:
     versions: dict[str, str]
     in_full: bool  # False: the daily limit held, and an earlier submission's points stand there
     tests: dict[str, tuple[str, float]]  # by test id: outcome and score
+    digest: str = ""  # of the submission's files; "" in results of before
 
 
 def read(path: Path) -> Record:
@@ -86,7 +87,8 @@ def _record(raw: dict[str, Any]) -> Record:
     seed = int(head["seed"])
     if seed < 0:
         raise ValueError(f"the seed is {seed}")
-    return Record(str(head["edition"]), seed, facts["judged_by"], versions, in_full, tests)
+    edition, digest = str(head["edition"]), str(facts.get("digest", ""))
+    return Record(edition, seed, facts["judged_by"], versions, in_full, tests, digest)
 
 
 def line(results: Results) -> str:
@@ -96,7 +98,8 @@ def line(results: Results) -> str:
         for t in results.tests
     ]
     head = {"edition": results.edition.name, "seed": str(results.seed)}
-    facts = {key: results.facts[key] for key in ("judged_by", "versions")}
+    recorded = ("submission", "digest", "graded", "judged_by", "versions")
+    facts = {key: results.facts[key] for key in recorded if key in results.facts}
     return RECORD + json.dumps(head | {"facts": facts, "tests": tests})
 
 

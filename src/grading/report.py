@@ -10,7 +10,7 @@ from html import escape
 
 from . import printable
 from .assignment import Question
-from .console import points
+from .console import identity, passed_of, points
 from .outcomes import Outcome
 from .results import Results, TestResult
 
@@ -27,6 +27,7 @@ body { font: 1rem/1.5 system-ui, sans-serif; color: var(--ink); background: var(
 h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin: 2rem 0 .5rem }
 table { border-collapse: collapse; width: 100% }
 th, td { text-align: left; padding: .3rem .6rem .3rem 0; border-bottom: 1px solid var(--line) }
+caption { caption-side: bottom; text-align: left; font-size: .85rem }
 td.number { text-align: right; white-space: nowrap }
 svg { width: 100%; max-width: 15rem; height: auto; display: block }
 details { border: 1px solid var(--line); border-radius: .3rem; margin: .4rem 0;
@@ -48,9 +49,11 @@ def page(results: Results, staff: bool) -> str:
     """
     edition = results.edition
     whose = "Staff's report: not for students" if staff else "Report"
-    title = escape(f"{edition.title}: {points(results.score)} of {points(results.max_score)}")
-    asked = [t for t in results.tests if t.asked]
-    sections = [_section(question, asked, staff) for question in edition.questions]
+    scored = f"{points(results.score)} of {points(results.max_score)} points{results.only}"
+    title = escape(f"{edition.title}: {scored}")
+    asked, folded = results.asked, results.folded
+    counted = [t for t in asked if t.spec.number not in folded]
+    sections = [_section(question, counted, staff) for question in edition.questions]
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -61,10 +64,12 @@ def page(results: Results, staff: bool) -> str:
 </head>
 <body>
 <main>
-<h1>{title} points</h1>
-<p>{whose}. {escape(_told(results, asked))}</p>
-{_overview(results, asked)}
+<h1>{title}</h1>
+<p>{whose}. {escape(identity(results))}.</p>
+<p>{escape(_told(asked, counted))}</p>
+{_overview(results, counted)}
 {"".join(sections)}
+{_without_points(results, staff)}
 <h2>How this was graded</h2>
 {_facts(results)}
 </main>
@@ -73,9 +78,10 @@ def page(results: Results, staff: bool) -> str:
 """
 
 
-def _told(results: Results, asked: list[TestResult]) -> str:
-    passed = sum(t.outcome is Outcome.PASSED for t in asked)
-    told = f"{passed} of {len(asked)} tests passed."
+def _told(asked: list[TestResult], counted: list[TestResult]) -> str:
+    """Return the report in a few sentences; `counted` are those that are not folded."""
+    passed = sum(t.outcome is Outcome.PASSED for t in counted)
+    told = f"{passed} of {len(counted)} tests passed."
     if any(t.outcome is Outcome.GRADER_ERROR for t in asked):
         told += " The grader itself failed: no score of this run counts."
     if any(t.outcome is Outcome.RAN_NOT_GRADED for t in asked):
@@ -102,7 +108,8 @@ def _overview(results: Results, asked: list[TestResult]) -> str:
             )
     head = '<th scope="col">Question</th><th scope="col">Title</th><th scope="col">Points</th>'
     head += '<th scope="col">Share</th>'
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    legend = "<caption>Share: filled is earned, hatched is not.</caption>"
+    return f"<table>{legend}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
 def _bar(score: Decimal, worth: Decimal, words: str) -> str:
@@ -135,6 +142,16 @@ def _section(question: Question, asked: list[TestResult], staff: bool) -> str:
     return f'<h2 id="q{escape(question.number)}">{escape(head)}</h2>{shown}'
 
 
+def _without_points(results: Results, staff: bool) -> str:
+    """Return the questions without points, closed until somebody opens them."""
+    tests = [t for t in results.asked if t.spec.number in results.folded]
+    if not tests:
+        return ""
+    sections = [_section(question, tests, staff) for question in results.edition.questions]
+    head = f"Questions without points: {passed_of(tests)}"
+    return f"<details><summary>{head}</summary>{''.join(sections)}</details>"
+
+
 def _test(test: TestResult, staff: bool) -> str:
     sign = SIGNS.get(test.outcome, "✗")
     worth = f"{points(test.score)} of {points(test.spec.max_score)}"
@@ -164,12 +181,16 @@ def _facts(results: Results) -> str:
     """Say what it takes to have the same run again."""
     facts = results.facts
     rows = [
+        ("Submission", facts.get("submission", "")),
+        ("Files", facts.get("digest", "")),
+        ("Graded", facts.get("graded", "")),
+        ("Asked", ", ".join(results.wanted) or "everything"),
         ("Edition", results.edition.name),
         ("Seed", str(results.seed)),
         ("Authoritative", "yes" if facts.get("authoritative") else "no: for information only"),
         ("Protected by", ", ".join(facts.get("layers", [])) or "nothing"),
         ("Versions", ", ".join(f"{k} {v}" for k, v in facts.get("versions", {}).items())),
-        ("Judged by", facts.get("judged_by", "")),
+        ("Release", facts.get("judged_by", "")),
         ("Warnings", " ".join(facts.get("warnings", [])) or "none"),
         ("Left behind", "; ".join(facts.get("left", [])) or "nothing"),
     ]

@@ -18,6 +18,7 @@ from .assignment import Edition, TestSpec
 from .outcomes import Outcome
 
 MAX_CHARACTERS = {"message": 4_000, "detail": 20_000, "output": 70_000}
+MOST_WORDS = 6  # of a command line, to be shown
 
 
 @dataclass(frozen=True)
@@ -77,20 +78,42 @@ class Results:
     seed: int
     tests: list[TestResult]
     facts: dict[str, Any] = field(default_factory=dict)  # what was graded, and how
+    wanted: tuple[str, ...] = ()  # the words that named tests or questions; empty: all
+
+    @property
+    def asked(self) -> list[TestResult]:
+        """The tests that the command asked for."""
+        return [t for t in self.tests if t.asked]
+
+    @property
+    def only(self) -> str:
+        """What was asked for, where that isn't everything: " (1e only)"."""
+        if not self.wanted:
+            return ""
+        few = len(self.wanted) <= MOST_WORDS
+        words = ", ".join(self.wanted) if few else f"{len(self.asked)} of {len(self.tests)} tests"
+        return f" ({words} only)"
+
+    @property
+    def folded(self) -> set[str]:
+        """The numbers of the questions that show as a line: without points, and not named."""
+        if self.wanted:
+            return set()
+        return {q.number for q in self.edition.questions if q.tests and not q.coding}
 
     @property
     def score(self) -> Decimal:
-        return sum((t.score for t in self.tests), Decimal("0.00"))
+        return sum((t.score for t in self.asked), Decimal("0.00"))
 
     @property
     def max_score(self) -> Decimal:
-        """The points to reach: extra credit comes on top."""
-        return sum((t.spec.max_score for t in self.tests if not t.spec.is_extra_credit), Decimal())
+        """The points to reach in what was asked for: extra credit comes on top."""
+        return sum((t.spec.max_score for t in self.asked if not t.spec.is_extra_credit), Decimal())
 
     @property
     def outcomes(self) -> list[Outcome]:
         """Of the tests that the command asked for."""
-        return [t.outcome for t in self.tests if t.asked]
+        return [t.outcome for t in self.asked]
 
     def as_dict(self, staff: bool) -> dict[str, Any]:
         return {
@@ -98,6 +121,7 @@ class Results:
             "seed": str(self.seed),  # as text: JSON readers round large numbers
             "score": float(self.score),
             "max_score": float(self.max_score),
+            "asked": list(self.wanted),  # empty: everything
             "tests": [t.as_dict(staff) for t in self.tests],
             "facts": self.facts,
         }

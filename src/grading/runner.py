@@ -19,7 +19,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from . import authoritative, exposure, float_ranges, importing, paths, provenance, sandbox, trees
+from . import (
+    authoritative,
+    exposure,
+    float_ranges,
+    importing,
+    paths,
+    printable,
+    provenance,
+    sandbox,
+    trees,
+)
 from .assignment import Assignment, Edition
 from .bench import OUT_OF_TIME, Bench, malformed
 from .cases import BoundTest, bind, derive_seed, select
@@ -37,6 +47,7 @@ from .observer import Observer
 from .outcomes import Outcome
 from .processes import Pool, open_pool
 from .question_set import Data, QuestionSet
+from .requirements import require_data, require_staff
 from .results import Results, TestResult, share_of
 from .staging import Staged, stage, stage_reference
 
@@ -44,6 +55,7 @@ from .staging import Staged, stage, stage_reference
 # deadline is killed, and what follows is bounded: twice GRACE_S, a scratch folder's few thousand
 # files, the results.
 DEADLINE_S = 540.0
+MAX_NAME = 200  # characters of a submission's name
 NO_DATA = "not run, it needs the data set"
 LEFT_OUT = "not run: {} tests of question {} ran out of time; name one alone to run it"
 GRADER_FAILED = "the grader itself failed here; this is not your fault: tell staff"
@@ -54,6 +66,7 @@ class Options:
     """What a run was asked for; see `python grader.py --help`."""
 
     submission: Path
+    name: str = ""  # of the submission, for results; by default, that of its folder or zip
     edition: str | None = None
     wanted: tuple[str, ...] = ()  # test ids or questions; empty: all
     jobs: int = 1  # how many tests run side by side
@@ -148,12 +161,16 @@ class CourseTestRunner:
                 options = replace(options, private=(*options.private, *closed))
             open_to_code = self._open_to_code(options)
             authority_facts = self._authority(options, pool, work, staged, open_to_code)
-            results = self.blank(edition, seed)
+            name = options.name or options.submission.resolve().name
+            results = self.blank(edition, seed, name)
+            results.wanted = options.wanted
             results.tests = [
                 replace(result, asked=test in wanted)
                 for test, result in zip(bound, results.tests, strict=True)
             ]
-            results.facts |= {"submission": sorted(staged.taken), "left": staged.left}
+            files = provenance.digests(staged)
+            results.facts |= {"digest": provenance.digest_of(files), "files": files}
+            results.facts["left"] = staged.left
             results.facts |= authority_facts
             observer.started(results)
             with ThreadPoolExecutor(options.jobs) as executor:
@@ -173,10 +190,16 @@ class CourseTestRunner:
                 own.close()
             trees.remove_tree(work)
 
-    def blank(self, edition: Edition, seed: int) -> Results:
-        """Return results of tests of which none has run."""
+    def blank(self, edition: Edition, seed: int, name: str) -> Results:
+        """Return results of tests of which none has run.
+
+        Args:
+            name: of the submission.
+        """
         tests = [TestResult(t.spec, t.description) for t in self.tests(edition)]
         facts = {
+            "submission": printable.line(name, MAX_NAME),
+            "graded": provenance.now(),
             "judged_by": provenance.judged_by(self.questions.provided),
             "versions": provenance.versions(),
         }
@@ -370,29 +393,3 @@ class Run:
 def _our_fault() -> Verdict:
     """Return the verdict of a test that ended by our own fault, the exception being handled."""
     return Verdict(Outcome.GRADER_ERROR, GRADER_FAILED, traceback.format_exc())
-
-
-def require_staff(hidden: ModuleType | None) -> None:
-    """Refuse a run that counts where nobody judges hidden tests: students would lose points.
-
-    Raises:
-        GradingError: staff's judges are not here.
-    """
-    if hidden is None:
-        raise GradingError(
-            "this run can't count without solutions/hidden/, whose judges decide hidden tests"
-        )
-
-
-def require_data(data: Data) -> None:
-    """Refuse a run that counts without torch or data: it would cost students points.
-
-    Raises:
-        GradingError: something is missing or can't be read: our fault.
-    """
-    if not provenance.has_torch():
-        raise GradingError("this run can't count without torch, which this Python doesn't have")
-    try:
-        data.require()
-    except DataError as error:
-        raise GradingError(f"this run can't count without its data set: {error}") from None

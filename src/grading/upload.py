@@ -120,7 +120,7 @@ class Folder:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 raise ValueError("not a regular file")
-            if _is_somebody_elses(status, self.top.path):
+            if is_somebody_elses(status, self.top.path):
                 raise SubmissionError(
                     f"{self.called(name)} is a hard link to a file outside: hand in a copy"
                 )
@@ -151,7 +151,7 @@ class Folder:
         return name, {"dir_fd": self._descriptor}
 
 
-def _is_somebody_elses(status: os.stat_result, top: Path) -> bool:
+def is_somebody_elses(status: os.stat_result, top: Path) -> bool:
     """Return whether a file has another name, as somebody else's or as a solution.
 
     A hard link needs no right to read what it names. Where the kernel allows any

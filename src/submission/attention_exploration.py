@@ -74,9 +74,7 @@ def average_query(keys: np.ndarray, a: int, b: int) -> np.ndarray:
 
     Args:
         keys: one key a row, shape (n, d), float64. Each has norm 1; n <= d. They are
-            perpendicular, or nearly so: the cosine of any two is at most .5, and k_a and k_b are
-            closer to k_a + k_b (their dot products with it greater by .5 or more) than any other
-            key is.
+            perpendicular, or nearly so: the cosine of any two is from -.15 to .15.
         a, b: the two values to average, 0 to n - 1, different.
 
     Returns:
@@ -115,18 +113,18 @@ def single_head_query(means: np.ndarray, a: int, b: int) -> np.ndarray:
 
 
 def single_head_weights(scale: float, length: float, n: int) -> tuple[float, float]:
-    """Return the weights of values a and b when k_a is longer or shorter than it should be.
+    """Return the weights of values a and b when k_a is longer or shorter than mu_a.
 
     The means mu_i are perpendicular, each of norm 1. k_a = length * mu_a, the other n - 1 keys
-    are their means, and the query is scale * (mu_a + mu_b). Think of k_a as drawn with covariance
-    alpha I + (1/2) mu_a mu_a^T and alpha vanishing: then `length` is normal with mean 1 and
-    variance 1/2.
+    are their means. The query is the one that part ii of the question speaks of: a linear
+    combination of mu_a and mu_b alone, which gives values a and b equal weights when all keys are
+    their means. Its scale is mu_a . q.
 
-    As the scale grows, alpha_a tends to 1 and alpha_b to 0 if length > 1, the reverse if
-    length < 1, and both tend to 1/2 if length is 1.
+    Think of k_a as drawn with covariance alpha I + (1/2) mu_a mu_a^T and alpha vanishing: then
+    `length` is normal with mean 1 and variance 1/2.
 
     Args:
-        scale: positive; it may be as large as 5,000, where exp alone overflows.
+        scale: mu_a . q, positive; it may be as large as 5,000, where exp alone overflows.
         length: of k_a, in the direction of mu_a; it may be negative.
         n: the number of keys, 2 or more.
 
@@ -142,23 +140,45 @@ def single_head_weights(scale: float, length: float, n: int) -> tuple[float, flo
     ### END CODE HERE ###
 
 
-def two_head_queries(means: np.ndarray, a: int, b: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two queries whose outputs average to the mean of values a and b, however long k_a is.
+def steady_query(means: np.ndarray, a: int, b: int) -> np.ndarray:
+    """Return a query that averages values a and b whatever the length of k_a is.
 
-    The output is (c_1 + c_2)/2, where c_1 is attention's output for the first query and c_2 for
-    the second. Keys are drawn from normal distributions with covariance alpha I, where alpha is at
-    most 1e-12; but that of k_a may be alpha I + (1/2) mu_a mu_a^T instead, so that it is longer or
-    shorter than mu_a. Samples where k_a points away from mu_a don't count.
+    Keys are drawn as for single_head_query, but for k_a: it has the covariance
+    alpha I + (1/2) mu_a mu_a^T, so that it is longer or shorter than mu_a, or even points the
+    other way. All other keys keep the covariance alpha I, and there are no more keys than means.
 
     Args:
         means: mu_i, one a row, shape (n, d), float64: perpendicular, each of norm 1; n <= d.
         a, b: the two values to average, 0 to n - 1, different.
 
     Returns:
-        two queries, each of shape (d,), float64. With all covariances alpha I, the weights of a and
-        b, averaged over both heads, are within .01 of one half. With k_a longer or shorter, their
-        distance from (1/2, 1/2), root mean square over samples, is at most a quarter of what it
-        is with a single head.
+        the query, shape (d,), float64: for nearly all keys that are drawn, alpha_a and alpha_b
+        are within .01 of one half.
+    """
+    # [attention single head]
+    ### START CODE HERE ###
+    raise NotImplementedError(
+        "[attention single head] steady_query"
+        " in submission/attention_exploration.py is yours to write"
+    )
+    ### END CODE HERE ###
+
+
+def two_head_queries(means: np.ndarray, a: int, b: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return two different queries whose outputs average to the mean of values a and b.
+
+    The output is (c_1 + c_2)/2, where c_1 is attention's output for the first query and c_2 for
+    the second. Key i is drawn from a normal distribution with mean mu_i and covariance alpha I,
+    where alpha is at most 1e-12.
+
+    Args:
+        means: mu_i, one a row, shape (n, d), float64: perpendicular, each of norm 1; n <= d.
+        a, b: the two values to average, 0 to n - 1, different.
+
+    Returns:
+        two queries, each of shape (d,), float64, whose difference has norm 1 or more. For nearly
+        all keys that are drawn, the weights of a and b, averaged over both heads, are within .01
+        of one half.
     """
     # [attention two heads]
     ### START CODE HERE ###

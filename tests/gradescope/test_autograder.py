@@ -138,6 +138,26 @@ def test_the_command_shows_what_each_of_them_sees(tree, release):
     assert "for staff" not in student and "seed" not in student
 
 
+def test_the_command_keeps_results_and_reports(tree, release, tmp_path):
+    submission = tree / "dist" / f"test-{EDITION}-starter-expect-0.zip"
+    folder = tree / "build" / "emulated" / submission.stem
+    (folder / "old").mkdir(parents=True)  # of an earlier call
+    ran = make(tree, "emulate", f"SUBMISSION={submission}", timeout=300)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    names = ["report.html", "results.json", "staff.html", "stdout"]
+    assert sorted(path.name for path in folder.iterdir()) == names
+    assert f"Kept in build/emulated/{submission.stem}/: {', '.join(names)}" in ran.stdout
+    kept = {name: (folder / name).read_text(encoding="utf-8") for name in names}
+    extra = json.loads(kept["results.json"])["extra_data"]
+    assert extra["submission"] == "submission 123456" and re.fullmatch(
+        "[0-9a-f]{64}", extra["digest"]
+    )
+    for page in ("report.html", "staff.html"):
+        assert "submission 123456" in kept[page] and extra["digest"] in kept[page]
+    assert "not for students" in kept["staff.html"] and "For staff:" not in kept["report.html"]
+    assert kept["stdout"] in ran.stdout
+
+
 def test_the_result_holds_what_a_regrade_needs(tree, graded, upload):
     first = graded
     extra = first.results["extra_data"]

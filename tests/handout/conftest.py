@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests import pinned
-from tools.handout import description, sheet
+from tools.handout import build, description, sheet
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 EDITIONS = pinned.NAMES
 # What the sheet is rendered from.
-SOURCES = ("assignment.toml", "course.toml", "handout", "solutions/written")
+SOURCES = ("assignment.toml", "course.toml", "handout", "solutions/written", "src/submission")
 
 
 @pytest.fixture
@@ -19,6 +19,7 @@ def repo(tmp_path) -> Path:
     """A copy of the sheet's sources, with the editions that tests know."""
     repo = tmp_path / "repo"
     (repo / "solutions").mkdir(parents=True)
+    (repo / "src").mkdir()
     for name in SOURCES:
         source = ROOT / name
         copy = shutil.copytree if source.is_dir() else shutil.copy2
@@ -50,3 +51,9 @@ def rendered(repo):
         return made.render(target), made
 
     return rendered
+
+
+@pytest.fixture(scope="session")
+def numbers(tmp_path_factory) -> dict:
+    """What the solutions quote."""
+    return build.compute_numbers(ROOT, tmp_path_factory.mktemp("figures"))

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tests import pinned
-from tests.project import ROOT, copy_of_the_project
+from tests.project import copy_of_the_project
 from tools import autograder, starter, student, world
 from tools.handout import build, description
 from tools.handout.outline import outline
@@ -27,6 +27,7 @@ CURRENT = of_editions(*SHEETS, editions=["current"])
 ALL = of_editions(*SHEETS)
 DESCRIPTIONS = of_editions("autograder") | {"toml"}
 READMES = of_editions("README.md")
+AGENTS = of_editions("AGENTS.md")
 AUTOGRADERS = of_editions("autograder")
 SUBMISSIONS = of_editions("submission.tex")
 OUTLINES = of_editions("outline.csv")
@@ -67,6 +68,19 @@ EDITS = {
         CURRENT,
     ),
     "a date": ("course.toml", "due = 2027-01-31", "due = 2027-02-07", ALL | READMES),
+    "the policy on AI tools": (
+        "course.toml",
+        'ai_tools = "tutor"',
+        'ai_tools = "forbidden"',
+        ALL | SUBMISSIONS | AGENTS,
+    ),
+    "the name of a course": (
+        "assignment.toml",
+        'course = "CS 224N: ',
+        'course = "CS 224: ',
+        CS | DESCRIPTIONS,
+    ),
+    "a topic's time": ("assignment.toml", "hours = 1.5", "hours = 2.5", ALL | DESCRIPTIONS),
     "a question's text": (
         "handout/topics/demo.tex.j2",
         "on the characters of a text",
@@ -110,7 +124,8 @@ def artefacts(repo, numbers):
         found[f"{edition}/outline.csv"] = outline(sheet.slots)
         found[f"{edition}/web.tex"] = sheet.render("web")
         found[f"{edition}/solutions.tex"] = sheet.render("solutions")
-        found[f"{edition}/README.md"] = student.rendered("README.md", repo, edition, "letter")
+        found[f"{edition}/README.md"] = student.readme(repo, edition, "letter")
+        found[f"{edition}/AGENTS.md"] = student.agents(repo, edition, "letter")
         found[f"{edition}/autograder"] = autograder.contents(repo, edition)
     return found
 
@@ -121,11 +136,6 @@ def project(tmp_path_factory):
     assert world.main(["--dataset", "smoke", "--seed", "1", "--out", str(repo)]) == 0
     autograder.keep_secret(repo)
     return repo
-
-
-@pytest.fixture(scope="module")
-def numbers(tmp_path_factory):
-    return build.compute_numbers(ROOT, tmp_path_factory.mktemp("figures"))
 
 
 @pytest.fixture(scope="module")

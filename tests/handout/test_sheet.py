@@ -16,18 +16,22 @@ PRACTICE = [
     ("4a", "Scaled dot-product attention", "Practice"),
     ("4b", "Splitting and merging heads", "Practice"),
     ("4c", "Masks and cross-attention", "Practice"),
-    ("4d", "Sinusoidal positions", "Practice"),
-    ("4e", "Moving by an offset", "Practice"),
-    ("4f", "Add or concatenate", "Practice"),
-    ("4g", "Relative biases", "Practice"),
-    ("4h", "Rotary positions", "Practice"),
-    ("4i", "Layer norm and the block", "Practice"),
-    ("4j", "Span corruption with sentinels", "Practice"),
-    ("4k", "Masked language modelling", "Practice"),
-    ("4l", "Perplexity", "Practice"),
-    ("4m", "Receptive fields", "Practice"),
-    ("4n", "The cost of attention", "Practice"),
-    ("4o", "In words", "Practice"),
+    ("4d", "Masking before or after the softmax", "Practice"),
+    ("4e", "Sinusoidal positions", "Practice"),
+    ("4f", "Moving by an offset", "Practice"),
+    ("4g", "Add or concatenate", "Practice"),
+    ("4h", "Relative biases", "Practice"),
+    ("4i", "The buckets of T5", "Practice"),
+    ("4j", "Rotary positions", "Practice"),
+    ("4k", "Layer norm and the block", "Practice"),
+    ("4l", "Residual connections", "Practice"),
+    ("4m", "Span corruption with sentinels", "Practice"),
+    ("4n", "Masked language modelling", "Practice"),
+    ("4o", "Perplexity and bits", "Practice"),
+    ("4p", "Receptive fields", "Practice"),
+    ("4q", "The cost of attention", "Practice"),
+    ("4r", "The parameters of a GPT", "Practice"),
+    ("4s", "In words", "Practice"),
 ]
 # By the public sheets, in their order: number, title, what stands in brackets; then our practice.
 OUTLINES = {
@@ -127,8 +131,8 @@ def test_every_command_file_and_dimension_of_the_public_sheets_is_there(rendered
         "python src/dataset.py charcorruption",
         "python src/london_baseline.py",
         "python src/collect_submission.py",
-        "python grader.py",
-        f"python grader.py {example}",
+        "python src/grader.py",
+        f"python src/grader.py {example}",
     ):
         assert tuple(command.split()) in printed
     for phrase in (
@@ -176,19 +180,39 @@ def test_the_data_set_decides_what_is_said_of_people_sizes_times_and_thresholds(
         for variant in ("vanilla", "synthesizer")
     }
     fictional = ("fictional", "world that we made up", "(400 lines)", "5 minutes")
-    actual = ("Wikipedia article", "notable person", "(2{,}000 lines)", "20 hours")
+    actual = ("Wikipedia article", "notable person", "(2{,}000 lines)", "26 minutes", "42 minutes")
     for phrase in fictional:
         assert phrase in world and phrase not in real, phrase
     for phrase in actual:
         assert phrase in real and phrase not in world, phrase
     for (name, _), phrase in least.items():
         assert phrase in {"world": world, "real": real}[name]
-    assert r"recipe \code{laptop}" in world and r"recipe \code{original}" in real
+    assert r"recipe \code{laptop}" in world and r"recipe \code{real}" in real
 
 
 def test_a_data_set_without_measured_times_claims_none(rendered):
     text, _ = rendered(dataset="smoke")
     assert "minutes of computing" not in text and "says how long it takes" in text
+
+
+@pytest.mark.parametrize(
+    ("edition", "times", "claim"),
+    [
+        ("xcs224n", "real = { pretraining = 26, synthesizer = 42 }", "more than 68 minutes"),
+        (
+            "xcs224n",
+            "real = { no_pretraining = 4, pretraining = 26, synthesizer = 42 }",
+            "about 72",
+        ),
+        ("current", "real = { no_pretraining = 4, pretraining = 26, synthesizer = 42 }", "more"),
+    ],
+)
+def test_the_time_of_all_is_more_than_the_sum_where_one_is_unknown(
+    rendered, change, edition, times, claim
+):
+    change("assignment.toml", "real = { pretraining = 26, synthesizer = 42 }", times)
+    text, _ = rendered(edition, dataset="real")
+    assert re.search(rf"recipe \\code\{{real\}}: on two cores, {claim}", words(text))
 
 
 def test_questions_can_be_dropped_and_moved(rendered, change):
@@ -267,21 +291,86 @@ def check_links(text):
 
 def test_practice_has_a_place_to_answer_where_an_edition_gives_it_written_points(rendered, change):
     plain, _ = rendered("cs224n")
-    assert "\\answerspace{4o}" not in plain and "python grader.py 4n" in plain
+    assert "\\answerspace{4s}" not in plain and "python src/grader.py 4r" in plain
     last = '  { number = "3c", topic = "consider_unseen", written = 2 },\n'
-    line = '  { number = "4o", topic = "blocks_in_words", written = 2, extra_credit = true },\n'
+    line = '  { number = "4s", topic = "blocks_in_words", written = 2, extra_credit = true },\n'
     change("assignment.toml", last, last + line)
     text, sheet = rendered("cs224n")
-    assert headings(text)[-1] == ("4o", "In words", "2 points (Written, Extra Credit)")
-    assert "\\answerspace{4o}" in text and sheet.slots[-1].id == "4o"
+    assert headings(text)[-1] == ("4s", "In words", "2 points (Written, Extra Credit)")
+    assert "\\answerspace{4s}" in text and sheet.slots[-1].id == "4s"
+
+
+ANSWERS = sorted(p.name.removesuffix(".tex.j2") for p in (ROOT / "handout/answers").iterdir())
+
+
+@pytest.mark.parametrize("edition", OUTLINES)
+def test_each_question_of_practice_links_to_its_answer_at_the_end(rendered, edition):
+    text, sheet = rendered(edition)
+    before, _, answers = text.partition("\\frontsection{Answers to practice}")
+    links = re.findall(r"\\answerlink\{(\w+)\}", before)
+    practised = [q for q in sheet._described.edition.questions if q.is_practice]
+    assert [q.topic for q in sorted(practised, key=lambda q: q.topic)] == ANSWERS
+    assert links == [q.number for q in practised]
+    assert re.findall(r"\\practiceanswer\{(\w+)\}", answers) == links
+    # What only answers cite is among the references all the same.
+    cited = set(re.findall(r"\\hyperref\[(ref:\w+)\]", text))
+    assert cited == set(re.findall(r"\\label\{(ref:\w+)\}", text))
+
+
+def test_on_the_web_answers_stand_below_their_questions(rendered):
+    text, _ = rendered(target="web")
+    assert "Answers to practice" not in text and "\\answerlink" not in text
+    for piece in text.split("\\question{")[1:]:
+        is_practice = "{Practice}" in piece.partition("\n")[0]  # not a part of it alone
+        assert piece.count("\nANSWERBEGINS 4(") == piece.count("\nANSWERENDS") == is_practice
+
+
+def test_staff_find_the_answers_to_practice_as_solutions(rendered, numbers):
+    text, _ = rendered(target="solutions", numbers=numbers)
+    assert "\\answerlink" not in text and "Answers to practice" not in text
+    for number, _, _ in PRACTICE:
+        shown = f"4({number[1]})"
+        assert f"\\renewcommand{{\\solutionof}}{{{shown}}}" in text
+
+
+@pytest.mark.parametrize("points", ["coding = 5", "written = 2"])
+@pytest.mark.parametrize("target", ["print", "web"])
+def test_an_answer_that_any_edition_gives_points_for_reaches_nobody(
+    rendered, change, points, target
+):
+    secret = "weights depend on the difference of the scores alone"
+    assert secret in words(rendered("xcs224n", target)[0]).lower()
+    last = '  { number = "3c", topic = "consider_unseen", written = 2 },\n'
+    line = f'  {{ number = "4a", topic = "blocks_attention", {points} }},\n'
+    change("assignment.toml", last, last + line)
+    for edition in OUTLINES:
+        text, _ = rendered(edition, target)
+        assert secret not in words(text).lower() and "answerlink{4a}" not in text
+        assert "ANSWERBEGINS 4(a)" not in text
+
+
+def test_answers_leave_out_what_other_questions_are_graded_for(rendered, change):
+    """`current` asks in 5a and 5b what 4(e) and 4(s) would tell."""
+    text = words(rendered()[0])
+    assert "its answer is not given here" in text and "postman bit" not in text
+    assert "similar encodings" not in text and "a matter of trial" not in text
+    for line in ("positions_permutation", "positions_sinusoids"):
+        source = (ROOT / "tests/small/editions.toml").read_text(encoding="utf-8")
+        (row,) = re.findall(rf"^.*{line}.*\n", source, re.M)
+        change("assignment.toml", row, "")
+    text = words(rendered()[0])
+    assert "its answer is not given here" not in text and "postman bit" in text
+    assert "similar encodings" in text and "a matter of trial" in text
 
 
 def test_every_building_block_is_named_where_it_is_practised(rendered):
     text, _ = rendered()
-    source = (ROOT / "solutions/submission/building_blocks.py").read_text(encoding="utf-8")
-    said = re.findall(r"\\paragraph\{In code\.\} (.*) of \\file\{building\\_blocks\.py\}", text)
-    named = re.findall(r"\\code\{(.*?)\}", " ".join(said))
-    assert named == [templates.tex(name) for name in re.findall(r"^def (\w+)", source, re.M)]
+    for path in (ROOT / "solutions/submission").glob("building_blocks*.py"):
+        file = templates.tex(f"src/submission/{path.name}")
+        said = re.findall(rf"Write ([^.]*) in \\file\{{{re.escape(file)}\}}", text)
+        named = re.findall(r"\\code\{(.*?)\}", " ".join(said))
+        defined = re.findall(r"^def (\w+)", path.read_text(encoding="utf-8"), re.M)
+        assert sorted(named) == sorted(templates.tex(name) for name in defined)
 
 
 @pytest.mark.parametrize(
@@ -321,7 +410,7 @@ def test_every_building_block_is_named_where_it_is_practised(rendered):
             "assignment.toml",
             'topic = "attention_two_heads", written = [0.5, 0.5]',
             'topic = "attention_two_heads", written = 1',
-            ["attention_two_heads.tex.j2:", "3d", "list with a number for each sub-part"],
+            ["attention_two_heads.tex.j2:", "3d", "list with a number for each part"],
         ),
         ("assignment.toml", "[parts]", "[parts", ["assignment.toml", "line"]),
         ("course.toml", "[dates]", "[dates", ["course.toml", "line"]),

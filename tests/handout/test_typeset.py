@@ -1,5 +1,4 @@
-"""The PDF and the web page: what looks poor or can't be read is an error, and commands can be
-copied."""
+"""The PDF: what looks poor or can't be read is an error, and commands can be copied."""
 
 import re
 import shutil
@@ -10,7 +9,7 @@ import pytest
 
 from tests.project import ROOT
 from tools.commands import pipelines_of
-from tools.handout import build, description, sheet, typeset, web
+from tools.handout import build, description, sheet, typeset
 from tools.handout.templates import HandoutError
 
 needs_tex = pytest.mark.requires_tool("latexmk")
@@ -184,76 +183,3 @@ def test_a_missing_program_is_named(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(HandoutError, match="latexmk is missing: apt.txt"):
         typeset.typeset(tmp_path)
-
-
-# ---------------------------------------------------------------- the web page
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory):
-    texts = {}
-    for edition in EDITIONS:
-        described = description.describe(ROOT, edition, "world")
-        one = sheet.Sheet(ROOT, described, "letter")
-        folder = tmp_path_factory.mktemp("web") / edition
-        texts[edition] = build._page(ROOT, described, one, folder)
-    return texts
-
-
-@needs_tex
-@pytest.mark.requires_tool("pdftocairo")
-def test_the_page_stands_alone_and_says_what_the_sheet_says(pages):
-    for edition, text in pages.items():
-        assert not re.search(r'(src|href)="(https?:|//|(?!#|data:)[^"])', text)
-        questions = description.describe(ROOT, edition).questions
-        assert text.count("<math") > 60 and text.count("<h3") == len(questions)
-        alts = re.findall(r'<img [^>]*alt="([^"]*)"', text)
-        starts = ("A coordinate system with one arrow", "Four lines over the number of blocks")
-        assert all(any(alt.startswith(start) for alt in alts) for start in starts)
-        assert len(alts) == len(starts)
-        number = description.shown_number(questions["attention_averaging"].number)
-        assert f">{number}</a> a single head" in text
-        anchors = set(re.findall(r'id="([^"]+)"', text))
-        assert set(re.findall(r'href="#([^"]+)"', text)) <= anchors
-        assert "python src/run.py pretrain vanilla wiki.txt" in text
-        assert "⁇" in text and "figure\xa01" in text and "equations (" in text
-
-
-@needs_tex
-@pytest.mark.filterwarnings("ignore::EncodingWarning")  # axe's package reads its own file
-@pytest.mark.requires_tool("chromium")
-@pytest.mark.requires_tool("pdftocairo")
-def test_axe_finds_no_fault_with_the_page(pages, tmp_path):
-    """Headings, alternatives, contrast (4.5:1 at least), in light and dark, wide and narrow."""
-    from axe_playwright_python.sync_playwright import Axe
-    from playwright.sync_api import sync_playwright
-
-    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
-        for edition, text in pages.items():
-            path = tmp_path / f"{edition}.html"
-            path.write_text(text, encoding="utf-8")
-            for scheme, width in (("light", 1000), ("dark", 380)):
-                page = browser.new_page(
-                    color_scheme=scheme, viewport={"width": width, "height": 900}
-                )
-                page.goto(path.as_uri())
-                found = Axe().run(page)
-                assert found.violations_count == 0, found.generate_report()
-                assert len(found.response["passes"]) > 15
-                wide = "document.documentElement.scrollWidth"
-                assert page.evaluate(wide) <= width, "the page scrolls sideways"
-        bad = browser.new_page()
-        bad.set_content("<html><body><p style='color:#bbb'>pale</p></body></html>")
-        assert Axe().run(bad).violations_count > 0  # so that finding nothing means something
-        browser.close()
-
-
-def test_equations_and_figures_get_the_numbers_of_the_print():
-    source = (
-        r"\begin{equation}\label{eq:one} a \end{equation} \begin{equation}\label{eq:two} b "
-        r"\end{equation} see \eqref{eq:two} and \eqref{eq:one}"
-    )
-    text = web.prepare(source)
-    assert r"see (2) and (1)" in text and text.count(r"\qquad (1)") == 1

@@ -16,7 +16,6 @@ from tools.described import load_course
 
 SMALL = Path(__file__).resolve().parent.parent / "small" / "assignment.toml"
 COURSE = """\
-name = "C"
 term = "T"
 contact = "the forum"
 [dates]
@@ -25,7 +24,7 @@ due = 2027-01-31T23:59:00-08:00
 [policies]
 collaboration = "c"
 late = "l"
-ai_tools = "a"
+ai_tools = "tutor"
 """
 # Python's names of kinds, which an instructor need not know.
 PYTHON = re.compile(
@@ -322,6 +321,16 @@ SLIPS = {
         "{ trainings = 3 }",
         ["[times.quick]", "'training'?"],
     ),
+    "times of three processors": (
+        "{ training = 3 }",
+        "{ training = [3, 4, 5] }",
+        ["[times.quick]", "training = [3, 4, 5] should be a list of 2"],
+    ),
+    "hours below zero": (
+        "[topics.training]\n",
+        "[topics.training]\nhours = -1\n",
+        ["[topics.training]", "hours = -1", "0 or more"],
+    ),
 }
 
 
@@ -344,7 +353,18 @@ COURSE_SLIPS = {
     "a key": ("contact =", "contacts =", ["unknown key 'contacts'", "did you mean 'contact'?"]),
     "no term": ('term = "T"\n', "", ["'term' is missing"]),
     "a table": ("[dates]", "[date]", ["unknown key 'date'", "'dates'?"]),
-    "a name that is a number": ('"C"', "5", ["name = 5 should be a text"]),
+    "a term that is a number": ('"T"', "5", ["term = 5 should be a text"]),
+    "the course's name": ("term =", 'name = "C"\nterm =', ["unknown key 'name'"]),
+    "a slip of a policy on AI tools": (
+        '"tutor"',
+        '"tutr"',
+        ["[policies]: ai_tools = 'tutr' should be one of forbidden, tutor, disclosure; did you"],
+    ),
+    "a policy on AI tools in one's own words": (
+        '"tutor"',
+        '"Ask me first."',
+        ["[policies]: ai_tools = 'Ask me first.' should be one of forbidden, tutor, disclosure"],
+    ),
     "a date in quotes": ("2027-01-18", '"soon"', ["[dates]: published = 'soon' should be a date"]),
     "a due date without a time": ("2027-01-31T23:59:00-08:00", "2027-01-31", ["date with a time"]),
     "dates in the wrong order": ("2027-01-18", "2027-02-18", ["is after due = 2027-01-31"]),

@@ -2,6 +2,7 @@
 
 import shutil
 
+import numpy as np
 import pytest
 
 from grading import paths
@@ -116,3 +117,46 @@ def test_a_fault_of_the_given_machinery_is_ours(name, change, edited):
     edited(f"src/pretraining/{name}", change)
     ran = python(edited.root, "src/grader.py", "--submission", "solutions/submission", "1e-2-basic")
     assert ran.returncode == 3 and "grader error" in ran.stdout
+
+
+# ---------------------------------------------------------------- what a judge says
+
+
+class Told(AssertionError):
+    """What a judge says of an answer."""
+
+
+class Judged:
+    """Stands for a test's case: the reference answers as it is told."""
+
+    def __init__(self, wanted: dict):
+        self._wanted = wanted
+
+    def reference(self, *_, **__) -> dict:
+        return self._wanted
+
+    def expect(self, holds: bool, sentence: str, **detail) -> None:
+        if not holds:
+            raise Told(sentence)
+
+
+GRADIENTS = {
+    "names": ["x", "w1.weight", "w2", "b2"],
+    "arrays": [np.zeros((2, 3)), np.ones(3), np.ones((2, 4)), np.ones(4)],
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS["names"])
+@pytest.mark.parametrize(("change", "words"), [(1.0, "the gradient by {}"), (None, "{} gets no")])
+def test_whose_gradient_is_wrong_is_said(runner, name, change, words):
+    found = dict(zip(GRADIENTS["names"], GRADIENTS["arrays"], strict=True))
+    if change is None:
+        del found[name]
+    else:
+        found[name] = found[name] + change
+    got = {"names": list(found), "arrays": list(found.values())}
+    judge, asked = runner.judges["synthesizer_gradients"], {"weights": {"w2": np.ones((2, 4))}}
+    judge(Judged(GRADIENTS), asked=asked, got=GRADIENTS)
+    with pytest.raises(Told) as said:
+        judge(Judged(GRADIENTS), asked=asked, got=got)
+    assert str(said.value).startswith(words.format(name))

@@ -1,6 +1,7 @@
 """The leak check finds sentences and formulas of written answers, however they are set."""
 
-from tests.leaks.leaking import FORMULA, SENTENCE
+from tests import pinned
+from tests.leaks.leaking import FORMULA, SENTENCE, WRITTEN
 from tools import leaks
 from tools.leaks import kept
 
@@ -42,6 +43,23 @@ def test_formulas_of_written_answers_are_found(secrets):
     ):
         assert leaks.find("a.tex", text.encode(), secrets) == [f"a.tex: {words}"]
     assert leaks.find("a.tex", rb"\(q = \beta\,(k_a + k_b)\)", secrets) == []
+
+
+def test_an_answer_to_practice_is_kept_once_an_edition_gives_points_for_it(tmp_path):
+    answer = tmp_path / "handout/answers/blocks_heads.tex.j2"
+    answer.parent.mkdir(parents=True)
+    answer.write_text(WRITTEN, encoding="utf-8")
+    described = tmp_path / "assignment.toml"
+    described.write_text(pinned.text(), encoding="utf-8")
+    assert leaks.secrets_of(tmp_path) == []
+    last = '  { number = "3c", topic = "consider_unseen", written = 2 },\n'
+    for points in ("written = 1", "coding = 6"):
+        line = f'  {{ number = "4b", topic = "blocks_heads", {points} }},\n'
+        text = pinned.text()
+        assert last in text
+        described.write_text(text.replace(last, last + line), encoding="utf-8")
+        found = leaks.find("a.md", SENTENCE.encode(), leaks.secrets_of(tmp_path))
+        assert found == ["a.md: holds handout/answers/blocks_heads.tex.j2, line 4"]
 
 
 def test_what_is_looked_for_is_what_stands_in_print():

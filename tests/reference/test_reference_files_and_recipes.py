@@ -117,7 +117,7 @@ def test_a_recipe_may_differ_for_the_synthesizer(s):
 def test_without_a_name_the_installed_data_sets_recipe_is_meant(s):
     assert s.recipes.installed_dataset() == "smoke"
     assert s.recipes.load_recipe().name == "tiny"
-    assert s.recipes.default_recipe("real") == "original"
+    assert s.recipes.default_recipe("real") == "real"
     assert s.recipes.default_recipe(None) == "laptop"
 
 

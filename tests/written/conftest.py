@@ -7,6 +7,24 @@ import pytest
 import torch
 
 from tests.laid_out import imports_from, lay_out, make_model
+from tests.variants import building_blocks
+
+
+@pytest.fixture(scope="session")
+def b():
+    """The reference's building blocks."""
+    return building_blocks()
+
+
+@pytest.fixture(scope="session")
+def text(root):
+    """text(topic): a question of practice and its answer, as the templates have them, in a line."""
+
+    def text(topic: str) -> str:
+        names = (f"handout/{folder}/blocks_{topic}.tex.j2" for folder in ("topics", "answers"))
+        return " ".join(" ".join((root / n).read_text(encoding="utf-8").split()) for n in names)
+
+    return text
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +62,8 @@ def trained(tmp_path_factory):
         network = make_model(types.SimpleNamespace(model=model), **fields)
         with torch.no_grad():
             network.head.weight *= 12  # else 32 characters have a probability of 1e-20
-        utils.save_parameters(network, folder / "vanilla.finetune.params")
+        for stage in ("finetune", "pretrain"):
+            utils.save_parameters(network, folder / f"vanilla.{stage}.params")
     unseen = (data / "birth_unseen_inputs.tsv").read_text(encoding="utf-8").splitlines()
     some = "".join(f"{line}\n" for line in unseen[:12])  # time enough
     (data / "birth_unseen_inputs.tsv").write_text(some, encoding="utf-8")

@@ -28,7 +28,7 @@ def confidence(root, monkeypatch):
 
 
 def test_without_a_trained_model_confidence_is_null_and_torch_unneeded(numbers, run_python, root):
-    assert numbers["confidence"] is None and numbers["accuracy"] is None
+    assert all(numbers[name] is None for name in ("confidence", "cloze", "accuracy"))
     path = str(root / "solutions" / "written")
     code = "quoted_numbers.compute(None, None); print('torch' in sys.modules)"
     done = run_python("-c", f"import sys; sys.path.append({path!r}); import quoted_numbers; {code}")
@@ -91,6 +91,51 @@ def test_confidence_is_the_product_over_all_characters(with_trained, trained, on
     assert found["right"] is None or found["wrong"]["count"] + found["right"]["count"] == 10
     plotted = columns(with_trained / "confidence.dat")
     assert plotted["unseen"][:-1].sum() == pytest.approx(1, abs=1e-4)
+
+
+def test_refusals_are_those_of_the_same_answers(with_trained, confidence):
+    found = json.loads((with_trained / "numbers.json").read_text(encoding="utf-8"))["confidence"]
+    rows = found["refusals"]
+    assert [row["threshold"] for row in rows] == list(confidence.THRESHOLDS)
+    assert (rows[0]["answered"], rows[0]["unseen"]) == (1, 1)
+    right = found["right"]["count"] if found["right"] else 0
+    assert rows[0]["accuracy"] == right / 10  # of dev
+    half = next(row for row in rows if row["threshold"] == 0.5)
+    assert half["unseen"] == pytest.approx(found["unseen"]["above_half"], abs=1e-3)
+    assert 0 <= found["calibration_error"] <= 1
+
+
+def test_cloze_numbers_are_those_of_the_command(with_trained, trained, one_thread):
+    found = json.loads((with_trained / "numbers.json").read_text(encoding="utf-8"))["cloze"]
+    with imports_from(trained / "src"):
+        import inputs
+        from pretraining import cloze, recipes
+        from submission import model, utils
+
+        fields = recipes.load_recipe().model_of("vanilla")
+        corpus = inputs.read_corpus("wiki.txt", fields["block_size"])
+        config = model.GPTConfig(corpus.vocab_size, **fields)
+        network = inputs.build_model("vanilla", config, torch.device("cpu"))
+        path = trained / "vanilla.pretrain.params"
+        network.load_state_dict(utils.load_parameters(path, network))
+        groups = {
+            split: cloze.people_of(*inputs.read_answered(file)[1:])
+            for split, file in (("train", "birth_places_train.tsv"), ("dev", "birth_dev.tsv"))
+        }
+        wanted = list(cloze.ask(network, corpus, groups))
+    assert [row["text"] for row in found] == [one.text.format(name="NAME") for one in wanted]
+    for row, one in zip(found, wanted, strict=True):
+        for split, score in one.splits.items():
+            assert row[split] == round(score.right / score.total, 3)
+        for name in ("verbatim", "otherwise"):
+            score = getattr(one, name)
+            assert row[name] == (round(score.right / score.total, 3) if score.total else None)
+
+
+def test_without_pretrained_parameters_cloze_is_null(confidence, tmp_path):
+    trained = confidence.Trained.__new__(confidence.Trained)
+    trained._folder = tmp_path
+    assert trained.cloze({}) is None
 
 
 def test_the_same_bytes_with_a_trained_model(with_trained, trained, tmp_path, run_python, script):

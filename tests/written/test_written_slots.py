@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tools.handout.description import ROMAN
 from tools.handout.templates import Templates, percent
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -29,11 +30,12 @@ GRADED = (
     "positions_sinusoids-i",
     "positions_sinusoids-ii",
 )
-# Answers without points: practice, and questions in code whose answer is worked out for staff.
+# Answers without points of questions in code, worked out for staff.
 WORKED = tuple(
-    path.name.removesuffix(".tex.j2")
+    path.name.removesuffix(".tex.j2") + (f"-{ROMAN[int(part) - 1]}" if part else "")
     for path in sorted((ROOT / "handout" / "topics").glob("*.tex.j2"))
-    if "<< worked_answer() >>" in path.read_text(encoding="utf-8")
+    for part in re.findall(r"<< worked_answer\((\d*)\) >>", path.read_text(encoding="utf-8"))
+    if not (ROOT / "handout" / "answers" / path.name).exists()
 )
 TOPICS = {slot.partition("-")[0] for slot in (*REPORTS, *GRADED)}
 
@@ -84,7 +86,7 @@ def render(root, slot: str, numbers: dict, fictional: bool, topics: set[str]) ->
     """A template as the build renders it; a reference to a topic that isn't there fails."""
 
     def ref(topic: str, part: int | None = None) -> str:
-        assert topic in topics and part in (None, 1, 2)
+        assert topic in topics and part in (None, 1, 2, 3)
         return f"{topic}{part or ''}"
 
     thresholds = {"vanilla": 0.3, "synthesizer": 0.15, "rope": 0.3}

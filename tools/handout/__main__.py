@@ -4,30 +4,35 @@
 
 For each edition, in dist/: EDITION-handout.pdf and .html, EDITION-solutions.pdf (staff only),
 EDITION-outline.csv (Gradescope's outline of the written assignment), and in
-build/handout/EDITION/written/ what students typeset their answers with.
+build/handout/EDITION/written/ what students typeset their answers with. Files of dist/ change only
+when those of all editions are made.
 Exit codes: 0 made, 1 a template or a table has a mistake, or a tool is missing.
 """
 
-import argparse
 import sys
 
+from ..arguments import OneLineParser, add_editions, add_paper
 from ..described import REPO, UsageError, editions
-from . import build
+from ..exchange import adding
+from . import build, checks
 from .templates import HandoutError
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tools.handout", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--edition", help="default: every edition of assignment.toml")
+    parser = OneLineParser("python -m tools.handout", __doc__)
+    add_editions(parser)
     parser.add_argument("--dataset", help="default: the installed one")
-    parser.add_argument("--paper", choices=["a4", "letter"], default="letter")
+    add_paper(parser)
     asked = parser.parse_args(arguments)
     try:
-        for edition in [asked.edition] if asked.edition else editions(REPO):
-            made = build.build(REPO, edition, asked.dataset, asked.paper)
-            print("\n".join(made.lines()), flush=True)
+        names = editions(REPO, asked.edition)
+        for edition in names:
+            checks.check(REPO, edition, asked.dataset)
+        with adding(REPO / "dist", REPO / "build" / "handout.new") as draft:
+            for edition in names:
+                made = build.build(REPO, edition, asked.dataset, asked.paper, draft)
+                print("\n".join(made.lines()), flush=True)
     except (HandoutError, UsageError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

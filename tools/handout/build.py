@@ -12,6 +12,8 @@ from pretraining.files import write_atomically
 
 from .. import archive
 from ..described import editions as editions
+from ..exchange import rebuilding
+from ..telling import telling
 from . import typeset, web
 from .description import Description, describe
 from .outline import outline
@@ -44,7 +46,7 @@ class Made:
         first = (
             f"{self.edition}: {len(self.slots)} places for answers, {total.normalize():f} points"
         )
-        return [first, *(f"  {path.parent.name}/{path.name}" for path in self.files.values())]
+        return [first, *(f"  dist/{path.name}" for path in self.files.values())]
 
 
 def build(
@@ -61,7 +63,20 @@ def build(
     """
     described = describe(repo, edition, dataset)
     folder = repo / "build" / "handout" / edition
-    shutil.rmtree(folder, ignore_errors=True)
+    with rebuilding(folder, folder.with_name(f"{edition}.new")) as draft:
+        slots, contents = _made(repo, described, paper, draft)
+    dist = dist or repo / "dist"
+    files = {name: dist / f"{edition}-{name}" for name in contents}
+    for name, path in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, contents[name])
+    return Made(edition, files, folder / "written", slots)
+
+
+def _made(
+    repo: Path, described: Description, paper: str, folder: Path
+) -> tuple[list[Slot], dict[str, bytes]]:
+    """Make all of an edition in an empty folder; return its places for answers, and its files."""
     sheet = Sheet(repo, described, paper)
     written = folder / "written"
     _lay(repo, written, {"sheet.tex": sheet.render()})
@@ -69,24 +84,25 @@ def build(
     (written / "with_solutions.tex").write_text(WITH_SOLUTIONS, encoding="utf-8", newline="\n")
     shutil.copyfile(repo / "handout/student/written.mk", written / "Makefile")
     slots = list(sheet.slots)
-    contents = {
-        "handout.pdf": _pdf(repo, written, folder / "print").read_bytes(),
-        "handout.html": _page(repo, described, sheet, folder / "web").encode(),
-        "solutions.pdf": _solutions(repo, described, paper, folder / "solutions").read_bytes(),
-        "outline.csv": outline(slots).encode(),
-    }
-    dist = dist or repo / "dist"
-    files = {name: dist / f"{edition}-{name}" for name in contents}
-    for name, path in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, contents[name])
+    name = described.edition.name
+    with telling(f"{name}: typesetting the sheet"):
+        pdf = _pdf(repo, written, folder / "print").read_bytes()
+    with telling(f"{name}: making the web page"):
+        html = _page(repo, described, sheet, folder / "web").encode()
+    with telling(f"{name}: typesetting the solutions"):
+        solutions = _solutions(repo, described, paper, folder / "solutions").read_bytes()
     overleaf = {
         p.relative_to(written).as_posix(): p.read_bytes()
         for p in sorted(written.rglob("*"))
         if p.is_file() and p.name != "Makefile"
     }
     archive.write(folder / "overleaf.zip", overleaf)
-    return Made(edition, files, written, slots)
+    return slots, {
+        "handout.pdf": pdf,
+        "handout.html": html,
+        "solutions.pdf": solutions,
+        "outline.csv": outline(slots).encode(),
+    }
 
 
 def _lay(repo: Path, folder: Path, texts: dict[str, str]) -> None:
@@ -115,10 +131,10 @@ def _pdf(repo: Path, written: Path, folder: Path) -> Path:
 def _page(repo: Path, described: Description, sheet: Sheet, folder: Path) -> str:
     _lay(repo, folder, {})
     source = sheet.render("web")
-    title = f"{described.edition.title}: {described.assignment.title}"
-    course = described.course
-    intro = f"{course.name}, {course.term}. Due {described.due_plain}."
-    return web.page(source, title, intro, described.figures, folder)
+    course = ", ".join(filter(None, [described.edition.course, described.course.term]))
+    intro = f"{course}. Due {described.due_plain}."
+    given = repo / "handout/web"
+    return web.page(source, described.title, intro, described.figures, folder, given)
 
 
 def _solutions(repo: Path, described: Description, paper: str, folder: Path) -> Path:

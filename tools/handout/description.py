@@ -8,6 +8,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from grading.toml_tables import nearest
+
 from ..datafiles import DATASET
 from ..described import (
     Assignment,
@@ -40,8 +42,8 @@ class Description:
     """The problem set as one edition gives it, with one data set.
 
     Attributes:
-        minutes: that the commands of a topic take with the data set's recipe; None where nobody
-            has measured it.
+        minutes: that the commands of a topic take with the data set's recipe, with avx512_bf16
+            and with AVX2 only, or one number; None where nobody has measured it.
     """
 
     assignment: Assignment
@@ -50,9 +52,14 @@ class Description:
     due_plain: str
     parts: tuple[Part, ...]
     data: DataSet
-    minutes: dict[str, int] | None
+    minutes: dict[str, int | tuple[int, int]] | None
     references: dict[str, str]
     figures: dict[str, dict[str, str]]
+
+    @property
+    def title(self) -> str:
+        """`Problem Set 5: Self-Attention, ...`, in plain text."""
+        return f"{self.edition.title}: {self.assignment.title}"
 
     @property
     def questions(self) -> dict[str, Question]:
@@ -89,15 +96,23 @@ def describe(repo: Path, edition: str | None, dataset: str | None = None) -> Des
         parts=tuple(_parts(assignment, chosen)),
         data=data,
         minutes=assignment.times.get(data.recipe),
-        references={k: v["text"] for k, v in read_toml(repo / "handout/references.toml").items()},
-        figures=read_toml(repo / "handout/figures.toml"),
+        references={k: v["text"] for k, v in _tables(repo, "references", ("text",)).items()},
+        figures=_tables(repo, "figures", ("label", "caption", "alt")),
     )
 
 
 def installed(repo: Path) -> str | None:
     """Return the name of the installed data set, or None."""
     path = repo / DATASET
-    return json.loads(path.read_text(encoding="utf-8"))["name"] if path.is_file() else None
+    if not path.is_file():
+        return None
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8"))["name"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise HandoutError(
+            f'{DATASET}: expected {{"name": ...}}, the name of a data set: run make world or make '
+            "data again"
+        ) from None
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -110,6 +125,28 @@ def read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise HandoutError(f"{path.name}: {error}") from None
+
+
+def _tables(repo: Path, name: str, keys: tuple[str, ...]) -> dict[str, dict[str, str]]:
+    """Read handout/NAME.toml: tables of texts, each with exactly these keys.
+
+    Raises:
+        HandoutError: it holds something else.
+    """
+    tables = read_toml(repo / "handout" / f"{name}.toml")
+    for entry, table in tables.items():
+        place = f"handout/{name}.toml: [{entry}]"
+        if not isinstance(table, dict):
+            raise HandoutError(f"handout/{name}.toml: {entry} should be a table")
+        for key in keys:
+            if key not in table:
+                raise HandoutError(f"{place}: {key!r} is missing")
+        for key, value in table.items():
+            if key not in keys:
+                raise HandoutError(f"{place}: unknown key {key!r}{nearest(key, keys)}")
+            if not isinstance(value, str) or not value.strip():
+                raise HandoutError(f"{place}: {key} should be a text, not blank")
+    return tables
 
 
 def texts(course: Course) -> dict[str, Any]:

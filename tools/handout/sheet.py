@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from .. import commands
+from ..described import graded_topics
 from ..regions import END, START
-from . import description
+from . import answers, description, first_page
 from .description import ROMAN, Description, letter_of, points, shown_number
+from .pointing import Pointing
 from .templates import HandoutError, Templates, percent, tex
 
 FOLDERS = ("handout", "solutions/written")
@@ -18,11 +20,10 @@ COMMANDS = {  # by topic; and those of the variants
     "no_pretraining": commands.PIPELINES["vanilla without pretraining"],
     "unseen": [commands.predict_unseen("vanilla")],
 }
-# The file with the functions that are answers in code, by part.
-IN_CODE = {"attention": "attention_exploration.py", "blocks": "building_blocks.py"}
+STARTER = Path("src/submission")
 NUMBERS = "numbers"  # the slot of a coding question for what it asks to report
-HEIGHTS = {NUMBERS: "1.2cm"}  # of the space to write by hand; else:
-HEIGHT = "4cm"
+HEIGHT = "4cm"  # of the space to write by hand
+NUMBERED = r"\setlength{\answerheight}{1.2cm}"  # for numbers
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,11 @@ class Slot:
 
     Attributes:
         id: `3c-ii`, or `1d` where a question has one.
-        topic, part: which question; which of its sub-parts: "numbers", or 0 for the whole, or 1...
+        topic, part: which question; which of its parts: "numbers", or 0 for the whole, or 1...
         shown: `3(c)-ii`.
         what: what is asked, in a few words.
         points: written points.
+        answer: the template of staff's answer.
     """
 
     id: str
@@ -43,6 +45,7 @@ class Slot:
     shown: str
     what: str
     points: Decimal
+    answer: str
 
 
 class Sheet:
@@ -61,11 +64,13 @@ class Sheet:
         self._templates = Templates(repo, FOLDERS)
         self._target = "print"
         self.slots: list[Slot] = []
-        self._cited: list[str] = []
+        self._pointing = Pointing(repo, described, self._target)
+        self._answered: list[description.Question] = []  # whose answers are to follow
         self._rendered: description.Question | None = None
         variants = described.assignment.variants.values()
         trained = {v.topic: commands.pipeline(v.name, pretrained=True) for v in variants}
         self._commands = COMMANDS | trained
+        self._experiments = commands.EXPERIMENTS
 
     def render(self, target: str = "print") -> str:
         """Render the sheet as LaTeX.
@@ -76,7 +81,8 @@ class Sheet:
         Raises:
             HandoutError: a template or a table has a mistake.
         """
-        self.slots, self._cited, self._target = [], [], target
+        self.slots, self._answered, self._target = [], [], target
+        self._pointing = Pointing(self._repo, self._described, target)
         return self._templates.render("sheet.tex.j2", self._values())
 
     def submission(self) -> str:
@@ -98,36 +104,59 @@ class Sheet:
         functions: dict[str, Callable] = {
             name: getattr(self, name)
             for name in (
-                "answer", "begin_document", "cite", "cited", "collaborators", "figure", "has",
-                "marker", "pads", "points", "practice", "render_question", "ref", "refs", "shell",
-                "subpart", "time_in_all", "training_time", "worked_answer",
+                "answer", "begin_document", "collaborators", "graded", "has", "marker", "pads",
+                "points", "points_of", "practice", "practice_answers", "render_question", "ref",
+                "refs", "shell", "subpart", "training_time", "worked_answer",
             )
         }  # fmt: skip
-        return functions | {
-            "assignment": {
-                "title": tex(d.assignment.title),
-                "gradescope_python": d.assignment.gradescope_python,
-            },
-            "course": description.texts(d.course),
-            "due": tex(d.due_plain),
-            "kind": "Solutions, for staff only: " if self._target == "solutions" else "",
-            "edition": {
-                "name": d.edition.name,
-                "title": tex(d.edition.title),
-                "required_files": d.edition.required_files,
-            },
-            "parts": d.parts,
-            "data": d.data,
-            "recipe": d.assignment.recipes[d.data.recipe],
-            "numbers": self._numbers,
-            "written_questions": written,
-            "written_is_extra": all(q.is_extra_credit for q in written),
-            "coding_questions": coding,
-            "example_test": example.tests[0].test_id,
-            "example_question": example,
-            "markers": {"start": START, "end": END},
-            "percent": percent,
-        }
+        return (
+            functions
+            | self._pointing.functions()
+            | {
+                "assignment": {
+                    "title": tex(d.assignment.title),
+                    "gradescope_python": d.assignment.gradescope_python,
+                },
+                "course": description.texts(d.course),
+                "due": tex(d.due_plain),
+                "kind": "Solutions, for staff only: " if self._target == "solutions" else "",
+                "edition": {
+                    "name": d.edition.name,
+                    "title": tex(d.edition.title),
+                    "course": tex(d.edition.course),
+                    "required_files": d.edition.required_files,
+                },
+                "parts": d.parts,
+                "target": self._target,
+                "data": d.data,
+                "recipe": d.assignment.recipes[d.data.recipe],
+                "numbers": self._numbers,
+                "written_questions": written,
+                "pdf_is_required": first_page.pdf_is_required(written),
+                "has_extra": any(q.is_extra_credit for q in written),
+                "rows": first_page.rows(d),
+                "worth": {
+                    kind: first_page.total(d.edition.questions, *key)
+                    for kind, key in {
+                        "coding": ("coding", False),
+                        "written": ("written", False),
+                        "extra": ("written", True),
+                    }.items()
+                },
+                "time_in_all": lambda: first_page.time_in_all(
+                    d, set(self._commands) & set(d.questions)
+                ),
+                "work_in_all": lambda: first_page.work_in_all(d),
+                "ai_policy": d.course.policies.ai_tools,
+                "coding_questions": coding,
+                "example_test": example.tests[0].test_id,
+                "example_question": example,
+                "first_test": next((t.test_id for t in d.edition.tests if t.max_score), ""),
+                "markers": {"start": START, "end": END},
+                "percent": percent,
+                "in_points": points,
+            }
+        )
 
     # What templates call ------------------------------------------------------------------------
     def begin_document(self) -> str:
@@ -141,9 +170,14 @@ class Sheet:
         """Return whether the edition has this question."""
         return topic in self._described.questions
 
+    def graded(self, topic: str) -> bool:
+        """Return whether any edition gives points for this question."""
+        return topic in graded_topics(self._described.assignment)
+
     def ref(self, topic: str, part: int = 0) -> str:
-        """Return a link to a question or one of its sub-parts, by its number in this edition."""
+        """Return a link to a question or one of its parts, by its number in this edition."""
         question = self._find(topic)
+        _refuse_part(part)
         shown = shown_number(question.number) + (f"-{ROMAN[part - 1]}" if part else "")
         return rf"\hyperref[{_label(question.number, part)}]{{{shown}}}"
 
@@ -160,29 +194,47 @@ class Sheet:
         title, label = tex(question.title), _label(question.number)
         heading = rf"\question{number}{{{title}}}{{{worth}}}{{{label}}}"
         body = self._templates.render(f"topics/{question.topic}.tex.j2", self._own_values())
-        return f"{heading}\n{body}"
+        # A question that asks for one answer stays on a page with the space for it.
+        whole = rf"\answerspace{{{question.number}}}" in body and NUMBERED not in body
+        keep = r"\keepon" if whole else r"\keepoff"
+        return f"{heading}\n{keep}\n{body}"
 
     def subpart(self, part: int, kind: str = "written") -> str:
-        """Return the heading of a sub-part."""
+        """Return the heading of a part of the question.
+
+        Args:
+            kind: "written", "coding", or "practice": without points, unless the edition's list
+                `written` has an entry for it.
+        """
         question = self._question
+        _refuse_part(part, least=1)
+        label = _label(question.number, part)
+        if kind == "practice" and not self._graded_part(part):
+            return rf"\subquestion{{{ROMAN[part - 1]}}}{{Practice}}{{{label}}}"
         if kind == "coding":
             value = question.coding
         elif part <= len(question.written_parts) and len(question.written_parts) > 1:
             value = question.written_parts[part - 1]
-        elif question.coding and question.written:
+        elif question.coding and question.written and kind == "written":
             value = question.written
         else:
             raise HandoutError(
-                f"sub-part {ROMAN[part - 1]} of {question.topic} has no points in assignment.toml: "
+                f"part {ROMAN[part - 1]} of {question.topic} has no points in assignment.toml: "
                 f"question {question.number}, written = {description.plain(question.written)}, "
-                "expected a list with a number for each sub-part"
+                "expected a list with a number for each part"
             )
-        label = _label(question.number, part)
         return rf"\subquestion{{{ROMAN[part - 1]}}}{{{points(value)}}}{{{label}}}"
+
+    def _graded_part(self, part: int) -> bool:
+        """Return whether the edition gives a part points of its own."""
+        parts = self._question.written_parts
+        return 1 < len(parts) >= part and parts[part - 1] > 0
 
     def answer(self, part: int | str = 0, what: str = "") -> str:
         """Return the place for an answer; in the solutions, the answer."""
         question = self._question
+        if part != NUMBERS:
+            _refuse_part(part)
         roman = ROMAN[part - 1] if isinstance(part, int) and part else ""
         suffix = f"-{roman}" if roman else ""
         if part == NUMBERS or not question.written:
@@ -192,56 +244,64 @@ class Sheet:
         else:
             value = question.written
         shown = shown_number(question.number) + suffix
-        what = what or question.title + (f", sub-part {roman}" if roman else "")
-        slot = Slot(question.number + suffix, question.topic, part, shown, what, value)
+        what = what or question.title + (f", part {roman}" if roman else "")
+        staffs = answers.template(self._repo, question.topic + suffix)
+        slot = Slot(question.number + suffix, question.topic, part, shown, what, value, staffs)
         self.slots.append(slot)
         if self._target == "solutions":
             values = self._own_values() | {"slot": slot, "points": self._share_of(slot)}
-            text = self._templates.render(f"{slot.topic}{suffix}.tex.j2", values)
-            return _solution(slot.shown, text)
-        height = HEIGHTS.get(str(part), HEIGHT)
-        return f"\\setlength{{\\answerheight}}{{{height}}}\n\\answerspace{{{slot.id}}}"
+            return _solution(slot.shown, self._staffs_answer(slot.answer, values))
+        height = NUMBERED if part == NUMBERS else rf"\setlength{{\answerheight}}{{{HEIGHT}}}"
+        return f"{height}\n\\answerspace{{{slot.id}}}"
 
-    def worked_answer(self) -> str:
-        """Return, in the solutions, staff's answer to practice.
+    def worked_answer(self, part: int = 0) -> str:
+        """Return the answer to a question that asks for none to be handed in; see answers.py.
 
-        Students get a place for theirs where an edition gives the question written points.
+        There is a place for students' own where an edition gives the question written points, or
+        the part.
         """
-        if self._question.written:
-            return self.answer()
-        if self._target != "solutions":
+        question = self._question
+        if self._graded_part(part) if part else question.written:
+            return self.answer(part)
+        suffix = f"-{ROMAN[part - 1]}" if part else ""
+        name = question.topic + suffix
+        if self._target == "solutions":
+            text = self._staffs_answer(answers.template(self._repo, name), self._own_values())
+            return _solution(shown_number(question.number) + suffix, text)
+        if self.graded(question.topic) or not answers.is_for_students(self._repo, name):
             return ""
-        text = self._templates.render(f"{self._question.topic}.tex.j2", self._own_values())
-        return _solution(shown_number(self._question.number), text)
+        if self._target == "web":
+            return answers.to_fold(question, self._students_answer(question))
+        self._answered.append(question)
+        return answers.link(question)
+
+    def practice_answers(self) -> str:
+        """Return the answers for the end of the printed sheet, of the questions that link to them.
+
+        Call it behind the last question, and before the references: answers cite, too.
+        """
+        return "\n".join(
+            answers.at_the_end(question, self._students_answer(question))
+            for question in self._answered
+        )
+
+    def points_of(self, *names: str) -> str:
+        """Return what tests of the question are worth together: `2.2 points`.
+
+        Raises:
+            HandoutError: the question has no test of one of these names.
+        """
+        tests = {test.name: test.max_score for test in self._question.tests}
+        if missing := [name for name in names if name not in tests]:
+            raise HandoutError(
+                f"{self._question.topic} has no test {missing[0]!r} in assignment.toml; "
+                f"there are: {', '.join(tests)}"
+            )
+        return points(sum((tests[name] for name in names), Decimal(0)))
 
     def collaborators(self) -> str:
         """Return the place to name collaborators and AI tools."""
         return "" if self._target == "solutions" else "\\handinhead"
-
-    def cite(self, key: str) -> str:
-        """Return a citation such as `[2]`, numbered in the order of the first citations."""
-        if key not in self._described.references:
-            raise HandoutError(f"{key!r} is not in handout/references.toml")
-        if key not in self._cited:
-            self._cited.append(key)
-        return rf"\hyperref[ref:{key}]{{[{self._cited.index(key) + 1}]}}"
-
-    def cited(self) -> list[dict[str, str]]:
-        """Return what was cited, in order."""
-        return [{"key": key, "text": self._described.references[key]} for key in self._cited]
-
-    def figure(self, name: str) -> str:
-        """Return a figure with its caption."""
-        if name not in self._described.figures:
-            raise HandoutError(f"{name!r} is not in handout/figures.toml")
-        figure = self._described.figures[name]
-        drawn = rf"\input{{figures/{name}.tex}}"
-        if self._target == "web":
-            drawn = rf"\includegraphics{{figures/{name}.svg}}"
-        return (
-            f"\\begin{{figure}}[htb]\n\\centering\n{drawn}\n\\caption{{{figure['caption']}}}"
-            f"\\label{{{figure['label']}}}\n\\end{{figure}}"
-        )
 
     def pads(self, count: int) -> str:
         """Return so many padding characters."""
@@ -250,50 +310,28 @@ class Sheet:
     def marker(self, topic: str = "") -> str:
         """Return the comment in the code above what a topic (by default, this one) asks for."""
         words = (topic or self._question.topic).replace("_", " ")
-        return rf"\code{{\# [{words}]}}"
+        return rf"\mbox{{\code{{\# [{words}]}}}}"
 
     def practice(self, *functions: str) -> str:
         """Say which functions are answers in code to the question."""
         names = [rf"\code{{{tex(name)}}}" for name in functions]
         listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-        them = "it" if len(names) == 1 else "them"
-        file = tex(IN_CODE[self._question.part])
+        them, file = "it" if len(names) == 1 else "them", tex(self._starter_file())
         return (
-            rf"\paragraph{{In code.}} {listed} of \file{{{file}}}: "
-            rf"\code{{python grader.py {self._question.number}}} tries {them}."
+            rf"\incode{{Write {listed} in \file{{{file}}} and test {them} with "
+            rf"\command{{python src/grader.py {self._question.number}}}.}}"
         )
 
     def shell(self, kind: str) -> str:
         """Return the commands of a question."""
-        blocks = ["\n".join([f"# {c.purpose}", *c.lines]) for c in self._commands[kind]]
-        return "\n".join(f"\\begin{{shell}}\n{block}\n\\end{{shell}}" for block in blocks)
+        asked = (self._commands | self._experiments)[kind]
+        blocks = ["\n".join([f"# {c.purpose}", *c.lines]) for c in asked]
+        shown = [f"\\begin{{shell}}\n{block}\n\\end{{shell}}" for block in blocks]
+        return "\n\\mayendpage\n".join(shown)
 
     def training_time(self, kind: str) -> str:
         """Say how long a question's commands take with the data set's recipe."""
-        minutes = (self._described.minutes or {}).get(kind)
-        if minutes is None:
-            return "Before it starts, each training says how long it will take on your computer."
-        return (
-            f"On two cores of a computer of today this takes about {_duration(minutes)}; before it "
-            "starts, each training says how long it will take on yours."
-        )
-
-    def time_in_all(self) -> str:
-        """Say how long all trainings together take."""
-        minutes = self._described.minutes
-        recipe = rf"with the recipe \code{{{tex(self._described.data.recipe)}}}"
-        if minutes is None:
-            return (
-                f"Models are trained several times, {recipe}; each training says how long it takes."
-            )
-        total = sum(value for topic, value in minutes.items() if self.has(topic))
-        words = (
-            f"Models are trained several times, {recipe}: about {_duration(total)} of computing on "
-            "two cores, all in all"
-        )
-        if total < 60:
-            return words + ". Nothing needs a GPU."
-        return words + ", or a few hours of a GPU. Plan your time accordingly, and start early."
+        return first_page.training_time(self._described, kind)
 
     # Helpers ------------------------------------------------------------------------------------
     @property
@@ -311,6 +349,25 @@ class Sheet:
             )
         return self._described.questions[topic]
 
+    def _starter_file(self) -> str:
+        """Return the file that students complete for the question: its marker is in there."""
+        marker = f"# [{self._question.topic.replace('_', ' ')}]"
+        for path in sorted((self._repo / STARTER).glob("*.py")):
+            if marker in path.read_text(encoding="utf-8"):
+                return (STARTER / path.name).as_posix()
+        raise HandoutError(
+            f"no file of {STARTER.as_posix()} has the marker {marker!r}, expected above what "
+            f"question {self._question.number} asks for: make starter"
+        )
+
+    def _students_answer(self, question: description.Question) -> str:
+        values = self._values() | {"question": question}
+        return self._templates.render(answers.template(self._repo, question.topic), values)
+
+    def _staffs_answer(self, template: str, values: dict[str, Any]) -> str:
+        text = self._templates.render(template, values)
+        return answers.of_staff(text) if answers.is_students(template) else text
+
     def _own_values(self) -> dict[str, Any]:
         return self._values() | {"question": self._question}
 
@@ -327,16 +384,16 @@ class Sheet:
         return share_of
 
 
+def _refuse_part(part: object, least: int = 0) -> None:
+    """Refuse what is no number of a part."""
+    if type(part) is not int or not least <= part <= len(ROMAN):
+        raise HandoutError(f"the part {part!r} should be a number from {least} to {len(ROMAN)}")
+
+
 def _label(number: str, part: int = 0) -> str:
     return f"q:{number}" + (f"-{ROMAN[part - 1]}" if part else "")
 
 
 def _solution(shown: str, text: str) -> str:
-    """Return a solution under the number of its question."""
-    return f"\\renewcommand{{\\solutionof}}{{{shown}}}\n{text}"
-
-
-def _duration(minutes: int) -> str:
-    if minutes < 90:
-        return f"{minutes} minute{'' if minutes == 1 else 's'}"
-    return f"{round(minutes / 60)} hours"
+    """Return a solution under the number of its question; it may go on to the next page."""
+    return f"\\renewcommand{{\\solutionof}}{{{shown}}}\\keepoff\n{text}"

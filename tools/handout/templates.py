@@ -86,8 +86,10 @@ class Templates:
         try:
             return work()
         except jinja2.TemplateNotFound as error:
-            place = self._place(error)
-            raise HandoutError(f"{place}the template {error.name} is missing") from None
+            place, name = self._place(error), error.name or "?"
+            # Answers have no folder in their names, which the sheet makes of topics.
+            folder = "handout" if "/" in name or name == "sheet.tex.j2" else "solutions/written"
+            raise HandoutError(f"{place}the template {folder}/{name} is missing") from None
         except jinja2.TemplateSyntaxError as error:
             raise HandoutError(
                 f"{self._named(error.filename or error.name)}:{error.lineno}: {error.message}"

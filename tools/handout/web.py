@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pypandoc  # type: ignore[import-untyped]  # it has no annotations
 
+from .answers import folded
 from .templates import HandoutError
 from .typeset import MISSING, typeset
 
@@ -25,10 +26,12 @@ ENVIRONMENTS = {
     "shortlist": "itemize",
     "references": "enumerate",
 }
+TABLES = {"worked": "ll", "overview": "llll"}
 COMMANDS = r"""
 \newcommand{\file}[1]{\texttt{#1}}
 \newcommand{\code}[1]{\texttt{#1}}
 \newcommand{\lit}[1]{\texttt{#1}}
+\newcommand{\command}[1]{\texttt{#1}}
 \newcommand{\maskchar}{⁇}
 \newcommand{\padchar}{□}
 \newcommand{\sheettitle}[4]{}
@@ -39,31 +42,24 @@ COMMANDS = r"""
 \newcommand{\question}[5]{\subsection{#1(#2) #3 [#4]}\label{#5}}
 \newcommand{\subquestion}[3]{\subsubsection{Part #1 [#2]}\label{#3}}
 \newcommand{\answerspace}[1]{}
+\newcommand{\incode}[1]{\textbf{In code.} #1}
+\newcommand{\glued}[1]{#1}
+\newcommand{\keepon}{}
+\newcommand{\keepoff}{}
+\newcommand{\mayendpage}{}
 """
-STYLE = """
-:root { --ink: #1a1a1a; --link: #003c8c; --line: #8a8a8a; --shade: #f2f2f2; }
-body { color: var(--ink); background: #fff; font: 1.05rem/1.55 Georgia, serif; margin: 0 auto;
-  max-width: 46rem; padding: 1.5rem; }
-h1, h2, h3, h4 { font-family: system-ui, sans-serif; line-height: 1.25; margin: 1.8em 0 .5em; }
-h1 { font-size: 1.7rem; } h2 { font-size: 1.35rem; } h3 { font-size: 1.1rem; }
-h4 { font-size: 1rem; }
-a { color: var(--link); } a:focus, pre:focus { outline: 3px solid var(--link); }
-code, pre { font: .92em/1.5 ui-monospace, Consolas, monospace; }
-code { overflow-wrap: anywhere; }
-pre code { overflow-wrap: normal; }
-pre { background: var(--shade); border-left: 4px solid var(--line); overflow-x: auto;
-  padding: .7rem 1rem; }
-table { border-collapse: collapse; } td { padding: .15rem .8rem .15rem 0; vertical-align: top; }
-figure { margin: 1.5rem 0; text-align: center; } figure img { max-width: 100%; }
-math[display="block"] { margin: .8rem 0; overflow-x: auto; }
-.skip { position: absolute; left: -999rem; } .skip:focus { position: static; }
-nav ul { list-style: none; padding-left: 1rem; }
-@media (prefers-color-scheme: dark) { :root { --ink: #eaeaea; --link: #9cc4ff; --line: #999;
-  --shade: #262626; } body { background: #141414; } figure img { background: #fff; } }
-"""
+# A page's own files, in handout/web/: NAME.html and, where there is one, NAME.js.
+STYLE = "style.css"
+INTERACTIVE = re.compile(r"<p>@interactive:(\w+)@</p>")
+# Code of so many characters stays on a line, even on a phone; longer code may break behind these.
+WHOLE = 30
+POINTS = re.compile(r"\s*\[[^]]*\]\s*$")  # at the end of a question's heading
+BREAKS = re.compile(r"(?<=[_/.])(?=[\w-])")
 
 
-def page(source: str, title: str, intro: str, figures: dict[str, dict], folder: Path) -> str:
+def page(
+    source: str, title: str, intro: str, figures: dict[str, dict], folder: Path, given: Path
+) -> str:
     """Return the text of the HTML file.
 
     Args:
@@ -71,26 +67,27 @@ def page(source: str, title: str, intro: str, figures: dict[str, dict], folder: 
         title, intro: plain text: the page's title, and the line below it.
         figures: as in figures.toml.
         folder: holds figures/NAME.tex and handout.sty; drawings are made there.
+        given: handout/web/, with the page's style and its interactive figures.
 
     Raises:
         HandoutError: a tool is missing, or the sheet uses what pandoc can't read.
     """
-    body = _convert(prepare(source))
+    body = folded(_convert(prepare(source)))
     for name, figure in figures.items():
         body = _with_figure(body, name, figure["alt"], folder)
     if left := re.findall(r"figures/\S+|\\[a-zA-Z]+\{[^<]{0,30}", _without_math(body)):
         raise HandoutError(f"the web page still holds LaTeX: {left[0]!r}")
-    # What may be wider than a small screen can be reached, and scrolled, by the keyboard.
-    body = body.replace("<pre", '<pre tabindex="0"')
-    body = body.replace('<math display="block"', '<math tabindex="0" display="block"')
+    body = _with_anchors(_unbroken(_scrolling(body)))
     contents = _contents(body)
+    body, scripts = _with_interactive(body, given)
+    style = (given / STYLE).read_text(encoding="utf-8")
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{html.escape(title)}</title>
-<style>{STYLE}</style>
+<style>{style}</style>
 </head>
 <body>
 <a class="skip" href="#sheet">To the text</a>
@@ -104,7 +101,7 @@ def page(source: str, title: str, intro: str, figures: dict[str, dict], folder: 
 <main id="sheet">
 {body}
 </main>
-</body>
+{scripts}</body>
 </html>
 """
 
@@ -114,8 +111,10 @@ def prepare(source: str) -> str:
     source = source.replace("\\begin{document}", "\\begin{document}\n", 1)
     for ours, theirs in ENVIRONMENTS.items():
         source = re.sub(rf"\\(begin|end)\{{{ours}\}}", rf"\\\1{{{theirs}}}", source)
-    source = source.replace(r"\begin{worked}", r"\begin{tabular}{ll}")
-    source = source.replace(r"\end{worked}", r"\end{tabular}")
+    for ours, columns in TABLES.items():
+        source = source.replace(rf"\begin{{{ours}}}", rf"\begin{{tabular}}{{{columns}}}")
+        source = source.replace(rf"\end{{{ours}}}", r"\end{tabular}")
+    source = re.sub(r"\\(incode|glued)\b", r"\n\n\\\1", source)
     source = re.sub(r"\\paragraph\{([^{}]*)\}", r"\n\n\\textbf{\1}", source)
     # -{}-: two hyphens in print.
     source = source.replace("-{}-", "--")
@@ -124,19 +123,24 @@ def prepare(source: str) -> str:
 
 
 def _numbered(source: str) -> str:
+    """Give equations and figures the numbers that they have in print, and link to them."""
     equations = re.findall(r"\\label\{(eq:[^}]+)\}", source)
     figures = re.findall(r"\\label\{(fig:[^}]+)\}", source)
     for number, label in enumerate(equations, 1):
-        source = source.replace(rf"\eqref{{{label}}}", f"({number})")
-        pattern = rf"\\label\{{{label}\}}(.*?)\\end\{{equation\}}"
+        source = source.replace(rf"\eqref{{{label}}}", rf"\hyperref[{label}]{{({number})}}")
+        pattern = rf"(\\label\{{{label}\}}.*?)\\end\{{equation\}}"
         found = re.search(pattern, source, re.DOTALL)
         if found is None:
             raise HandoutError(f"the label {label} stands outside of an equation")
         inside = rf"{found[1].rstrip()} \qquad ({number})" + "\n" + r"\end{equation}"
         source = source[: found.start()] + inside + source[found.end() :]
     for number, label in enumerate(figures, 1):
-        source = source.replace(rf"\ref{{{label}}}", str(number))
-        source = source.replace(r"\caption{", rf"\caption{{Figure {number}: ", 1)
+        source = source.replace(rf"\ref{{{label}}}", rf"\hyperref[{label}]{{{number}}}")
+        before, _, after = source.partition(rf"\label{{{label}}}")
+        start, _, caption = before.rpartition(r"\caption{")
+        if not start:
+            raise HandoutError(f"the label {label} stands outside of a figure")
+        source = rf"{start}\caption{{Figure {number}: {caption}\label{{{label}}}{after}"
     return source
 
 
@@ -176,11 +180,69 @@ def draw(name: str, folder: Path) -> bytes:
     return drawn.stdout
 
 
+def _scrolling(body: str) -> str:
+    """Let what may be wider than a small screen be reached, and scrolled, by the keyboard."""
+    body = body.replace("<pre", '<pre tabindex="0"')
+    body = body.replace('<math display="block"', '<math tabindex="0" display="block"')
+    body = body.replace(
+        "<table", '<div class="wide" tabindex="0" role="group" aria-label="Table">\n<table'
+    )
+    return body.replace("</table>", "</table>\n</div>")
+
+
+def _unbroken(body: str) -> str:
+    """Keep short code on a line; say where longer code may be broken."""
+
+    def marked(found: re.Match[str]) -> str:
+        text = found[1]
+        if len(html.unescape(text)) <= WHOLE:
+            return f'<code class="whole">{text}</code>'
+        return f"<code>{BREAKS.sub('<wbr>', text)}</code>"
+
+    outside = re.split(r"(<pre.*?</pre>)", body, flags=re.DOTALL)
+    outside[::2] = [re.sub(r"<code>([^<]*)</code>", marked, text) for text in outside[::2]]
+    return "".join(outside)
+
+
+def _with_anchors(body: str) -> str:
+    """Make each labelled equation something that can be linked to."""
+    pieces = body.split('<math tabindex="0" display="block"')
+    for place, piece in enumerate(pieces[1:], 1):
+        label = re.search(r"\\label\{(eq:[^}]+)\}", piece.partition("</math>")[0])
+        anchor = f' id="{label[1]}"' if label else ""
+        pieces[place] = f'<math tabindex="0" display="block"{anchor}{piece}'
+    return "".join(pieces)
+
+
+def _with_interactive(body: str, given: Path) -> tuple[str, str]:
+    """Put interactive figures in their places; returns the body, and the scripts behind it."""
+    scripts = []
+
+    def placed(found: re.Match[str]) -> str:
+        script = given / f"{found[1]}.js"
+        if script.is_file():
+            scripts.append(f"<script>\n{script.read_text(encoding='utf-8')}</script>\n")
+        return (given / f"{found[1]}.html").read_text(encoding="utf-8")
+
+    return INTERACTIVE.sub(placed, body), "".join(scripts)
+
+
 def _contents(body: str) -> str:
-    """Return links to the sections."""
-    found = re.findall(r'<h2[^>]* id="([^"]+)"[^>]*>(.*?)</h2>', body, re.DOTALL)
-    items = [f'<li><a href="#{key}">{title}</a></li>' for key, title in found]
-    return "\n".join(["<ul>", *items, "</ul>"])
+    """Return links to the sections, and below each to its questions."""
+    items: list[tuple[str, list[str]]] = []
+    for level, key, title in re.findall(
+        r'<h([23])[^>]* id="([^"]+)"[^>]*>(.*?)</h\1>', body, re.DOTALL
+    ):
+        link = f'<a href="#{key}">{POINTS.sub("", title)}</a>'
+        if level == "2":
+            items.append((link, []))
+        else:
+            items[-1][1].append(f"<li>{link}</li>")
+    rows = [
+        f"<li>{link}" + (f"<ul>{''.join(below)}</ul>" if below else "") + "</li>"
+        for link, below in items
+    ]
+    return "\n".join(["<ul>", *rows, "</ul>"])
 
 
 def _without_math(body: str) -> str:

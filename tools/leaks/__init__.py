@@ -1,6 +1,7 @@
 """Look for parts of the solutions in what students get.
 
     python -m tools.leaks FILE-OR-FOLDER...
+    python -m tools.leaks --edition cs224n FILE-OR-FOLDER...
 
 Opens texts, zips in zips, PDFs, web pages, notebooks and pictures, and looks for:
 
@@ -10,23 +11,39 @@ Opens texts, zips in zips, PDFs, web pages, notebooks and pictures, and looks fo
 - a sentence of a written answer of 40 or more letters, compared letter by letter; a line of 25 or
   more characters of its formulas;
 - a line of the test split's answers; the seeds of the world and of gradings;
+- a fact that answers a written question, in any words that solutions/written/facts.toml foresees:
+  of the questions that the edition grades, or, without --edition, that any edition does;
 - a path under solutions/;
 - what can't be opened: it might hold anything.
 
 The modules:
 
 - `kept`     what is kept from students: the secrets
+- `facts`    what answers graded questions
 - `allowed`  what they may read all the same, by reason
 - `latex`    the sentences and formulas of a LaTeX source
 - `opened`   the texts in a file; `pdf` those of a PDF
 - `forms`    the forms in which texts are compared
 - `search`   which secrets a file holds
 
-Exit codes: 0 nothing found, 1 something was, 2 a path that isn't there or can't be read.
+Exit codes: 0 nothing found, 1 something was, 2 a path that isn't there or can't be read, or a
+mistake in what the check reads.
 """
 
-from .forms import letters, squeezed
+from .facts import Fact, facts_of
+from .forms import flat, letters, squeezed
 from .kept import GRADING_SECRET, Secret, secrets_of
 from .search import check, find
 
-__all__ = ["GRADING_SECRET", "Secret", "check", "find", "letters", "secrets_of", "squeezed"]
+__all__ = [
+    "GRADING_SECRET",
+    "Fact",
+    "Secret",
+    "check",
+    "facts_of",
+    "find",
+    "flat",
+    "letters",
+    "secrets_of",
+    "squeezed",
+]

@@ -32,8 +32,7 @@ ALLOWED = {
         correct >= threshold * len(places),
         expected=f"at least {threshold:.0%}",
         weights_are_right(alpha, places),
-        means, a, b = answer.arguments
-        weights_are_right(average, [a, b]),
+        scale, length, n = answer.arguments
         """,
 }
 
@@ -46,6 +45,7 @@ PATHS = {
         "src/questions/__init__.py": "solutions/hidden",
         "src/grading/judges.py": "solutions/hidden",
         "src/grading/runner.py": "solutions/hidden",
+        "src/grading/requirements.py": "solutions/hidden",
         "src/grading/where.py": "solutions/hidden",
     },
     "says where staff's answers and secret are, which are no part of a release": {

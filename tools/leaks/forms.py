@@ -17,6 +17,14 @@ _MARKUP = re.compile(r"<[a-zA-Z/]|&#?\w+;")
 _HYPHENATED = re.compile(r"-[ \t]*\r?\n[ \t]*")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # a terminal's, as in tracebacks of notebooks
 _ESCAPE = re.compile(r'\\(u[0-9a-fA-F]{4}|["/nrt]|[_%&#{}$*])')  # JSON's; TeX's and Markdown's
+_TEX_SPACE = re.compile(r"\\[,;:! ()\[\]]")  # and the brackets of TeX's formulas
+# Alpha to omega; one number among them belongs to no letter.
+_GREEK = {
+    code: unicodedata.name(chr(code)).split()[-1]
+    for code in (*range(0x391, 0x3AA), *range(0x3B1, 0x3CA))
+    if unicodedata.name(chr(code), "")
+}
+_NOT_FLAT = re.compile(r"[^a-z0-9+*/=<>()\[\].-]")
 # Within what is no text: in UTF-8, and plain letters in UTF-16.
 _STRETCH = re.compile(rb"(?:[\t\r\n -~]|[\xc2-\xf4][\x80-\xbf]{1,3}){8,}")
 _UTF16 = re.compile(rb"(?:[\t\r\n -~]\0){8,}[\t\r\n -~]?")  # of either byte order
@@ -31,6 +39,16 @@ def squeezed(text: str) -> str:
 def letters(text: str) -> str:
     """Nothing but a text's letters, in lower case and without accents."""
     return re.sub(r"[\W\d_]+", "", unicodedata.normalize("NFKD", text).lower())
+
+
+def flat(text: str) -> str:
+    """Return a text as facts are looked for in it (see facts.py): formulas and words in one form.
+
+    In lower case, Greek letters by name; without white space, and without all but letters, digits
+    and + - * / = < > ( ) [ ] and points.
+    """
+    plain = unicodedata.normalize("NFKC", _TEX_SPACE.sub("", text).translate(_PLAIN))
+    return _NOT_FLAT.sub("", plain.translate(_GREEK).lower())
 
 
 def text_of(content: bytes) -> str:

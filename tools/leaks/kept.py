@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..datafiles import REPO, SEED, TEST_ANSWERS
+from ..datafiles import GRADING_SECRET, REPO, SEED, TEST_ANSWERS
+from ..described import graded_topics, load_assignment
 from ..regions import find_regions
 from . import latex
 from .allowed import ALLOWED
@@ -20,7 +21,7 @@ HIDDEN = Path("solutions/hidden")
 IMPORTED = ("from questions.", "from grading.")  # what students have imports the same
 TRUTH = Path("solutions/submission")
 WRITTEN = Path("solutions/written")
-GRADING_SECRET = "solutions/data/grading_secret"
+ANSWERS = Path("handout/answers")  # kept from students where an edition gives points for them
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,11 @@ def _of_answers(repo: Path) -> Iterator[Secret]:
 
 def _of_written(repo: Path) -> Iterator[Secret]:
     """Yield the sentences and formulas of the written answers, their rubrics, the list of slips."""
-    for path in sorted((repo / WRITTEN).rglob("*")):
+    paths = sorted((repo / WRITTEN).rglob("*"))
+    if answers := sorted((repo / ANSWERS).glob("*.tex.j2")):
+        graded = graded_topics(load_assignment(repo))
+        paths += [path for path in answers if path.name.removesuffix(".tex.j2") in graded]
+    for path in paths:
         if path.name.endswith((".tex", ".tex.j2")):
             yield from of_latex(_read(path), path.relative_to(repo).as_posix())
 

@@ -6,7 +6,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from .allowed import PATHS
-from .forms import prose, readings, squeezed
+from .facts import Fact
+from .forms import flat, prose, readings, squeezed
 from .kept import Secret
 from .opened import Part, parts
 
@@ -17,33 +18,33 @@ _PATH = re.compile(
 )
 
 
-def find(name: str, content: bytes, secrets: list[Secret]) -> list[str]:
+def find(name: str, content: bytes, secrets: list[Secret], facts: Iterable[Fact] = ()) -> list[str]:
     """Return a line for each leak in a file: where it was found, and where it comes from."""
-    return _leaks(parts(name, content), secrets)
+    return _leaks(parts(name, content), secrets, tuple(facts))
 
 
-def check(paths: list[Path], secrets: list[Secret]) -> list[str]:
+def check(paths: list[Path], secrets: list[Secret], facts: Iterable[Fact] = ()) -> list[str]:
     """Leaks in files, and in everything below folders, names included.
 
     Raises:
         OSError: a file can't be read.
     """
-    found = []
+    found, facts = [], tuple(facts)
     for path in paths:
         below = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else []
         names = [Part(str(p), "name", p.relative_to(path).as_posix()) for p in below]
-        found += _leaks(names, secrets)
+        found += _leaks(names, secrets, facts)
         for file in below or [path] * path.is_file():
-            found += find(str(file), file.read_bytes(), secrets)
+            found += find(str(file), file.read_bytes(), secrets, facts)
     return found
 
 
-def _leaks(parts: Iterable[Part], secrets: list[Secret]) -> list[str]:
+def _leaks(parts: Iterable[Part], secrets: list[Secret], facts: tuple[Fact, ...]) -> list[str]:
     """Return a line for each leak; one in a part is not repeated for the whole it is in."""
     lines: list[str] = []
     places: dict[tuple[str, str], list[str]] = {}
     for part in parts:
-        found = [part.problem] if part.problem else _held(part, secrets)
+        found = [part.problem] if part.problem else _held(part, secrets, facts)
         for words in found:
             before = places.setdefault((part.file, words), [])
             if not any(where.startswith(part.where) for where in before):
@@ -52,13 +53,15 @@ def _leaks(parts: Iterable[Part], secrets: list[Secret]) -> list[str]:
     return lines
 
 
-def _held(part: Part, secrets: list[Secret]) -> Iterator[str]:
+def _held(part: Part, secrets: list[Secret], facts: tuple[Fact, ...]) -> Iterator[str]:
     """Yield what is wrong with a part's text, in words."""
     plain, letters_only = _indexes(tuple(secrets))
     texts = readings(part.text)
     found = {secret for text in {squeezed(t) for t in texts} for secret in plain.found(text)}
     found |= {secret for text in prose(part.text) for secret in letters_only.found(text)}
     yield from (f"holds {secret.source}" for secret in secrets if secret in found)
+    flattened = {flat(text) for text in texts} if facts else set()
+    yield from (str(fact) for fact in facts if any(fact.is_in(text) for text in flattened))
     paths = {"".join(path.split()).rstrip(".") for t in texts for path in _PATH.findall(t)}
     yield from (f"names {path}" for path in sorted(paths - _paths_allowed(part.file)))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..assignment import Edition, TestSpec
-from ..console import points
+from ..console import passed_of, points
 from ..errors import GradingError
 from ..results import Results, TestResult
 from . import feedback
@@ -88,18 +88,22 @@ def _later(results: Results) -> list[str]:
 
 
 def _by_question(results: Results) -> list[str]:
-    """Return a line for each question with the points of its tests that may be seen now."""
+    """Return a line for each question with the points of its tests that may be seen now.
+
+    Those without points share a line.
+    """
     edition = results.edition
     seen = [t for t in results.tests if visibility(edition, t.spec) == "visible"]
     rows = []
     for question in edition.questions:
         tests = [t for t in seen if t.spec.number == question.number]
-        if tests:
+        if tests and question.number not in results.folded:
             score = sum((t.score for t in tests), Decimal(0))
             worth = sum((t.spec.max_score for t in tests), Decimal(0))
             shown = f"{points(score)} of {points(worth)}" if worth else "no points"
             rows.append(f"{question.number:<4}{shown:>14}  {question.title}")
-    return rows
+    unpaid = [t for t in seen if t.spec.number in results.folded]
+    return [*rows, f"{'':<20}Without points: {passed_of(unpaid)}"] if unpaid else rows
 
 
 def without_others_fields(results: dict[str, Any]) -> dict[str, Any]:

@@ -12,12 +12,14 @@ import hmac
 import os
 import secrets
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .. import console, paths, printable, replay
+from .. import console, paths, printable, replay, report
 from ..assignment import Edition
+from ..console import Teller
 from ..errors import GradingError, SubmissionError
 from ..observer import Observer
 from ..outcomes import ExitCode, Outcome, exit_code
@@ -35,20 +37,28 @@ RESULTS = Path("results") / "results.json"
 
 
 def grade(
-    runner: CourseTestRunner, root: Path, edition: str | None, authoritative: bool = True
+    runner: CourseTestRunner,
+    root: Path,
+    edition: str | None,
+    authoritative: bool = True,
+    pages: Mapping[Path, bool] | None = None,
 ) -> ExitCode:
     """Grade the upload in Gradescope's folders and write results.json.
 
     Args:
         root: the folder /autograder.
         authoritative: False for a preview by an ordinary user, whose score can't count.
+        pages: files for reports as HTML, each with whether it is for staff.
 
     Raises:
         GradingError: the grader failed; there is no results.json then.
     """
     code = ExitCode.GRADER_ERROR
     try:
-        code = Session(runner, root, edition, authoritative).run()
+        session = Session(runner, root, edition, authoritative)
+        code = session.run()
+        for path, for_staff in (pages or {}).items():
+            write_atomically(path, report.page(session.results, for_staff))
     finally:
         if code not in (ExitCode.OK, ExitCode.FAILED):
             (root / RESULTS).unlink(missing_ok=True)
@@ -67,9 +77,12 @@ class Session(Observer):
         self._about = metadata.read(root / METADATA)
         self._kept = limited(self._about, self._edition)
         self._notes = [metadata.arrival(self._about), earlier(self._about, self._edition)]
+        number = self._about.submission_id
+        self._name = "upload" if number is None else f"submission {number}"
         self._leaderboard: list[dict[str, Any]] = []
         self._in_full = self._kept is None  # whether this one's hidden tests run
-        self._results: Results
+        self.results: Results
+        self._teller: Teller
 
     def run(self) -> ExitCode:
         self._protect()
@@ -79,6 +92,7 @@ class Session(Observer):
         basic = tuple(t.spec.test_id for t in tests if not t.spec.is_hidden)
         options = Options(
             submission=self._root / UPLOAD,
+            name=self._name,
             edition=self._edition.name,
             wanted=basic if self._kept else (),
             authoritative=self._authoritative,
@@ -86,15 +100,15 @@ class Session(Observer):
             private=(self._root / METADATA, self._root / RESULTS, *paths.ANSWERS.glob(SECRET)),
         )
         seed = seed_of(self._about)
-        self._results = self._runner.blank(self._edition, seed)
+        self.results = self._runner.blank(self._edition, seed, self._name)
         self._write()  # there from the first moment, and so for the canary to try
         try:
             self._runner.run(options, seed, self)
         except SubmissionError as error:
             self._refuse(str(error))
-        console.show_summary(self._results, staff=True)
-        print(replay.line(self._results))
-        return exit_code(self._results.outcomes)
+        console.show_summary(self.results, staff=True)
+        print(replay.line(self.results))
+        return exit_code(self.results.outcomes)
 
     def _protect(self) -> None:
         """Close what was unpacked for everybody to read; workers need src/ and nothing else."""
@@ -111,19 +125,19 @@ class Session(Observer):
         self._note("Files that were left behind: ", staged.left)
 
     def started(self, results: Results) -> None:
-        self._results = results
+        self.results, self._teller = results, Teller(results, staff=True)
         self._write()
 
     def ended(self, result: TestResult) -> None:
         self._write()
 
     def told(self, result: TestResult) -> None:
-        console.show_result(result, staff=True)
+        self._teller.tell(result)
 
     def graded(self, run: Run) -> None:
         if self._edition.gradescope.leaderboard:
             tests = self._runner.tests(self._edition)
-            self._leaderboard = self._runner.questions.leaderboard(run, self._results, tests)
+            self._leaderboard = self._runner.questions.leaderboard(run, self.results, tests)
         self._write()
 
     def _note(self, words: str, names: list[str]) -> None:
@@ -137,25 +151,25 @@ class Session(Observer):
         print(f"nothing to grade: {problem}")
         self._in_full = False
         why = "not run: nothing to grade was found"
-        self._results.tests = [
-            replace(test, outcome=Outcome.MISSING_FILE, message=why) for test in self._results.tests
+        self.results.tests = [
+            replace(test, outcome=Outcome.MISSING_FILE, message=why) for test in self.results.tests
         ]
         where = str(self._root / UPLOAD)
         self._notes.append("Nothing was graded: " + problem.replace(where, "your upload") + ".")
         self._write()
 
     def _write(self) -> None:
-        facts = self._results.facts
+        facts = self.results.facts
         extra = {
-            "judged_by": facts["judged_by"],
-            "versions": facts["versions"],
+            **{key: facts[key] for key in ("submission", "graded", "judged_by", "versions")},
+            "digest": facts.get("digest", ""),  # none where nothing was to grade
             "layers": facts.get("layers", []),
             "missing": facts.get("missing", []),
             "authoritative": facts.get("authoritative", False),
             "hidden_feedback": self._in_full,
         }
         execution_s = time.monotonic() - self._started
-        content = document.document(self._results, self._notes, extra, execution_s)
+        content = document.document(self.results, self._notes, extra, execution_s)
         if self._leaderboard:
             content["leaderboard"] = self._leaderboard
         if self._kept is not None:
@@ -170,7 +184,7 @@ class Session(Observer):
             "shown are those of your last submission that was graded in full; what basic tests "
             "say of this one stands here."
         )
-        asked = [t for t in self._results.tests if t.asked]
+        asked = [t for t in self.results.tests if t.asked]
         lines = [f"{t.spec.test_id:<14}{t.outcome.value:<16}{t.description}" for t in asked]
         output = document.overview([*self._notes, note], lines)
         return {"tests": kept.tests, "output": output}

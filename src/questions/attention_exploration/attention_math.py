@@ -44,13 +44,6 @@ def weights_are_right(alpha: np.ndarray, places: list[int], tolerance: float = T
     return bool(np.abs(alpha - wanted).max() <= tolerance)  # nan is not
 
 
-def averaging_margin(keys: np.ndarray, a: int, b: int) -> float:
-    """Compute how much closer k_a and k_b are to k_a + k_b than any other key is."""
-    scores = keys @ (keys[a] + keys[b])
-    others = np.delete(scores, [a, b])
-    return float(min(scores[a], scores[b]) - others.max()) if len(others) else float("inf")
-
-
 def draw_keys(
     rng: np.random.Generator, means: np.ndarray, count: int, stretched: int | None = None
 ) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from grading.functions import Answer, AsksFunctions
 from questions.shared import random_inputs, specs
 
-from .attention_math import attention_weights, averaging_margin, weights_are_right
+from .attention_math import attention_weights, weights_are_right
 
 # What each function returns: how many parts, and in words.
 RETURNS = {
@@ -18,11 +18,15 @@ RETURNS = {
     "average_query": (1, "a query of shape (d,)"),
     "single_head_query": (1, "a query of shape (d,)"),
     "single_head_weights": (2, "two numbers"),
+    "steady_query": (1, "a query of shape (d,)"),
     "two_head_queries": (2, "two queries, each of shape (d,)"),
     "unprojected_output": (1, "a vector of shape (d,)"),
     "added_output": (1, "a vector of shape (d,)"),
     "key_query_value": (3, "three matrices, each of shape (d, d)"),
 }
+
+
+NEARLY_PERPENDICULAR = 0.15  # cosines of keys that average_query gets, at most, in size
 
 
 class AsksAttention(AsksFunctions):
@@ -73,7 +77,7 @@ class AsksAttention(AsksFunctions):
                 f"what {function} returns gives other attention weights",
                 got=f"weights {shown(alpha)} for {len(alpha)} keys",
                 expected=f"{1 / len(places):g} for each of {places}, 0 for the others",
-                cause="scores too close to each other (scale them up), or a wrong direction",
+                cause="print the scores k_i . q: which weights does the softmax make of them?",
                 look_at=answer.look_at,
             )
 
@@ -100,14 +104,12 @@ class AsksAttention(AsksFunctions):
 
     def averaging(self, trials: int) -> list[Answer]:
         """Return answers of average_query for random keys."""
-        arguments: list[list[Any]] = []
-        while len(arguments) < trials:
+        arguments = []
+        for _ in range(trials):
             d = int(self.rng.integers(2, 13))
             n = int(self.rng.integers(2, d + 1))
-            keys = random_inputs.oblique_keys(self.rng, n, d)
-            a, b = self.two_of(n)
-            if averaging_margin(keys, a, b) >= 0.5:  # as the docstring promises
-                arguments.append([keys, a, b])
+            keys = random_inputs.oblique_keys(self.rng, n, d, NEARLY_PERPENDICULAR)
+            arguments.append([keys, *self.two_of(n)])
         return self.ask("average_query", arguments)
 
     def two_of(self, n: int) -> tuple[int, int]:

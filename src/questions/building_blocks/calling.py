@@ -1,4 +1,4 @@
-"""Asks the functions of building_blocks.py, and checks the form of what they answer."""
+"""Asks the functions of the building blocks, and checks the form of what they answer."""
 
 from __future__ import annotations
 
@@ -19,15 +19,20 @@ KINDS = {"f": "numbers", "i": "whole numbers", "b": "truth values"}
 
 
 class AsksBlocks(AsksFunctions):
-    """Asks the functions of building_blocks.py, and checks the form of what they answer."""
+    """Asks the functions of the building blocks, and checks the form of what they answer.
+
+    Attributes:
+        module, asks: the file that has the topic's functions, and the probe that calls them.
+    """
 
     part = PART
+    module, asks = "building_blocks.py", "building_blocks.call"
 
     def ask(self, function: str, arguments: list[list[Any]]) -> list[Answer]:
         """Return the function's answers, one for each list of arguments, from one worker."""
         answers, got = self.call(
-            "building_blocks.call",
-            "building_blocks.py",
+            self.asks,
+            self.module,
             function,
             arguments,
             PARTS.get(function, 1),
@@ -48,7 +53,7 @@ class AsksBlocks(AsksFunctions):
         asked = {"function": function, "arguments": [a.arguments for a in answers]}
         spec = table({"forms": str, "answers": [PART], "changed": bool}, rows=len(answers))
         parts = PARTS.get(function, 1)
-        return self.reference("building_blocks.call", spec, **asked, parts=parts)["answers"]
+        return self.reference(self.asks, spec, **asked, parts=parts)["answers"]
 
     def array(
         self, answer: Answer, shape: tuple[int, ...], kind: str = "f", part: int = 0
@@ -115,6 +120,18 @@ class AsksBlocks(AsksFunctions):
             look_at=answer.look_at,
         )
         return got
+
+
+class AsksPositions(AsksBlocks):
+    """Asks the functions of building_blocks_positions.py."""
+
+    module, asks = "building_blocks_positions.py", "building_blocks.call_positions"
+
+
+class AsksPretraining(AsksBlocks):
+    """Asks the functions of building_blocks_pretraining.py."""
+
+    module, asks = "building_blocks_pretraining.py", "building_blocks.call_pretraining"
 
 
 def _wanted_form(answer: Answer, shape: tuple[int, ...], kind: str) -> str:

@@ -50,6 +50,20 @@ def masks(rng: np.random.Generator) -> list[list[Any]]:
             S = int(rng.integers(3, 9))
             T = S + int(rng.integers(1, 4)) if kind == "encoder-decoder" else S
             arguments.append([kind, T, S, rng.integers(1, S + 1, size=B)])
+    for S in (5, 8):
+        lengths = np.array([S, S - 1, S - 1, int(rng.integers(1, S + 1))])
+        prefixes = np.array([0, 2, S - 1, int(rng.integers(0, lengths[3] + 1))])
+        arguments.append(["prefix-lm", S, S, lengths, prefixes])
+    return arguments
+
+
+def late_masks(rng: np.random.Generator) -> list[list[Any]]:
+    """Draw arguments of masked_softmax: any masks that show each query the first key at least."""
+    arguments: list[list[Any]] = []
+    for shape in ((3, 4), (2, 5, 3), (2, 3, 4, 4)):
+        mask = rng.random(shape[-2:]) < 0.5
+        mask[:, 0] = True
+        arguments += [[2 * rng.normal(size=shape), mask, when] for when in ("before", "after")]
     return arguments
 
 
@@ -95,6 +109,17 @@ def relative_biases(rng: np.random.Generator) -> tuple[list[list[Any]], list[lis
     return counts, [[rng.normal(size=(n, 2 * k + 1)), T] for n, k, T in sizes]
 
 
+def distances(rng: np.random.Generator) -> list[list[Any]]:
+    """Draw arguments of relative_buckets: all distances up to 40 and some beyond, in any order."""
+    arguments: list[list[Any]] = []
+    for n_buckets, reach in ((32, 128), (16, 100), (64, 300), (8, 20)):
+        for causal in (False, True):
+            far = rng.integers(-3 * reach, 3 * reach, size=60)
+            given = rng.permutation(np.concatenate([np.arange(-40, 41), far]))
+            arguments.append([given, n_buckets, reach, causal])
+    return arguments
+
+
 def rotations(rng: np.random.Generator) -> list[list[Any]]:
     """Draw arguments of rotate: positions in any order, several heads."""
     arguments: list[list[Any]] = []
@@ -125,6 +150,33 @@ def layers(rng: np.random.Generator) -> list[list[Any]]:
             arguments.append([rng.normal(size=(2, T, C)), {"mixed_by": average}, {"times": mlp}])
             arguments[-1].append(norm)
     return arguments
+
+
+def stacks(rng: np.random.Generator) -> list[list[Any]]:
+    """Draw arguments of gradient_at_input: layers that mix channels, or positions, or bend."""
+    arguments: list[list[Any]] = []
+    for depth in (1, 3, 6):
+        T, C = (int(n) for n in rng.integers(2, 6, size=2))
+        layers = [
+            {"times": rng.normal(size=(C, C))},
+            {"tanh_of": rng.normal(size=(C, C))},
+            {"mixed_by": rng.normal(size=(T, T))},
+        ]
+        chosen = (layers * 2)[:depth]
+        x, gradient = rng.normal(size=(2, T, C))
+        arguments += [[x, chosen, gradient, residual] for residual in (True, False)]
+    return arguments
+
+
+def configs(rng: np.random.Generator) -> list[list[Any]]:
+    """Draw arguments of count_parameters: each variant, and a model too large to be made."""
+    found: list[list[Any]] = []
+    for variant in ({}, {"synthesizer": True}, {"rope": True}, {}):
+        vocab_size, block_size, n_layer, heads, hs = rng.integers(2, 100, size=5).tolist()
+        fields = {"vocab_size": vocab_size, "block_size": block_size, "n_layer": n_layer}
+        found.append([{"config": fields | {"n_head": heads, "n_embd": 2 * heads * hs} | variant}])
+    large = {"vocab_size": 50_257, "block_size": 2048, "n_layer": 96, "n_head": 96}
+    return [*found, [{"config": large | {"n_embd": 12_288}}]]
 
 
 def spans(rng: np.random.Generator) -> list[list[Any]]:

@@ -1,8 +1,9 @@
-"""Probes of building_blocks.py, which tell what a function answers."""
+"""Probes of the building blocks' modules, which tell what a function answers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,19 +17,45 @@ MAX_WORDS = 1000
 
 
 def call(context: Context, function: str, arguments: list[list[Any]], parts: int) -> dict[str, Any]:
+    """Call `function(*arguments[i])` of building_blocks.py for each i; see _called."""
+    import submission.building_blocks as module
+
+    return _called(module, function, arguments, parts)
+
+
+def call_positions(
+    context: Context, function: str, arguments: list[list[Any]], parts: int
+) -> dict[str, Any]:
+    """Call a function of building_blocks_positions.py; see _called."""
+    import submission.building_blocks_positions as module
+
+    return _called(module, function, arguments, parts)
+
+
+def call_pretraining(
+    context: Context, function: str, arguments: list[list[Any]], parts: int
+) -> dict[str, Any]:
+    """Call a function of building_blocks_pretraining.py; see _called."""
+    import submission.building_blocks_pretraining as module
+
+    return _called(module, function, arguments, parts)
+
+
+def _called(
+    module: ModuleType, function: str, arguments: list[list[Any]], parts: int
+) -> dict[str, Any]:
     """Call `function(*arguments[i])` for each i.
 
     Args:
         arguments: arrays become tensors; {"seed": s} a torch.Generator, {"times": matrix} the
-            function x -> x @ matrix, {"mixed_by": weights} the function x -> weights @ x.
+            function x -> x @ matrix, {"mixed_by": weights} the function x -> weights @ x,
+            {"tanh_of": matrix} the function x -> tanh(x @ matrix), {"config": fields} a GPTConfig.
         parts: of how many tensors, numbers or lists of words an answer consists.
 
     Returns:
         forms: for each call "float64[8]" or the like; answers: for each call its parts, arrays
         or lists of words, None for anything else; changed: whether it changed its arguments.
     """
-    import submission.building_blocks as module
-
     forms, answers, changed = [], [], []
     for given in arguments:
         taken = [_argument(value) for value in given]
@@ -42,10 +69,13 @@ def call(context: Context, function: str, arguments: list[list[Any]], parts: int
 def _argument(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return torch.tensor(value)  # a copy
-    if isinstance(value, list):  # words, or pairs
-        return [tuple(item) if isinstance(item, list) else item for item in value]
+    if isinstance(value, list):  # words, pairs or functions
+        return [tuple(item) if isinstance(item, list) else _argument(item) for item in value]
     if isinstance(value, dict):
-        return _function(value) if "seed" not in value else _generator(value["seed"])
+        ((kind, given),) = value.items()
+        if kind == "seed":
+            return _generator(given)
+        return _config(given) if kind == "config" else _function(kind, given)
     return value
 
 
@@ -53,16 +83,31 @@ def _generator(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def _function(value: dict[str, np.ndarray]) -> Callable[[Any], Any]:
-    ((kind, array),) = value.items()
+def _config(fields: dict[str, Any]) -> Any:
+    from submission.model import GPTConfig
+
+    return GPTConfig(**fields)
+
+
+def _function(kind: str, array: np.ndarray) -> Callable[[Any], Any]:
     matrix = torch.tensor(array)
-    return {"times": lambda x: x @ matrix, "mixed_by": lambda x: matrix @ x}[kind]
+    return {
+        "times": lambda x: x @ matrix,
+        "mixed_by": lambda x: matrix @ x,
+        "tanh_of": lambda x: (x @ matrix).tanh(),
+    }[kind]
 
 
 def _is_changed(value: Any, taken: Any) -> bool:
     if isinstance(value, np.ndarray):
         return not np.array_equal(value, taken.detach().numpy())
-    return isinstance(value, list) and _argument(value) != taken
+    if isinstance(value, dict) and "config" in value:
+        return _argument(value) != taken
+    if not isinstance(value, list):
+        return False
+    if any(isinstance(item, dict) for item in value):  # functions, of which no two are equal
+        return len(value) != len(taken)
+    return _argument(value) != taken
 
 
 def _parts(answer: Any, count: int) -> list[Any]:

@@ -95,16 +95,20 @@ class BlocksMasks(AsksBlocks):
             "encoder": [[[1, 1, 0]] * 3, [[1, 1, 1]] * 3],
             "decoder": [[[1, 0, 0], [1, 1, 0], [1, 1, 0]], [[1, 0, 0], [1, 1, 0], [1, 1, 1]]],
             "encoder-decoder": [[[1, 1, 0]] * 2, [[1, 1, 1]] * 2],
+            "prefix-lm": [[[1, 0, 0], [1, 1, 0], [1, 1, 0]], [[1, 1, 0], [1, 1, 0], [1, 1, 1]]],
         }
-        sizes = {"encoder": (3, 3), "decoder": (3, 3), "encoder-decoder": (2, 3)}
-        arguments = [[kind, *sizes[kind], lengths] for kind in square]
+        arguments: list[list[Any]] = [
+            [kind, 2 if kind == "encoder-decoder" else 3, 3, lengths] for kind in square
+        ]
+        arguments[-1].append(np.array([1, 2]))  # prefixes
         for answer in self.ask("attention_mask", arguments):
             kind = answer.arguments[0]
             self.expect_close(
                 answer,
                 np.array(square[kind]) == 1,
                 f'attention_mask("{kind}", ...) lets a query look at the wrong keys',
-                cause="True means: may look; keys from lengths[b] on are padding",
+                cause="True means: may look; keys from lengths[b] on are padding; a prefix is seen "
+                "by all queries",
             )
 
     @graded()
@@ -130,126 +134,43 @@ class BlocksMasks(AsksBlocks):
         self.judge(answers=self.ask("cross_attention", expected.memories(self.rng)))
 
 
-class BlocksLayers(AsksBlocks):
-    topic = "blocks_layers"
-
-    @graded()
-    def test_normalised(self) -> None:
-        """layer_norm gives every vector mean 0 and variance 1, then gain and bias."""
-        x = np.array([[1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 10.0, 10.0]])
-        plain = [[-1.3416, -0.4472, 0.4472, 1.3416], [-1, -1, 1, 1]]
-        gain, bias = np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.0, 1.0, 0.0, -1.0])
-        with_both = np.array(plain) * gain + bias
-        asked = [[x], [x, gain, bias]]
-        for answer, wanted in zip(self.ask("layer_norm", asked), (plain, with_both), strict=True):
-            self.expect_close(
-                answer,
-                wanted,
-                "layer_norm is wrong for the vectors (1, 2, 3, 4) and (0, 0, 10, 10)",
-                cause="the variance is divided by d, not by d - 1; each vector has its own mean",
-            )
-
-    @graded()
-    def test_order(self) -> None:
-        """block has its norms before the parts, or after the sums."""
-        x, half, swap = np.array([[[3.0, 1.0]]]), {"times": np.eye(2) / 2}, np.eye(2)[::-1].copy()
-        # The norm of any (a, b) is (1, -1) or (-1, 1). Attention halves, the MLP exchanges.
-        wanted = {"pre": [[[2.5, 1.5]]], "post": [[[0, 0]]]}
-        for answer in self.ask("block", [[x, half, {"times": swap}, norm] for norm in wanted]):
-            norm = answer.arguments[3]
-            self.expect_close(
-                answer,
-                np.array(wanted[norm], dtype=float),
-                f'block is wrong for norm="{norm}", x = (3, 1), an attention that halves and an '
-                "MLP that exchanges the two channels",
-                cause='"pre": x + part(norm(x)); "post": norm(x + part(x)); attention comes first',
-            )
-
-    @graded(is_hidden=True)
-    def test_random_norms(self) -> None:
-        """layer_norm is right for any shape, gain, bias and eps."""
-        self.judge(answers=self.ask("layer_norm", expected.norms(self.rng)))
-
-    @graded(is_hidden=True)
-    def test_random_blocks(self) -> None:
-        """block is right for any attention and MLP."""
-        self.judge(answers=self.ask("block", expected.layers(self.rng)))
-
-
-class BlocksReceptiveField(AsksBlocks):
-    topic = "blocks_receptive_field"
-
-    @graded()
-    def test_small(self) -> None:
-        """receptive_field counts what one head and two heads can reach."""
-        asked = [[1, 1], [1, 3], [2, 2]]
-        for answer, wanted in zip(self.ask("receptive_field", asked), (2, 8, 9), strict=True):
-            self.expect_close(
-                answer,
-                wanted,
-                f"receptive_field{tuple(answer.arguments)} is wrong",
-                cause="at each level a position sees itself and what its heads look at",
-            )
-
-    @graded()
-    def test_reached(self) -> None:
-        """looks_back reaches 9 positions with two heads and two levels."""
-        self.expect_reached(2, 2)
-
-    @graded(is_hidden=True)
-    def test_any_count(self) -> None:
-        """receptive_field is right for any numbers."""
-        asked = [[int(n) for n in self.rng.integers(1, 9, size=2)] for _ in range(5)]
-        self.judge(answers=self.ask("receptive_field", asked))
-
-    @graded(is_hidden=True)
-    def test_any_reach(self) -> None:
-        """looks_back reaches as many positions as there can be, for any numbers."""
-        self.judge(sizes=[(1, 5), (3, 3), (int(self.rng.integers(4, 8)), 2), (2, 4)])
-
-    def expect_reached(self, heads: int, levels: int) -> None:
-        """Fail unless receptive_field is right, as a simulation finds out.
-
-        The simulation follows which positions an output depends on.
-        """
-        answers = self.ask("looks_back", [[heads, level] for level in range(levels)])
-        distances = [self.array(answer, (heads,), "i") for answer in answers]
-        self.expect(
-            all(bool((d >= 0).all()) for d in distances),
-            "looks_back gives a distance below 0, of a position that is still to come",
-            got=[d.tolist() for d in distances],
-            look_at=answers[0].look_at,
-        )
-        reached = expected.reached(distances)
-        self.expect(
-            len(reached) == (heads + 1) ** levels,
-            "with the distances of looks_back, an output depends on fewer positions than it could",
-            got=f"{len(reached)} positions for {heads} heads, {levels} levels",
-            expected=(heads + 1) ** levels,
-            cause="two ways of looking back arrive at the same position",
-            look_at=answers[0].look_at,
-        )
-
-
-class BlocksCost(AsksBlocks):
-    topic = "blocks_cost"
+class BlocksLateMask(AsksBlocks):
+    topic = "blocks_late_mask"
 
     @graded()
     def test_example(self) -> None:
-        """attention_multiply_adds counts both products, for 3 and 5 positions."""
-        wanted = {"encoder": 180, "encoder-decoder": 300, "decoder": 500}
-        for answer in self.ask("attention_multiply_adds", [[kind, 3, 5, 10] for kind in wanted]):
+        """masked_softmax gives 1/2 or 1/3 to each visible one of three equal scores."""
+        mask = np.array([[True, True, False]])
+        wanted = {"before": [[1 / 2, 1 / 2, 0]], "after": [[1 / 3, 1 / 3, 0]]}
+        asked = [[np.zeros((1, 3)), mask, when] for when in wanted]
+        for answer in self.ask("masked_softmax", asked):
+            when = answer.arguments[2]
             self.expect_close(
                 answer,
-                wanted[answer.arguments[0]],
-                f'attention_multiply_adds("{answer.arguments[0]}", 3, 5, 10) is wrong',
-                cause="scores take queries * keys * k, and weighted sums as many again",
+                wanted[when],
+                f'masked_softmax(..., "{when}") is wrong for three equal scores, the last one '
+                "hidden",
+                cause='"before": hidden scores become -inf; "after": hidden weights become 0',
+            )
+
+    @graded()
+    def test_hidden_scores(self) -> None:
+        """Weights of "before" depend on no hidden score; those of "after" do."""
+        scores, mask = np.array([[1.0, 0.0, -1.0], [0.0, 1.0, 2.0]]), np.tri(2, 3, 1, dtype=bool)
+        changed = scores + np.array([[0.0, 0.0, 6.0], [0.0, 0.0, 0.0]])
+        for when in ("before", "after"):
+            asked = [[given, mask, when] for given in (scores, changed)]
+            first, second = (self.array(a, (2, 3)) for a in self.ask("masked_softmax", asked))
+            differs = np.abs(first - second).max(axis=1) > 1e-4
+            self.expect(
+                differs.tolist() == [when == "after", False],
+                f'a hidden score is changed: with "{when}" the weights of its query should '
+                + ("change" if when == "after" else "stay as they are"),
+                got=f"{first[0]} before the change, {second[0]} after it",
+                look_at="masked_softmax in submission/building_blocks.py",
             )
 
     @graded(is_hidden=True)
     def test_random(self) -> None:
-        """attention_multiply_adds is right for any sizes."""
-        sizes = [[int(n) for n in self.rng.integers(1, 5000, size=3)] for _ in range(4)]
-        kinds = ("encoder", "encoder-decoder", "decoder")
-        asked: list[list[Any]] = [[kind, *size] for kind in kinds for size in sizes]
-        self.judge(answers=self.ask("attention_multiply_adds", asked))
+        """masked_softmax is right for any scores and masks."""
+        self.judge(answers=self.ask("masked_softmax", expected.late_masks(self.rng)))

@@ -7,12 +7,13 @@ import math
 import numpy as np
 
 from grading.cases import graded
+from grading.functions import Answer
 
 from . import expected
-from .calling import AsksBlocks
+from .calling import AsksPositions
 
 
-class BlocksSinusoids(AsksBlocks):
+class BlocksSinusoids(AsksPositions):
     topic = "blocks_sinusoids"
 
     @graded()
@@ -33,7 +34,7 @@ class BlocksSinusoids(AsksBlocks):
         self.judge(answers=self.ask("sinusoidal_positions", [*sizes, [1, 2], [500, 14]]))
 
 
-class BlocksOffsets(AsksBlocks):
+class BlocksOffsets(AsksPositions):
     topic = "blocks_offsets"
 
     @graded()
@@ -67,7 +68,7 @@ class BlocksOffsets(AsksBlocks):
             )
 
 
-class BlocksAddOrConcatenate(AsksBlocks):
+class BlocksAddOrConcatenate(AsksPositions):
     topic = "blocks_add_or_concatenate"
 
     @graded()
@@ -105,7 +106,7 @@ class BlocksAddOrConcatenate(AsksBlocks):
         )
 
 
-class BlocksRelativeBias(AsksBlocks):
+class BlocksRelativeBias(AsksPositions):
     topic = "blocks_relative_bias"
 
     @graded()
@@ -143,7 +144,72 @@ class BlocksRelativeBias(AsksBlocks):
         )
 
 
-class BlocksRotation(AsksBlocks):
+class BlocksBuckets(AsksPositions):
+    topic = "blocks_buckets"
+
+    @graded()
+    def test_t5(self) -> None:
+        """relative_buckets gives T5's buckets to some distances."""
+        wanted = {
+            False: {0: 0, -1: 1, -7: 7, -9: 8, -11: 8, -12: 9, -15: 9, -17: 10, -100: 15, -999: 15}
+            | {1: 17, 7: 23, 11: 24, 12: 25, 100: 31, 999: 31},
+            True: {
+                0: 0,
+                -1: 1,
+                -15: 15,
+                -17: 16,
+                -18: 16,
+                -19: 17,
+                -100: 30,
+                -999: 31,
+                1: 0,
+                50: 0,
+            },
+        }
+        for causal, pairs in wanted.items():
+            asked = [np.array(list(pairs)), 32, 128, causal]
+            (answer,) = self.ask("relative_buckets", [asked])
+            self.expect_buckets(answer, np.array(list(pairs.values())), 0)
+
+    @graded()
+    def test_order(self) -> None:
+        """Buckets never go down as keys get farther, and all of a direction are used."""
+        for causal, per_direction in ((False, 16), (True, 32)):
+            (answer,) = self.ask("relative_buckets", [[-np.arange(300), 32, 128, causal]])
+            got = self.array(answer, (300,), "i")
+            steps = np.diff(got)
+            self.expect(
+                bool((steps >= 0).all()) and set(got.tolist()) == set(range(per_direction)),
+                f"keys 0 to 299 positions before the query should get the buckets 0 to "
+                f"{per_direction - 1} (causal = {causal}), all of them, in this order",
+                got=sorted(set(got.tolist())),
+                look_at=answer.look_at,
+            )
+
+    @graded(is_hidden=True)
+    def test_random(self) -> None:
+        """relative_buckets is right for any distances, numbers of buckets and reaches."""
+        self.judge(answers=self.ask("relative_buckets", expected.distances(self.rng)))
+
+    def expect_buckets(self, answer: Answer, right: np.ndarray, slack: np.ndarray | int) -> None:
+        """Fail unless an answer has the right buckets, or those that are lower by the slack."""
+        got = self.array(answer, right.shape, "i")
+        wrong = (got != right) & (got != right - slack)
+        first = int(np.argmax(wrong))
+        given, n_buckets, reach, causal = answer.arguments
+        self.expect(
+            not wrong.any(),
+            "relative_buckets gives a distance the wrong bucket",
+            got=f"{got[first]} for j - i = {given[first]}, {n_buckets} buckets up to {reach}, "
+            f"causal = {causal}",
+            expected=int(right[first]),
+            cause="keys after the query have the upper half of the buckets, unless causal; the "
+            "second half of a direction's buckets is logarithmic",
+            look_at=answer.look_at,
+        )
+
+
+class BlocksRotation(AsksPositions):
     topic = "blocks_rotation"
 
     @graded()

@@ -9,10 +9,10 @@ import numpy as np
 from grading.cases import graded
 
 from . import expected
-from .calling import AsksBlocks
+from .calling import AsksPretraining
 
 
-class BlocksSentinels(AsksBlocks):
+class BlocksSentinels(AsksPretraining):
     topic = "blocks_sentinels"
 
     @graded()
@@ -37,7 +37,7 @@ class BlocksSentinels(AsksBlocks):
         self.judge(answers=self.ask("span_corruption", expected.spans(self.rng)))
 
 
-class BlocksBertMask(AsksBlocks):
+class BlocksBertMask(AsksPretraining):
     topic = "blocks_bert_mask"
 
     @graded()
@@ -89,7 +89,7 @@ class BlocksBertMask(AsksBlocks):
         return found
 
 
-class BlocksPerplexity(AsksBlocks):
+class BlocksPerplexity(AsksPretraining):
     topic = "blocks_perplexity"
 
     @graded()
@@ -109,3 +109,26 @@ class BlocksPerplexity(AsksBlocks):
     def test_long(self) -> None:
         """perplexity is right for texts of any length."""
         self.judge(answers=self.ask("perplexity", expected.texts(self.rng)))
+
+    @graded()
+    def test_bits(self) -> None:
+        """bits_per_character turns nats per token into bits per character."""
+        wanted = {(math.log(2), 10, 10): 1.0, (math.log(16), 25, 100): 1.0, (3.0, 7, 35): 0.8656}
+        for answer, bits in zip(
+            self.ask("bits_per_character", [list(given) for given in wanted]),
+            wanted.values(),
+            strict=True,
+        ):
+            self.expect_close(
+                answer,
+                bits,
+                f"bits_per_character{tuple(answer.arguments)} is wrong",
+                cause="the text's loss in nats is loss * tokens; a bit is ln 2 = 0.693 nats",
+            )
+
+    @graded(is_hidden=True)
+    def test_any_bits(self) -> None:
+        """bits_per_character is right for any loss and numbers of tokens and characters."""
+        counts = self.rng.integers(1, 10_000, size=(5, 2)).tolist()
+        asked = [[float(self.rng.uniform(0.1, 8)), *each] for each in counts]
+        self.judge(answers=self.ask("bits_per_character", asked))

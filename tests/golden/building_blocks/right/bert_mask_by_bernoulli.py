@@ -1,5 +1,5 @@
 # With masks of probabilities, one within the other.
-# region: building_blocks.py, bert_mask, blocks bert mask
+# region: building_blocks_pretraining.py, bert_mask, blocks bert mask
 def draw(p):
     return torch.bernoulli(torch.full(tokens.shape, p), generator=generator).bool()
 

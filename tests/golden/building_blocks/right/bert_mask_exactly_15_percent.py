@@ -1,5 +1,5 @@
 # Exactly 15 % of all tokens are chosen.
-# region: building_blocks.py, bert_mask, blocks bert mask
+# region: building_blocks_pretraining.py, bert_mask, blocks bert mask
 count = round(0.15 * tokens.numel())
 order = torch.randperm(tokens.numel(), generator=generator)
 inputs, targets = tokens.flatten().clone(), torch.full((tokens.numel(),), IGNORED)

@@ -1,5 +1,5 @@
 # Pair by pair.
-# region: building_blocks.py, offset_matrix, blocks offsets
+# region: building_blocks_positions.py, offset_matrix, blocks offsets
 M = torch.zeros(d, d, dtype=torch.float64)
 for k in range(0, d, 2):
     angle = offset / 10000 ** (k / d)

@@ -1,5 +1,5 @@
 # Products of complex numbers.
-# region: building_blocks.py, rotate, blocks rotation
+# region: building_blocks_positions.py, rotate, blocks rotation
 d = x.shape[-1]
 theta = 1 / 10000 ** (torch.arange(0, d, 2).double() / d)
 turn = torch.polar(torch.ones(()).double(), positions[:, None] * theta)

@@ -1,5 +1,5 @@
 # rotate_half, as most libraries have it.
-# region: building_blocks.py, rotate, blocks rotation
+# region: building_blocks_positions.py, rotate, blocks rotation
 d = x.shape[-1]
 half = pairing == "half"
 order = (

@@ -1,5 +1,5 @@
 # Number by number.
-# region: building_blocks.py, sinusoidal_positions, blocks sinusoids
+# region: building_blocks_positions.py, sinusoidal_positions, blocks sinusoids
 p = torch.zeros(T, d, dtype=torch.float64)
 for t in range(T):
     for k in range(d // 2):

@@ -1,5 +1,5 @@
 # In float32.
-# region: building_blocks.py, sinusoidal_positions, blocks sinusoids
+# region: building_blocks_positions.py, sinusoidal_positions, blocks sinusoids
 t = torch.arange(T).float()[:, None]
 omega = torch.exp(torch.arange(0, d, 2).float() * (-math.log(10000.0) / d))
 p = torch.zeros(T, d)

@@ -1,5 +1,5 @@
 # Token by token.
-# region: building_blocks.py, span_corruption, blocks sentinels
+# region: building_blocks_pretraining.py, span_corruption, blocks sentinels
 starts, ends = [s for s, _ in spans], [e for _, e in spans]
 source, target, inside = [], [], False
 for place, token in enumerate(tokens):

@@ -1,6 +1,6 @@
 # Of the vocabulary, only every 25th token is drawn.
 # caught by: blocks_bert_mask.shares
-# region: building_blocks.py, bert_mask, blocks bert mask
+# region: building_blocks_pretraining.py, bert_mask, blocks bert mask
 chosen = torch.rand(tokens.shape, generator=generator) < 0.15
 kind = torch.rand(tokens.shape, generator=generator)
 drawn = 25 * torch.randint(vocab_size // 25, tokens.shape, generator=generator)

@@ -1,6 +1,6 @@
 # Draws from torch's own generator.
 # caught by: blocks_bert_mask.randomness
-# region: building_blocks.py, bert_mask, blocks bert mask
+# region: building_blocks_pretraining.py, bert_mask, blocks bert mask
 chosen = torch.rand(tokens.shape) < 0.15
 kind = torch.rand(tokens.shape)
 drawn = torch.randint(vocab_size, tokens.shape)

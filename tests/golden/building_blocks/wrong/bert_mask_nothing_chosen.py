@@ -1,4 +1,4 @@
 # No token is chosen.
 # caught by: blocks_bert_mask.places, blocks_bert_mask.shares
-# region: building_blocks.py, bert_mask, blocks bert mask
+# region: building_blocks_pretraining.py, bert_mask, blocks bert mask
 return tokens.clone(), torch.full_like(tokens, IGNORED)

@@ -1,6 +1,6 @@
 # Neighbours are chosen together, as in span corruption.
 # caught by: blocks_bert_mask.shares
-# region: building_blocks.py, bert_mask, blocks bert mask
+# region: building_blocks_pretraining.py, bert_mask, blocks bert mask
 B, T = tokens.shape
 length = round(0.15 * T)
 starts = torch.randint(T - length + 1, (B, 1), generator=generator)

@@ -1,6 +1,6 @@
 # Always the same draws.
 # caught by: blocks_bert_mask.randomness
-# region: building_blocks.py, bert_mask, blocks bert mask
+# region: building_blocks_pretraining.py, bert_mask, blocks bert mask
 generator = torch.Generator().manual_seed(0)
 chosen = torch.rand(tokens.shape, generator=generator) < 0.15
 kind = torch.rand(tokens.shape, generator=generator)

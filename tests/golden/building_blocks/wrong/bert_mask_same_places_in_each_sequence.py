@@ -1,6 +1,6 @@
 # One choice for all sequences of a batch.
 # caught by: blocks_bert_mask.shares
-# region: building_blocks.py, bert_mask, blocks bert mask
+# region: building_blocks_pretraining.py, bert_mask, blocks bert mask
 chosen = (torch.rand(tokens.size(1), generator=generator) < 0.15).expand_as(tokens)
 kind = torch.rand(tokens.shape, generator=generator)
 drawn = torch.randint(vocab_size, tokens.shape, generator=generator)

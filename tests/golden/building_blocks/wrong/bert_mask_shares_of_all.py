@@ -1,6 +1,6 @@
 # 10 % of those that are not masked are drawn anew.
 # caught by: blocks_bert_mask.shares
-# region: building_blocks.py, bert_mask, blocks bert mask
+# region: building_blocks_pretraining.py, bert_mask, blocks bert mask
 chosen = torch.rand(tokens.shape, generator=generator) < 0.15
 masked = chosen & (torch.rand(tokens.shape, generator=generator) < 0.8)
 changed = chosen & ~masked & (torch.rand(tokens.shape, generator=generator) < 0.1)

@@ -1,6 +1,6 @@
 # 20 % are chosen.
 # caught by: blocks_bert_mask.shares
-# region: building_blocks.py, bert_mask, blocks bert mask
+# region: building_blocks_pretraining.py, bert_mask, blocks bert mask
 chosen = torch.rand(tokens.shape, generator=generator) < 0.2
 kind = torch.rand(tokens.shape, generator=generator)
 drawn = torch.randint(vocab_size, tokens.shape, generator=generator)

@@ -1,4 +1,4 @@
 # Two to the power of nats.
 # caught by: blocks_perplexity.uniform
-# region: building_blocks.py, perplexity, blocks perplexity
+# region: building_blocks_pretraining.py, perplexity, blocks perplexity
 return 2 ** (-log_probs.sum().item() / n_words)

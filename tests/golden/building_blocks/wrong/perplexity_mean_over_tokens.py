@@ -1,4 +1,4 @@
 # Tokens are taken for words.
 # caught by: blocks_perplexity.uniform
-# region: building_blocks.py, perplexity, blocks perplexity
+# region: building_blocks_pretraining.py, perplexity, blocks perplexity
 return math.exp(-log_probs.mean().item())

@@ -1,6 +1,6 @@
 # The sign of the distance is lost.
 # caught by: blocks_relative_bias.places
-# region: building_blocks.py, relative_bias_matrix, blocks relative bias
+# region: building_blocks_positions.py, relative_bias_matrix, blocks relative bias
 k = biases.size(1) // 2
 t = torch.arange(T)
 return biases[:, (t[None, :] - t[:, None]).abs().clamp(max=k) + k]

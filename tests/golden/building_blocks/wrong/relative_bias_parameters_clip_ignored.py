@@ -1,4 +1,4 @@
 # Clipping saves nothing.
 # caught by: blocks_relative_bias.count
-# region: building_blocks.py, relative_bias_parameters, blocks relative bias
+# region: building_blocks_positions.py, relative_bias_parameters, blocks relative bias
 return (2 * (T - 1) + 1) * heads

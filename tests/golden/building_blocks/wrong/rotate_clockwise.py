@@ -1,6 +1,6 @@
 # Turned the other way.
 # caught by: blocks_rotation.plane
-# region: building_blocks.py, rotate, blocks rotation
+# region: building_blocks_positions.py, rotate, blocks rotation
 d = x.size(-1)
 angles = positions[:, None] * 10000.0 ** (
     -torch.arange(0, d, 2, dtype=torch.float64) / d

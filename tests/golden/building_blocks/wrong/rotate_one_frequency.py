@@ -1,6 +1,6 @@
 # All pairs turn as fast.
 # caught by: blocks_rotation.random
-# region: building_blocks.py, rotate, blocks rotation
+# region: building_blocks_positions.py, rotate, blocks rotation
 sin, cos = positions.double().sin()[:, None], positions.double().cos()[:, None]
 if pairing == "adjacent":
     a, b = x[..., 0::2], x[..., 1::2]

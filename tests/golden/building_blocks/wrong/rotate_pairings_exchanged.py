@@ -1,6 +1,6 @@
 # "adjacent" turns halves, "half" turns neighbours.
 # caught by: blocks_rotation.plane
-# region: building_blocks.py, rotate, blocks rotation
+# region: building_blocks_positions.py, rotate, blocks rotation
 d = x.size(-1)
 theta = 10000.0 ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
 angles = positions[:, None] * theta

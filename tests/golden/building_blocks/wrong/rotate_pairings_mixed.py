@@ -1,6 +1,6 @@
 # Angles repeated for one pairing, halves exchanged for the other.
 # caught by: blocks_rotation.relative
-# region: building_blocks.py, rotate, blocks rotation
+# region: building_blocks_positions.py, rotate, blocks rotation
 d = x.size(-1)
 theta = 10000.0 ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
 angles = (positions[:, None] * theta).repeat_interleave(2, dim=-1)

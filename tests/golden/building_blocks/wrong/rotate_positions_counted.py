@@ -1,6 +1,6 @@
 # Positions are counted, not read.
 # caught by: blocks_rotation.plane
-# region: building_blocks.py, rotate, blocks rotation
+# region: building_blocks_positions.py, rotate, blocks rotation
 d = x.size(-1)
 positions = torch.arange(x.size(-2))
 angles = positions[:, None] * 10000.0 ** (

@@ -1,6 +1,6 @@
 # Texts in place of lists of words.
 # caught by: blocks_sentinels.example
-# region: building_blocks.py, span_corruption, blocks sentinels
+# region: building_blocks_pretraining.py, span_corruption, blocks sentinels
 source, target, done = [], [], 0
 for sentinel, (start, end) in zip(SENTINELS, spans, strict=False):
     source += [*tokens[done:start], sentinel]

@@ -1,6 +1,6 @@
 # The span that ends the text is never closed: its sentinel comes twice.
 # caught by: blocks_sentinels.random
-# region: building_blocks.py, span_corruption, blocks sentinels
+# region: building_blocks_pretraining.py, span_corruption, blocks sentinels
 source, target, n, inside = [], [], 0, False
 for i, token in enumerate(tokens):
     if inside and i == spans[n][1]:

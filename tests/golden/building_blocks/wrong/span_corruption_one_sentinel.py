@@ -1,6 +1,6 @@
 # The same sentinel for every span.
 # caught by: blocks_sentinels.example
-# region: building_blocks.py, span_corruption, blocks sentinels
+# region: building_blocks_pretraining.py, span_corruption, blocks sentinels
 source, target, done = [], [], 0
 for start, end in spans:
     source += [*tokens[done:start], SENTINELS[0]]

@@ -1,0 +1,95 @@
+"""The commands of run.py that look into a model: cloze, calibration, inspect and recall."""
+
+import argparse
+from typing import cast
+
+import torch
+
+from inputs import build_model, find_data, predict, read_answered
+from pretraining import calibration, cloze, inspection, pages, recall
+from pretraining.errors import InputError
+from pretraining.files import write_atomically
+from pretraining.recipes import Recipe
+from submission import utils
+from submission.dataset import CharCorruptionDataset
+from submission.model import GPT, Block, GPTConfig
+
+# Where people are looked for whom no option names.
+TRAIN, DEV, UNSEEN = "birth_places_train.tsv", "birth_dev.tsv", "birth_unseen_inputs.tsv"
+
+
+def run_cloze(
+    args: argparse.Namespace, recipe: Recipe, dataset: CharCorruptionDataset, model: GPT
+) -> None:
+    """Ask a pretrained model in several wordings; print how many choices are right."""
+    files = {"train": args.finetune_corpus_path or TRAIN, "dev": args.eval_corpus_path or DEV}
+    groups = {}
+    for split, file in files.items():
+        found, questions, places = read_answered(file)
+        try:
+            groups[split] = cloze.people_of(questions, places)
+        except InputError as error:
+            raise InputError(f"{found}: {error}") from None
+    model.load_state_dict(utils.load_parameters(args.reading_params_path, model))
+    for line in cloze.lines(cloze.ask(model, dataset, groups), list(groups)):
+        print(line, flush=True)
+    known = {person.place for group in groups.values() for person in group}
+    print(f"Each is a choice among {min(cloze.CHOICES, len(known))} places at most.")
+
+
+def run_calibration(
+    args: argparse.Namespace, recipe: Recipe, dataset: CharCorruptionDataset, model: GPT
+) -> None:
+    """Compare a finetuned model's probabilities with what is right: a picture and a table."""
+    found, questions, places = read_answered(args.eval_corpus_path or DEV)
+    unseen = find_data(UNSEEN)
+    model.load_state_dict(utils.load_parameters(args.reading_params_path, model))
+    pairs = list(zip(predict(model, dataset, found, questions), places, strict=True))
+    made_up = predict(model, dataset, unseen, utils.read_places(unseen)[0])
+    answers = calibration.Answers(
+        right=[p.probability for p, place in pairs if p.place == place],
+        wrong=[p.probability for p, place in pairs if p.place != place],
+        unseen=[p.probability for p in made_up],
+    )
+    write_atomically(args.outputs_path, calibration.draw(answers, args.variant))
+    print(calibration.table(answers))
+    print(f"Wrote {args.outputs_path}.")
+
+
+def run_inspect(
+    args: argparse.Namespace, recipe: Recipe, dataset: CharCorruptionDataset, model: GPT
+) -> None:
+    """Write a page about what one model, or two, make of a question."""
+    _, asked, answers = read_answered(TRAIN)
+    _, more_asked, more_answers = read_answered(args.eval_corpus_path or DEV)
+    recorded = dict(zip(asked + more_asked, answers + more_answers, strict=True))
+    question = args.question or more_asked[0]
+    models = [(args.variant, model, args.reading_params_path)]
+    if args.second_variant is not None:
+        config = GPTConfig(dataset.vocab_size, **recipe.model_of(args.second_variant))
+        second = build_model(args.second_variant, config, next(model.parameters()).device)
+        models.append((args.second_variant, second, args.second_params_path))
+    places = sorted(set(recorded.values()))
+    inspected = []
+    for variant, each, path in models:
+        each.load_state_dict(utils.load_parameters(path, each))
+        name = f"{variant}: {path}"
+        try:
+            inspected.append(inspection.look_inside(name, each, dataset, question, places))
+        except InputError as error:
+            raise InputError(f"{path}, {question!r}: {error}") from None
+        found = inspected[-1]
+        print(f"{name}: {found.answer!r}, probability {found.probability:.1%}")
+    page = pages.page(question, recorded.get(question), dataset.MASK_CHAR, inspected)
+    write_atomically(args.outputs_path, page)
+    print(f"Wrote {args.outputs_path}: open it in a browser.")
+
+
+def run_recall(args: argparse.Namespace, device: torch.device) -> None:
+    """Train one layer of a variant's attention on associative recall; print what it gets right."""
+    config = GPTConfig(vocab_size=1, **recall.SHAPE, **recall.DROPOUT)
+    block = cast("Block", build_model(args.variant, config, device).blocks[0])
+    parameters = sum(parameter.numel() for parameter in block.attn.parameters())
+    name = type(block.attn).__name__
+    print(f"recall {args.variant}: one layer of {name}, {parameters:,} parameters")
+    print(f"Right: {recall.learn(block.attn, device)} nats")

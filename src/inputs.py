@@ -1,0 +1,114 @@
+"""What the commands that run models are given, found and checked: files, recipe, device, model."""
+
+import os
+import sys
+from pathlib import Path
+
+import torch
+
+from pretraining import recipes, returned
+from pretraining.errors import InputError
+from submission import helper, utils
+from submission.dataset import CharCorruptionDataset
+from submission.model import GPT, GPTConfig
+
+DATA = Path(__file__).resolve().parent / "data"
+
+
+def find_data(path: str) -> Path:
+    """Find a data file, as given or else in src/data/.
+
+    Raises:
+        InputError: it is in neither place.
+    """
+    for candidate in (Path(path), DATA / path):
+        if candidate.is_file():
+            return candidate
+    raise InputError(
+        f"{path}: no such file, neither here nor in {DATA} (is the data installed? see README.md)"
+    )
+
+
+def read_corpus(path: str, block_size: int) -> CharCorruptionDataset:
+    """Read the pretraining corpus without its final newline, which some copies lack."""
+    found = find_data(path)
+    text = utils.read_text(found).removesuffix("\n")
+    try:
+        return CharCorruptionDataset(text, block_size)
+    except InputError as error:
+        raise InputError(f"{found}: {error}") from None
+
+
+def read_answered(path: str) -> tuple[Path, list[str], list[str]]:
+    """Read questions with their places; return the file that was found, questions and places.
+
+    Raises:
+        InputError: the file has no places, or a malformed line.
+    """
+    found = find_data(path)
+    questions, places = utils.read_places(found)
+    if places is None:
+        raise InputError(f"{found}: got questions alone, expected questions with their places")
+    return found, questions, places
+
+
+def predict(
+    model: GPT, dataset: CharCorruptionDataset, found: Path, questions: list[str]
+) -> list[utils.Prediction]:
+    """Let a model answer the questions of a file; errors name the file."""
+    try:
+        return utils.predict_places(model, dataset, questions)
+    except InputError as error:
+        raise InputError(f"{found}: {error}") from None
+
+
+def choose_recipe(name: str | None) -> recipes.Recipe:
+    """Return the recipe asked for, or the installed data set's; warn where the two differ."""
+    dataset = recipes.installed_dataset()
+    usual = recipes.default_recipe(dataset)
+    recipe = recipes.load_recipe(name)
+    if dataset not in (None, *recipe.also_for) and recipe.name != usual:
+        print(
+            f"Warning: the thresholds of data set {dataset} were set for recipe {usual}, not "
+            f"for {name}.",
+            file=sys.stderr,
+        )
+    return recipe
+
+
+def choose_device(name: str) -> torch.device:
+    """Return the device asked for; auto takes the first there is of cuda, mps, cpu."""
+    available = {
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+        "cpu": True,
+    }
+    if name == "auto":
+        name = next(device for device, there in available.items() if there)
+    if not available[name]:
+        raise InputError(f"--device {name}: torch {torch.__version__} sees none on this machine")
+    return torch.device(name)
+
+
+def check_readable(path: str) -> None:
+    """Raise an InputError unless `path` is a file: better now than after the corpus is read."""
+    if not Path(path).is_file():
+        raise InputError(f"{path}: no such file, expected trained parameters")
+
+
+def check_writable(path: str) -> None:
+    """Raise an InputError unless a file can be written at `path`: better now than after hours."""
+    folder = Path(path).resolve().parent
+    if not folder.is_dir():
+        raise InputError(f"{path}: the folder {folder} does not exist")
+    if Path(path).is_dir() or not os.access(folder, os.W_OK):
+        raise InputError(f"{path}: can't be written")
+
+
+def build_model(variant: str, config: GPTConfig, device: torch.device) -> GPT:
+    """Return a new model of a variant and a shape."""
+    name = f"initialize_{variant}_model"
+    if not hasattr(helper, name):
+        raise InputError(f"{helper.__file__} has no {name} (is it an earlier year's?)")
+    initialize = getattr(helper, name)
+    return returned.model(initialize, initialize(config)).to(device)

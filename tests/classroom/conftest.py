@@ -1,0 +1,38 @@
+"""A class that is made once, and small exports written by hand."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.classroom.make_class import MadeClass, make_class
+from tools.classroom.gradescope_export import METADATA
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory):
+    """made(platform, packed) returns a class of 40, each made once."""
+    kept: dict[tuple[str, bool], MadeClass] = {}
+
+    def make(platform: str = "gradescope", packed: bool = False) -> MadeClass:
+        if (platform, packed) not in kept:
+            folder = tmp_path_factory.mktemp(platform)
+            kept[platform, packed] = make_class(folder, 40, platform=platform, packed=packed)
+        return kept[platform, packed]
+
+    return make
+
+
+@pytest.fixture
+def export(tmp_path):
+    """export(metadata, *folders) writes a Gradescope export with a module in each folder."""
+
+    def write(metadata: str, *folders: str) -> Path:
+        root = tmp_path / "assignment_1_export"
+        root.mkdir()
+        (root / METADATA).write_text(metadata, encoding="utf-8")
+        for name in folders:
+            (root / name / "submission").mkdir(parents=True)
+            (root / name / "submission" / "a.py").write_text(f"x = '{name}'\n", encoding="utf-8")
+        return root
+
+    return write

@@ -1,0 +1,188 @@
+"""What students hand in: golden variants, starters, earlier years' layouts, and hostile things.
+
+Nothing here is run; it is graded where a sandbox is.
+"""
+
+import copy
+import functools
+import io
+import stat
+import tempfile
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.redteam import arena
+from tests.variants import ROOT, Variant, all_variants, lay_out
+
+DATE = (2026, 11, 2, 12, 0, 0)
+ZIP_NAME = "upload.zip"
+
+
+@dataclass(frozen=True)
+class Link:
+    """A symbolic link."""
+
+    target: str
+
+
+Files = dict[str, "bytes | Link"]
+
+
+@dataclass(frozen=True)
+class Content:
+    """What somebody hands in.
+
+    Attributes:
+        kind: right, wrong, starter, layout (right, in an earlier year's), attack or upload.
+        name: which one of that kind.
+        files: by name; where `packed` is there, nothing.
+        packed: the bytes of a zip that a platform doesn't unpack.
+        refused: whether the grader finds nothing that it can grade.
+    """
+
+    kind: str
+    name: str
+    files: Files = field(default_factory=dict)
+    packed: bytes | None = None
+    refused: bool = False
+
+
+def contents() -> dict[str, list[Callable[[], Content]]]:
+    """Everything that there is, by kind; each is made when it is called."""
+    variants = all_variants()
+    attacks = [
+        name for name, path in arena.ATTACKS.items() if not arena.header(path, arena.HANDS_IN)
+    ]
+    partial = functools.partial
+    return {
+        "right": [partial(golden, variant) for variant in variants if variant.is_right],
+        "wrong": [partial(golden, variant) for variant in variants if not variant.is_right],
+        "starter": [starter],
+        "layout": [partial(laid_out, name) for name in LAYOUTS],
+        "attack": [partial(attack, name) for name in attacks],
+        "upload": [partial(uploaded, name) for name in UPLOADS],
+    }
+
+
+def golden(variant: Variant) -> Content:
+    """The reference with a variant laid over it."""
+    return Content("right" if variant.is_right else "wrong", variant.name, _complete(variant))
+
+
+def starter() -> Content:
+    """What students begin with."""
+    return Content("starter", "untouched", _package(ROOT / "src" / "submission"))
+
+
+def laid_out(name: str) -> Content:
+    """The reference as earlier years, other systems and other habits lay it out."""
+    return Content("layout", name, LAYOUTS[name](_complete(None)))
+
+
+def attack(name: str) -> Content:
+    """The starter with an attack on the grader in one of its modules."""
+    body = arena.ATTACKS[name].read_text(encoding="utf-8")
+    prelude = arena.PRELUDE.replace("HOME_SECRET_PATH", "/home/nobody/secret")
+    module = (prelude + body + arena.EPILOGUE).encode("utf-8")
+    files = _package(ROOT / "src" / "submission") | {"submission/attention_exploration.py": module}
+    return Content("attack", name, files)
+
+
+def uploaded(name: str) -> Content:
+    """Something that is no submission at all, or hardly one."""
+    made = UPLOADS[name]()
+    if isinstance(made, bytes):
+        return Content("upload", name, packed=made, refused=True)
+    return Content("upload", name, made, refused=True)
+
+
+def zipped(files: Files, **options) -> bytes:
+    """A zip with these files; bytes of equal files are equal."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as writer:
+        for name, content in files.items():
+            info = zipfile.ZipInfo(name, DATE)
+            is_link = isinstance(content, Link)
+            info.external_attr = (stat.S_IFLNK | 0o777 if is_link else stat.S_IFREG | 0o644) << 16
+            info.compress_type = options.get("compression", zipfile.ZIP_DEFLATED)
+            writer.writestr(info, content.target if is_link else content)
+    return buffer.getvalue()
+
+
+@functools.cache
+def _complete(variant: Variant | None) -> Files:
+    with tempfile.TemporaryDirectory() as folder:
+        return _package(lay_out(variant, Path(folder)) / "submission")
+
+
+def _package(folder: Path) -> Files:
+    return {f"submission/{path.name}": path.read_bytes() for path in sorted(folder.glob("*.py"))}
+
+
+def _moved(files: Files, to: str) -> Files:
+    return {to + name: content for name, content in files.items()}
+
+
+def _without_given(files: Files) -> Files:
+    given = ("model.py", "trainer.py", "utils.py", "__init__.py")
+    return {name: content for name, content in files.items() if not name.endswith(given)}
+
+
+LAYOUTS: dict[str, Callable[[Files], Files]] = {
+    "in one folder": lambda files: _moved(files, "cs224n-a5/"),
+    "below src": lambda files: _moved(files, "src/"),
+    "modules alone": lambda files: {name.split("/")[1]: text for name, text in files.items()},
+    "without given modules": _without_given,
+    "packed on a Mac": lambda files: (
+        (files | {f"__MACOSX/._{name.split('/')[1]}": b"\0\5\26\7" for name in files})
+        | {".DS_Store": b"\0\0\0\1Bud1"}
+    ),
+    "with a cache": lambda files: files | {"submission/__pycache__/model.cpython-312.pyc": b"\0"},
+}
+
+
+def _twice() -> bytes:
+    return zipped({"submission/a.py": b"", "submission/b.py": b""}).replace(b"/b.py", b"/a.py")
+
+
+def _too_large() -> bytes:
+    """300 files of a mebibyte, which are one in the zip."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as writer:
+        writer.writestr("x.params", bytes(1 << 20))
+        for number in range(300):
+            again = copy.copy(writer.infolist()[0])
+            again.filename = f"x{number}.params"
+            writer.infolist().append(again)
+    return buffer.getvalue()
+
+
+def _encrypted() -> bytes:
+    packed = bytearray(zipped({"submission/a.py": b"x = 1\n"}))
+    for signature, offset in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        packed[packed.index(signature) + offset] |= 1
+    return bytes(packed)
+
+
+UPLOADS: dict[str, Callable[[], "bytes | Files"]] = {
+    "nothing": dict,
+    "a zip without files": lambda: zipped({}),
+    "0 bytes": lambda: b"",
+    "no zip": lambda: b"I could not make it work, sorry\n",
+    "a zip cut short": lambda: zipped({"submission/a.py": b"x = 1\n" * 99})[:-40],
+    "a name that leads outside": lambda: zipped({"../../submission/a.py": b"x = 1\n"}),
+    "a link in a zip": lambda: zipped({"submission": Link("/etc"), "a.txt": b""}),
+    "a link": lambda: {"submission/a.py": Link("/etc/passwd"), "submission/b.py": b""},
+    "one name twice": _twice,
+    "too many files": lambda: zipped({f"submission/x{n}.py": b"" for n in range(2_100)}),
+    "too large": _too_large,
+    "encrypted": _encrypted,
+    "packed in a rare way": lambda: zipped(
+        {"submission/a.py": b"x = 1\n"}, compression=zipfile.ZIP_BZIP2
+    ),
+    "a report alone": lambda: {"report.pdf": b"%PDF-1.7\n"},
+    "folders in folders": lambda: zipped({"a/" * 60 + "submission/a.py": b"x = 1\n"}),
+    "no Python": lambda: {"submission/notes.txt": b"see my other submission\n"},
+}

@@ -1,0 +1,308 @@
+"""Makes a class: what its students handed in, as a platform exports it.
+
+    python -m tests.classroom.make_class FOLDER --submissions 40
+    python -m tests.classroom.make_class FOLDER --platform canvas --zip
+
+FOLDER gets the export, and truth.json with what each submission is. The same arguments make the
+same class. `--trained build/reference` adds the reference's parameters and predictions to what
+would otherwise lack them.
+Exit codes: 0 made, 2 usage.
+"""
+
+import argparse
+import json
+import random
+import re
+import sys
+import zipfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import yaml
+
+from tests.classroom.contents import DATE, ZIP_NAME, Content, Files, Link, contents, zipped
+from tests.classroom.people import Person, people
+
+# How many of a hundred are of each kind; a small class has at least one of each.
+SHARES = {"right": 40, "wrong": 25, "starter": 10, "layout": 10, "attack": 7, "upload": 8}
+EXPORT = "assignment_4711_export"
+PACIFIC = timezone(timedelta(hours=-8))
+FIRST_AT = datetime(2026, 11, 2, 9, 0, 0, 365935, PACIFIC)
+
+
+@dataclass(frozen=True)
+class Made:
+    """A submission that was made.
+
+    Attributes:
+        number: the platform's number of the submission.
+        earlier: the numbers of earlier attempts.
+    """
+
+    number: int
+    people: tuple[Person, ...]
+    content: Content
+    at: datetime
+    earlier: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class MadeClass:
+    """Where the class is, and what is in it."""
+
+    source: Path
+    submissions: tuple[Made, ...]
+
+
+def make_class(
+    folder: Path,
+    count: int,
+    seed: int = 1,
+    platform: str = "gradescope",
+    trained: Path | None = None,
+    packed: bool = False,
+    output_bytes: int = 200,
+) -> MadeClass:
+    """Make a class of so many submissions in an empty folder.
+
+    Args:
+        packed: as a zip.
+        trained: a folder with *.params and *.predictions for those that would be right with them.
+        output_bytes: of each test's output in the platform's record of results.
+    """
+    made = _planned(count, seed)
+    outputs = _outputs(trained) if trained else {}
+    source = folder / (EXPORT if platform == "gradescope" else "submissions")
+    source.mkdir(parents=True)
+    for each in made:
+        PLATFORMS[platform](source, each, outputs if _runs(each.content) else {})
+    if platform == "gradescope":
+        with open(source / "submission_metadata.yml", "w", encoding="utf-8") as file:
+            file.write("---\n")
+            for each in made:
+                file.write(_metadata(each, output_bytes))
+    truth = [_truth(each) for each in made]
+    text = json.dumps(truth, ensure_ascii=False, indent=1)
+    (folder / "truth.json").write_text(text + "\n", encoding="utf-8")
+    return MadeClass(_zip(source, platform) if packed else source, tuple(made))
+
+
+def _planned(count: int, seed: int) -> list[Made]:
+    """Who hands in what, and when; some in groups, some for the third time."""
+    chosen = _chosen(count, seed)
+    rng = random.Random(f"{seed} people")
+    sizes = [rng.choice((2, 3)) if index % 8 == 7 else 1 for index in range(count)]
+    everybody = iter(people(sum(sizes), rng))
+    numbers = iter(sorted(rng.sample(range(10_000_000, 99_999_999), 3 * count)))
+    made = []
+    for index, (make, size) in enumerate(zip(chosen, sizes, strict=True)):
+        members = tuple(next(everybody) for _ in range(size))
+        first, second, third = next(numbers), next(numbers), next(numbers)
+        at = FIRST_AT + timedelta(minutes=17 * index)
+        made.append(Made(third, members, make(), at, (first, second) if index % 5 == 4 else ()))
+    return made
+
+
+def _chosen(count: int, seed: int) -> list[Callable[[], Content]]:
+    """What is handed in; a new golden variant changes nothing but which of its kind are taken."""
+    chosen: list[Callable[[], Content]] = []
+    for kind, makers in contents().items():
+        wanted = max(1, round(SHARES[kind] * count / 100))
+        some = random.Random(f"{seed} {kind}").sample(makers, len(makers))
+        chosen += [some[index % len(some)] for index in range(wanted)]
+    random.Random(f"{seed} order").shuffle(chosen)
+    chosen += [contents()["right"][0]] * max(0, count - len(chosen))
+    return chosen[:count]
+
+
+def _runs(content: Content) -> bool:
+    return content.kind in ("right", "wrong", "layout")
+
+
+def _outputs(trained: Path) -> Files:
+    found = [*trained.glob("*.params"), *trained.glob("*.predictions")]
+    return {path.name: path.read_bytes() for path in sorted(found)}
+
+
+# -- platforms -------------------------------------------------------------------------------------
+
+
+def _gradescope(source: Path, made: Made, outputs: Files) -> None:
+    folder = source / f"submission_{made.number}"
+    folder.mkdir()
+    if made.content.packed is None:
+        _lay(folder, made.content.files | outputs)
+    else:
+        (folder / ZIP_NAME).write_bytes(made.content.packed)
+
+
+def _canvas(source: Path, made: Made, outputs: Files) -> None:
+    """As zips of which some are late, some handed in again, and some loose files."""
+    person = made.people[0]
+    name = re.sub(r"[^\w-]|_", "", person.name.lower())[:60] or "anonymous"
+    late = "LATE_" if made.number % 7 == 0 else ""
+    begin = f"{name}_{late}{person.number}_"
+    content = made.content
+    if content.kind == "layout" and content.name == "modules alone":
+        for index, (file, text) in enumerate((content.files | outputs).items()):
+            (source / f"{begin}{made.number + index}_{file}").write_bytes(text)
+        return
+    for again, number in enumerate((*made.earlier, made.number)):
+        file = f"work-{again}.zip" if again else "work.zip"
+        (source / f"{begin}{number}_{file}").write_bytes(_one_zip(content, outputs))
+
+
+def _moodle(source: Path, made: Made, outputs: Files) -> None:
+    for person in made.people:  # each member of a group gets the group's files
+        name = person.name.replace("_", " ").replace("/", " ")[:60]
+        folder = source / f"{name}_{person.number}_assignsubmission_file"
+        folder.mkdir()
+        (folder / ZIP_NAME).write_bytes(_one_zip(made.content, outputs))
+
+
+def _plain(source: Path, made: Made, outputs: Files) -> None:
+    person = made.people[0]
+    name = f"{person.name.replace('/', ' ')[:60]} {person.number}"
+    if made.content.packed is None and made.number % 2:
+        (source / name).mkdir()
+        _lay(source / name, made.content.files | outputs)
+    else:
+        (source / f"{name}.zip").write_bytes(_one_zip(made.content, outputs))
+
+
+PLATFORMS = {"gradescope": _gradescope, "canvas": _canvas, "moodle": _moodle, "plain": _plain}
+
+
+def _one_zip(content: Content, outputs: Files) -> bytes:
+    return zipped(content.files | outputs) if content.packed is None else content.packed
+
+
+def _lay(folder: Path, files: Files) -> None:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, Link):
+            path.symlink_to(content.target)
+        else:
+            path.write_bytes(content)
+
+
+def _zip(source: Path, platform: str) -> Path:
+    """Pack the export; Gradescope's has one folder, the others' have none."""
+    target = source.with_name(source.name + ".zip")
+    top = source.parent if platform == "gradescope" else source
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as writer:
+        for path in sorted(source.rglob("*")):
+            name = path.relative_to(top).as_posix()
+            if path.is_symlink():
+                link = zipfile.ZipInfo(name, DATE)
+                link.external_attr = 0o120777 << 16
+                writer.writestr(link, str(path.readlink()))
+            else:
+                writer.write(path, name)
+    return target
+
+
+# -- Gradescope's metadata -------------------------------------------------------------------------
+
+
+class _Time(str):
+    """A time as Ruby writes it: nanoseconds, and a space before the zone."""
+
+
+class _Ruby(yaml.SafeDumper):
+    """Writes no anchors for equal texts; times and texts of several lines as Ruby does."""
+
+    def ignore_aliases(self, data) -> bool:
+        return True
+
+
+_Ruby.add_representer(
+    _Time, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:timestamp", str(text))
+)
+_Ruby.add_representer(
+    str,
+    lambda dumper, text: dumper.represent_scalar(
+        "tag:yaml.org,2002:str", text, style="|" if "\n" in text else None
+    ),
+)
+
+
+def _metadata(made: Made, output_bytes: int) -> str:
+    """The entry of a submission."""
+    scores = [20.5 + 10 * index for index in range(len(made.earlier) + 1)]
+    history = [
+        {":id": number} | _recorded(made.at - timedelta(hours=9 - index), score, output_bytes)
+        for index, (number, score) in enumerate(zip(made.earlier, scores, strict=False))
+    ]
+    entry = {
+        ":submitters": [
+            {":name": person.name}
+            | ({":sid": person.sid} if person.sid else {})
+            | {":email": person.email}
+            for person in made.people
+        ]
+    }
+    entry |= _recorded(made.at, scores[-1], output_bytes) | {":history": history}
+    text = yaml.dump(
+        {f"submission_{made.number}": entry}, Dumper=_Ruby, allow_unicode=True, sort_keys=False
+    )
+    return text
+
+
+def _recorded(at: datetime, score: float, output_bytes: int) -> dict:
+    line = "Your draws of spans: \u2047 mean 0.25, expected 0.22 to 0.28\n"
+    output = (line * (output_bytes // len(line) + 1))[:output_bytes]
+    if score < 25:  # a failure: no tests, and no score of the autograder's
+        results: dict = {"output": "The autograder failed to execute correctly.\n" + output}
+    else:
+        tests = [
+            {"name": f"1e-{n}-basic", "score": 4.0, "max_score": 4.0, "output": output}
+            for n in range(4)
+        ]
+        results = {"score": score, "execution_time": 61, "tests": tests}
+    stamp = at.strftime("%Y-%m-%d %H:%M:%S.%f000 ") + at.strftime("%z")[:3] + ":00"
+    status = "processed" if "tests" in results else "failed"
+    return {
+        ":created_at": _Time(stamp),
+        ":score": score,
+        ":status": status,
+        ":results": results,
+    }
+
+
+def _truth(made: Made) -> dict:
+    return {
+        "submission": f"submission_{made.number}",
+        "kind": made.content.kind,
+        "name": made.content.name,
+        "refused": made.content.refused,
+        "people": [asdict(person) for person in made.people],
+    }
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.classroom.make_class")
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="a new folder")
+    parser.add_argument("--submissions", type=int, default=40, metavar="N")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--platform", choices=list(PLATFORMS), default="gradescope")
+    parser.add_argument("--trained", type=Path, metavar="DIR", help="such as build/reference")
+    parser.add_argument("--zip", action="store_true", help="pack the export, as it is downloaded")
+    asked = parser.parse_args(arguments)
+    if asked.folder.exists() and any(asked.folder.iterdir()):
+        parser.error(f"{asked.folder} is not empty")
+    if asked.submissions < 1:
+        parser.error(f"--submissions {asked.submissions} should be 1 or more")
+    made = make_class(
+        asked.folder, asked.submissions, asked.seed, asked.platform, asked.trained, asked.zip
+    )
+    print(f"{made.source}: {len(made.submissions)} submissions")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

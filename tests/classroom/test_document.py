@@ -1,0 +1,62 @@
+"""docs/grading-a-class.md: each command runs as it stands there, in another home folder."""
+
+import os
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.follow import commands_of
+from tests.project import ROOT
+from tools.classroom.folder import ClassFolder
+from tools.classroom.submissions import RollEntry, Student
+
+DOCUMENT = (ROOT / "docs" / "grading-a-class.md").read_text(encoding="utf-8")
+COMMANDS = commands_of(DOCUMENT)
+
+
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory, run_python):
+    """What each command of the document answered, in order, and the home folder."""
+    home = tmp_path_factory.mktemp("home")
+    folder = ClassFolder.create(home / "class")
+    with folder.locked():
+        folder.enroll([RollEntry("submission_1", (Student("ada@example.edu", "Ada"),))])
+        folder.write_record("submission_1", "one", {"score": 1})
+    answers = {}
+    for command in COMMANDS:
+        program, *words = shlex.split(command.replace("~", str(home)))
+        assert program == "python"
+        answers[command] = run_python(*words, env=os.environ | {"HOME": str(home)})
+    return answers, home
+
+
+def test_every_command_ends_well(followed):
+    answers, _ = followed
+    assert len(answers) == len(COMMANDS) == 6
+    for command, answer in answers.items():
+        assert (answer.returncode, answer.stderr) == (0, ""), command
+
+
+def test_the_commands_say_what_the_document_shows(followed):
+    (shown,) = re.findall(r"^```text\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
+    answers, _ = followed
+    listed = next(answer.stdout for command, answer in answers.items() if " list " in command)
+    assert len(shown.splitlines()) == 5
+    for line in shown.splitlines():
+        assert line in listed.splitlines()
+
+
+def test_a_student_was_forgotten_and_the_rest_purged(followed):
+    answers, home = followed
+    said = "".join(answer.stdout for answer in answers.values())
+    assert "submission_1: 1 file removed, and the line of the roll" in said
+    assert "0 submissions of before 2027-06-30T00:00:00+00:00 removed, 0 kept." in said
+    assert ClassFolder.existing(Path(home) / "class").records() == []
+
+
+def test_what_the_document_says_of_limits_is_so():
+    from tools.classroom import uploads
+
+    assert uploads.MAX_BYTES == 1 << 30 and f"{uploads.MAX_FILES:,} files" in DOCUMENT

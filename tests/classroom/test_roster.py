@@ -1,0 +1,413 @@
+"""Whatever a class hands in, and however it is exported, everybody comes out, or is named."""
+
+import errno
+import os
+import warnings
+import zipfile
+from collections import Counter
+
+import pytest
+
+from grading import paths, printable
+from grading.errors import SubmissionError, UsageError
+from grading.staging import stage
+from tests.classroom.contents import UPLOADS, Content, Link, uploaded, zipped
+from tests.classroom.make_class import PLATFORMS, SHARES, Made, MadeClass
+from tools.classroom import uploads
+from tools.classroom.folder import ClassFolder
+from tools.classroom.places import DiskPlace
+from tools.classroom.roster import ID, Submission, read_class
+
+EXPORTS = [(platform, packed) for platform in PLATFORMS for packed in (False, True)]
+
+
+def files(folder):
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink():
+            found[name] = f"link to {os.readlink(path)}"
+        elif path.is_file():
+            found[name] = path.read_bytes()
+    return found
+
+
+def number(one: Submission, platform: str) -> str:
+    """What the platform calls a submission, or its student."""
+    if platform == "gradescope":
+        return one.submission_id
+    return (
+        one.students[0].name.split()[-1] if platform == "plain" else one.submission_id.split("_")[1]
+    )
+
+
+def numbers(made: MadeClass, platform: str) -> Counter:
+    """How many submissions each number of the platform's should have."""
+    if platform == "gradescope":
+        return Counter(f"submission_{each.number}" for each in made.submissions)
+    everybody = platform == "moodle"
+    return Counter(
+        str(person.number)
+        for each in made.submissions
+        for person in (each.people if everybody else each.people[:1])
+    )
+
+
+@pytest.mark.parametrize("platform, packed", EXPORTS)
+def test_everybody_of_every_platform_comes_out_once(made, platform, packed):
+    cls = made(platform, packed)
+    roll = read_class(cls.source)
+    found = Counter()
+    for one in roll.submissions:
+        assert ID.fullmatch(one.submission_id)
+        found[number(one, platform)] += 1
+    assert found == numbers(cls, platform)
+    assert len({one.submission_id for one in roll.submissions}) == len(roll.submissions)
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_a_zip_holds_what_the_folder_holds(made, platform, tmp_path):
+    digests = [
+        {one.submission_id: one.digest() for one in read_class(cls.source).submissions}
+        for cls in (made(platform, False), made(platform, True))
+    ]
+    assert digests[0] == digests[1] and len(digests[0]) >= 40
+
+
+@pytest.mark.parametrize("platform, packed", EXPORTS)
+def test_the_grader_gets_what_was_handed_in(made, platform, packed, tmp_path):
+    cls = made(platform, packed)
+    of_numbers = {f"submission_{each.number}": each for each in cls.submissions}
+    of_numbers |= {str(person.number): each for each in cls.submissions for person in each.people}
+    kinds = Counter()
+    for index, one in enumerate(read_class(cls.source).submissions):
+        each = of_numbers[number(one, platform)]
+        kinds[each.content.kind] += 1
+        into = tmp_path / str(index)
+        into.mkdir()
+        assert is_taken(one, into) == (not each.content.refused), each.content.name
+        if not each.content.refused:
+            assert code(into / "staged") == handed_in(each), each.content.name
+    assert kinds.keys() == SHARES.keys()
+
+
+def is_taken(one, into) -> bool:
+    """Whether the grader finds something to grade; if not, it says why in one line."""
+    try:
+        stage(one.unpack(into), into / "staged")
+    except SubmissionError as error:
+        assert str(error) and "\n" not in str(error)
+        return False
+    return True
+
+
+def code(staged) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (staged / "submission").glob("*.py")}
+
+
+def handed_in(each: Made) -> dict[str, bytes]:
+    found = each.content.files.items()
+    modules = {name: text for name, text in found if name.endswith(".py")}
+    return {n.split("/")[-1]: text for n, text in modules.items() if "__MACOSX" not in n}
+
+
+@pytest.mark.parametrize("name", UPLOADS)
+@pytest.mark.parametrize("packed", [False, True])
+def test_hostile_uploads_are_kept_and_refused_in_one_line(tmp_path, name, packed):
+    content = uploaded(name)
+    source = tmp_path / "class"
+    for each in ("submission_1", "submission_2"):
+        lay_out(source / each, content if each == "submission_1" else RIGHT)
+    if packed:
+        source = pack(source)
+    bad, good = in_order(read_class(source), "submission_1", "submission_2")
+    for one, taken in ((bad, False), (good, True)):
+        into = tmp_path / one.submission_id
+        into.mkdir()
+        assert is_taken(one, into) == taken
+
+
+RIGHT = Content("right", "", {"submission/a.py": b"x = 1\n"})
+
+
+def lay_out(folder, content):
+    folder.mkdir(parents=True)
+    for name, text in (content.files or {"upload.zip": content.packed}).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(text, Link):
+            (folder / name).symlink_to(text.target)
+        elif text is not None:
+            (folder / name).write_bytes(text)
+
+
+def pack(source):
+    """The folder as a zip, in which empty folders and links are kept."""
+    target = source.with_suffix(".zip")
+    with zipfile.ZipFile(target, "w") as writer:
+        for path in sorted(source.rglob("*")):
+            name = path.relative_to(source).as_posix()
+            if path.is_symlink():
+                info = zipfile.ZipInfo(name)
+                info.external_attr = 0o120777 << 16
+                writer.writestr(info, os.readlink(path))
+            else:
+                writer.write(path, name)
+    return target
+
+
+def in_order(roll, *names):
+    """The submissions of a plain folder, by the names of their entries."""
+    found = {one.students[0].name: one for one in roll.submissions}
+    assert found.keys() == set(names)
+    return [found[name] for name in names]
+
+
+ENTRIES = (
+    "ada.zip",
+    "ada",
+    "byronada_1_2_work.zip",
+    "byronada_late_3_4_work.zip",
+    "anon_x7Yz1_5_work.zip",
+    "Ada Byron_6_assignsubmission_file_work.zip",
+    "Ada Byron_7_assignsubmission_file",
+    "Ada Byron_8_assignsubmission_onlinetext_onlinetext.html",
+    "notes.txt",
+    "_",
+    "a_1_2_",
+    "=1+1.zip",
+    "\u202egnp.zip",
+    "\U0001f469\u200d\U0001f52c",
+    "e\u0301.zip",
+    "\u00e9.zip",
+    "x" * 200 + ".zip",
+    "line\nend.zip",
+    b"not utf-8 \xff.zip".decode("utf-8", "surrogateescape"),
+)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_every_entry_is_a_submission_or_in_a_note(tmp_path, packed):
+    source, entries = tmp_path / "class", ENTRIES[: -1 if packed else None]  # zips hold text
+    source.mkdir()
+    for name in entries:
+        if "." in name[-5:]:
+            (source / name).write_bytes(
+                zipped({"submission/a.py": name.encode("utf-8", "replace")})
+            )
+        else:
+            (source / name / "submission").mkdir(parents=True)
+            (source / name / "submission" / "a.py").write_text("x = 1\n", encoding="utf-8")
+    roll = read_class(pack(source) if packed else source)
+    kept = [place.name for one in roll.submissions for _, place in one.path.parts]
+    assert len(kept) == len(set(kept))
+    for name in entries:
+        noted = [note for note in roll.notes if note.startswith(printable.line(name))]
+        assert (name in kept) != (len(noted) == 1), name
+    assert [name for name in entries if name not in kept] == ["notes.txt"]
+
+
+def test_an_id_stays_the_same_and_tells_no_name(tmp_path):
+    source = tmp_path / "class"
+    for name in ("ada byron", "grace hopper"):
+        lay_out(source / name, RIGHT)
+    before = [one.submission_id for one in read_class(source).submissions]
+    lay_out(source / "aaa", RIGHT)
+    after = [one.submission_id for one in read_class(source).submissions]
+    assert set(before) < set(after) and len(after) == 3
+    assert not any(part in "".join(after) for part in ("ada", "byron", "grace", "hopper"))
+
+
+def test_what_is_unpacked_tells_no_name(tmp_path):
+    source = tmp_path / "class"
+    lay_out(source / "ada byron", RIGHT)
+    lay_out(source / "other", RIGHT)
+    (source / "grace hopper.zip").write_bytes(zipped(RIGHT.files))
+    for index, one in enumerate(read_class(source).submissions):
+        into = tmp_path / f"into{index}"
+        into.mkdir()
+        assert one.unpack(into).name in ("upload", "upload.zip")
+        assert set(files(into)) <= {"upload.zip", "upload/submission/a.py"}
+
+
+def test_a_digest_tells_contents_and_names_apart(tmp_path):
+    source = tmp_path / "class"
+    same = {"submission/a.py": b"x = 1\n"}
+    for name, content in (
+        ("one", same),
+        ("two", same),
+        ("three", {"submission/a.py": b"x = 2\n"}),
+        ("four", {"submission/b.py": b"x = 1\n"}),
+        ("five", {"submission/a.py": Link("x = 1\n")}),
+    ):
+        lay_out(source / name, Content("", "", content))
+    order = ("one", "two", "three", "four", "five")
+    digests = [one.digest() for one in in_order(read_class(source), *order)]
+    assert digests[0] == digests[1] and len(set(digests)) == 4
+
+
+def test_a_full_disk_is_no_fault_of_the_student(tmp_path, monkeypatch):
+    source = tmp_path / "class"
+    lay_out(source / "one", RIGHT)
+    lay_out(source / "two", RIGHT)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(uploads, "_copy", full)
+    with pytest.raises(OSError, match="No space") as caught:
+        read_class(source).submissions[0].unpack(tmp_path)
+    assert not isinstance(caught.value, SubmissionError)
+
+
+def test_a_flood_is_refused_in_one_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(uploads, "MAX_FILES", 10)
+    monkeypatch.setattr(uploads, "MAX_BYTES", 1000)
+    source = tmp_path / "class"
+    lay_out(source / "many", Content("", "", {f"submission/{n}.py": b"" for n in range(11)}))
+    lay_out(source / "large", Content("", "", {"submission/a.py": bytes(1001)}))
+    lay_out(source / "most", Content("", "", {"submission/a.py": bytes(1000)}))
+    roll = read_class(source)
+    many, large, most = in_order(roll, "many", "large", "most")
+    for one, reason in ((many, "more than 10 files"), (large, "too large")):
+        into = tmp_path / one.students[0].name
+        into.mkdir()
+        with pytest.raises(SubmissionError, match=reason):
+            one.unpack(into)
+    into = tmp_path / "into"
+    into.mkdir()
+    assert most.unpack(into) == into / "upload"
+    assert any("more than 10 files" in note for note in roll.notes)
+
+
+def test_nothing_is_written_through_a_link(tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    source = tmp_path / "class.zip"
+    with zipfile.ZipFile(source, "w") as writer:
+        link = zipfile.ZipInfo("ada/submission")
+        link.external_attr = 0o120777 << 16
+        writer.writestr(link, str(outside))
+        writer.writestr("ada/submission/a.py", "x = 1\n")
+        writer.writestr("ada/b.py", "x = 1\n")
+        writer.writestr("grace/submission/a.py", "x = 1\n")
+    roll = read_class(source)
+    for index, one in enumerate(roll.submissions):
+        (tmp_path / str(index)).mkdir()
+        one.unpack(tmp_path / str(index))
+    assert list(outside.iterdir()) == []
+    assert ["ada/submission/a.py" in note for note in roll.notes].count(True) == 1
+
+
+def test_no_link_is_followed_that_took_a_folders_place_meanwhile(tmp_path):
+    source = tmp_path / "class"
+    lay_out(source / "ada", RIGHT)
+    (one,) = read_class(source).submissions
+    found = dict(one.path.files())["submission/a.py"]
+    assert found.open().read() == b"x = 1\n"
+    (source / "ada" / "submission").rename(tmp_path / "elsewhere")
+    (source / "ada" / "submission").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(SubmissionError, match="can't be read"):
+        found.open()
+
+
+def test_a_hard_link_to_the_reference_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "SOLUTIONS", tmp_path / "solutions")
+    (tmp_path / "solutions").mkdir()
+    (tmp_path / "solutions" / "secret.py").write_text("x = 1\n", encoding="utf-8")
+    (tmp_path / "own.py").write_text("x = 1\n", encoding="utf-8")
+    source = tmp_path / "class"
+    for name, linked in (("ada", "solutions/secret.py"), ("bob", "own.py")):
+        lay_out(source / name, RIGHT)
+        os.link(tmp_path / linked, source / name / "submission" / "b.py")
+    ada, bob = in_order(read_class(source), "ada", "bob")
+    with pytest.raises(SubmissionError, match="'b.py' is a hard link to a file outside"):
+        ada.unpack(tmp_path)
+    (tmp_path / "bob").mkdir()
+    assert bob.unpack(tmp_path / "bob").is_dir()
+
+
+def test_links_are_laid_out_last(tmp_path):
+    outside, link = tmp_path / "outside", tmp_path / "link"
+    outside.mkdir()
+    link.symlink_to(outside)
+    (tmp_path / "a.py").touch()
+    places = (("submission", DiskPlace(link)), ("submission/a.py", DiskPlace(tmp_path / "a.py")))
+    with pytest.raises(SubmissionError, match="'submission' is there twice"):
+        uploads.Upload(places).unpack(tmp_path)
+    assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("../../ada/x.py", "leads outside"),
+        ("a/" * 101 + "x.py", "too deep"),
+        ("ada/submission/a.py", "there twice"),
+    ],
+)
+def test_an_odd_entry_of_a_zip_is_noted(tmp_path, text, expected):
+    source = tmp_path / "class.zip"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # zipfile's, of the name that is there twice
+        with zipfile.ZipFile(source, "w") as writer:
+            writer.writestr("ada/submission/a.py", "x = 1\n")
+            writer.writestr("grace/submission/a.py", "x = 1\n")
+            writer.writestr(text, "x = 2\n")
+    roll = read_class(source)
+    assert len(roll.submissions) == 2
+    assert sum(expected in note for note in roll.notes) == 1
+
+
+def test_names_of_a_zip_are_read_as_macs_write_them(tmp_path):
+    source, name = tmp_path / "class.zip", "Zoë 李"
+    with zipfile.ZipFile(source, "w") as writer:
+        writer.writestr("#####/submission/a.py", "x = 1\n")
+        writer.writestr("other/submission/a.py", "x = 1\n")
+    packed = source.read_bytes()
+    assert len(name.encode()) == 8
+    name = "Zoë!"  # five bytes of UTF-8, which the zip doesn't call so
+    assert len(name.encode()) == 5
+    source.write_bytes(packed.replace(b"#####", name.encode()))
+    in_order(read_class(source), name, "other")
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda path: None, "can't be read: No such file"),
+        (lambda path: path.mkdir(), "holds no submission"),
+        (lambda path: path.write_bytes(b"%PDF-1.7"), "is no zip that can be read"),
+        (lambda path: path.write_bytes(zipped({})), "holds no submission"),
+        (lambda path: path.write_bytes(zipped({"x.txt": b""})), "holds no submission"),
+        (lambda path: lay_out(path, RIGHT), "is one submission; expected a class"),
+        (lambda path: path.write_bytes(zipped(RIGHT.files)), "is one submission"),
+        (lambda path: lay_out(path, Content("", "", {"a.py": b""})), "is one submission"),
+        (lambda path: ClassFolder.create(path), "is a folder of results"),
+    ],
+)
+def test_what_is_no_class_is_refused(tmp_path, make, message):
+    make(tmp_path / "source")
+    with pytest.raises(UsageError, match=message):
+        read_class(tmp_path / "source")
+
+
+def test_a_class_of_one_and_wrapping_folders(tmp_path):
+    for depth, top in enumerate(("", "outer/", "outer/inner/")):
+        source = tmp_path / f"class{depth}"
+        lay_out(source / f"{top}ada", RIGHT)
+        (one,) = read_class(source).submissions
+        assert one.students[0].name == "ada"
+
+
+def test_results_beside_the_class_are_left_out(tmp_path):
+    source = tmp_path / "class"
+    lay_out(source / "ada", RIGHT)
+    ClassFolder.create(source / "results")
+    roll = read_class(source)
+    assert len(roll.submissions) == 1
+    assert roll.notes == ("results holds results of a class: left out",)
+
+
+def test_a_class_in_the_repository_is_noted(root):
+    roll = read_class(root / "tests" / "golden")
+    assert any("lies in the repository" in note for note in roll.notes)

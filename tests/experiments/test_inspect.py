@@ -1,0 +1,252 @@
+"""Looking inside: probabilities, places and attention maps are what they say they are."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+BOTH = pytest.mark.parametrize("variant", ["vanilla", "synthesizer"])
+
+
+@pytest.fixture
+def question(root):
+    """The first of dev, and its place."""
+    lines = (root / "src/data/birth_dev.tsv").read_text(encoding="utf-8").splitlines()
+    return lines[0].split("\t")
+
+
+@pytest.fixture
+def places(root):
+    lines = (root / "src/data/birth_places_train.tsv").read_text(encoding="utf-8").splitlines()
+    return sorted({line.split("\t")[1] for line in lines})
+
+
+@BOTH
+def test_the_answer_is_the_one_that_evaluate_gives(source, load, question, places, variant):
+    dataset, model = load(variant)
+    found = source.inspection.look_inside("it", model, dataset, question[0], places)
+    (prediction,) = source.utils.predict_places(model, dataset, [question[0]])
+    assert found.answer == prediction.place
+    assert found.probability == pytest.approx(prediction.probability, rel=1e-4)
+    assert "".join(found.characters) == f"{question[0]}⁇{found.answer}"
+    assert found.characters[found.prompt - 1] == "⁇"
+    written = "".join(step.character for step in found.steps)
+    assert written == found.answer + "⁇" * found.ended
+    for step in found.steps:  # the likeliest was written, the others follow
+        chances = [step.probability, *(p for _, p in step.rivals)]
+        assert chances == sorted(chances, reverse=True) and len(chances) == 4
+
+
+def test_an_answer_without_an_end_says_so(source, load, question):
+    dataset, model = load()
+    mask = torch.tensor(dataset.stoi[dataset.MASK_CHAR])
+    model.head.register_forward_hook(lambda m, i, out: out.index_fill(-1, mask, -1e4))
+    found = source.inspection.look_inside("it", model, dataset, question[0], ["London"])
+    assert not found.ended and len(found.steps) == len(found.answer) == 32
+    assert "It has no end" in source.pages.page(question[0], None, "⁇", [found])
+
+
+@BOTH
+def test_places_are_ranked_by_the_probability_of_writing_them(source, load, question, variant):
+    """Recomputed one place and one character at a time."""
+    dataset, model = load(variant)
+    places = ["London", "Lima", "Oslo", "Rome", "Paris", "Vienna", "Lisbon"]
+    places = [place for place in places if set(place) <= set(dataset.stoi)]
+    prompt = [dataset.stoi[c] for c in question[0] + "⁇"]
+    found = dict(source.inspection.ranked_places(model, dataset, prompt, places))
+    assert set(found) == set(places) and len(places) >= 3
+    for place, probability in found.items():
+        ids, product = list(prompt), 1.0
+        for character in place + "⁇":
+            with torch.no_grad():
+                logits = model(torch.tensor([ids]))[0][0, -1].double()
+            product *= torch.softmax(logits, 0)[dataset.stoi[character]].item()
+            ids.append(dataset.stoi[character])
+        assert probability == pytest.approx(product, rel=1e-4)
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+    assert sum(found.values()) <= 1 + 1e-6
+
+
+def test_places_that_cannot_be_written_are_left_out(source, load, question):
+    dataset, model = load()
+    prompt = [dataset.stoi[c] for c in question[0] + "⁇"]
+    long = "a" * (model.get_block_size() - len(prompt) + 1)
+    ranked = source.inspection.ranked_places
+    assert ranked(model, dataset, prompt, ["Ωmsk", long]) == []
+    assert len(ranked(model, dataset, prompt, [long[1:]])) == 1
+    found = source.inspection.look_inside("it", model, dataset, question[0], ["Ωmsk"])
+    assert "have no place that" in source.pages.page(question[0], None, "⁇", [found])
+
+
+def weights_by_hand(attn, x, variant):
+    """The weights of an attention, (nh, T, T), from its definition, head by head."""
+    T, C = x.shape
+    hs = C // attn.n_head
+    rows = []
+    for head in range(attn.n_head):
+        own = slice(head * hs, (head + 1) * hs)
+        if variant == "vanilla":
+            q, k = attn.query(x)[:, own], attn.key(x)[:, own]
+            scores = q @ k.T / math.sqrt(hs)
+        else:
+            scores = F.relu(attn.w1(x)[:, own]) @ attn.w2[:, :T] + attn.b2[:T]
+        rows.append(torch.softmax(scores + torch.full((T, T), -math.inf).triu(1), dim=-1))
+    return torch.stack(rows)
+
+
+@BOTH
+def test_maps_are_the_attentions_weights(source, load, variant):
+    dataset, model = load(variant)
+    ids = [dataset.stoi[c] for c in "Born in L"]
+    seen = {}
+    handles = [
+        block.ln1.register_forward_hook(lambda m, i, out, n=n: seen.update({n: out[0]}))
+        for n, block in enumerate(model.blocks)
+    ]
+    layers = source.inspection.attention_of(model, ids)
+    for handle in handles:
+        handle.remove()
+    assert len(layers) == len(model.blocks) == 2
+    for number, layer in enumerate(layers):
+        with torch.no_grad():
+            wanted = weights_by_hand(model.blocks[number].attn, seen[number], variant)
+        assert layer.note == ""
+        torch.testing.assert_close(layer.weights, wanted, atol=1e-5, rtol=1e-4)
+    assert not any(block.attn.attn_drop._forward_hooks for block in model.blocks)
+
+
+T = 5
+EVEN = torch.tril(torch.ones(1, 2, T, T)) / torch.arange(1, T + 1)[:, None]
+BAD = {
+    "no call": ([], "nothing passes through attn_drop here"),
+    "two calls": ([EVEN, EVEN], "attn_drop is called 2 times here, expected one call"),
+    "no tensor": ([(EVEN,)], "is tuple, expected weights of shape (1, 2, 5, 5)"),
+    "whole numbers": ([EVEN.long()], "is torch.int64, expected weights"),
+    "heads in the batch": ([EVEN[0]], "has the shape (2, 5, 5), expected weights of shape"),
+    "the output": ([EVEN[..., :3]], "has the shape (1, 2, 5, 3), expected weights of shape"),
+    "other heads": ([EVEN[:, :1]], "has the shape (1, 1, 5, 5)"),
+    "scores": ([EVEN * 2], "sum to 2 up to 2, expected 1 (is it called before the softmax?)"),
+    "negative": ([EVEN - 0.1], "entries below 0, infinite or nan"),
+    "nan": ([EVEN * math.nan], "entries below 0, infinite or nan"),
+}
+
+
+@pytest.mark.parametrize("case", list(BAD))
+def test_what_is_no_weights_is_not_drawn_and_the_page_says_why(source, case):
+    passed, words = BAD[case]
+    layer = source.inspection.read_weights(passed, 2, T)
+    assert layer.weights is None and words in layer.note
+    page = source.pages.page("Q", None, "⁇", [made_up(source, layers=[layer])])
+    assert words in page and "<img" not in page
+
+
+def test_half_precision_is_fine_and_a_missing_causal_mask_is_named(source):
+    read = source.inspection.read_weights
+    assert read([EVEN.half()], 2, T).note == ""
+    layer = read([torch.full((1, 2, T, T), 1 / T)], 2, T)
+    assert layer.weights is not None
+    assert "gives a later one a weight of 0.2: is the causal mask missing?" in layer.note
+
+
+def made_up(source, **changes):
+    """An answer for pages, without a model."""
+    step = source.inspection.Step
+    layer = source.inspection.Layer(EVEN[0], "")
+    fields = {
+        "name": "it",
+        "characters": list("Q⁇a b"),
+        "prompt": 2,
+        "answer": "a b",
+        "ended": True,
+        "steps": [step(c, 0.5, [("x", 0.25), (" ", 0.1)]) for c in "a b⁇"],
+        "probability": 0.0625,
+        "likeliest": [("a b", 0.0625), ("c", 0.0001)],
+        "known": 2,
+        "known_share": 0.0626,
+        "layers": [layer, layer],
+    }
+    return source.inspection.Inspected(**fields | changes)
+
+
+@pytest.mark.parametrize(
+    "instead",
+    [
+        "F.dropout(weights, self.attn_drop.p, self.training)",
+        "self.attn_drop(weights.flatten(0, 1)).view(B, nh, T, T)",
+    ],
+)
+def test_a_student_who_uses_attn_drop_otherwise_reads_so(
+    source, root, load, question, monkeypatch, instead
+):
+    """Right attentions both: their answers are the same, their maps can't be had."""
+    text = (root / "src/submission/attention.py").read_text(encoding="utf-8")
+    _, _, own = text.partition("class SynthesizerAttention")
+    line = "weights = self.attn_drop(F.softmax(scores, dim=-1))"
+    assert own.count(line) == 1
+    changed = own.replace(line, f"weights = F.softmax(scores, dim=-1)\n        weights = {instead}")
+    space = dict(vars(source.attention))
+    exec("from __future__ import annotations\nclass SynthesizerAttention" + changed, space)
+    dataset, model = load("synthesizer")
+    before = source.inspection.look_inside("it", model, dataset, question[0], ["London"])
+    forward = space["SynthesizerAttention"].forward
+    monkeypatch.setattr(source.attention.SynthesizerAttention, "forward", forward)
+    after = source.inspection.look_inside("it", model, dataset, question[0], ["London"])
+    assert after.answer == before.answer
+    assert all(layer.weights is not None for layer in before.layers)
+    notes = {layer.note for layer in after.layers if layer.weights is None}
+    assert len(notes) == 1 and "attn_drop" in notes.pop()
+
+
+OPTIONS = "--recipe smoke --device cpu --outputs_path page.html"
+SECOND = "--second_variant synthesizer --second_params_path"
+
+
+def test_the_command_writes_a_page_about_two_models(run, trained, tmp_path, question):
+    vanilla, synthesizer = (trained / f"{v}.finetune.params" for v in ("vanilla", "synthesizer"))
+    code, output, _ = run(
+        f"inspect vanilla wiki.txt {OPTIONS} --reading_params_path {vanilla} {SECOND} {synthesizer}"
+    )
+    assert code == 0
+    assert output.endswith("Wrote page.html: open it in a browser.\n")
+    assert output.count("probability") == 2
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert f"<h1>{question[0]}</h1>" in page and f"people say {question[1]}." in page
+    assert page.count("<h2") == 2 and page.count("<details>") == 2 * 2 * 2  # layers, heads
+
+
+def test_a_question_of_ones_own_is_asked_of_one_model(run, trained, tmp_path):
+    path = trained / "vanilla.finetune.params"
+    own = '--question "Where was Nora Nara born?"'
+    code, _, errors = run(f"inspect vanilla wiki.txt {OPTIONS} --reading_params_path {path} {own}")
+    assert code == 0, errors
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<h1>Where was Nora Nara born?</h1>" in page and "have this question" in page
+
+
+@pytest.mark.parametrize(
+    "more, words",
+    [
+        ("--question 'Where was Ωlga born?'", "got the characters 'Ω'"),
+        (f"--question '{'a' * 64}'", "got a question of 64 characters, expected at most 63"),
+        ("--second_variant rope", "--second_variant and --second_params_path go together"),
+        ("--second_params_path x", "--second_variant and --second_params_path go together"),
+        (f"{SECOND} no.params", "no.params: no such file"),
+        (f"{SECOND} vanilla.params", "other variant"),
+        ("--eval_corpus_path birth_test_inputs.tsv", "questions alone"),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_no_page(run, trained, tmp_path, more, words):
+    path = trained / "vanilla.finetune.params"
+    (tmp_path / "vanilla.params").write_bytes(path.read_bytes())
+    code, _, errors = run(f"inspect vanilla wiki.txt {OPTIONS} --reading_params_path {path} {more}")
+    assert code == 2 and words in errors.splitlines()[-1] and "Traceback" not in errors
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_parameters_of_a_training_that_diverged_are_one_line(run, trained, tmp_path):
+    state = torch.load(trained / "vanilla.finetune.params", weights_only=True)
+    state["head.weight"][:] = math.nan
+    torch.save(state, tmp_path / "nan.params")
+    code, _, errors = run(f"inspect vanilla wiki.txt {OPTIONS} --reading_params_path nan.params")
+    assert code == 2 and "nan.params" in errors and "are nan or infinite" in errors

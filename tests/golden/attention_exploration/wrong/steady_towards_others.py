@@ -1,0 +1,4 @@
+# The wrong sign: all weight goes to the others.
+# caught by: attention_single_head.steady, attention_single_head.steady_any
+# region: attention_exploration.py, steady_query, attention single head
+return 100.0 * (means.sum(axis=0) - means[a] - means[b])

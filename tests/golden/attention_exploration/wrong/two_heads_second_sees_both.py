@@ -1,4 +1,0 @@
-# The second head sees a as well: it swings when k_a is more than twice as long.
-# caught by: attention_two_heads.lengths, attention_two_heads.spread
-# region: attention_exploration.py, two_head_queries, attention two heads
-return 100.0 * means[a], 100.0 * (means[a] + 2 * means[b])

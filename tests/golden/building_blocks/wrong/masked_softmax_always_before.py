@@ -1,0 +1,4 @@
+# The order is ignored.
+# caught by: blocks_late_mask.example, blocks_late_mask.hidden_scores, blocks_late_mask.random
+# region: building_blocks.py, masked_softmax, blocks late mask
+return scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)

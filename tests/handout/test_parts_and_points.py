@@ -1,0 +1,81 @@
+"""Parts of a question that are practice, and how the sheet says what points are for."""
+
+import re
+from decimal import Decimal
+
+import pytest
+
+from tests.handout.test_sheet import words
+from tests.project import ROOT
+from tools.handout import build
+from tools.handout.templates import HandoutError
+
+LINE = 'topic = "attention_single_head", written = [1, 1]'
+
+
+def test_a_part_without_points_is_practice(rendered, tmp_path):
+    text, sheet = rendered("xcs224n")
+    assert r"\subquestion{iii}{Practice}{q:3c-iii}" in text
+    assert "3c-iii" not in [slot.id for slot in sheet.slots]
+    numbers = build.compute_numbers(ROOT, tmp_path / "figures")
+    solutions, _ = rendered("xcs224n", "solutions", numbers=numbers)
+    assert r"\renewcommand{\solutionof}{3(c)-iii}" in solutions
+
+
+def test_an_edition_can_give_it_points(rendered, change):
+    change("assignment.toml", LINE, LINE.replace("[1, 1]", "[1, 1, 0.5]"))
+    text, sheet = rendered("xcs224n")
+    assert r"\subquestion{iii}{0.5 points}{q:3c-iii}" in text
+    (slot,) = (slot for slot in sheet.slots if slot.id == "3c-iii")
+    assert slot.points == Decimal("0.5") and r"\answerspace{3c-iii}" in text
+
+
+def test_a_part_whose_points_are_0_is_practice(rendered, change):
+    change("assignment.toml", LINE, LINE.replace("[1, 1]", "[1, 1, 0]"))
+    text, _ = rendered("xcs224n")
+    assert r"\subquestion{iii}{Practice}{q:3c-iii}" in text
+
+
+def test_the_synthesizer_has_parts_only_where_it_has_two(rendered):
+    xcs, cs = rendered("xcs224n")[0], rendered("cs224n")[0]
+    assert "{q:1g-i}" not in xcs
+    assert r"\subquestion{i}{8 points}{q:2g-i}" in cs
+    assert r"\subquestion{ii}{2 points}{q:2g-ii}" in cs
+
+
+@pytest.mark.parametrize("edition", ["xcs224n", "cs224n", "current"])
+def test_points_that_are_named_are_those_of_the_tests(rendered, edition):
+    text, sheet = rendered(edition)
+    questions = {q.topic: q for q in sheet._described.edition.questions}
+    accuracy = ("dev_accuracy", "test_accuracy", "matches_checkpoint")
+    for topic in {"pretraining", "synthesizer", "rope"} & set(questions):
+        question = questions[topic]
+        scores = {test.name: test.max_score for test in question.tests}
+        label = f"{{q:{question.number}}}"
+        own = words(text[text.index(label) :].split(r"\question", 2)[0])
+        (sentence,) = re.findall(r"Of the ([\d.]+) points? you get (.*?) for the code\.", own)
+        assert Decimal(sentence[0]) == question.coding
+        shown = [Decimal(number) for number in re.findall(r"([\d.]+) points? for", sentence[1])]
+        assert shown == [scores[name] for name in accuracy]
+
+
+def test_a_question_that_has_no_points_for_code_names_none(rendered, change):
+    change("assignment.toml", 'topic = "synthesizer", coding = 11', 'topic = "synthesizer"')
+    text, _ = rendered("xcs224n")
+    assert "Of the 0 points" not in text
+
+
+def test_a_test_that_is_not_there_is_one_line(rendered, change):
+    change("handout/topics/synthesizer.tex.j2", '"test_accuracy"', '"test_acuracy"')
+    with pytest.raises(HandoutError) as caught:
+        rendered()
+    message = str(caught.value)
+    assert "synthesizer has no test 'test_acuracy'" in message and "test_accuracy" in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("recipe", ["laptop", "real", "original"])
+def test_the_plateau_is_told_of_where_it_occurs(rendered, change, recipe):
+    change("assignment.toml", 'recipe = "laptop"', f'recipe = "{recipe}"')
+    text, _ = rendered("xcs224n", dataset="world")
+    assert ("may stay level for a while" in words(text)) == (recipe == "original")

@@ -1,0 +1,206 @@
+"""A result says whose it is and what was asked; questions without points are a line each."""
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from grading import console, provenance, replay, report
+from grading.cases import BoundTest, GradedTestCase
+from grading.observer import Observer
+from grading.outcomes import Outcome
+from grading.results import Results, TestResult
+from grading.runner import Options
+from tests import pinned
+from tests.interpreter import python
+from tests.project import ROOT
+
+EDITION = pinned.load().edition("xcs224n")
+UNPAID = {q.number for q in EDITION.questions if q.tests and not q.coding}
+FACTS = {
+    "submission": "upload.zip",
+    "graded": "2027-01-30 18:02 UTC",
+    "digest": "d" * 64,
+    "judged_by": "f" * 64,
+}
+
+
+def results_of(*wanted: str, outcome: Outcome = Outcome.PASSED) -> Results:
+    """Results in which all that was asked for ended so."""
+    made = Results(EDITION, 5, [], dict(FACTS), wanted)
+    for spec in EDITION.tests:
+        asked = not wanted or spec.number in wanted or spec.test_id in wanted
+        score = spec.max_score if asked and outcome is Outcome.PASSED else spec.max_score * 0
+        ended = outcome if asked else Outcome.NOT_RUN
+        made.tests.append(TestResult(spec, f"does {spec.name}", ended, score, asked=asked))
+    return made
+
+
+# ---------------------------------------------------------------- what was asked
+
+
+@pytest.mark.parametrize(
+    ("wanted", "score", "words"),
+    [
+        ((), 53, ""),
+        (("1e",), 16, " (1e only)"),
+        (("1e", "3a-0-basic"), 16, " (1e, 3a-0-basic only)"),
+        (tuple(t.test_id for t in EDITION.tests[:7]), None, f" (7 of {len(EDITION.tests)} tests "),
+    ],
+)
+def test_score_and_maximum_are_of_what_was_asked(wanted, score, words, capsys):
+    results = results_of(*wanted)
+    written = results.as_dict(staff=False)
+    assert written["asked"] == list(wanted) and written["score"] == written["max_score"]
+    assert results.only.startswith(words) and bool(results.only) == bool(wanted)
+    if score is not None:
+        assert written["max_score"] == score
+        assert f"Problem Set 5: {score} of {score} points{words}</h1>" in report.page(
+            results, False
+        )
+        console.show_summary(results, staff=False)
+        assert f"{score} / {score:<6}points in all{words}\n" in capsys.readouterr().out
+
+
+# ---------------------------------------------------------------- whose it is
+
+
+def test_console_report_and_record_name_submission_files_time_edition_and_release(capsys):
+    results = results_of()
+    console.show_summary(results, staff=False)
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert line == (
+        "Graded: upload.zip, files dddddddddddd, 2027-01-30 18:02 UTC, edition xcs224n, "
+        "release ffffffffffff, seed 5"
+    )
+    page = report.page(results, staff=True)
+    assert line in page
+    for words in ("d" * 64, "f" * 64, "everything"):
+        assert f"<code>{words}</code>" in page
+    results.facts["versions"] = {}
+    recorded = json.loads(replay.line(results).removeprefix(replay.RECORD))
+    assert recorded["facts"] == FACTS | {"versions": {}}
+
+
+def test_the_digest_is_of_names_and_contents(submission, runner, pools):
+    def digest() -> str:
+        options = Options(submission=submission, wanted=("3a-0-basic",))
+        return runner.run(options, 7, Observer(), pools["zygote"]).facts["digest"]
+
+    first, path = digest(), submission / "submission" / "attention_exploration.py"
+    assert digest() == first and re.fullmatch("[0-9a-f]{64}", first)
+    path.write_text(path.read_text(encoding="utf-8") + "\n# more\n", encoding="utf-8")
+    changed = digest()
+    path.rename(path.with_name("another.py"))
+    assert len({first, changed, digest()}) == 3
+
+
+def test_a_run_says_what_it_graded(submission, runner, pools):
+    options = Options(submission=submission, wanted=("3a-0-basic",))
+    results = runner.run(options, 7, Observer(), pools["zygote"])
+    assert results.facts["submission"] == submission.name == "upload"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", results.facts["graded"])
+    assert results.facts["digest"] == provenance.digest_of(results.facts["files"])
+    named = replace(options, name="submission\n7\x1b")
+    shown = runner.run(named, 7, Observer(), pools["zygote"]).facts["submission"]
+    assert shown.startswith("submission") and shown.isprintable()
+
+
+def test_a_replay_of_other_files_says_so(submission, tmp_path):
+    grade = ("src/grader.py", "3a-0-basic", "--submission", submission)
+    recorded = tmp_path / "result.json"
+    first = python(ROOT, *grade, "--json", recorded, "--seed", "7")
+    assert first.returncode == 0, first.stdout + first.stderr
+    content = json.loads(recorded.read_text(encoding="utf-8"))
+    assert content["asked"] == ["3a-0-basic"] and content["facts"]["submission"] == "upload"
+    words = "Replay: the submission's files differ"
+    assert words not in python(ROOT, *grade, "--replay", recorded).stdout
+    (submission / "submission" / "more.py").write_text("", encoding="utf-8")
+    assert words in python(ROOT, *grade, "--replay", recorded).stdout
+
+
+# ---------------------------------------------------------------- without points
+
+
+def told(results: Results, staff: bool, capsys) -> str:
+    teller = console.Teller(results, staff)
+    for test in results.tests:
+        teller.tell(test)
+    return capsys.readouterr().out
+
+
+def test_a_question_without_points_is_one_line(capsys):
+    results = results_of(outcome=Outcome.FAILED)
+    said = told(results, True, capsys)
+    heads = [line.split()[0] for line in said.splitlines() if line[0] != " "]
+    assert UNPAID and set(heads) & UNPAID == UNPAID
+    paid = [t.spec.test_id for t in results.tests if t.spec.number not in UNPAID]
+    assert [head for head in heads if head not in UNPAID] == paid
+    assert len(heads) == len(paid) + len(UNPAID)
+    assert re.search(r"^3a +no points +Copying.*: 0 of \d tests passed$", said, re.MULTILINE)
+
+
+def test_a_question_that_is_named_shows_its_tests(capsys):
+    results = results_of("4a")
+    assert results.folded == set()
+    said = told(Results(EDITION, 5, results.asked, wanted=("4a",)), False, capsys)
+    assert [line.split()[0] for line in said.splitlines()] == [
+        t.test_id for t in EDITION.tests if t.number == "4a"
+    ]
+
+
+def test_a_grader_error_is_never_folded(capsys):
+    results = results_of()
+    place = next(i for i, t in enumerate(results.tests) if t.spec.number in UNPAID)
+    failed = replace(results.tests[place], outcome=Outcome.GRADER_ERROR, detail="OSError: why")
+    results.tests[place] = failed
+    said = told(results, True, capsys)
+    assert f"{failed.spec.test_id:<13}grader error" in said and "OSError: why" in said
+
+
+def test_the_summary_counts_them_in_a_line(capsys):
+    console.show_summary(results_of(), staff=False)
+    said = capsys.readouterr().out
+    unpaid = [t for t in EDITION.tests if t.number in UNPAID]
+    first = unpaid[0].number
+    words = f"Without points: {len(unpaid)} of {len(unpaid)} tests passed; name a question to see"
+    assert f"{words} them, as {first}.\n" in said
+    assert not re.search(rf"^({'|'.join(UNPAID)}) ", said, re.MULTILINE)
+
+
+@pytest.mark.parametrize("staff", [False, True])
+def test_the_report_closes_them_and_counts_the_others(staff):
+    results = results_of()
+    page = report.page(results, staff)
+    unpaid = [t.test_id for t in EDITION.tests if t.number in UNPAID]
+    paid = len(EDITION.tests) - len(unpaid)
+    assert f"<p>{paid} of {paid} tests passed.</p>" in page
+    head = (
+        f"<details><summary>Questions without points: {len(unpaid)} of {len(unpaid)} tests passed"
+    )
+    before, _, folded = page.partition(head)
+    assert folded and all(f">{test_id}<" in folded for test_id in unpaid)
+    assert not any(f">{test_id}<" in before for test_id in unpaid)
+    named = report.page(results_of("4a"), staff)
+    assert "Questions without points" not in named and ">4a-0-basic<" in named
+
+
+# ---------------------------------------------------------------- what a test is called
+
+
+@pytest.mark.parametrize(
+    ("first", "shown"),
+    [("It works.", "It works"), ("sin 0, cos 0, ...", "sin 0, cos 0, ..."), ("so on..", "so on..")],
+)
+def test_a_description_loses_its_full_stop_and_no_dots(first, shown):
+    def method(case: GradedTestCase) -> None:
+        pass
+
+    method.__doc__ = f"{first}\n\n    More.\n    "
+    assert BoundTest(EDITION.tests[0], GradedTestCase, method).description == shown
+
+
+def test_no_description_ends_in_the_midst(runner):
+    for test in runner.tests(EDITION):
+        assert test.description[-1] not in ",;:" and not test.description.endswith(" and")

@@ -1,0 +1,265 @@
+"""The leak check finds what answers a graded question, in any words that facts.toml foresees.
+
+GIVE_AWAYS are what students once got: in docstrings of the starter, titles and messages of tests,
+comments and code of the grader, and the sheet.
+"""
+
+import json
+import re
+from types import SimpleNamespace
+
+import pytest
+
+from tests.interpreter import python
+from tests.leaks.leaking import in_utf16, notebook, pdf, stream, zipped
+from tests.leaks.test_leaks import committed
+from tests.project import ROOT
+from tools import leaks, starter
+from tools.described import UsageError, editions
+from tools.handout import description
+from tools.handout.sheet import Sheet
+from tools.leaks import facts
+
+QUERY = "attention_averaging", "attention_single_head-i"
+GIVE_AWAYS = [
+    ("k_a and k_b are\n            closer to k_a + k_b (their dot products with it", QUERY),
+    ("their means, and the query is scale * (mu_a + mu_b).", QUERY),
+    ("return attention_weights(scale * (means[0] + means[1]), keys)", QUERY),
+    ("how much closer k_a and k_b are to k_a + k_b than any other key is", QUERY),
+    (
+        "As the scale grows, alpha_a tends to 1 and alpha_b to 0 if length > 1, the reverse if\n"
+        "    length < 1, and both tend to 1/2 if length is 1.",
+        ("attention_single_head-ii",),
+    ),
+    (
+        '"""The average of two heads stays near the middle, where a single head swings."""',
+        ("attention_single_head-ii", "attention_two_heads-ii"),
+    ),
+    (
+        '"""Two queries whose outputs average to the mean of values a and b, however long k_a is.',
+        ("attention_two_heads-ii",),
+    ),
+    (
+        '"""two_head_queries average two values, however long one of the keys is."""',
+        ("attention_two_heads-ii",),
+    ),
+    (
+        "distance from (1/2, 1/2), root mean square over samples, is at most a quarter of what it\n"
+        "        is with a single head.",
+        ("attention_two_heads-ii",),
+    ),
+    (
+        'cause="scores too close to each other (scale them up), or a wrong direction"',
+        ("attention_copying",),
+    ),
+    (
+        '"""Attention whose scores are computed from each position alone, without dot products.',
+        ("synthesizer-ii",),
+    ),
+    (
+        "it computes the weights of a position from that position alone, and compares\nno two of "
+        "them.",
+        ("synthesizer-ii",),
+    ),
+    (
+        r"made from all pairs of positions. The Synthesizer makes such a matrix without pairs: it "
+        "maps each\nposition's \\(d\\)-dimensional vector, in each head, to an "
+        r"\(\ell\)-dimensional vector of scores.",
+        ("synthesizer-ii",),
+    ),
+    ("Self-attention has no notion of order.", ("positions_permutation-ii",)),
+    (
+        "a model that isn't told positions takes a sentence\nfor a bag of words.",
+        ("positions_permutation-ii",),
+    ),
+    (
+        "has an encoding of its own.} No two whole numbers share all of it, nor even",
+        ("positions_sinusoids-ii",),
+    ),
+    (r"\paragraph{Near positions have similar encodings.}", ("positions_sinusoids-ii",)),
+    (
+        "(That a model then makes good use of them at positions\nwhere it was never trained",
+        ("positions_sinusoids-ii",),
+    ),
+    ("sentences which hold that knowledge, about people of a world", ("consider_accuracy",)),
+    (
+        "nobody's birth place can be known, or guessed from the name,\nother than from "
+        r"\file{wiki.txt}.",
+        ("consider_accuracy",),
+    ),
+    (
+        "birth places can be found by searching \\file{wiki.txt} with a few\nlines of code",
+        ("consider_accuracy",),
+    ),
+    ("people, none of whom is in the training set)", ("consider_accuracy",)),
+]
+
+
+@pytest.fixture(scope="module")
+def all_facts():
+    return leaks.facts_of(ROOT)
+
+
+def slots(found):
+    """The slots that lines of the check name."""
+    words = re.compile(r"answers a graded question, ([\w-]+):")
+    return {named[1] for named in map(words.search, found) if named}
+
+
+@pytest.mark.parametrize("text, answered", GIVE_AWAYS)
+def test_each_old_give_away_is_found_where_it_stood(all_facts, text, answered):
+    """In the starter and in the sheet, and in the forms in which students get those."""
+    planted = {
+        "src/submission/part.py": f"def f():\n    # {text}\n    pass\n".encode(),
+        "a.zip": zipped("src/part.py", text),
+        "handout.html": f"<p>{text}</p>".encode(),
+        "a.ipynb": notebook(text=text),
+        "a.pdf": pdf(objects=[stream(text.encode())]),
+        "result.json": json.dumps({"output": text}).encode(),
+    }
+    for name, content in planted.items():
+        found = leaks.find(name, content, [], all_facts)
+        assert slots(found) >= set(answered), (name, found)
+    assert leaks.find("a.py", text.encode(), []) == []
+
+
+def test_examples_of_facts_are_found_wrapped_typeset_and_in_metadata(all_facts):
+    for fact in all_facts:
+        for example in fact.examples:
+            wrapped = example.replace(" ", "\n    ")
+            for name, content in {
+                "a.py": wrapped.encode(),
+                "a.pdf": pdf(info=f"/Keywords {in_utf16(example)}"),
+                "b.txt": example.upper().encode() if "\\" not in example else example.encode(),
+            }.items():
+                assert fact.slot in slots(leaks.find(name, content, [], [fact])), example
+
+
+def test_greek_letters_and_tex_read_alike():
+    for text in (r"\(s\,(\mu_a + \mu_{b})\)", "s(μ_a + μ_b)", "s (𝜇a + 𝜇b)", "s*(mu_a+mu_b)"):
+        assert leaks.flat(text).replace("*", "") == "s(mua+mub)"
+    assert leaks.flat(r"P^\top\! P = I") == "ptopp=i"
+    assert leaks.flat("Σ_a, α and 2π") == "sigmaaalphaand2pi"
+    every = "".join(chr(code) for code in range(0x300, 0x600))  # some are no letters at all
+    assert "omegaalpha" in leaks.flat("Ω α" + every) and "sigmasigma" in leaks.flat(every)
+
+
+# ---------------------------------------------------------------- what is graded where
+
+
+def edition(*questions):
+    rows = [
+        SimpleNamespace(topic=topic, written=sum(parts), written_parts=parts)
+        for topic, parts in questions
+    ]
+    return SimpleNamespace(questions=rows)
+
+
+def test_a_fact_counts_where_its_answer_has_points():
+    given = edition(("one", (2,)), ("two", (1, 0, 1)), ("none", ()))
+    graded = ["one", "one-ii", "two", "two-i", "two-iii"]
+    for slot in [*graded, "two-ii", "two-iv", "none", "none-i", "other"]:
+        assert facts.is_graded(slot, given) == (slot in graded), slot
+
+
+def test_editions_differ_in_what_must_not_be_said():
+    known = {name: {f.slot for f in leaks.facts_of(ROOT, name)} for name in editions(ROOT)}
+    assert "synthesizer-ii" in known["cs224n"] - known["xcs224n"]
+    assert "positions_sinusoids-ii" in known["current"] - known["cs224n"]
+    assert {f.slot for f in leaks.facts_of(ROOT)} == set.union(*known.values())
+    with pytest.raises(UsageError, match="no edition 'spring'"):
+        leaks.facts_of(ROOT, "spring")
+
+
+def rendered(name, dataset="world"):
+    made = Sheet(ROOT, description.describe(ROOT, name, dataset), "letter")
+    return made.render(), made
+
+
+@pytest.mark.parametrize("name", editions(ROOT))
+def test_every_graded_answer_has_facts(name):
+    _, sheet = rendered(name)
+    graded = {
+        slot.topic + (f"-{slot.id.rpartition('-')[2]}" if "-" in slot.id else "")
+        for slot in sheet.slots
+        if slot.points
+    }
+    assert graded == {fact.slot for fact in leaks.facts_of(ROOT, name)}
+
+
+# ---------------------------------------------------------------- the project as it is
+
+
+@pytest.mark.parametrize("dataset", ["world", "real"])
+@pytest.mark.parametrize("name", editions(ROOT))
+def test_no_sheet_answers_its_questions(name, dataset):
+    text, _ = rendered(name, dataset)
+    assert leaks.find("handout.tex", text.encode(), [], leaks.facts_of(ROOT, name)) == []
+
+
+def test_nothing_that_all_editions_share_answers_any_edition(all_facts):
+    made = starter.starter_files(ROOT) | starter.starter_package(ROOT)
+    for name, content in made.items():
+        assert leaks.find(name, content, [], all_facts) == []
+    shared = ("src", "assignment.toml", "mingpt-demo", "handout/student", "handout/figures.toml")
+    paths = committed(*shared)
+    assert len(paths) > 100 and not slots(leaks.check(paths, [], all_facts))
+
+
+def test_the_lists_of_titles_answer_nothing(all_facts):
+    """What --list prints, in each edition."""
+    for name in editions(ROOT):
+        done = python(ROOT, "src/grader.py", "--list", "--edition", name)
+        assert done.returncode == 0 and "steady_query" in done.stdout
+        assert leaks.find("list.txt", done.stdout.encode(), [], all_facts) == []
+
+
+def test_the_command_knows_editions(tmp_path):
+    page = tmp_path / "page.txt"
+    page.write_text("a model takes a sentence for a bag of words", encoding="utf-8")
+    for arguments, code in (([], 1), (["--edition", "current"], 1), (["--edition", "cs224n"], 0)):
+        done = python(ROOT, "-m", "tools.leaks", *arguments, str(page))
+        assert done.returncode == code, done.stderr
+        assert ("positions_permutation-ii" in done.stdout) == bool(code)
+    refused = python(ROOT, "-m", "tools.leaks", "--edition", "spring", str(page))
+    assert refused.returncode == 2 and refused.stderr.startswith("error: ")
+    assert len(refused.stderr.splitlines()) == 1
+
+
+# ---------------------------------------------------------------- mistakes in the file
+
+
+GOOD = """[[part]]\nsays = "it"\npatterns = ['an? answer']\nexamples = ["an answer"]\n"""
+
+
+@pytest.mark.parametrize(
+    "before, after, words",
+    [
+        ("[[part]]", "[[part", "line 1"),
+        ("[[part]]", "[[parts]]", "parts: there is no parts.tex.j2 beside it"),
+        ("[[part]]", "[part]", "part: got one table, expected [[part]]"),
+        ('says = "it"', "says = 3", "part, fact 1: says is 3, expected a text"),
+        ('["an answer"]', "[]", "part, fact 1: examples is [], expected a list of texts"),
+        ("'an? answer'", "'an? (answer'", "part, fact 1: patterns: missing )"),
+        ("'an? answer'", "1", "part, fact 1: patterns is [1], expected a list of texts"),
+        ("'an? answer'", "'the answer'", "part, fact 1: no pattern finds the example 'an answer'"),
+        ('says = "it"', 'says = "it"\nsaid = 1', "part, fact 1: unknown key 'said'"),
+    ],
+)
+def test_each_mistake_is_one_line(tmp_path, before, after, words):
+    folder = tmp_path / "solutions" / "written"
+    folder.mkdir(parents=True)
+    (folder / "part.tex.j2").touch()
+    path = folder / "facts.toml"
+    path.write_text(GOOD, encoding="utf-8")
+    assert [fact.slot for fact in facts.read(tmp_path)] == ["part"]
+    path.write_text(GOOD.replace(before, after), encoding="utf-8")
+    with pytest.raises(UsageError) as raised:
+        facts.read(tmp_path)
+    line = str(raised.value)
+    assert line.startswith("solutions/written/facts.toml") and words in line and "\n" not in line
+
+
+def test_a_missing_file_is_one_line(tmp_path):
+    with pytest.raises(UsageError, match="solutions/written/facts.toml: .*No such file"):
+        facts.read(tmp_path)

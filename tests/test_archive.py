@@ -1,0 +1,77 @@
+"""A term's answers, seed and grading secret are never lost: another world moves them away."""
+
+import datetime
+import stat
+from pathlib import Path
+
+import pytest
+
+from tools import datafiles, world
+
+SMOKE = ("--dataset", "smoke")
+SECRETS = (datafiles.TEST_ANSWERS, datafiles.SEED, datafiles.GRADING_SECRET)
+
+
+@pytest.fixture
+def term(tmp_path) -> dict[str, bytes]:
+    """A term's secrets in tmp_path, by name in the archive."""
+    assert world.main([*SMOKE, "--seed", "1", "--out", str(tmp_path)]) == 0
+    secret = tmp_path / datafiles.GRADING_SECRET
+    secret.write_text("0" * 64, encoding="utf-8")
+    secret.chmod(0o600)
+    return {Path(name).name: (tmp_path / name).read_bytes() for name in SECRETS}
+
+
+def kept(root: Path) -> list[dict[str, bytes]]:
+    """What each folder of the archive holds."""
+    folders = sorted((root / datafiles.ARCHIVE).glob("*"))
+    return [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders]
+
+
+@pytest.mark.parametrize("present", [datafiles.DATASET, datafiles.TEST_ANSWERS, datafiles.SEED])
+def test_a_fresh_world_takes_force_where_a_data_set_is(tmp_path, term, capsys, present):
+    for name in {datafiles.DATASET, datafiles.TEST_ANSWERS, datafiles.SEED} - {present}:
+        (tmp_path / name).unlink()
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert world.main([*SMOKE, "--out", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "there is a data set already" in said and "FORCE=1" in said
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert world.main([*SMOKE, "--force", "--out", str(tmp_path)]) == 0
+
+
+@pytest.mark.parametrize("words", [("--force",), ("--seed", "2")])
+def test_another_world_moves_a_terms_secrets_to_the_archive(tmp_path, term, capsys, words):
+    assert world.main([*SMOKE, *words, "--out", str(tmp_path)]) == 0
+    assert kept(tmp_path) == [term]
+    (folder,) = (tmp_path / datafiles.ARCHIVE).iterdir()
+    assert folder.name == datetime.date.today().isoformat()
+    assert not stat.S_IMODE((folder / "grading_secret").stat().st_mode) & 0o077
+    assert not (tmp_path / datafiles.GRADING_SECRET).exists()  # the next term draws its own
+    said = capsys.readouterr().out
+    for name in SECRETS:
+        moved = f"{datafiles.ARCHIVE}/{folder.name}/{Path(name).name}"
+        assert f"kept: {name} is now {moved}\n" in said
+    assert world.main([*SMOKE, "--seed", "3", "--out", str(tmp_path)]) == 0
+    assert len(kept(tmp_path)) == 2 and term in kept(tmp_path)  # a second one on the same day
+
+
+def test_the_same_world_again_moves_nothing(tmp_path, term):
+    assert world.main([*SMOKE, "--seed", "1", "--out", str(tmp_path)]) == 0
+    assert kept(tmp_path) == []
+    assert {Path(name).name: (tmp_path / name).read_bytes() for name in SECRETS} == term
+
+
+def test_a_world_that_cannot_be_written_moves_nothing(tmp_path, term, monkeypatch):
+    replace, calls = datafiles.os.replace, []
+
+    def failing(source, target):
+        calls.append(target)
+        if len(calls) == 6:  # three secrets are archived by then
+            raise OSError(28, "No space left on device", str(target))
+        replace(source, target)
+
+    monkeypatch.setattr(datafiles.os, "replace", failing)
+    assert world.main([*SMOKE, "--seed", "2", "--out", str(tmp_path)]) == 2
+    assert kept(tmp_path) == []
+    assert {Path(name).name: (tmp_path / name).read_bytes() for name in SECRETS} == term

@@ -1,0 +1,92 @@
+"""Builds that fail leave what was there; work that takes long says so."""
+
+import os
+import time
+
+import pytest
+
+from tools import exchange, telling
+
+
+def contents(folder):
+    return {p.relative_to(folder).as_posix(): p.read_text() for p in folder.rglob("*.txt")}
+
+
+@pytest.fixture
+def dist(tmp_path):
+    folder = tmp_path / "dist"
+    folder.mkdir()
+    for name in ("a", "b"):
+        (folder / f"{name}.txt").write_text(f"old {name}", encoding="utf-8")
+    return folder
+
+
+def test_files_are_added_and_outdated_ones_go(dist, tmp_path):
+    with exchange.adding(dist, tmp_path / "draft", ["b*"]) as draft:
+        (draft / "a.txt").write_text("new a", encoding="utf-8")
+        assert contents(dist) == {"a.txt": "old a", "b.txt": "old b"}
+    assert contents(tmp_path) == {"dist/a.txt": "new a"}
+
+
+def test_a_folder_is_replaced_as_a_whole(dist, tmp_path):
+    (tmp_path / "draft").mkdir()
+    (tmp_path / "draft" / "left.txt").write_text("by an earlier failure", encoding="utf-8")
+    with exchange.rebuilding(dist, tmp_path / "draft") as draft:
+        (draft / "c.txt").write_text("new c", encoding="utf-8")
+    assert contents(tmp_path) == {"dist/c.txt": "new c"}
+
+
+@pytest.mark.parametrize("way", [exchange.adding, exchange.rebuilding])
+@pytest.mark.parametrize("failure", [OSError, KeyboardInterrupt])
+def test_a_build_that_fails_leaves_the_last_good_one(dist, tmp_path, way, failure):
+    with pytest.raises(failure), way(dist, tmp_path / "draft") as draft:
+        (draft / "a.txt").write_text("half", encoding="utf-8")
+        raise failure
+    assert contents(dist) == {"a.txt": "old a", "b.txt": "old b"}
+
+
+@pytest.mark.parametrize("call", range(1, 5))
+def test_a_failure_in_the_midst_of_the_exchange_undoes_it(dist, tmp_path, monkeypatch, call):
+    replace, calls = os.replace, []
+
+    def failing(source, target):
+        calls.append(target)
+        if len(calls) == call:
+            raise OSError(28, "No space left on device")
+        replace(source, target)
+
+    monkeypatch.setattr(exchange.os, "replace", failing)
+    with pytest.raises(OSError, match="No space"), exchange.adding(dist, tmp_path / "d") as draft:
+        for name in ("a", "b"):  # two moves each: the old one away, the new one there
+            (draft / f"{name}.txt").write_text(f"new {name}", encoding="utf-8")
+    assert contents(dist) == {"a.txt": "old a", "b.txt": "old b"}
+    assert [p.name for p in dist.iterdir() if p.suffix == ".tmp"] == []
+
+
+def test_a_folder_that_cannot_be_moved_there_leaves_the_old_one(dist, tmp_path, monkeypatch):
+    rename, calls = os.rename, []
+
+    def failing(source, target):
+        calls.append(target)
+        if len(calls) == 2:
+            raise OSError(18, "Invalid cross-device link")
+        rename(source, target)
+
+    monkeypatch.setattr(exchange.os, "rename", failing)
+    with pytest.raises(OSError, match="cross-device"), exchange.rebuilding(dist, tmp_path / "d"):
+        pass
+    assert contents(dist) == {"a.txt": "old a", "b.txt": "old b"}
+
+
+def test_long_work_says_that_it_goes_on_and_short_work_only_what_it_is():
+    said = []
+    with telling.telling("typesetting", said.append, every_s=0.02):
+        deadline = time.monotonic() + 30
+        while len(said) < 3 and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert said[0] == "typesetting ..." and len(said) >= 3
+    assert all(line.startswith("  still typesetting: ") for line in said[1:])
+    said.clear()
+    with pytest.raises(OSError), telling.telling("packing", said.append):
+        raise OSError
+    assert said == ["packing ..."] and telling.EVERY_S == 10

@@ -1,0 +1,212 @@
+"""What `make` is given: unknown variables are refused, wrong values get one line with right ones.
+
+The tables are complete by test: a target or a variable that comes to the Makefile comes here, too.
+"""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.project import ROOT, copy_of_the_project, make
+
+pytestmark = pytest.mark.requires_tool("make")
+TEXT = (ROOT / "Makefile").read_text(encoding="utf-8")
+SETUP = {"PYTHON", "TORCH_INDEX", "UV"}  # of .venv, which nearly every target may have to make
+KNOWN = {
+    "help": set(),
+    "setup": SETUP,
+    "setup-tex": SETUP,
+    "world": SETUP | {"SEED", "PEOPLE", "DATASET", "FORCE"},
+    "data": SETUP | {"SOURCE"},
+    "starter": SETUP,
+    "question": SETUP | {"TOPIC"},
+    "check": SETUP,
+    "reference": SETUP | {"RECIPE", "EDITION"},
+    "compare": SETUP | {"RECIPE", "ARGS"},
+    "grade": SETUP | {"ARGS"},
+    "demo": SETUP | {"RECIPE"},
+    "lint": SETUP,
+    "handout": SETUP | {"EDITION", "PAPER"},
+    "student": SETUP | {"EDITION", "PAPER"},
+    "release": SETUP | {"EDITION", "RECIPE", "PAPER"},
+    "new-term": SETUP | {"TERM", "DUE", "SEED", "DATASET"},
+    "autograder": SETUP | {"EDITION", "RECIPE"},
+    "emulate": SETUP | {"SUBMISSION", "EDITION", "METADATA", "SETUP"},
+    "test": SETUP | {"ARGS"},
+    "test-quick": SETUP,
+    "seeds": SETUP | {"ARGS"},
+    "redteam": SETUP | {"ARGS"},
+    "clean": set(),
+}
+NEEDED = {"data": "SOURCE", "question": "TOPIC", "emulate": "SUBMISSION", "new-term": "TERM"}
+FREE = SETUP | {"ARGS"}  # paths, URLs, and the options of another command
+
+# By target and variable: a wrong value, and words of the line that answers it.
+EDITIONS = ("foo", "no edition 'foo'", "cs224n, current, xcs224n")
+RECIPES = ("foo", "no recipe 'foo'", "laptop, original, real, smoke")
+PAPERS = ("a5", "got 'a5'", "letter, a4")
+SEEDS = ("x", "got 'x'", "a whole number")
+SETS = ("real", "got 'real'", "smoke, world")
+WRONG = {
+    ("world", "SEED"): SEEDS,
+    ("world", "PEOPLE"): ("many", "got 'many'", "a whole number"),
+    ("world", "DATASET"): SETS,
+    ("world", "FORCE"): ("yes", "FORCE=yes", "expected FORCE=1"),
+    ("data", "SOURCE"): ("no/such", "no/such", "expected a folder with the course's data files"),
+    ("question", "TOPIC"): ("No-Name", "'No-Name'", "words of a to z joined by _"),
+    ("reference", "RECIPE"): RECIPES,
+    ("reference", "EDITION"): EDITIONS,
+    ("compare", "RECIPE"): RECIPES,
+    ("demo", "RECIPE"): RECIPES,
+    ("handout", "EDITION"): EDITIONS,
+    ("handout", "PAPER"): PAPERS,
+    ("student", "EDITION"): EDITIONS,
+    ("student", "PAPER"): PAPERS,
+    ("release", "EDITION"): EDITIONS,
+    ("release", "RECIPE"): RECIPES,
+    ("release", "PAPER"): PAPERS,
+    ("new-term", "TERM"): (" ", "TERM is missing", "make new-term TERM=NAME"),
+    ("new-term", "DUE"): ("soon", "got 'soon'", "as 2027-05-02T23:59:00-07:00"),
+    ("new-term", "SEED"): SEEDS,
+    ("new-term", "DATASET"): SETS,
+    ("autograder", "EDITION"): EDITIONS,
+    ("autograder", "RECIPE"): RECIPES,
+    ("emulate", "SUBMISSION"): ("no/such.zip", "no/such.zip", "no such file or folder"),
+    ("emulate", "EDITION"): EDITIONS,
+    ("emulate", "METADATA"): (
+        "foo",
+        "got 'foo'",
+        "first, tenth, late, extension, group, malformed",
+    ),
+    ("emulate", "SETUP"): ("0", "SETUP=0", "expected SETUP=1"),
+}
+CHECKED_BY_MAKE = {"FORCE", "SETUP", "TERM"}
+
+
+def given(target: str, *words: str) -> list[str]:
+    """A target with the variable that it can't do without."""
+    needed = NEEDED.get(target)
+    lacking = needed and not any(word.startswith(f"{needed}=") for word in words)
+    return [target, *words, *([f"{needed}=x"] if lacking else [])]
+
+
+def dry(*words: str, **environment: str) -> subprocess.CompletedProcess:
+    """Let `make -n` say what it would do."""
+    inherited = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS")}
+    skip = ("-o", ".venv/.stamp", "-o", "src/data/dataset.json")
+    return subprocess.run(
+        ["make", "-n", *skip, *words],
+        cwd=ROOT,
+        env=inherited | environment,
+        capture_output=True,
+        encoding="utf-8",
+    )
+
+
+def test_every_target_is_in_the_table():
+    targets = re.search(r"^TARGETS := ((?:.*\\\n)*.*)$", TEXT, re.MULTILINE)[1]
+    assert set(targets.replace("\\", " ").split()) == set(KNOWN)
+
+
+def test_the_help_of_a_target_names_its_variables():
+    for target, known in KNOWN.items():
+        words = re.search(rf"^{target}:.*## (.*)$", TEXT, re.MULTILINE)[1]
+        named = set(re.findall(r"\b([A-Z_]{3,})=", words))
+        assert named == (known - {"UV"} if target == "setup" else known - SETUP), target
+
+
+@pytest.mark.parametrize("target", KNOWN)
+def test_a_target_knows_these_variables_and_no_other(target):
+    every = set().union(*KNOWN.values()) | {"PAPERS", "SED", "EDITIONS"}
+    for name in sorted(every):
+        ran = dry(*given(target, f"{name}=1"))
+        if name in KNOWN[target]:
+            assert ran.returncode == 0, (name, ran.stderr)
+        else:
+            known = " ".join(sorted(KNOWN[target])) or "none"
+            line = f"make {target}: unknown variable {name}; known: {known}"
+            assert ran.returncode == 2 and line in ran.stderr and ran.stderr.count("\n") == 1
+            assert not ran.stdout
+
+
+@pytest.mark.parametrize("target", NEEDED)
+@pytest.mark.parametrize("words", [(), ("{}=",)], ids=["left out", "empty"])
+def test_what_a_target_needs_is_asked_for(target, words):
+    name = NEEDED[target]
+    # TERM is in every terminal's environment: "xterm" is no term of a course.
+    ran = dry(target, *(word.format(name) for word in words), **{name: "xterm"})
+    assert ran.returncode == 2 and ran.stderr.count("\n") == 1
+    assert f"make {target}: {name} is missing, expected: make {target} {name}=" in ran.stderr
+
+
+def test_variables_of_the_environment_are_no_options():
+    ran = dry("handout", EDITION="cs224n", PAPER="a4")
+    assert ran.returncode == 0 and "--edition" not in ran.stdout and "--paper" not in ran.stdout
+
+
+def test_several_targets_know_what_one_of_them_knows():
+    assert dry("world", "demo", "FORCE=1", "RECIPE=smoke").returncode == 0
+    assert dry("world", "demo", "PAPER=a4").returncode == 2
+
+
+def test_a_target_that_is_none_is_makes_own_message():
+    assert "No rule to make target" in dry("hand-out", "EDITION=x").stderr
+
+
+def test_quotes_and_spaces_of_a_value_reach_the_command(tmp_path):
+    tree = copy_of_the_project(tmp_path)
+    value = "Spring \"27\" $$HOME; 'x'"
+    command = dry("new-term", f"TERM={value}").stdout.strip().rstrip("\\")
+    shown = command.replace(".venv/bin/python -m tools.new_term", "printf '%s'")
+    environment = os.environ | {"TERM": value.replace("$$", "$")}
+    ran = subprocess.run(
+        ["sh", "-c", shown], cwd=tree, env=environment, capture_output=True, encoding="utf-8"
+    )
+    assert ran.stdout.rstrip() == "--term=Spring \"27\" $HOME; 'x'"
+
+
+def test_the_table_of_wrong_values_is_complete():
+    assert set(WRONG) == {(t, name) for t, known in KNOWN.items() for name in known - FREE}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory) -> Path:
+    """A copy with a data set, and with what an earlier build left."""
+    tree = copy_of_the_project(tmp_path_factory.mktemp("project"))
+    made = make(tree, "world", "DATASET=smoke", "SEED=1")
+    assert made.returncode == 0, made.stderr
+    for folder in ("dist", "build/reference", "build/compare", "build/handout/xcs224n"):
+        (tree / folder).mkdir(parents=True)
+        (tree / folder / "kept").write_text("of an earlier build", encoding="utf-8")
+    return tree
+
+
+def state(tree: Path) -> dict[str, bytes]:
+    """What a command that is refused has to leave as it is."""
+    roots = ("dist", "build", "src", "solutions", "handout")
+    paths = [path for root in roots for path in (tree / root).rglob("*") if path.is_file()]
+    paths += [tree / "course.toml", tree / "assignment.toml"]
+    return {
+        path.relative_to(tree).as_posix(): path.read_bytes()
+        for path in paths
+        if "__pycache__" not in path.parts
+    }
+
+
+@pytest.mark.parametrize(("target", "name"), sorted(WRONG))
+def test_a_wrong_value_is_one_line_that_lists_the_right_ones(project, target, name):
+    value, *words = WRONG[target, name]
+    before = state(project)
+    ran = make(project, *given(target, f"{name}={value}"), timeout=120)
+    assert ran.returncode == 2, ran.stdout  # of make, whatever the command's own
+    lines = [
+        line for line in ran.stderr.splitlines() if not re.match(r"make(\[\d\])?: \*\*\*", line)
+    ]
+    assert len(lines) == 1, ran.stderr
+    assert lines[0].startswith("Makefile:" if name in CHECKED_BY_MAKE else "error: ")
+    for word in words:
+        assert word in lines[0]
+    assert state(project) == before

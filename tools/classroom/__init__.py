@@ -1,0 +1,23 @@
+"""Grade a whole class: read what it handed in, and keep what comes out in a private folder.
+
+    python -m tools.classroom list SOURCE              what would be graded, and what is odd
+    python -m tools.classroom forget STUDENT --in DIR  remove a student from a class's folder
+    python -m tools.classroom purge --before DATE --in DIR
+
+SOURCE is a Gradescope export, a Canvas or Moodle download, or any folder of zips and folders; a
+folder or a zip. DIR is a class's folder. `docs/grading-a-class.md` leads through all of it.
+
+The modules:
+
+- `roster`            `read_class`: what a class handed in, who is whose
+- `submissions`       what it returns: students, submissions, the roll
+- `gradescope_export` reads a Gradescope export; `symbols` its metadata, one submission at a time
+- `downloads`         reads downloads of Canvas and Moodle, and plain folders
+- `attempts`          chooses among several attempts of a student
+- `places`            files in a folder or in a zip; `uploads` those of one submission
+- `folder`            a class's folder DIR: its permissions, its lock, its roll and its records
+- `privacy`           `forget` and `purge`; `listing` is `list`
+
+Only messages for people name students. What is logged, and what is written beside the roll, holds
+ids of submissions alone.
+"""

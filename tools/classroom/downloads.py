@@ -1,0 +1,177 @@
+"""Reads downloads of Canvas and Moodle, and any folder of zips and folders.
+
+    byronada_LATE_340934_208490284_work.zip             Canvas: a student's ID, then an upload's
+    Ada Byron_657737_assignsubmission_file_work.zip     Moodle, as files
+    Ada Byron_657737_assignsubmission_file/work.zip     Moodle, as folders
+    ada.zip, ada/                                       any other
+
+Each entry is read by its own name, so that one odd name changes nothing for the others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+
+from grading import printable
+
+from .places import Place, tidy
+from .submissions import MARKER, Student, Submission, id_of
+from .uploads import Upload
+
+# Canvas gives those whose names it hides five letters and digits in place of name and ID.
+CANVAS = re.compile(
+    r"(?P<name>(?!anon_)[^_]+)_(?P<late>late_)?(?P<user>\d+)_(?P<upload>\d+)_(?P<file>.+)"
+    r"|(?P<anonymous>anon_[a-z0-9]+)_(?P<anonymous_late>late_)?(?P<anonymous_upload>\d+)_"
+    r"(?P<anonymous_file>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+# A file that is handed in again under its name gets a number.
+CANVAS_AGAIN = re.compile(r"-\d+(?=\.[^.]*$|$)")
+MOODLE = re.compile(
+    r"(?P<name>.*)_(?P<user>\d+)_assignsubmission_(?P<kind>[a-z]+)(?:_(?P<file>.*))?", re.DOTALL
+)
+TEXT = "onlinetext"  # what a student typed into Moodle's form, as a web page
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A file or folder that belongs to a student of a platform.
+
+    Attributes:
+        owner: the platform with the student's ID there.
+        name: what the file was called when it was handed in; empty for a folder.
+        upload: counts uploads over time, where the platform tells; 0 where it doesn't.
+    """
+
+    owner: tuple[str, str]
+    student: str
+    place: Place
+    name: str
+    upload: int = 0
+    late: bool = False
+
+
+def read(folder: Place) -> tuple[list[Submission], list[str]]:
+    """Read what is in a folder or zip; return all attempts, and notes."""
+    found: list[Submission] = []
+    notes: list[str] = []
+    pieces: dict[tuple[str, str], list[_Piece]] = defaultdict(list)
+    for place in tidy(folder.children()):
+        piece = _canvas(place) or _moodle(place)
+        if piece is not None:
+            pieces[piece.owner].append(piece)
+        elif place.kind == "folder" and MARKER in {inner.name for inner in place.children()}:
+            notes.append(f"{printable.line(place.name)} holds results of a class: left out")
+        elif place.kind == "folder" or place.name.lower().endswith(".zip"):
+            found.append(_plain(place))
+        else:
+            notes.append(f"{printable.line(place.name)} is neither a folder nor a zip: left out")
+    for owned in pieces.values():
+        found += _attempts(owned, notes)
+    _compare_names(found, notes)
+    return found, notes
+
+
+def is_download(name: str) -> bool:
+    """Return whether Canvas or Moodle gives such names to what a student handed in."""
+    return bool(CANVAS.fullmatch(name) or MOODLE.fullmatch(name))
+
+
+def _canvas(place: Place) -> _Piece | None:
+    match = CANVAS.fullmatch(place.name)
+    if not match or place.kind == "folder":
+        return None
+    if match["anonymous"]:
+        user, name = match["anonymous"].lower(), ""
+        late, upload, file = (match[f"anonymous_{key}"] for key in ("late", "upload", "file"))
+    else:
+        user, name = match["user"], match["name"]
+        late, upload, file = match["late"], match["upload"], match["file"]
+    file = CANVAS_AGAIN.sub("", file) or file
+    return _Piece(("canvas", user), name, place, file, int(upload), bool(late))
+
+
+def _moodle(place: Place) -> _Piece | None:
+    match = MOODLE.fullmatch(place.name)
+    if not match:
+        return None
+    file = "" if place.kind == "folder" else match["file"] or place.name
+    if match["kind"] == TEXT and not file.endswith(".html"):
+        file = f"{TEXT}.html" if file else ""
+    return _Piece(("moodle", match["user"]), match["name"], place, file)
+
+
+def _plain(place: Place) -> Submission:
+    name = place.name
+    stem = name[: -len(".zip")] if name.lower().endswith(".zip") else name
+    submission_id = id_of("upload", name)
+    upload = Upload((("" if place.kind == "folder" else name, place),))
+    # Not the name alone: `ada.zip` and `ada/` may be one student or two.
+    return Submission(submission_id, (Student(name, stem),), path=upload)
+
+
+def _attempts(pieces: list[_Piece], notes: list[str]) -> list[Submission]:
+    """Return a student's attempts: each zip or folder is one; loose files are one together."""
+    whole = [piece for piece in pieces if not piece.name or piece.name.lower().endswith(".zip")]
+    whole = [piece for piece in whole if not (TEXT in piece.place.name and len(pieces) > 1)]
+    whole.sort(key=lambda piece: (piece.upload, piece.place.name))
+    loose = [piece for piece in pieces if piece not in whole]
+    (platform, user), student = pieces[0].owner, _student(pieces[0])
+    if not whole:
+        return [_loose(f"{platform}_{user}", student, loose, notes)]
+    for piece in loose:
+        notes.append(
+            f"{printable.line(piece.place.name)} lies beside a zip or folder of the same student: "
+            "left out"
+        )
+    if len({piece.name for piece in whole}) > 1:
+        names = ", ".join(printable.line(piece.place.name, 200) for piece in whole)
+        notes.append(f"{names}: several zips or folders of a student; each is taken for an attempt")
+    found = []
+    for number, piece in enumerate(whole, 1):
+        submission_id = f"{platform}_{user}"
+        if piece.upload:
+            submission_id += f"_{piece.upload}"
+        elif len(whole) > 1:
+            submission_id = id_of(submission_id, piece.place.name)
+        upload = Upload(((piece.name, piece.place),))
+        found.append(
+            Submission(submission_id, (student,), late=piece.late, attempt=number, path=upload)
+        )
+    return found
+
+
+def _loose(
+    submission_id: str, student: Student, pieces: list[_Piece], notes: list[str]
+) -> Submission:
+    """Return the submission that files make together; of two of one name, the later counts."""
+    newest: dict[str, _Piece] = {}
+    for piece in sorted(pieces, key=lambda piece: (piece.upload, piece.place.name)):
+        if piece.name in newest:
+            old = printable.line(newest[piece.name].place.name)
+            notes.append(f"{old} was handed in again later: left out")
+        newest[piece.name] = piece
+    last = max(piece.upload for piece in pieces)
+    if last:
+        submission_id += f"_{last}"
+    late = any(piece.late for piece in newest.values())
+    parts = tuple((piece.name, piece.place) for piece in newest.values())
+    return Submission(submission_id, (student,), late=late, path=Upload(parts))
+
+
+def _student(piece: _Piece) -> Student:
+    platform, user = piece.owner
+    return Student(f"{platform}:{user}", piece.student)
+
+
+def _compare_names(found: list[Submission], notes: list[str]) -> None:
+    """Note students of one name; they are told apart."""
+    students = {student for submission in found for student in submission.students}
+    for name, count in sorted(Counter(s.name for s in students if s.name).items()):
+        if count > 1:
+            notes.append(
+                f"{count} entries are called {printable.line(name, 200)}: each is taken for "
+                "a student of its own"
+            )

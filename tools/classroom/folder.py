@@ -1,0 +1,269 @@
+"""A class's folder DIR: who is on the roll, and one record for each submission and release.
+
+    DIR/                            0700, every file 0600
+        classroom.json              says that this is such a folder
+        roll.json                   who handed in what: the only file with names
+        records/SUBMISSION/         all that belongs to one submission
+            RELEASE.json            what became of it
+        lock                        held while a command changes something
+
+Each file is written whole or not at all, so that whatever ends a command leaves a folder in which
+the next one goes on. A folder inside the project is refused: what students did is not committed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from grading import paths
+from grading.errors import UsageError
+from grading.trees import remove_tree
+from grading.writing import replacing
+
+from .submissions import ID, MARKER, RollEntry, Student
+
+ROLL, RECORDS, LOCK = "roll.json", "records", "lock"
+FORMAT = 1
+RELEASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+UNFINISHED = re.compile(r".+\.json\.[a-z0-9_]{8}")  # what `replacing` leaves where it is killed
+
+
+@dataclass(frozen=True)
+class Record:
+    """Where the record of a submission by a release is."""
+
+    submission_id: str
+    release: str
+    path: Path
+
+
+class ClassFolder:
+    """A class's folder that is known to be private. See `create` and `existing`."""
+
+    def __init__(self, path: Path, tightened: int) -> None:
+        """Use `create` or `existing`.
+
+        Args:
+            tightened: how many files and folders others could read until now.
+        """
+        self.path = path
+        self.tightened = tightened
+
+    @classmethod
+    def create(cls, path: Path) -> ClassFolder:
+        """Return the folder, made if there is none, or made of an empty one.
+
+        Raises:
+            UsageError: it lies in the project, holds something else, or can't be made.
+        """
+        path = path.resolve()
+        _refuse_project(path)
+        try:
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not (path / MARKER).is_file():
+                if any(path.iterdir()):
+                    raise UsageError(
+                        f"{path} holds something else; expected a new folder or a class's"
+                    )
+                path.chmod(0o700)
+                write_json(path / MARKER, {"format": FORMAT})
+            (path / RECORDS).mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{path} can't be a class's folder: {error.strerror}") from None
+        return cls.existing(path)
+
+    @classmethod
+    def existing(cls, path: Path) -> ClassFolder:
+        """Return a folder that was made before; take from others what they might read.
+
+        Raises:
+            UsageError: it is no such folder, lies in the project, or is somebody else's.
+        """
+        path = path.resolve()
+        _refuse_project(path)
+        marker = read_json(path / MARKER) if (path / MARKER).is_file() else None
+        if not isinstance(marker, dict):
+            raise UsageError(f"{path} is no class's folder: it has no {MARKER}")
+        if marker.get("format") != FORMAT:
+            raise UsageError(
+                f"{path} has format {marker.get('format')!r:.20}, expected {FORMAT}: it was "
+                "written by another version of this command"
+            )
+        try:
+            return cls(path, _tighten(path))
+        except OSError as error:
+            raise UsageError(
+                f"{path} can't be made private (chmod 700): {error.strerror}; is it yours?"
+            ) from None
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other commands from changing anything meanwhile; remove what killed ones left.
+
+        The kernel lets go of the lock when the process ends, however it ends.
+
+        Raises:
+            UsageError: another command has it.
+        """
+        handle = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise UsageError(
+                    f"another command is working in {self.path}; wait until it ends"
+                ) from None
+            for folder in (self.path, *_folders(self.path / RECORDS)):
+                for path in folder.iterdir():
+                    if UNFINISHED.fullmatch(path.name):
+                        path.unlink()
+            yield
+        finally:
+            os.close(handle)
+
+    def roll(self) -> dict[str, RollEntry]:
+        """Return who handed in what, by submission.
+
+        Raises:
+            UsageError: the file can't be read.
+        """
+        path = self.path / ROLL
+        if not path.is_file():
+            return {}
+        try:
+            entries = read_json(path)["submissions"]
+            return {key: _entry(key, fields) for key, fields in entries.items()}
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise UsageError(f"{path} is not what was written: {error!r:.200}") from None
+
+    def enroll(self, entries: Iterable[RollEntry]) -> None:
+        """Add submissions to the roll; what it says of others stays."""
+        self.write_roll(self.roll() | {entry.submission_id: entry for entry in entries})
+
+    def write_roll(self, roll: dict[str, RollEntry]) -> None:
+        """Replace the roll."""
+        entries = {key: _fields(entry) for key, entry in sorted(roll.items())}
+        write_json(self.path / ROLL, {"format": FORMAT, "submissions": entries})
+
+    def submission(self, submission_id: str) -> Path:
+        """Return the folder for all that belongs to a submission; it may not be there yet."""
+        assert ID.fullmatch(submission_id), submission_id
+        return self.path / RECORDS / submission_id
+
+    def write_record(self, submission_id: str, release: str, record: dict[str, Any]) -> None:
+        """Write what became of a submission, in place of an earlier record of this release."""
+        assert RELEASE.fullmatch(release), release
+        folder = self.submission(submission_id)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        write_json(folder / f"{release}.json", record)
+
+    def read_record(self, submission_id: str, release: str) -> dict[str, Any] | None:
+        """Return a record, or None where there is none.
+
+        Raises:
+            UsageError: it can't be read.
+        """
+        path = self.submission(submission_id) / f"{release}.json"
+        return read_json(path) if path.is_file() else None
+
+    def records(self, release: str | None = None) -> list[Record]:
+        """Return where all records are, or those of one release, sorted by submission."""
+        return [
+            Record(folder.name, path.stem, path)
+            for folder in _folders(self.path / RECORDS)
+            for path in sorted(folder.glob("*.json"))
+            if release in (None, path.stem)
+        ]
+
+    def remove(self, submission_id: str) -> int:
+        """Remove all that belongs to a submission, but from the roll; return how many files."""
+        folder = self.submission(submission_id)
+        files = sum(1 for path in folder.rglob("*") if not path.is_dir())
+        remove_tree(folder)
+        return files
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write plain data to a file that only its owner may read, whole or not at all."""
+    text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
+    with replacing(path, 0o600) as writer:
+        # A name may hold half a surrogate pair, which is no UTF-8.
+        writer.write(text.encode("utf-8", "backslashreplace"))
+        writer.flush()
+        os.fsync(writer.fileno())
+
+
+def read_json(path: Path) -> Any:
+    """Read plain data.
+
+    Raises:
+        UsageError: it can't be read.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"{path} can't be read: {type(error).__name__}: {error!s:.200}") from None
+
+
+def _refuse_project(path: Path) -> None:
+    """Refuse a folder inside the project, in this copy or another."""
+    for folder in (path, *path.parents):
+        is_copy = (folder / "assignment.toml").is_file() and (folder / "tools").is_dir()
+        if folder == paths.ROOT or is_copy:
+            raise UsageError(
+                f"{path} lies in the repository {folder}, from where students' work might be "
+                "committed; choose a folder outside"
+            )
+
+
+def _tighten(root: Path) -> int:
+    """Let nobody but the owner read anything; return how much others could read."""
+    changed = 0
+    for folder, _, files in os.walk(root):
+        for path in (Path(folder), *(Path(folder, name) for name in files)):
+            mode = path.lstat().st_mode
+            if mode & 0o077 and not path.is_symlink():
+                path.chmod(mode & 0o700)
+                changed += 1
+    return changed
+
+
+def _folders(path: Path) -> list[Path]:
+    return sorted(inner for inner in path.iterdir() if inner.is_dir()) if path.is_dir() else []
+
+
+def _fields(entry: RollEntry) -> dict[str, Any]:
+    created = entry.created_at
+    return {
+        "students": [asdict(student) for student in entry.students],
+        "created_at": created.isoformat() if created else None,
+        "late": entry.late,
+        "attempt": entry.attempt,
+        "score": entry.score,
+    }
+
+
+def _entry(submission_id: str, fields: dict[str, Any]) -> RollEntry:
+    created = fields["created_at"]
+    return RollEntry(
+        submission_id,
+        tuple(Student(**student) for student in fields["students"]),
+        datetime.fromisoformat(created) if created else None,
+        fields["late"],
+        fields["attempt"],
+        fields["score"],
+    )
+
+
+def written_at(path: Path) -> datetime:
+    """Return when a file was written."""
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC)

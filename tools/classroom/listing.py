@@ -1,0 +1,89 @@
+"""`list SOURCE`: what a class handed in, before anything is graded."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from grading import printable
+from grading.outcomes import ExitCode
+
+from .roster import Attempts, ClassRoll, read_class
+from .submissions import Student, Submission
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+
+def add_to(commands: _SubParsersAction) -> None:
+    """Add the sub-command."""
+    command = commands.add_parser(
+        "list",
+        help="show what a class handed in, and what is odd about it",
+        description="Show what would be graded: a line for each submission, then what is odd.",
+    )
+    add_source(command)
+    command.add_argument("--names", action="store_true", help="show who handed in what")
+    command.set_defaults(run=run)
+
+
+def add_source(command: argparse.ArgumentParser) -> None:
+    """Add the arguments that `read_class` takes."""
+    command.add_argument(
+        "source",
+        type=Path,
+        metavar="SOURCE",
+        help="a Gradescope export, a Canvas or Moodle download, or a folder of zips and folders",
+    )
+    command.add_argument(
+        "--attempts", choices=get_args(Attempts), default="latest", help="default: latest"
+    )
+
+
+def run(asked: argparse.Namespace) -> int:
+    """Print what a source holds."""
+    roll = read_class(asked.source, asked.attempts)
+    for submission in roll.submissions:
+        print(line(submission, asked.names))
+    for note in roll.notes:
+        print(f"note: {note}")
+    print(summary(roll))
+    return ExitCode.OK
+
+
+def line(submission: Submission, names: bool) -> str:
+    """Say what is known of a submission; without names, how many people are in a group."""
+    words = [submission.submission_id]
+    if submission.created_at is not None:
+        words.append(submission.created_at.isoformat(" ", "minutes"))
+    if submission.late:
+        words.append("late")
+    if submission.attempt > 1:
+        words.append(f"attempt {submission.attempt}")
+    if names:
+        words.append(", ".join(_called(student) for student in submission.students))
+    elif len(submission.students) > 1:
+        words.append(f"group of {len(submission.students)}")
+    return "  ".join(words)
+
+
+def summary(roll: ClassRoll) -> str:
+    """Say in a line how many submissions there are, of how many students."""
+    students = {student.key for one in roll.submissions for student in one.students}
+    groups = sum(len(one.students) > 1 for one in roll.submissions)
+    counts = [
+        _count(len(roll.submissions), "submission"),
+        _count(len(students), "student"),
+        _count(groups, "group"),
+        _count(len(roll.notes), "note"),
+    ]
+    return f"{roll.kind}: {', '.join(counts)}"
+
+
+def _called(student: Student) -> str:
+    return printable.line(f"{student.name or '(no name)'} <{student.email or student.key}>")
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'s' * (number != 1)}"

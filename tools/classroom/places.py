@@ -1,0 +1,298 @@
+"""Files in a folder or in a zip, listed and read in the same way; no link is ever followed.
+
+A zip of a class may be larger than the disk has room for once more, so that it is read as it is.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import stat
+import zipfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Literal
+
+from grading.errors import SubmissionError, UsageError
+from grading.staging import LITTER
+from grading.upload import is_somebody_elses
+
+Kind = Literal["file", "folder", "link", "other"]
+PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # see staging: others unpack in one go
+UTF8_NAME = 0x800  # flag of a zip's entry: its name is UTF-8
+ENCRYPTED = 0x1
+MAX_DEPTH = 100  # folders in folders
+SEARCH = os.O_DIRECTORY | getattr(os, "O_PATH", os.O_RDONLY)  # how a folder on the way is opened
+
+
+class Place(ABC):
+    """A file or folder that was handed in, or that holds what was."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Return its last name, as text in which anything can stand."""
+
+    @property
+    @abstractmethod
+    def kind(self) -> Kind:
+        """Return what it is; a link is a link, whatever it leads to."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Return how many bytes a file has."""
+
+    @abstractmethod
+    def children(self) -> list[Place]:
+        """Return what a folder holds, sorted by name.
+
+        Raises:
+            SubmissionError: it can't be listed.
+        """
+
+    @abstractmethod
+    def open(self) -> IO[bytes]:
+        """Open a file for reading.
+
+        Raises:
+            SubmissionError: it can't be opened.
+        """
+
+    @abstractmethod
+    def target(self) -> str:
+        """Return where a link leads to."""
+
+    def walk(self) -> Iterator[tuple[str, Place]]:
+        """Yield all that a folder holds at any depth but folders, with the way there.
+
+        Litter of operating systems is left out.
+
+        Raises:
+            SubmissionError: a folder can't be listed.
+        """
+        waiting = [("", self)]
+        while waiting:
+            way, folder = waiting.pop()
+            inner = [(f"{way}{child.name}", child) for child in tidy(folder.children())]
+            yield from ((name, child) for name, child in inner if child.kind != "folder")
+            folders = [(f"{name}/", child) for name, child in inner if child.kind == "folder"]
+            waiting.extend(reversed(folders))
+
+
+def is_litter(name: str) -> bool:
+    """Return whether a name is one that operating systems and editors leave behind."""
+    return name in LITTER or name.startswith("._") or name in ("Thumbs.db", "desktop.ini")
+
+
+def tidy(places: list[Place]) -> list[Place]:
+    """Return the places that are not litter."""
+    return [place for place in places if not is_litter(place.name)]
+
+
+def place(path: Path) -> Place:
+    """Return the place of a folder or zip that was named in a command.
+
+    Raises:
+        UsageError: there is none, or it can't be read.
+    """
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            return DiskPlace(path.resolve())
+        if stat.S_ISREG(mode):
+            found = ZipPlace(path.resolve())
+            found.children()
+            return found
+    except OSError as error:
+        raise UsageError(f"{path} can't be read: {error.strerror}") from None
+    raise UsageError(f"{path} is neither a folder nor a zip")
+
+
+@dataclass(frozen=True)
+class DiskPlace(Place):
+    """A file or folder on disk."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def kind(self) -> Kind:
+        mode = self._status().st_mode
+        if stat.S_ISREG(mode):
+            return "file"
+        return "folder" if stat.S_ISDIR(mode) else "link" if stat.S_ISLNK(mode) else "other"
+
+    @property
+    def size(self) -> int:
+        return self._status().st_size
+
+    def _status(self) -> os.stat_result:
+        try:
+            return self.path.lstat()
+        except OSError as error:
+            raise SubmissionError(f"{self.name!a} can't be read: {error.strerror}") from None
+
+    def children(self) -> list[Place]:
+        try:
+            return [DiskPlace(self.path / name) for name in sorted(os.listdir(self.path))]
+        except OSError as error:
+            raise SubmissionError(f"{self.name!a} can't be listed: {error.strerror}") from None
+
+    def open(self) -> IO[bytes]:
+        try:
+            reader = os.fdopen(_open_without_links(self.path), "rb")
+        except OSError as error:
+            raise SubmissionError(f"{self.name!a} can't be read: {error.strerror}") from None
+        if is_somebody_elses(os.fstat(reader.fileno()), self.path.parent):
+            reader.close()
+            raise SubmissionError(f"{self.name!a} is a hard link to a file outside: hand in a copy")
+        return reader
+
+    def target(self) -> str:
+        return os.readlink(self.path)
+
+
+def _open_without_links(path: Path) -> int:
+    """Open a file by a path that had no link in it when it was found, and may have by now.
+
+    Where students hand in to a folder that they can still write to, one could put a link to the
+    reference in the place of a folder.
+    """
+    folder = os.open(path.anchor, SEARCH)
+    try:
+        for name in path.parts[1:-1]:
+            inner = os.open(name, SEARCH | os.O_NOFOLLOW, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        # A pipe would wait for somebody to write.
+        return os.open(path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+@dataclass(frozen=True)
+class ZipPlace(Place):
+    """A file or folder in a zip; the zip itself is a folder.
+
+    Attributes:
+        inside: the way there from the zip's root, with `/`.
+    """
+
+    archive: Path
+    inside: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.inside.rpartition("/")[2] or self.archive.name
+
+    @property
+    def kind(self) -> Kind:
+        info = self._info()
+        if info is None:
+            return "folder"
+        kind = stat.S_IFMT(info.external_attr >> 16)
+        if kind == stat.S_IFLNK:
+            return "link"
+        return "file" if kind in (0, stat.S_IFREG) else "other"  # 0: the packer doesn't say
+
+    @property
+    def size(self) -> int:
+        info = self._info()
+        return info.file_size if info else 0
+
+    def children(self) -> list[Place]:
+        names = sorted(self._read().folders.get(self.inside, ()))
+        way = f"{self.inside}/" if self.inside else ""
+        return [ZipPlace(self.archive, way + name) for name in names]
+
+    def open(self) -> IO[bytes]:
+        info = self._info()
+        if info is None or info.flag_bits & ENCRYPTED or info.compress_type not in PACKED:
+            raise SubmissionError(
+                f"{self.name!a} is encrypted, or packed in a rare way: pack an ordinary zip"
+            )
+        try:
+            return self._read().zip.open(info)
+        except (OSError, ValueError, RuntimeError, zipfile.BadZipFile) as error:
+            raise SubmissionError(f"{self.name!a} can't be read: {error!s:.200}") from None
+
+    def target(self) -> str:
+        with self.open() as reader:
+            return os.fsdecode(reader.read(4096).replace(b"\0", b"")) or "."
+
+    def odd(self) -> tuple[str, ...]:
+        """Return a line on each entry of the whole zip that is left out."""
+        return self._read().odd
+
+    def _info(self) -> zipfile.ZipInfo | None:
+        way, _, name = self.inside.rpartition("/")
+        return self._read().folders.get(way, {}).get(name)
+
+    def _read(self) -> _Archive:
+        status = self.archive.stat()
+        # A process that was forked has a file position of its own only once it opens the file.
+        return _opened(self.archive, status.st_mtime_ns, status.st_size, os.getpid())
+
+
+@dataclass(frozen=True)
+class _Archive:
+    """An open zip: for each folder what is in it, None for folders; and what was left out."""
+
+    zip: zipfile.ZipFile
+    folders: dict[str, dict[str, zipfile.ZipInfo | None]]
+    odd: tuple[str, ...]
+
+
+@functools.lru_cache(maxsize=2)  # a zip's list of files is long, and is asked for with each file
+def _opened(archive: Path, _modified: int, _size: int, _process: int) -> _Archive:
+    try:
+        opened = zipfile.ZipFile(archive)
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError) as error:
+        raise UsageError(
+            f"{archive} is no zip that can be read ({error!s:.100}); expected a folder or a zip; "
+            "was the download complete?"
+        ) from None
+    folders: dict[str, dict[str, zipfile.ZipInfo | None]] = {"": {}}
+    odd = []
+    for info in opened.infolist():
+        reason = _file(info, folders)
+        if reason:
+            odd.append(f"{archive.name}: {_text(info)!r:.200} {reason}: it was left out")
+    return _Archive(opened, folders, tuple(odd))
+
+
+def _file(
+    info: zipfile.ZipInfo, folders: dict[str, dict[str, zipfile.ZipInfo | None]]
+) -> str | None:
+    """Enter an entry of a zip in its folder; return what is wrong with it."""
+    parts = [part for part in _text(info).replace("\\", "/").split("/") if part not in ("", ".")]
+    if ".." in parts:
+        return "leads outside the zip"
+    if len(parts) > MAX_DEPTH:
+        return "lies too deep"
+    is_folder = info.is_dir()
+    for depth, name in enumerate(parts):
+        inner = folders.setdefault("/".join(parts[:depth]), {})
+        last = depth == len(parts) - 1 and not is_folder
+        if name in inner and (last or inner[name] is not None):
+            return "is there twice"
+        inner[name] = info if last else None
+    if is_folder:
+        folders.setdefault("/".join(parts), {})
+    return None
+
+
+def _text(info: zipfile.ZipInfo) -> str:
+    """Return the name of a zip's entry; Macs write UTF-8 without saying so."""
+    if not info.flag_bits & UTF8_NAME:
+        try:
+            return info.filename.encode("cp437").decode("utf-8")
+        except UnicodeError:
+            pass
+    return info.filename

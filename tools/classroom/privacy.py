@@ -1,0 +1,160 @@
+"""Removes from a class's folder what is no longer needed: `forget STUDENT`, `purge --before DATE`.
+
+Records go before the roll, so that a command that was cut short can be given again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import html
+import json
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grading.errors import UsageError
+from grading.outcomes import ExitCode
+
+from .folder import LOCK, ROLL, ClassFolder, written_at
+from .submissions import RollEntry, Student, same, utc
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+ELSEWHERE = "What was handed in, and all other copies, stay where they are: remove them there."
+LEFTOVERS = 1  # exit code: something else in DIR still names the student
+
+
+def add_to(commands: _SubParsersAction) -> None:
+    """Add both sub-commands."""
+    forget = commands.add_parser(
+        "forget",
+        help="remove a student from a class's folder",
+        description="Remove a student from the roll, and the records of submissions that are the "
+        f"student's alone. {ELSEWHERE}",
+        epilog="exit codes: 0 done, 1 done, but other files still name the student, 2 usage",
+    )
+    forget.add_argument("student", metavar="STUDENT", help="e-mail address, ID or whole name")
+    purge = commands.add_parser(
+        "purge",
+        help="remove what was handed in before a date from a class's folder",
+        description="Remove submissions of before a date from the roll, with their records. Where "
+        f"the time is not known, that of the newest record counts. {ELSEWHERE}",
+    )
+    purge.add_argument(
+        "--before",
+        required=True,
+        metavar="DATE",
+        help="2027-01-31, or with a time; UTC unless said",
+    )
+    for command, run in ((forget, run_forget), (purge, run_purge)):
+        command.add_argument(
+            "--in", dest="folder", type=Path, required=True, metavar="DIR", help="a class's folder"
+        )
+        command.set_defaults(run=run)
+
+
+def run_forget(asked: argparse.Namespace) -> int:
+    """Forget a student; return 1 if something else still names the student."""
+    folder = ClassFolder.existing(asked.folder)
+    with folder.locked():
+        roll = folder.roll()
+        student = _one(roll, asked.student)
+        for submission_id, entry in sorted(roll.items()):
+            others = tuple(one for one in entry.students if one.key != student.key)
+            if len(others) == len(entry.students):
+                continue
+            if others:
+                roll[submission_id] = replace(entry, students=others)
+                print(f"{submission_id}: removed from the roll; the group's records stay")
+            else:
+                _remove(folder, roll, submission_id)
+        folder.write_roll(roll)
+        still = _mentions(folder, student)
+    for path in still:
+        print(f"{path} still names the student: look at it, and remove it")
+    print(ELSEWHERE)
+    return LEFTOVERS if still else ExitCode.OK
+
+
+def run_purge(asked: argparse.Namespace) -> int:
+    """Remove what is older than a date."""
+    try:
+        before = utc(datetime.fromisoformat(asked.before))
+    except ValueError:
+        raise UsageError(
+            f"--before {asked.before!r} is no date; expected one such as 2027-01-31"
+        ) from None
+    folder = ClassFolder.existing(asked.folder)
+    with folder.locked():
+        roll = folder.roll()
+        recorded = {record.submission_id for record in folder.records()}
+        old = [
+            key for key in sorted(roll.keys() | recorded) if _is_before(folder, roll, key, before)
+        ]
+        for submission_id in old:
+            _remove(folder, roll, submission_id)
+        folder.write_roll(roll)
+    print(f"{len(old)} submissions of before {before.isoformat()} removed, {len(roll)} kept.")
+    print(ELSEWHERE)
+    return ExitCode.OK
+
+
+def _one(roll: dict[str, RollEntry], asked: str) -> Student:
+    """Find who is meant.
+
+    Raises:
+        UsageError: nobody, or more than one.
+    """
+    students = {s.key: s for entry in roll.values() for s in entry.students}
+    wanted = same(asked)
+    for of in (lambda s: (s.key, s.email, s.sid), lambda s: (s.name,)):
+        found = [s for s in students.values() if wanted in {same(text) for text in of(s) if text}]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            keys = ", ".join(sorted(student.key for student in found))
+            raise UsageError(f"{asked} may be any of {keys}: give one of these")
+    raise UsageError(f"the roll has no {asked}; expected an e-mail address, an ID or a whole name")
+
+
+def _remove(folder: ClassFolder, roll: dict[str, RollEntry], submission_id: str) -> None:
+    files = folder.remove(submission_id)
+    enrolled = roll.pop(submission_id, None) is not None
+    counted = f"{files} file{'s' * (files != 1)}"
+    print(f"{submission_id}: {counted} removed{', and the line of the roll' * enrolled}")
+
+
+def _is_before(
+    folder: ClassFolder, roll: dict[str, RollEntry], submission_id: str, before: datetime
+) -> bool:
+    entry = roll.get(submission_id)
+    if entry is not None and entry.created_at is not None:
+        return utc(entry.created_at) < before
+    files = [path for path in folder.submission(submission_id).rglob("*") if path.is_file()]
+    times = [written_at(path) for path in files]
+    return max(times) < before if times else False
+
+
+def _mentions(folder: ClassFolder, student: Student) -> list[Path]:
+    """Return files in which the student's name, address or ID still stands."""
+    # Shorter ones stand everywhere, as parts of words and numbers.
+    known = [text for text in (student.name, student.sid, student.email) if text and len(text) > 3]
+    wanted = {
+        spelling.encode("utf-8", "replace").lower() for text in known for spelling in _spelt(text)
+    }
+    # The roll may name another student of that name.
+    own = {folder.path / name for name in (LOCK, ROLL)}
+    files = [path for path in sorted(folder.path.rglob("*")) if path.is_file() and path not in own]
+    contents = ((path, path.read_bytes().lower()) for path in files)
+    return [path for path, content in contents if any(text in content for text in wanted)]
+
+
+def _spelt(text: str) -> Iterator[str]:
+    """Yield a text as files may hold it: as it is, composed or not, in JSON and in a page."""
+    for form in (text, unicodedata.normalize("NFC", text), unicodedata.normalize("NFD", text)):
+        yield from (form, html.escape(form), json.dumps(form)[1:-1])
+        yield json.dumps(form, ensure_ascii=False)[1:-1]

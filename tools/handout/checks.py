@@ -1,0 +1,99 @@
+"""What an edition's sheet has to be before anything is typeset: mistakes that TeX can't see."""
+
+import re
+import shutil
+from pathlib import Path
+
+from ..described import Question
+from . import answers, typeset
+from .description import describe
+from .sheet import Sheet, Slot
+from .templates import HandoutError, plain
+
+TOOLS = ("latexmk", "pdftocairo")
+ANSWERS = "solutions/written"
+
+
+def check(repo: Path, edition: str, dataset: str | None = None) -> None:
+    """Refuse an edition whose sheet or solutions can't come out right.
+
+    Raises:
+        HandoutError: a template or a table has a mistake, a question's points have no place for an
+            answer, an answer is missing, a work is cited under two keys, or a tool is missing.
+    """
+    described = describe(repo, edition, dataset)
+    sheet = Sheet(repo, described, "letter")
+    sheet.render("web")
+    sheet.render()
+    for question in described.edition.questions:
+        slots = [slot for slot in sheet.slots if slot.topic == question.topic]
+        check_places(edition, question, slots)
+        check_answers(repo, question, slots)
+    check_references(described.references)
+    for tool in TOOLS:
+        if shutil.which(tool) is None:
+            raise HandoutError(typeset.MISSING.format(tool))
+
+
+def check_places(edition: str, question: Question, slots: list[Slot]) -> None:
+    """Refuse written points that no place for an answer carries, or that several do.
+
+    Raises:
+        HandoutError: the places for answers in the question's template don't fit its points.
+    """
+    scored = [slot for slot in slots if slot.points]
+    several = len(question.written_parts) > 1
+    if several:
+        right = [i for i, value in enumerate(question.written_parts, 1) if value]
+        fits = [slot.part for slot in scored] == right
+    else:
+        fits = len(scored) == bool(question.written)
+    if fits and len({slot.id for slot in slots}) == len(slots):
+        return
+    given = " and ".join(f"{slot.shown} ({plain(slot.points)})" for slot in slots)
+    places = f"places for the answers {given}" if slots else "no place for an answer"
+    calls = [f"<< answer({i}) >>" for i in right] if several else ["<< answer() >>"]
+    expected = " and ".join(calls) if question.written else "each of them"
+    raise HandoutError(
+        f"handout/topics/{question.topic}.tex.j2: has {places}, but question {question.number} of "
+        f"edition {edition} has {plain(question.written)} written points: expected {expected}, "
+        "once each"
+    )
+
+
+def check_answers(repo: Path, question: Question, slots: list[Slot]) -> None:
+    """Refuse a question to which staff have no answer, where its template has a place for one.
+
+    Raises:
+        HandoutError: the template of the answer is missing.
+    """
+    template = Path(f"handout/topics/{question.topic}.tex.j2")
+    expected = [slot.answer for slot in slots]
+    if not expected and "worked_answer()" in (repo / template).read_text(encoding="utf-8"):
+        expected = [answers.template(repo, question.topic)]
+    for name in expected:
+        if not answers.is_students(name) and not (repo / ANSWERS / name).is_file():
+            raise HandoutError(
+                f"{template.as_posix()}: has a place for the answer to {question.number}, but "
+                f"{ANSWERS}/{name}, the answer, is missing"
+            )
+
+
+def check_references(references: dict[str, str]) -> None:
+    """Refuse a work that stands in references.toml under two keys: it would get two numbers.
+
+    Works are compared by their letters: volumes, years and punctuation tell no two apart.
+
+    Raises:
+        HandoutError: with both keys.
+    """
+    known: dict[str, str] = {}
+    for key, text in references.items():
+        letters = re.sub(r"[\W\d_]", "", text).lower()
+        for other, same in known.items():
+            if letters.startswith(same) or same.startswith(letters):
+                raise HandoutError(
+                    f"handout/references.toml: {other} and {key} are the same work: keep one of "
+                    "them, and cite it everywhere"
+                )
+        known[key] = letters

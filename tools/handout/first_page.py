@@ -1,0 +1,204 @@
+"""What stands on the sheet's first page: what everything is worth, and how long it takes."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import groupby
+
+from grading.assignment import TestSpec
+
+from .description import Description, Part, Question, points, shown_number
+from .templates import plain, tex
+
+Minutes = int | tuple[int, int]
+SERVER, LAPTOP = r"\code{avx512\_bf16}", "AVX2 only"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table of points, as LaTeX.
+
+    Attributes:
+        is_section: whether it is a section's own row; its questions follow.
+        number: `1` of a section, `1(d)` of a question, `1(a)--1(c)` of several.
+        title: of the section or the question.
+        points: its points; of a question with parts, those of each part.
+        how: what the points are for: tests with their points; of a section, the time.
+    """
+
+    is_section: bool
+    number: str
+    title: str
+    points: str
+    how: str
+
+
+def rows(described: Description) -> list[Row]:
+    """Return the table of points: sections, questions with points, and the others together."""
+    found = []
+    for section in described.parts:
+        found.append(_section(section, described))
+        if any(question.coding or question.written for question in section.questions):
+            found += _questions(section)
+    return found
+
+
+def _section(section: Part, described: Description) -> Row:
+    time = f"about {hours(section.questions)} of work"
+    taken = [minutes_of(described, question.topic) for question in section.questions]
+    if any(taken):
+        time += f"; computing: {_both(_sum(taken))}"
+    is_practice = all(question.is_practice for question in section.questions)
+    nothing = is_practice and not any(q.coding or q.written for q in section.questions)
+    worth = "practice" if nothing else _worth(section.questions)
+    return Row(True, section.number, section.title, worth, time)
+
+
+def _worth(questions: tuple[Question, ...]) -> str:
+    """`53`, `2 extra`: the points of questions together."""
+    sums = {False: Decimal(0), True: Decimal(0)}
+    for question in questions:
+        sums[question.is_extra_credit] += question.coding + question.written
+    shown = [f"{plain(value)}{' extra' * extra}" for extra, value in sums.items() if value]
+    return " + ".join(shown) or "0"
+
+
+def _questions(section: Part) -> list[Row]:
+    found = []
+    for scored, group in groupby(section.questions, lambda q: bool(q.coding or q.written)):
+        together = list(group)
+        if scored:
+            found += [_question(question) for question in together]
+            continue
+        numbers = [shown_number(question.number) for question in together]
+        titles = "; ".join(tex(question.title) for question in together)
+        ends = [numbers[0], numbers[-1]] if len(numbers) > 2 else numbers
+        shown = ("--" if len(numbers) > 2 else ", ").join(ends)
+        found.append(Row(False, shown, titles, "0", ""))
+    return found
+
+
+def _question(question: Question) -> Row:
+    parts = [plain(value) for value in question.written_parts]
+    written = " + ".join(parts) if question.written else ""
+    worth = " + ".join(filter(None, [plain(question.coding) if question.coding else "", written]))
+    how = [tests_in_words(question.tests)] if question.coding else []
+    if question.written:
+        how.append("written" + (", extra credit" if question.is_extra_credit else ""))
+    return Row(False, shown_number(question.number), tex(question.title), worth, "; ".join(how))
+
+
+def tests_in_words(tests: tuple[TestSpec, ...]) -> str:
+    """Return what each test carries: `basic 0--2:~1; hidden 3:~1, 4--5:~3`.
+
+    A test is called by its place in the question, the middle of its id (`1d-0-basic`).
+    """
+    kinds = []
+    numbered = list(enumerate(tests))
+    for kind in dict.fromkeys(test.kind for test in tests):
+        of_kind = [(place, test.max_score) for place, test in numbered if test.kind == kind]
+        runs = []
+        for score, run in groupby(of_kind, lambda entry: entry[1]):
+            places = [place for place, _ in run]
+            runs.append(f"{_places(places)}:~{plain(score)}")
+        kinds.append(f"{kind} {', '.join(runs)}")
+    return "; ".join(kinds)
+
+
+def _places(places: list[int]) -> str:
+    """`3`, `4--5`; tests of the other kind may stand between: `0 and 2`."""
+    if len(places) > 1 and places[-1] - places[0] == len(places) - 1:
+        return f"{places[0]}--{places[-1]}"
+    return " and ".join(map(str, places))
+
+
+def hours(questions: tuple[Question, ...]) -> str:
+    """Return a student's own work on some questions, in words, to half an hour: `7.5 hours`."""
+    halves = max(1, round(2 * sum(question.hours for question in questions)))
+    return "half an hour" if halves == 1 else "1 hour" if halves == 2 else f"{halves / 2:g} hours"
+
+
+def minutes_of(described: Description, topic: str) -> Minutes | None:
+    """Return the minutes that the commands of a topic take; None where nobody has measured."""
+    return (described.minutes or {}).get(topic)
+
+
+def training_time(described: Description, topic: str) -> str:
+    """Say how long a question's commands take with the data set's recipe."""
+    minutes = minutes_of(described, topic)
+    if minutes is None:
+        return "Before it starts, each training says how long it will take on your computer."
+    return (
+        f"On two cores this takes about {_in_full(minutes)}; before it starts, each training says "
+        "how long it will take on yours."
+    )
+
+
+def time_in_all(described: Description, trained: set[str]) -> str:
+    """Say how long all trainings together take; "more than" where one of them has no time."""
+    recipe = rf"with the recipe \code{{{tex(described.data.recipe)}}}"
+    taken = [minutes_of(described, topic) for topic in described.questions]
+    if not any(taken):
+        return f"Models are trained several times, {recipe}; each training says how long it takes."
+    total = _sum(taken)
+    known = {topic for topic in trained if minutes_of(described, topic)}
+    about = "about" if trained <= known else "more than"
+    words = f"Models are trained several times, {recipe}: on two cores, {about} {_in_full(total)}"
+    if max(_pair(total)) < 60:
+        return words + ", all in all. Nothing needs a GPU."
+    return words + ", all in all, or a few hours of a GPU. Start early."
+
+
+def work_in_all(described: Description) -> str:
+    """Say how many hours a student works: on what is graded, and on practice."""
+    questions = described.edition.questions
+    graded = tuple(question for question in questions if not question.is_practice)
+    practice = tuple(question for question in questions if question.is_practice)
+    words = f"about {hours(graded)}"
+    return words + (f", and {hours(practice)} more for all of the practice" if practice else "")
+
+
+def pdf_is_required(questions: list[Question]) -> bool:
+    """Return whether written answers carry points that are no extra credit."""
+    return any(question.written and not question.is_extra_credit for question in questions)
+
+
+def total(questions: tuple[Question, ...], kind: str, extra: bool) -> str:
+    """Return the points of a kind, "coding" or "written", plain ones or extra credit, in words."""
+    chosen = [question for question in questions if question.is_extra_credit == extra]
+    return points(sum((getattr(question, kind) for question in chosen), Decimal(0)))
+
+
+def _pair(minutes: Minutes) -> tuple[int, int]:
+    return minutes if isinstance(minutes, tuple) else (minutes, minutes)
+
+
+def _sum(taken: list[Minutes | None]) -> Minutes:
+    """Add minutes; a pair only where one of them is."""
+    known = [minutes for minutes in taken if minutes]
+    first, second = (sum(_pair(minutes)[place] for minutes in known) for place in (0, 1))
+    return (first, second) if any(isinstance(minutes, tuple) for minutes in known) else first
+
+
+def _both(minutes: Minutes) -> str:
+    """`14 to 27 minutes`."""
+    first, second = _pair(minutes)
+    if first == second:
+        return _duration(first)
+    return f"{first} to {_duration(second)}" if second < 90 else f"up to {_duration(second)}"
+
+
+def _in_full(minutes: Minutes) -> str:
+    """`5 minutes with avx512_bf16 (recent servers) and 9 with AVX2 only (most laptops)`."""
+    if not isinstance(minutes, tuple):
+        return _duration(minutes)
+    first, second = minutes
+    return (
+        f"{_duration(first)} where the processor has {SERVER} (recent servers), and "
+        f"{_duration(second)} where it has {LAPTOP} (most laptops)"
+    )
+
+
+def _duration(minutes: int) -> str:
+    if minutes < 90:
+        return f"{minutes} minute{'' if minutes == 1 else 's'}"
+    return f"{round(minutes / 60)} hours"

@@ -1,0 +1,37 @@
+"""Lines on work that takes long: at its start, and every ten seconds until it has ended."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+EVERY_S = 10.0
+Say = Callable[[str], None]
+
+
+def say(line: str) -> None:
+    """Print a line at once, also where the output is a file."""
+    print(line, flush=True)
+
+
+@contextmanager
+def telling(words: str, tell: Say = say, every_s: float = EVERY_S) -> Iterator[None]:
+    """Say what is being done now, and that it goes on, for as long as the block lasts.
+
+    Args:
+        words: such as "xcs224n: typesetting the solutions".
+    """
+    tell(f"{words} ...")
+    started, ended = time.monotonic(), threading.Event()
+
+    def go_on() -> None:
+        while not ended.wait(every_s):
+            tell(f"  still {words}: {time.monotonic() - started:.0f} s so far")
+
+    teller = threading.Thread(target=go_on, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        teller.join()
