@@ -155,14 +155,29 @@ def report(results: Results, files: str, terminal: Terminal) -> list[str]:
         for test in asked:
             lines += _test(test, found, terminal)
     else:
-        titles = {question.number: question.title for question in results.edition.questions}
-        for number in numbers:
-            tests = [test for test in asked if test.spec.number == number]
-            kind = "basic" if number in counted(results) else NO_POINTS
-            lines += _question(titles[number], kind, tests, found, terminal)
+        lines += _questions(results, found, terminal)
     for warning in results.facts.get("warnings", []):
         lines += terminal.fitted(f"Warning: {warning}", hanging="  ")
     return [*lines, f"seed {results.seed}"]
+
+
+def _questions(results: Results, found: list[Cause], terminal: Terminal) -> list[str]:
+    """Return the lines of several questions; those without points and not begun are one line."""
+    lines, waiting, for_points = [], [], counted(results)
+    for question in results.edition.questions:
+        tests = [t for t in results.tests if t.asked and t.spec.number == question.number]
+        here = [cause for cause in found if any(test in cause.tests for test in tests)]
+        concerned = {test.spec.number for cause in here for test in cause.tests}
+        begun = _passed(tests) or not here or not all(cause.is_unwritten for cause in here)
+        if tests and not begun and not concerned & for_points:
+            waiting.append(question.number)
+        elif tests:
+            kind = "basic" if question.number in for_points else NO_POINTS
+            lines += _question(question.title, kind, tests, here, terminal)
+    if waiting:
+        told = f"{NO_POINTS}, nothing written yet: {', '.join(waiting)}"
+        lines += terminal.fitted(told, " " * NUMBER, " " * NUMBER + "  ")
+    return lines
 
 
 def _test(test: TestResult, found: list[Cause], terminal: Terminal) -> list[str]:
@@ -193,17 +208,14 @@ def _printed(test: TestResult, terminal: Terminal) -> list[str]:
 
 
 def _question(
-    title: str, kind: str, tests: list[TestResult], found: list[Cause], terminal: Terminal
+    title: str, kind: str, tests: list[TestResult], here: list[Cause], terminal: Terminal
 ) -> list[str]:
     """Return a question's lines, where several were asked for: one, if one says it all."""
     number, now = tests[0].spec.number, [test for test in tests if not _is_later(test)]
     status = f"{kind} {_passed(now)} of {len(now)}" if now else kind
-    here = [cause for cause in found if any(test in cause.tests for test in tests)]
     beneath: list[str] = []
     text = title
-    if kind == NO_POINTS and here and all(cause.is_unwritten for cause in here):
-        text = _short(here[0].message)
-    elif len(here) == 1 and "\n" not in here[0].message:
+    if len(here) == 1 and "\n" not in here[0].message:
         text = _explained(here[0], tests)
     else:
         for cause in here:

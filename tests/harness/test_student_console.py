@@ -81,6 +81,24 @@ def test_questions_without_points_are_told_apart():
     assert first_line("1e", "3b").endswith(f"; without points {basic} of {basic}")
 
 
+def test_questions_without_points_that_are_not_begun_are_one_line():
+    changes = {}
+    for spec in specs("3a") + specs("3b"):
+        message = f"submission/x.py:{len(changes)}: not written yet"
+        changes[f"t{spec.test_id.replace('-', '_')}"] = UNWRITTEN | {
+            "message": message,
+            "place": "",
+        }
+    text = report(results("1e", "3a", "3b", **changes))
+    assert "     no points, nothing written yet: 3a, 3b\n" in text and "x.py" not in text
+    # One that is begun, and one whose part is needed for points, are told.
+    begun = {key: value for key, value in changes.items() if not key.startswith("t3a_0")}
+    told = report(results("3a", "3b", **begun))
+    assert "nothing written yet: 3b\n" in told and re.search("^3a .*", told, re.MULTILINE)
+    told = report(results("1e", "3a", "3b", **changes, t1e_1_basic=changes["t3b_0_basic"]))
+    assert "nothing written yet: 3a\n" in told and re.search("^3b ", told, re.MULTILINE)
+
+
 def test_a_basic_test_that_is_graded_elsewhere_is_no_loss():
     later = {"outcome": Outcome.RAN_NOT_GRADED, "message": "counted when you submit"}
     before, after = first_line("1f"), first_line("1f", t1f_2_basic=later)
