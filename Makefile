@@ -13,7 +13,7 @@ STRICT := -X warn_default_encoding -W error::EncodingWarning
 
 .DEFAULT_GOAL := help
 TARGETS := help setup setup-tex world data starter question check reference compare grade demo lint \
-  handout student autograder release new-term emulate test test-quick seeds redteam clean
+  handout student autograder release new-term emulate class test test-quick seeds redteam clean
 .PHONY: $(TARGETS) force
 .DELETE_ON_ERROR:
 
@@ -36,6 +36,7 @@ release_KNOWS := EDITION RECIPE PAPER
 new-term_KNOWS := TERM DUE SEED DATASET
 autograder_KNOWS := EDITION RECIPE
 emulate_KNOWS := SUBMISSION EDITION METADATA SETUP
+class_KNOWS := SUBMISSIONS INTO EDITION ARGS
 test_KNOWS := ARGS
 seeds_KNOWS := ARGS
 redteam_KNOWS := ARGS
@@ -43,6 +44,7 @@ redteam_KNOWS := ARGS
 data_NEEDS := SOURCE=DIR
 question_NEEDS := TOPIC=NAME
 emulate_NEEDS := SUBMISSION=ZIP-OR-FOLDER
+class_NEEDS := SUBMISSIONS=EXPORT-OR-FOLDER INTO=DIR
 new-term_NEEDS := TERM=NAME
 SWITCHES := FORCE SETUP
 
@@ -146,6 +148,10 @@ new-term: $(STAMP) ## another world, term, dates: TERM="Spring 2027" [DUE=DATE S
 
 autograder: $(STAMP) $(DATA) ## build and prove what goes to Gradescope [EDITION=NAME RECIPE=NAME]
 	@$(PYTHON_VENV) -m tools.autograder $(call option,EDITION,edition) $(call option,RECIPE,recipe)
+
+class: $(STAMP) $(DATA) ## grade a class: SUBMISSIONS=EXPORT-OR-FOLDER INTO=DIR [EDITION=NAME ARGS="--slots 8"]
+	@$(PYTHON_VENV) -m tools.classroom grade --into="$$INTO" $(call option,EDITION,edition) \
+	  $(ARGS) -- "$$SUBMISSIONS"
 
 emulate: $(STAMP) ## grade as Gradescope would: SUBMISSION=ZIP-OR-FOLDER [EDITION=NAME METADATA=KIND SETUP=1]
 	@$(PYTHON_VENV) -m tools.emulate $(call option,EDITION,edition) \

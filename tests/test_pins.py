@@ -94,7 +94,8 @@ def project(tmp_path, root):
     texts = {
         "requirements.txt": "torch>=2.13,<3\n",
         "requirements-autograder.txt": "-r requirements.txt\n",
-        "requirements-staff.txt": "-r requirements-autograder.txt\n",
+        "requirements-class.txt": "-r requirements-autograder.txt\n",
+        "requirements-staff.txt": "-r requirements-autograder.txt\n-r requirements-class.txt\n",
         "constraints.txt": "# head\ntorch==2.13.0  # why\n",
     }
     for name, text in texts.items():
@@ -108,7 +109,8 @@ def test_the_lists_are_written_from_the_text_files(project):
     assert written["project"]["dependencies"] == ["torch>=2.13,<3"]
     assert written["dependency-groups"] == {
         "autograder": [],
-        "staff": [{"include-group": "autograder"}],
+        "class": [{"include-group": "autograder"}],
+        "staff": [{"include-group": "autograder"}, {"include-group": "class"}],
     }
     assert written["tool"]["uv"]["constraint-dependencies"] == ["torch==2.13.0"]
     assert pins.main(["--check"], project) == 0

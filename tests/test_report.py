@@ -110,7 +110,7 @@ def test_the_command_writes_both_reports(tree, tmp_path):
     options = ("--html", str(mine), "--staff-html", str(staffs), "--seed", "7")
     ran = python(tree, "src/grader.py", "1b", *options, "--edition", "cs224n")
     assert ran.returncode == 1, ran.stdout + ran.stderr  # the starter
-    assert "CS 224N" in parsed(mine.read_text(encoding="utf-8")).text
+    assert "Assignment 5" in parsed(mine.read_text(encoding="utf-8")).text
     assert "not for students" in parsed(staffs.read_text(encoding="utf-8")).text
 
 

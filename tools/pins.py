@@ -21,6 +21,7 @@ PROJECT = "pyproject.toml"
 SOURCES = {
     "dependencies": "requirements.txt",
     "autograder": "requirements-autograder.txt",
+    "class": "requirements-class.txt",
     "staff": "requirements-staff.txt",
     "constraint-dependencies": "constraints.txt",
 }

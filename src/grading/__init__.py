@@ -21,6 +21,7 @@ staff's solutions/hidden/. The harness knows no topic: what is asked is in `ques
     outcomes.py, endings.py, printable.py, float_ranges.py: how a test ended, in words
     results.py, console.py, report.py, replay.py, provenance.py: who reads what of it
     student_console.py, terminal.py: what students read in a terminal
+    host.py, remembered.py: one process for many submissions, for staff who grade a class
     writing.py            files that are written whole or not at all
     gradescope/           results.json and metadata, as Gradescope documents them
 

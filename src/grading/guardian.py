@@ -55,7 +55,7 @@ def watch(pid: int, limits: Limits, lifeline: int, scratch: str) -> Ending:
     started = time.monotonic()
     reason, peak, reaped = "", 0, 0
     folder = _Scratch(scratch, limits)
-    libraries = _resident_bytes()  # the worker was forked with them, as this process was
+    libraries = resident_bytes()  # the worker was forked with them, as this process was
     pidfd = os.pidfd_open(pid)
     poller = select.poll()
     poller.register(pidfd, select.POLLIN)
@@ -200,7 +200,8 @@ class _Scratch:
         return False
 
 
-def _resident_bytes() -> int:
+def resident_bytes() -> int:
+    """Return how much of this process is in memory."""
     pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 

@@ -5,6 +5,7 @@ The one module that knows about platforms. `open_pool()` chooses; tests force ei
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -106,7 +107,8 @@ class ZygotePool:
     to read one does so in its own memory, and a second one would double what torch takes (in a
     container of 768 MB, PyTorch's CUDA build would not fit twice).
 
-    A zygote that was killed is replaced, and what it didn't get to do is done again. Where the
+    A zygote that was killed is replaced, and what it didn't get to do is done again. One whose
+    guardian could not clean up is replaced, too, before its next job. Where the
     memory of a container ends, the kernel ends a worker; now and then it looks a second time before
     that worker's memory is free, and then it's the zygote's turn (see `limits.offer`).
     """
@@ -114,34 +116,43 @@ class ZygotePool:
     def __init__(self, hash_seed: int) -> None:
         self._hash_seed = hash_seed
         self._zygotes: dict[bool, Zygote] = {}
-        self._killed: list[Zygote] = []  # their guardians may still be at work
+        self._replaced: list[Zygote] = []  # their guardians may still be at work
         self._lock = threading.Lock()
 
     def run(self, job: Job) -> Finished:
         try:
-            return self._zygote(job.torch).run(job)
+            return self._run(job)
         except ZygoteKilled:
-            return self._zygote(job.torch).run(job)
+            return self._run(job)
+
+    def _run(self, job: Job) -> Finished:
+        zygote = self._zygote(job.torch)
+        finished = zygote.run(job)
+        if not finished.ending.clean:
+            zygote.is_clean = False
+        return finished
 
     def warm(self, with_torch: bool) -> None:
         """Start a zygote ahead of its first job; it imports while others work."""
         self._zygote(with_torch)
 
     def abandon(self) -> None:
-        for zygote in [*self._zygotes.values(), *self._killed]:
+        for zygote in [*self._zygotes.values(), *self._replaced]:
             zygote.abandon()
 
     def close(self) -> None:
-        for zygote in [*self._zygotes.values(), *self._killed]:
+        for zygote in [*self._zygotes.values(), *self._replaced]:
             zygote.close()
         self._zygotes.clear()
-        self._killed.clear()
+        self._replaced.clear()
 
     def _zygote(self, with_torch: bool) -> Zygote:
         with self._lock:
             zygote = self._zygotes.get(with_torch)
-            if zygote is not None and not zygote.is_alive():
-                self._killed.append(self._zygotes.pop(with_torch))
+            if zygote is not None and not (zygote.is_clean and zygote.is_alive()):
+                self._replaced = [each for each in self._replaced if not each.is_gone()]
+                self._replaced.append(self._zygotes.pop(with_torch))
+                zygote.retire()
             if with_torch not in self._zygotes:
                 self._zygotes[with_torch] = Zygote(with_torch, clean_environment(self._hash_seed))
             return self._zygotes[with_torch]
@@ -168,10 +179,23 @@ class Zygote:
         self._ready = False
         self._lock = threading.Lock()
         self._lifelines: set[int] = set()
+        self.is_clean = True  # whether nothing is left of any job that has ended
 
     def is_alive(self) -> bool:
         """Return whether the process still runs; it doesn't end by itself before `close`."""
         return self._process.poll() is None
+
+    def retire(self) -> None:
+        """Let the process end after the jobs it has begun; others raise ZygoteKilled."""
+        with self._lock, contextlib.suppress(OSError):  # the process has ended already
+            self._control.shutdown(socket.SHUT_RDWR)
+
+    def is_gone(self) -> bool:
+        """Return whether the process and all its jobs have ended; if so, nothing of it is held."""
+        gone = not self._lifelines and not self.is_alive()
+        if gone:
+            self.close()
+        return gone
 
     def _ends_within(self, seconds: float) -> bool:
         """Return whether it ends in that time; its descriptors close before that is known."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import hashlib
 import importlib.util
+import os
 import platform
 from collections.abc import Iterator
 from importlib import metadata
@@ -14,6 +16,9 @@ from . import paths
 from .staging import Provided, Staged
 
 PACKAGES = ("torch", "numpy")
+CPUINFO = Path("/proc/cpuinfo")
+INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")  # of which torch's kernels make use
+KERNELS = ("ONEDNN_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY")  # variables that choose among them
 
 
 def judged_by(provided: Provided) -> str:
@@ -23,7 +28,7 @@ def judged_by(provided: Provided) -> str:
     """
     digest = hashlib.sha256()
     for path in sorted(_files(provided)):
-        digest.update(f"\0{path.relative_to(paths.ROOT).as_posix()}\0".encode())
+        digest.update(f"\0{Path(os.path.relpath(path, paths.ROOT)).as_posix()}\0".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
@@ -47,6 +52,21 @@ def versions() -> dict[str, str]:
     """Return the versions of the interpreter, the system and the libraries that compute."""
     found = {"python": platform.python_version(), "system": platform.platform()}
     return found | {name: _version(name) for name in PACKAGES}
+
+
+def processor() -> str:
+    """Return the kind of processor, as far as it can change the last bits of a sum.
+
+    Its name, what it can do, and what the environment tells the libraries to use of it.
+    """
+    found = {"model name": platform.processor() or platform.machine(), "flags": ""}
+    with contextlib.suppress(OSError):  # only Linux has it
+        for line in reversed(CPUINFO.read_text(encoding="utf-8", errors="replace").splitlines()):
+            name, _, value = line.partition(":")
+            found[name.strip()] = value.strip()
+    kinds = [kind for kind in INSTRUCTIONS if kind in found["flags"].split()]
+    told = [os.environ[name] for name in KERNELS if name in os.environ]
+    return " ".join([found["model name"], *kinds, *told])
 
 
 def digests(staged: Staged) -> dict[str, str]:

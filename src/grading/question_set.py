@@ -49,10 +49,14 @@ class QuestionSet:
     Attributes:
         package: the name of the package that holds the folders, beside `grading`.
         provided: what every submission gets from the grader.
+        seeded_probes: probes that judges ask of the reference with nothing of a student's: with
+            what was drawn from the seed, for shapes that the assignment allows. Their answers are
+            remembered while a class is graded.
     """
 
     package = "questions"
     provided = Provided()
+    seeded_probes: frozenset[str] = frozenset()
 
     def cases(self) -> list[type[GradedTestCase]]:
         """Return the classes of tests of all topics.

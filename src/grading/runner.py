@@ -47,6 +47,7 @@ from .observer import Observer
 from .outcomes import Outcome
 from .processes import Pool, open_pool
 from .question_set import Data, QuestionSet
+from .remembered import Remembered
 from .requirements import require_data, require_staff
 from .results import Results, TestResult, share_of
 from .staging import Staged, stage, stage_reference
@@ -95,6 +96,7 @@ class CourseTestRunner:
 
     def __init__(self, assignment: Assignment, questions: QuestionSet) -> None:
         self.assignment, self.questions = assignment, questions
+        self.remembered: Remembered | None = None  # a class's run asks the reference once
         self._cases = questions.cases()
         for edition in assignment.editions.values():
             bind(edition.tests, self._cases)
@@ -108,11 +110,7 @@ class CourseTestRunner:
         return bind(edition.tests, self._cases)
 
     def run(
-        self,
-        options: Options,
-        seed: int,
-        observer: Observer,
-        pool: Pool | None = None,
+        self, options: Options, seed: int, observer: Observer, pool: Pool | None = None
     ) -> Results:
         """Stage, run every wanted test, and return the results of all of the edition's tests.
 
@@ -132,6 +130,7 @@ class CourseTestRunner:
             pool = own = (
                 InProcessPool() if options.in_process else open_pool(derive_seed(seed, "hash"))
             )
+        uids = sandbox.UidPool()
         work = Path(tempfile.mkdtemp(prefix="grading-"))
         work.chmod(0o711)  # a test's own uid passes through to its scratch folder
         try:
@@ -152,6 +151,7 @@ class CourseTestRunner:
                 layers=options.layers,
                 deadline=started + options.deadline_s,
                 counts=options.counts,
+                uids=uids,
                 code=own_package(options.submission, staged) if options.in_process else None,
                 patience=None if options.counts else options.patience,
             )
@@ -188,6 +188,7 @@ class CourseTestRunner:
         finally:
             if own is not None:
                 own.close()
+            uids.close()
             trees.remove_tree(work)
 
     def blank(self, edition: Edition, seed: int, name: str) -> Results:
@@ -283,10 +284,10 @@ class Run:
     code: Path | None = None  # where the submission is imported from, if not from its copy
     patience: int | None = None
     float_ranges: str = ""  # the first place that draws from a range with a float
+    uids: sandbox.UidPool = field(default_factory=sandbox.UidPool)
 
     def __post_init__(self) -> None:
         self.reference = self.work / "reference"  # see stage_reference
-        self.uids = sandbox.UidPool()
         self._shared: dict[str, Future] = {}
         self._lock = threading.Lock()
         self.stuck: dict[str, importing.Stuck] = {}  # by module

@@ -132,6 +132,7 @@ class UidPool:
         self._lock = threading.Lock()
         self._others: set[int] = set()
         self.claims_fd: int | None = None  # open once a uid was taken
+        self._closing: weakref.finalize | None = None
 
     def take(self) -> int:
         """Claim a uid that is ours until `release`.
@@ -142,7 +143,7 @@ class UidPool:
         with self._lock:
             if self.claims_fd is None:
                 self.claims_fd = os.open(CLAIMS, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-                weakref.finalize(self, os.close, self.claims_fd)
+                self._closing = weakref.finalize(self, os.close, self.claims_fd)
                 self._others = users_of_processes()
             for _ in range(UIDS):
                 self._next = (self._next + 1) % UIDS
@@ -156,6 +157,13 @@ class UidPool:
         with self._lock:
             if uid is not None and self.claims_fd is not None:
                 _lock_byte(self.claims_fd, uid, taken=False)
+
+    def close(self) -> None:
+        """Give back all uids; those of guardians that are still at work stay claimed by them."""
+        with self._lock:
+            if self._closing is not None:
+                self._closing()
+            self.claims_fd = None
 
 
 def _lock_byte(claims_fd: int, uid: int, taken: bool) -> bool:

@@ -21,6 +21,22 @@ class Course(QuestionSet):
     """The questions on self-attention, transformers and pretraining."""
 
     provided = PROVIDED
+    # Of the others, "shared.answers", "shared.differing" and those of evidence get a student's
+    # parameters.
+    seeded_probes = frozenset(
+        {
+            "building_blocks.call",
+            "rope.angles",
+            "rope.gradient",
+            "rope.turned",
+            "shared.corrupted",
+            "shared.model_logits",
+            "shared.model_variant",
+            "shared.shapes",
+            "synthesizer.forward",
+            "synthesizer.gradients",
+        }
+    )
 
     def prepare(self, assignment: Assignment, root: Path) -> None:
         """Write the recipes, which are never a student's. Earlier uploads want them in both."""

@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from grading import paths
 from tests.classroom.make_class import MadeClass, make_class
+from tests.classroom.tiny import classroom, course, grade, temporary  # noqa: F401
+from tools import world
 from tools.classroom.gradescope_export import METADATA
 
 
@@ -20,6 +23,22 @@ def made(tmp_path_factory):
         return kept[platform, packed]
 
     return make
+
+
+@pytest.fixture(scope="session")
+def smoke_world(tmp_path_factory) -> Path:
+    """Return a folder with src/data/ and solutions/data/, which a fresh checkout has none of."""
+    folder = tmp_path_factory.mktemp("world")
+    assert world.main(["--dataset", "smoke", "--seed", "1", "--out", str(folder)]) == 0
+    return folder
+
+
+@pytest.fixture
+def data(smoke_world, monkeypatch) -> Path:
+    """Let hosts of this process find the smoke world, and return its folder."""
+    monkeypatch.setattr(paths, "DATA", smoke_world / "src" / "data")
+    monkeypatch.setattr(paths, "ANSWERS", smoke_world / "solutions" / "data")
+    return smoke_world
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
 """Grade a whole class: read what it handed in, and keep what comes out in a private folder.
 
     python -m tools.classroom list SOURCE              what would be graded, and what is odd
+    python -m tools.classroom grade SOURCE --into DIR  grade it, on all cores or on a cluster
+    python -m tools.classroom table --in DIR           what became of each, as a CSV
     python -m tools.classroom forget STUDENT --in DIR  remove a student from a class's folder
     python -m tools.classroom purge --before DATE --in DIR
 
@@ -16,6 +18,11 @@ The modules:
 - `attempts`          chooses among several attempts of a student
 - `places`            files in a folder or in a zip; `uploads` those of one submission
 - `folder`            a class's folder DIR: its permissions, its lock, its roll and its records
+- `grade`             the command; `class_run` its passes, losses and records
+- `records`           what is known of a submission once it was graded; `table` shows it
+- `shipping`          the release, the class's seed, and submissions, as they are sent
+- `cluster`           dask's cluster, TLS, which workers can grade; `dispatch` keeps them busy
+- `slots`             the workers' end: a host (`src/grading/host.py`) for each slot
 - `privacy`           `forget` and `purge`; `listing` is `list`
 
 Only messages for people name students. What is logged, and what is written beside the roll, holds

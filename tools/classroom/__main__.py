@@ -11,10 +11,10 @@ import sys
 from grading.errors import UsageError
 from grading.outcomes import ExitCode
 
-from . import listing, privacy
+from . import grade, listing, privacy, table
 
 # Each adds its sub-commands, whose `run` takes the arguments and returns an exit code.
-COMMANDS = (listing, privacy)
+COMMANDS = (listing, grade, table, privacy)
 
 
 def main(arguments: list[str] | None = None) -> int:

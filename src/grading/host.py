@@ -1,0 +1,231 @@
+"""A grader host: one process that grades submission after submission (Linux, for staff).
+
+    host.main(Course(), place, own)
+
+It answers each line on its standard input with one on its standard output, both JSON, and ends when
+its input closes: whoever started it has left, or was killed. Zygotes live from one submission to
+the next, so that libraries are imported once. `tools/classroom/slots.py` starts hosts.
+
+    {"do": "examine", "seed": "7", "counts": true}       {"obstacles": [...], "facts": {...}}
+    {"do": "grade", "seed": "7", "counts": true,         {"results": {...}, "refused": "..."}
+     "submission": FILE, "name": ..., "edition": ...,    {"fault": "..."}
+     "wanted": []}
+
+With "last": true in an answer the host wants to be replaced: it has had its share of submissions,
+has grown, or met a fault of ours.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import json
+import os
+import queue
+import signal
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TextIO
+
+from . import authoritative, exposure, paths, provenance, sandbox, trees
+from .assignment import load_assignment
+from .cases import derive_seed
+from .errors import GradingError, SubmissionError
+from .guardian import resident_bytes
+from .observer import Observer
+from .outcomes import Outcome
+from .processes import Pool, open_pool
+from .question_set import QuestionSet
+from .remembered import Remembered
+from .requirements import require_data, require_staff
+from .results import Results
+from .runner import CourseTestRunner, Options
+
+MOST_SUBMISSIONS = 50
+MOST_GROWTH_BYTES = 200 << 20
+MAX_FAULT = 8_000  # characters
+NOTHING = "not run: nothing to grade was found"
+# What a canary reports that could do nothing it must not.
+NOT_SENT: dict[str, Any] = dict.fromkeys(
+    ("read", "written", "signalled", "sockets", "linked"), []
+) | {"scratch": True}
+LOCK, ANSWERS = "lock", "answers"  # in the place that hosts share
+
+
+def main(questions: QuestionSet, place: Path, own: Path) -> None:
+    """Serve until standard input closes.
+
+    Args:
+        place: a folder that hosts share; the last to leave removes it.
+        own: this host's folder of temporary files, removed at the end.
+    """
+    tempfile.tempdir = str(own)
+    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what anything else prints is no answer
+    sandbox.hide_memory()
+    for number in (signal.SIGINT, signal.SIGTERM):  # who started us may ignore them
+        signal.signal(number, signal.default_int_handler)
+    with open(place / LOCK, "ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        requests: queue.SimpleQueue[str] = queue.SimpleQueue()
+        threading.Thread(target=_read, args=(requests,), daemon=True).start()
+        host = None
+        try:
+            host = Host(questions, place)
+            while True:
+                _answer(replies, host.serve(json.loads(requests.get())))
+        except (KeyboardInterrupt, BrokenPipeError):
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        finally:
+            if host is not None:
+                host.close()
+            trees.remove_tree(own)
+            if is_last(lock):
+                trees.remove_tree(place)
+
+
+def _read(requests: queue.SimpleQueue[str]) -> None:
+    """Pass requests on; at the end of the input, interrupt whatever is being graded."""
+    for line in sys.stdin:
+        requests.put(line)
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def _answer(replies: TextIO, answer: dict[str, Any]) -> None:
+    replies.write(json.dumps(answer) + "\n")
+    replies.flush()
+
+
+def is_last(lock: Any) -> bool:
+    """Return whether no other process holds a file that each of them locked for itself."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+class Host:
+    """Grades one submission at a time; keeps its pool of zygotes."""
+
+    def __init__(self, questions: QuestionSet, place: Path) -> None:
+        self._runner = CourseTestRunner(load_assignment(paths.ASSIGNMENT), questions)
+        answers = place / ANSWERS
+        answers.mkdir(mode=0o700, exist_ok=True)
+        self._runner.remembered = Remembered(answers, questions)
+        self._layers = sandbox.detect()
+        self._pool: Pool | None = None
+        self._hash_seed = -1
+        self._served, self._first_bytes = 0, 0
+
+    def serve(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Do what a request asks for; a fault of ours is an answer, too."""
+        try:
+            if request["do"] == "examine":
+                return self._examine(int(request["seed"]), request["counts"])
+            return self._grade(request)
+        except Exception:
+            return {"fault": traceback.format_exc()[-MAX_FAULT:], "last": True}
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.close()
+
+    def _examine(self, seed: int, counts: bool) -> dict[str, Any]:
+        """Find what keeps this machine from grading: as `--authoritative` does, if it is to count.
+
+        The pool is kept: the first submission finds its zygotes there.
+        """
+        facts = {
+            "layers": self._layers.names(),
+            "missing": self._layers.missing(),
+            "versions": provenance.versions(),
+            "processor": provenance.processor(),
+            "torch": provenance.has_torch(),
+        }
+        obstacles = [] if facts["torch"] else ["this Python has no torch"]
+        if counts:
+            obstacles += self._obstacles(seed)
+        return {"obstacles": obstacles, "facts": facts}
+
+    def _obstacles(self, seed: int) -> list[str]:
+        """List the reasons why no score counts here."""
+        if not self._layers.root:
+            return authoritative.faults(self._layers, NOT_SENT)
+        questions, assignment = self._runner.questions, self._runner.assignment
+        secrets: list[str | Path] = [*authoritative.secrets(), paths.ANSWERS]
+        with tempfile.TemporaryDirectory(prefix="canary-") as folder:
+            work, staged = Path(folder), Path(folder) / "staged"
+            work.chmod(0o711)
+            (staged / "submission").mkdir(parents=True)
+            staged.chmod(0o755)
+            try:
+                require_staff(self._runner.hidden)
+                require_data(questions.open_data(assignment, paths.DATA, paths.ANSWERS))
+                canary = authoritative.send_canary(self._pool_of(seed), self._layers, work, staged)
+            except GradingError as error:
+                return [str(error)]
+        return authoritative.faults(self._layers, canary) + exposure.exposed(self._layers, secrets)
+
+    def _grade(self, request: dict[str, Any]) -> dict[str, Any]:
+        started = time.monotonic()
+        seed = int(request["seed"])
+        options = Options(
+            submission=Path(request["submission"]),
+            name=request["name"],
+            edition=request["edition"],
+            wanted=tuple(request["wanted"]),
+            authoritative=request["counts"],
+            complete=True,
+            private=(Path(request["submission"]),),
+            layers=self._layers,
+            data=paths.DATA,
+            answers=paths.ANSWERS,
+        )
+        refused = ""
+        try:
+            results = self._runner.run(options, seed, Observer(), self._pool_of(seed))
+        except SubmissionError as error:
+            refused = str(error).replace(request["submission"], "the upload")
+            results = nothing_to_grade(self._runner, options.edition, seed, options.name)
+            results.facts["authoritative"] = options.authoritative
+        gc.collect()  # a run's descriptors are freed with it
+        ours = any(test.outcome is Outcome.GRADER_ERROR for test in results.tests)
+        return {
+            "results": results.as_dict(staff=True),
+            "refused": refused,
+            "processor": provenance.processor(),
+            "took_s": round(time.monotonic() - started, 3),
+            "last": self._is_used_up() or ours,
+        }
+
+    def _pool_of(self, seed: int) -> Pool:
+        """Return the pool whose zygotes hash as a run with this seed does, in place of another."""
+        hash_seed = derive_seed(seed, "hash")
+        if self._pool is None or hash_seed != self._hash_seed:
+            self.close()
+            self._pool, self._hash_seed = open_pool(hash_seed), hash_seed
+        return self._pool
+
+    def _is_used_up(self) -> bool:
+        self._served += 1
+        now = resident_bytes()
+        self._first_bytes = self._first_bytes or now
+        grown = now - self._first_bytes > MOST_GROWTH_BYTES
+        return grown or self._served >= MOST_SUBMISSIONS
+
+
+def nothing_to_grade(
+    runner: CourseTestRunner, edition: str | None, seed: int, name: str
+) -> Results:
+    """Return the results of an upload that can't be graded at all: no points."""
+    results = runner.blank(runner.assignment.edition(edition), seed, name)
+    results.tests = [
+        replace(test, outcome=Outcome.MISSING_FILE, message=NOTHING) for test in results.tests
+    ]
+    return results

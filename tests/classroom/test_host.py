@@ -1,0 +1,256 @@
+"""A grader host: submission after submission in one process, as if each had its own."""
+
+import gc
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from grading import host, paths, sandbox
+from grading.host import Host
+from grading.observer import Observer
+from grading.processes import FLAGS, ZygotePool
+from grading.runner import Options
+from questions.course import Course
+from tests.classroom.tiny import BODIES, hand_in
+
+QUESTION = ("3a",)  # of the default edition: quick tests, which need no torch
+SEED = 7
+ROOT = sys.platform == "linux" and os.geteuid() == 0
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="hosts fork zygotes")
+
+
+@pytest.fixture
+def own_host(tmp_path, data):
+    made = Host(Course(), tmp_path)
+    yield made
+    made.close()
+
+
+def ask(own: Host, submission: Path, **changed) -> dict:
+    request = {
+        "do": "grade",
+        "submission": str(submission),
+        "name": "one",
+        "seed": str(SEED),
+        "edition": "xcs224n",
+        "wanted": list(QUESTION),
+        "counts": False,
+    }
+    return own.serve(request | changed)
+
+
+def ends(tests: list[dict]) -> list[tuple]:
+    return [(t["test_id"], t["outcome"], t["score"], t["message"], t["output"]) for t in tests]
+
+
+def open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def children() -> list[str]:
+    return Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text("ascii").split()
+
+
+def test_twenty_submissions_end_as_in_runs_of_their_own_and_leave_nothing(
+    own_host, tmp_path, monkeypatch
+):
+    # Where nobody else's tests are; and so few that each has to be given back.
+    monkeypatch.setattr(sandbox, "FIRST_UID", 65_300)
+    monkeypatch.setattr(sandbox, "UIDS", 3)
+    folders = {name: hand_in(tmp_path / name, body) for name, body in BODIES.items()}
+    names = [name for name in folders if name != "slow" and (name != "daemon" or ROOT)]
+    fresh = {}
+    for name in names:
+        options = Options(
+            submission=folders[name],
+            wanted=QUESTION,
+            complete=True,
+            data=paths.DATA,
+            answers=paths.ANSWERS,
+        )
+        results = own_host._runner.run(options, SEED, Observer())
+        fresh[name] = ends([t.as_dict(staff=True) for t in results.tests])
+    ask(own_host, folders["right"])  # starts zygotes
+    gc.collect()
+    before = (open_files(), len(children()))
+    for turn in range(20):
+        name = names[turn % len(names)]
+        answer = ask(own_host, folders[name])
+        assert ends(answer["results"]["tests"]) == fresh[name], name
+        assert not answer["last"]
+        assert (open_files(), len(children())) == before, name
+    assert {outcome for end in fresh.values() for _, outcome, *_ in end} >= {"passed", "failed"}
+    assert not {65_300, 65_301, 65_302} & sandbox.users_of_processes()
+
+
+def test_it_asks_to_be_replaced_after_its_share(own_host, tmp_path, monkeypatch):
+    monkeypatch.setattr(host, "MOST_SUBMISSIONS", 2)
+    submission = hand_in(tmp_path / "right", BODIES["right"])
+    assert [ask(own_host, submission)["last"] for _ in range(2)] == [False, True]
+
+
+def test_it_asks_to_be_replaced_when_it_has_grown(own_host, tmp_path, monkeypatch):
+    sizes = iter([10 << 20, 209 << 20, 211 << 20])
+    monkeypatch.setattr(host, "resident_bytes", lambda: next(sizes))
+    submission = hand_in(tmp_path / "right", BODIES["right"])
+    assert [ask(own_host, submission)["last"] for _ in range(3)] == [False, False, True]
+
+
+def test_a_fault_of_ours_is_an_answer_and_its_last(own_host, tmp_path):
+    submission = hand_in(tmp_path / "right", BODIES["right"])
+    answer = ask(own_host, submission, edition="no such edition")
+    assert "no such edition" in answer["fault"] and answer["last"]
+
+
+def test_what_can_not_be_graded_has_results_without_points(own_host, tmp_path):
+    (tmp_path / "empty").mkdir()
+    answer = ask(own_host, tmp_path / "empty")
+    assert "no folder `submission`" in answer["refused"] and "the upload" in answer["refused"]
+    assert {t["outcome"] for t in answer["results"]["tests"]} == {"missing file"}
+    assert answer["results"]["score"] == 0 and not answer["last"]
+
+
+def test_another_seed_gets_zygotes_of_its_own(own_host, tmp_path):
+    submission = hand_in(tmp_path / "right", BODIES["right"])
+    ask(own_host, submission)
+    first = own_host._pool
+    ask(own_host, submission)
+    assert own_host._pool is first
+    ask(own_host, submission, seed="8")
+    assert own_host._pool is not first
+
+
+def test_a_zygote_that_is_not_clean_is_replaced_before_its_next_job(tmp_path):
+    pool = ZygotePool(hash_seed=1)
+    try:
+        first = pool._zygote(False)
+        assert pool._zygote(False) is first
+        first.is_clean = False
+        second = pool._zygote(False)
+        assert second is not first
+        first._process.wait(30)  # it has nothing left to do
+        second.is_clean = False
+        pool._zygote(False)
+        assert first not in pool._replaced
+    finally:
+        pool.close()
+
+
+def test_a_job_that_could_not_be_cleaned_up_marks_its_zygote(own_host, tmp_path, monkeypatch):
+    submission = hand_in(tmp_path / "right", BODIES["right"])
+    ask(own_host, submission)
+    before = own_host._pool._zygotes[False]
+    # Its guardian is killed with its worker, and reports nothing.
+    hanging = hand_in(tmp_path / "hangs", "import time; time.sleep(600)\n")
+    import threading
+
+    def kill_guardian():
+        deadline = time.monotonic() + 20
+        zygote = before._process.pid
+        listing = Path(f"/proc/{zygote}/task/{zygote}/children")
+        while time.monotonic() < deadline:
+            for pid in listing.read_text("ascii").split():
+                if Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split():
+                    os.kill(int(pid), signal.SIGKILL)
+                    return
+            time.sleep(0.02)
+
+    killer = threading.Thread(target=kill_guardian)
+    killer.start()
+    answer = ask(own_host, hanging, wanted=["3a-0-basic"])
+    killer.join()
+    assert answer["results"]["tests"][0]["outcome"] != "passed"
+    ask(own_host, submission)
+    assert own_host._pool._zygotes[False] is not before
+
+
+# ---------------------------------------------------------------- the process
+
+
+def start(place: Path, world: Path) -> subprocess.Popen:
+    own = place / "slot"
+    own.mkdir()
+    own.chmod(0o711)
+    code = (
+        f"import sys; from pathlib import Path; sys.path.insert(0, {str(paths.SRC)!r}); "
+        "from grading import host, paths; from questions.course import Course; "
+        f"paths.DATA, paths.ANSWERS = Path({str(world / 'src/data')!r}), "
+        f"Path({str(world / 'solutions/data')!r}); "
+        f"host.main(Course(), Path({str(place)!r}), Path({str(own)!r}))"
+    )
+    command = [sys.executable, *FLAGS, "-c", code]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def ends_within(pid_file: Path, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while pid_file.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not pid_file.exists()
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_a_host_ends_with_its_input_and_leaves_nothing(tmp_path, smoke_world, busy):
+    place = tmp_path / "place"
+    place.mkdir()
+    process = start(place, smoke_world)
+    body = "import time; time.sleep(600)\n" if busy else BODIES["right"]
+    request = {
+        "do": "grade",
+        "submission": str(hand_in(tmp_path / "upload", body)),
+        "name": "one",
+        "seed": "7",
+        "edition": "xcs224n",
+        "wanted": ["3a-0-basic"],
+        "counts": False,
+    }
+    process.stdin.write(json.dumps(request).encode("ascii") + b"\n")
+    process.stdin.flush()
+    if busy:
+        deadline = time.monotonic() + 60
+        while not list(place.glob("slot/grading-*/scratch-*")):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    else:
+        answer = json.loads(process.stdout.readline())
+        assert answer["results"]["tests"]
+    family = descendants(process.pid)
+    assert family
+    process.stdin.close()
+    process.wait(30)
+    process.stdout.close()
+    assert not place.exists()  # it was the last in there
+    for pid in family:
+        assert ends_within(Path(f"/proc/{pid}"), 10), pid
+
+
+def test_a_host_leaves_what_others_still_use(tmp_path, smoke_world):
+    place = tmp_path / "place"
+    place.mkdir()
+    process = start(place, smoke_world)
+    deadline = time.monotonic() + 60
+    while not (place / host.ANSWERS).exists():  # it holds the lock by then
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    with open(place / host.LOCK, "ab") as lock:
+        import fcntl
+
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        process.stdin.close()
+        process.wait(30)
+        process.stdout.close()
+        assert place.exists() and not (place / "slot").exists()
+
+
+def descendants(pid: int) -> list[int]:
+    found = []
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split():
+        found += [int(child), *descendants(int(child))]
+    return found

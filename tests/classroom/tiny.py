@@ -1,0 +1,132 @@
+"""A course of one quick question, a class that handed it in, and the command that grades it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.project import copy_of_the_project, make
+
+TINY = """
+[editions.tiny]
+title = "A question"
+questions = [{ number = "1a", topic = "attention_copying", coding = 8 }]
+
+[editions.tiny.gradescope]
+hidden_tests = "visible"
+hidden_feedback_a_day = 0
+leaderboard = false
+"""
+HEAD = "import numpy as np\n\ndef copying_query(keys, j):\n    "
+# What one handed in, by name: the body of the only function that the tiny edition asks for.
+BODIES = {
+    "right": "return 1000 * keys[j]\n",
+    "wrong": "return keys[j]\n",
+    "exits": "import os; os._exit(3)\n",
+    "raises": "raise ValueError('no')\n",
+    "daemon": "import os, time\n    if not vars(copying_query) and os.fork() == 0:\n"
+    "        os.setsid()\n        time.sleep(600 if os.fork() == 0 else 0)\n        os._exit(0)\n"
+    "    copying_query.once = True\n    return 1000 * keys[j]\n",
+    "floods": "print('x' * 1_000_000)\n    return 1000 * keys[j]\n",
+    "slow": "import time; time.sleep(0.05)\n    return 1000 * keys[j]\n",
+}
+
+needs_root = pytest.mark.skipif(
+    sys.platform != "linux" or os.geteuid() != 0, reason="results count only with root's workers"
+)
+
+
+def hand_in(folder: Path, body: str) -> Path:
+    """Write a submission of one module."""
+    (folder / "submission").mkdir(parents=True)
+    path = folder / "submission" / "attention_exploration.py"
+    path.write_text(HEAD + body, encoding="utf-8")
+    return folder
+
+
+def class_of(folder: Path, *names: str) -> Path:
+    """Write a class: a folder for each name of BODIES, which may be given several times."""
+    for number, name in enumerate(names):
+        hand_in(folder / f"{number:03}-{name}", BODIES[name])
+    return folder
+
+
+@pytest.fixture(scope="session")
+def course() -> Iterator[Path]:
+    """A copy of the project with an edition of four quick tests, and a smoke world.
+
+    Other users can pass its folder, as they can't pass pytest's own.
+    """
+    tree = Path(tempfile.mkdtemp(prefix="course-"))
+    tree.chmod(0o755)
+    copy_of_the_project(tree)
+    (tree / "solutions").chmod(0o700)
+    with open(tree / "assignment.toml", "a", encoding="utf-8") as file:
+        file.write(TINY)
+    made = make(tree, "world", "DATASET=smoke", "SEED=1")
+    assert made.returncode == 0, made.stderr
+    yield tree
+    shutil.rmtree(tree)
+
+
+@pytest.fixture(scope="session")
+def temporary() -> Iterator[Path]:
+    """Where workers have their temporary files; other users pass through to them."""
+    folder = Path(tempfile.mkdtemp(prefix="temporary-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def classroom(course, temporary):
+    """A function that starts `python -m tools.classroom WORD...`; it is killed if left alone."""
+    started = []
+
+    def start(*words: str | Path, **keywords) -> subprocess.Popen:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tools.classroom", *map(str, words)],
+            cwd=course,
+            env=os.environ | {"TMPDIR": str(temporary)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            encoding="utf-8",
+            **keywords,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(scope="session")
+def grade(classroom):
+    """A function that grades a class with the tiny edition, and returns (exit code, output)."""
+
+    def run(source: Path, into: Path, *words: str | Path, within_s: float = 240):
+        process = classroom("grade", source, "--into", into, "--edition", "tiny", *words)
+        output = process.communicate(timeout=within_s)[0]
+        return process.returncode, output
+
+    return run
+
+
+def table(folder: Path) -> dict[str, list]:
+    """All that decides grades, by submission: how each test ended, its points and message."""
+    found = {}
+    for path in sorted((folder / "records").glob("*/*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        tests = record["results"]["tests"] if record["results"] else []
+        ends = [[t["test_id"], t["outcome"], t["score"], t["message"]] for t in tests]
+        found[path.parent.name] = [record["counts"], record["again"], record["refused"], ends]
+    return found

@@ -1,0 +1,211 @@
+"""Grades all submissions of a roll and writes a record of each: the class's folder is the truth.
+
+What has a final record is skipped, so that the same command completes what was cut short, whatever
+cut it short and wherever.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from grading import host, trees
+from grading.errors import SubmissionError
+from grading.runner import CourseTestRunner
+
+from . import records, shipping
+from .folder import ClassFolder
+from .records import Record
+from .shipping import Job
+from .submissions import Submission
+
+if TYPE_CHECKING:
+    from .dispatch import Answer, Dispatcher
+
+MOST_LOSSES = 2  # tries without a result: a second one, alone, is the last
+PACKING = "packing-"  # begins the names of folders for what is about to be sent
+UNREADABLE = "unreadable"  # in place of a digest
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a class's run was asked for."""
+
+    edition: str
+    counts: bool  # False for a preview
+
+
+class ClassRun:
+    """A run over a class's submissions."""
+
+    def __init__(
+        self,
+        asked: Asked,
+        folder: ClassFolder,
+        submissions: tuple[Submission, ...],
+        release: shipping.Release,
+        runner: CourseTestRunner,
+        say: Say,
+        done: Callable[[], object],
+    ) -> None:
+        """
+        Args:
+            say: is told what goes wrong, as it happens; no name is in it.
+            done: is called once for each submission that is finished.
+        """
+        self._asked, self._folder, self._release = asked, folder, release
+        self._submissions = {one.submission_id: one for one in submissions}
+        self._runner, self._say, self._done = runner, say, done
+        self._digests: dict[str, str] = {}
+        self._losses: dict[str, list[str]] = {}
+        self._todo: list[str] = []
+        self._alone: list[str] = []  # what has another pass, one at a time
+
+    @property
+    def release(self) -> str:
+        """The release's name in the folder."""
+        return self._release.digest[:16]
+
+    def plan(self) -> bool:
+        """Find out what has no final record yet; return whether anything is to be done."""
+        for place in self._folder.path.glob(f"{PACKING}*"):
+            trees.remove_tree(place)  # of a run that was killed
+        for submission_id, submission in self._submissions.items():
+            try:
+                digest = submission.digest()
+            except SubmissionError:
+                digest = UNREADABLE
+            self._digests[submission_id] = digest
+            record = self._read(submission_id)
+            if records.is_final(record, digest, self._asked.counts):
+                self._done()
+            elif record is not None and self._is_unfinished(record, digest):
+                self._alone.append(submission_id)
+            else:
+                self._todo.append(submission_id)
+        return bool(self._todo or self._alone)
+
+    def run(self, dispatcher: Dispatcher) -> None:
+        """Grade what `plan` has found.
+
+        Raises:
+            ClusterFailed: there are no workers any more; what was graded is kept.
+            OSError: a record can't be written, the same holds.
+        """
+        for job, answer in dispatcher.run(self._jobs(self._todo), self._say):
+            self._take(job, answer)
+        while self._alone:
+            turn, self._alone = self._alone, []
+            for job, answer in dispatcher.run(self._jobs(turn), self._say, alone=True):
+                self._take_alone(job, answer)
+
+    def records(self) -> Iterator[tuple[str, Record]]:
+        """Yield the record of each submission that has one."""
+        for submission_id in self._submissions:
+            record = self._read(submission_id)
+            if record is not None:
+                yield submission_id, record
+
+    def _read(self, submission_id: str) -> Record | None:
+        return self._folder.read_record(submission_id, self.release)
+
+    def _write(self, submission_id: str, record: Record) -> None:
+        self._folder.write_record(submission_id, self.release, record)
+
+    def _jobs(self, submission_ids: list[str]) -> Iterator[Job]:
+        """Yield what is to be sent, packed when its turn comes: a class may be larger than memory.
+
+        Of a submission whose record is not final, the tests that are to be run again.
+        """
+        for submission_id in submission_ids:
+            record = self._read(submission_id)
+            wanted: list[str] = []
+            if record is not None and self._is_unfinished(record, self._digests[submission_id]):
+                wanted = record["again"]
+            if (job := self._job(submission_id, wanted)) is not None:
+                yield job
+
+    def _is_unfinished(self, record: Record, digest: str) -> bool:
+        """Return whether all that a record lacks is that some tests are run again."""
+        same_kind = record["upload"] == digest and record["counts"] == self._asked.counts
+        return same_kind and bool(record["again"]) and not record["fault"]
+
+    def _job(self, submission_id: str, wanted: list[str]) -> Job | None:
+        """Pack a submission; where there is nothing to grade, write that down and return None."""
+        request = {
+            "name": submission_id,
+            "seed": str(self._release.seed),
+            "edition": self._asked.edition,
+            "wanted": wanted,
+            "counts": self._asked.counts,
+        }
+        try:
+            # In the class's own folder: whatever ends this, a copy lies nowhere else.
+            with tempfile.TemporaryDirectory(prefix=PACKING, dir=self._folder.path) as place:
+                unpacked, work = Path(place) / "unpacked", Path(place) / "work"
+                unpacked.mkdir()
+                work.mkdir()
+                upload = self._submissions[submission_id].unpack(unpacked)
+                packed = shipping.pack(upload, work, self._runner.questions.provided)
+        except SubmissionError as error:
+            self._refuse(submission_id, str(error))
+            return None
+        return Job(submission_id, packed.content, packed.left, request)
+
+    def _refuse(self, submission_id: str, why: str) -> None:
+        seed, edition = self._release.seed, self._asked.edition
+        results = host.nothing_to_grade(self._runner, edition, seed, submission_id)
+        results.facts["authoritative"] = self._asked.counts
+        answer = {"results": results.as_dict(staff=True), "refused": why}
+        self._finish(submission_id, records.graded(self._digests[submission_id], answer, True))
+        self._say(f"{submission_id}: nothing to grade: {why}")
+
+    def _take(self, job: Job, answer: Answer) -> None:
+        """Take an answer of the first pass."""
+        if self._is_lost(job, answer):
+            self._alone.append(job.submission_id)
+            return
+        record = self._graded(job, answer, alone=False)
+        self._write(job.submission_id, record)
+        if record["again"]:
+            self._alone.append(job.submission_id)
+        else:
+            self._done()
+
+    def _take_alone(self, job: Job, answer: Answer) -> None:
+        """Take an answer for which a machine did nothing else."""
+        submission_id = job.submission_id
+        if self._is_lost(job, answer):
+            losses = self._losses[submission_id]
+            if len(losses) < MOST_LOSSES:
+                self._alone.append(submission_id)
+                return
+            digest = self._digests[submission_id]
+            self._finish(submission_id, records.staff_fault(digest, losses, self._asked.counts))
+            self._say(f"{submission_id}: staff fault: {losses[-1].splitlines()[0]}")
+            return
+        record = self._read(submission_id)
+        if job.request["wanted"] and record is not None:
+            self._finish(submission_id, records.with_rerun(record, answer))
+        else:
+            self._finish(submission_id, self._graded(job, answer, alone=True))
+
+    def _graded(self, job: Job, answer: Answer, alone: bool) -> Record:
+        answer["results"]["facts"]["left"] = job.left
+        return records.graded(self._digests[job.submission_id], answer, alone)
+
+    def _is_lost(self, job: Job, answer: dict[str, Any]) -> bool:
+        why = records.ours(answer, self._asked.counts)
+        if why:
+            self._losses.setdefault(job.submission_id, []).append(why)
+            first = why.splitlines()[0]
+            self._say(f"{job.submission_id}: no result: {first:.300}")
+        return bool(why)
+
+    def _finish(self, submission_id: str, record: Record) -> None:
+        self._write(submission_id, record)
+        self._done()

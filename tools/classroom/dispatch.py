@@ -1,0 +1,171 @@
+"""Hands submissions out to workers, and hears what became of each.
+
+The first pass keeps every slot busy. What was lost there, and tests that ended in a limit, have a
+second pass, in which a machine grades one submission at a time. Memory does not grow with the
+class: a submission is read when a worker is free to take it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from distributed import Client, Future
+
+from .cluster import GRADE, Able, ClusterFailed, Workers
+from .shipping import Job
+
+AHEAD = 1  # submissions that wait at a worker, besides those in its slots
+MOST_BYTES = 512 << 20  # of submissions on their way, which the scheduler holds, too
+LOOK_S = 2.0  # between two looks at which workers there are
+PATIENCE_S = 120.0  # without any worker that can grade
+GONE = "its worker was killed, or could not be reached any more"
+Answer = dict[str, Any]
+
+
+@dataclass
+class _Sent:
+    job: Job
+    future: Future
+    address: str
+    size: int
+
+
+class Dispatcher:
+    """Has jobs done by the workers of a cluster."""
+
+    def __init__(self, client: Client, name: str, workers: Workers) -> None:
+        """
+        Args:
+            name: under which workers have the release.
+        """
+        self._client, self._name, self._workers = client, name, workers
+        self._sent: dict[str, _Sent] = {}  # by key
+        self._ended: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._looked_at = self._able_at = time.monotonic()
+        self._able: dict[str, Able] = {}
+        self._told: set[str] = set()
+
+    def wait(self, say: Callable[[str], None]) -> int:
+        """Wait for a worker that can grade, until all have been examined; return the slots.
+
+        Raises:
+            ClusterFailed: there is none, nor will there be one soon.
+        """
+        while True:
+            self._look(say)
+            present = self._client.scheduler_info(n_workers=-1)["workers"].keys()
+            unknown = present - self._able.keys() - self._workers.refused.keys()
+            if self._able and not unknown:
+                return sum(worker.slots for worker in self._able.values())
+            if present and not unknown:
+                reasons = sorted(set(self._workers.refused.values()))
+                raise ClusterFailed("no worker can grade: " + "; ".join(reasons))
+            time.sleep(0.2)
+
+    def run(
+        self, jobs: Iterator[Job], say: Callable[[str], None], alone: bool = False
+    ) -> Iterator[tuple[Job, Answer]]:
+        """Yield each job with its answer, as they end; {"lost": why} where there is none.
+
+        Args:
+            say: is told of workers that can't grade.
+            alone: a machine does one job at a time.
+
+        Raises:
+            ClusterFailed: there is no worker any more, nor will there be one soon.
+        """
+        waiting = True
+        self._able_at = time.monotonic()
+        try:
+            while waiting or self._sent:
+                if time.monotonic() > self._looked_at + LOOK_S:
+                    self._look(say)
+                    yield from self._without_worker()
+                while waiting and (worker := self._free(alone)) is not None:
+                    job = next(jobs, None)
+                    waiting = job is not None
+                    if job is not None:
+                        self._send(job, worker.address)
+                if self._sent or waiting:
+                    yield from self._next(LOOK_S if self._sent else 0.2)
+        finally:
+            self._client.cancel([sent.future for sent in self._sent.values()])
+            self._sent.clear()
+
+    def _look(self, say: Callable[[str], None]) -> None:
+        self._able = self._workers.able()
+        self._looked_at = time.monotonic()
+        if self._able:
+            self._able_at = self._looked_at
+        elif self._looked_at > self._able_at + PATIENCE_S:
+            raise ClusterFailed(f"for {PATIENCE_S:.0f} s there was no worker that can grade")
+        for address in self._workers.refused.keys() - self._told:
+            self._told.add(address)
+            say(f"worker {address} does not grade: {self._workers.refused[address]}")
+
+    def _free(self, alone: bool) -> Able | None:
+        """Return the worker that has the least to do, if it may get more."""
+        if sum(sent.size for sent in self._sent.values()) >= MOST_BYTES:
+            return None
+        busy = [self._able[s.address] for s in self._sent.values() if s.address in self._able]
+        machines = {worker.machine for worker in busy}
+        free = [
+            (busy.count(worker) / worker.slots, address)
+            for address, worker in self._able.items()
+            if (worker.machine not in machines if alone else _may_get_more(worker, busy))
+        ]
+        return self._able[min(free)[1]] if free else None
+
+    def _send(self, job: Job, address: str) -> None:
+        key = f"grade-{secrets.token_hex(8)}"  # tells nobody whose it is
+        future = self._client.submit(
+            GRADE,
+            self._name,
+            job.upload,
+            job.request,
+            key=key,
+            workers=[address],
+            allow_other_workers=False,
+            retries=0,
+            pure=False,
+        )
+        self._sent[key] = _Sent(job, future, address, len(job.upload))
+        future.add_done_callback(lambda ended: self._ended.put(ended.key))
+
+    def _next(self, timeout_s: float) -> Iterator[tuple[Job, Answer]]:
+        """Yield what has ended, waiting for it if nothing has."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                sent = self._sent.pop(self._ended.get(timeout=timeout_s), None)
+                timeout_s = 0.0
+                if sent is not None:
+                    yield sent.job, _answer(sent.future)
+
+    def _without_worker(self) -> Iterator[tuple[Job, Answer]]:
+        """Yield jobs whose worker has gone; no other may do them unasked."""
+        for key, sent in list(self._sent.items()):
+            if sent.address not in self._able and sent.future.status == "pending":
+                del self._sent[key]
+                self._client.cancel([sent.future])
+                yield sent.job, {"lost": GONE}
+
+
+def _may_get_more(worker: Able, busy: list[Able]) -> bool:
+    return busy.count(worker) < worker.slots + AHEAD
+
+
+def _answer(future: Future) -> Answer:
+    """Return what a task returned; whatever it is that dask has to say instead, it was lost."""
+    try:
+        return future.result()
+    except Exception as error:
+        kind = type(error).__name__
+        return {"lost": GONE if kind in ("KilledWorker", "CancelledError") else f"{kind}: {error}"}
+    finally:
+        future.release()

@@ -1,0 +1,151 @@
+"""`grade SOURCE --into DIR`: grade a class on this machine's cores, or on a cluster."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tqdm import tqdm  # type: ignore[import-untyped]
+
+from grading import paths
+from grading.assignment import load_assignment
+from grading.errors import UsageError
+from grading.outcomes import ExitCode
+from grading.runner import CourseTestRunner
+from questions.course import Course
+
+from . import shipping
+from .class_run import Asked, ClassRun, Say
+from .folder import ClassFolder
+from .listing import add_source, summary
+from .roster import read_class
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+CODES = (
+    "exit codes: 0 all have a result, 1 some have none, by our own fault, 2 usage or bad input, "
+    "3 there is no cluster that can grade, or DIR can't be written, 130 interrupted. Whatever "
+    "ended it, the same command goes on where it was"
+)
+
+
+def add_to(commands: _SubParsersAction) -> None:
+    """Add the sub-commands."""
+    command = commands.add_parser(
+        "grade",
+        help="grade a class into a folder of records",
+        description="Grade what a class handed in, and keep a record of each submission in DIR. "
+        "What has one is not graded again.",
+        epilog=CODES,
+    )
+    add_source(command)
+    command.add_argument(
+        "--into", type=Path, required=True, metavar="DIR", help="outside the repository"
+    )
+    command.add_argument("--edition", help="default: assignment.toml's")
+    command.add_argument(
+        "--slots", type=int, metavar="N", help="submissions at once; default: one for each core"
+    )
+    command.add_argument("--scheduler", metavar="tls://HOST:PORT", help="an existing cluster")
+    command.add_argument(
+        "--certificates", type=Path, metavar="DIR", help="for --scheduler; see `certificates`"
+    )
+    command.add_argument(
+        "--preview", action="store_true", help="on any worker, also not root's; counts for nothing"
+    )
+    command.set_defaults(run=run)
+    made = commands.add_parser(
+        "certificates", help="make what a cluster's machines show one another"
+    )
+    made.add_argument("folder", type=Path, metavar="DIR", help="a new folder")
+    made.set_defaults(run=make_certificates)
+
+
+def run(asked: argparse.Namespace) -> int:
+    """Grade a class; return the exit code."""
+    if asked.slots is not None and not 1 <= asked.slots <= 512:
+        raise UsageError(f"--slots {asked.slots} should be a number from 1 to 512")
+    if asked.slots is not None and asked.scheduler is not None:
+        raise UsageError("--slots is for a cluster of this machine's own: leave it out")
+    runner = CourseTestRunner(load_assignment(paths.ASSIGNMENT), Course())
+    edition = runner.assignment.edition(asked.edition).name
+    release = shipping.make_release(paths.ROOT, edition)
+    roll = read_class(asked.source, asked.attempts)
+    print(summary(roll))
+    for note in roll.notes:
+        print(f"note: {note}")
+    folder = ClassFolder.create(asked.into)
+    with folder.locked(), tqdm(total=len(roll.submissions), unit="submission") as bar:
+        folder.enroll(roll.submissions)
+
+        def say(line: str) -> None:
+            bar.write(line, file=sys.stderr)  # above the bar
+
+        wanted = Asked(edition, counts=not asked.preview)
+        submissions = roll.submissions
+        graded = ClassRun(wanted, folder, submissions, release, runner, say, bar.update)
+        failed = _grade(asked, graded, release, say) if graded.plan() else ""
+    lines, all_have_results = _totals(graded, len(roll.submissions))
+    print("\n".join(lines))
+    if failed:
+        print(f"classroom: {failed}; the same command goes on from here", file=sys.stderr)
+        return ExitCode.GRADER_ERROR
+    return ExitCode.OK if all_have_results else ExitCode.FAILED
+
+
+def _grade(asked: argparse.Namespace, graded: ClassRun, release: shipping.Release, say: Say) -> str:
+    """Grade with a cluster; return what cut it short, or ""."""
+    try:
+        from . import cluster, dispatch
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"{error.name} is not installed: pip install -r requirements-class.txt"
+        ) from None
+    try:
+        with (
+            cluster.connected(asked.scheduler, asked.certificates, asked.slots) as client,
+            cluster.installed(client, release, counts=not asked.preview) as name,
+        ):
+            dispatcher = dispatch.Dispatcher(client, name, cluster.Workers(client, name))
+            say(f"{dispatcher.wait(say)} submissions at once")
+            graded.run(dispatcher)
+    except cluster.ClusterFailed as error:
+        return str(error)
+    except OSError as error:
+        return f"{error.filename or asked.into}: {error.strerror or error}"
+    return ""
+
+
+def _totals(graded: ClassRun, total: int) -> tuple[list[str], bool]:
+    """Return lines on what there is now, and whether each submission has a result."""
+    found = dict(graded.records())
+    faults = {key: record for key, record in found.items() if record["fault"]}
+    refused = sum(bool(record["refused"]) for record in found.values())
+    previews = sum(not record["counts"] for record in found.values())
+    unfinished = total - len(found) + sum(bool(record["again"]) for record in found.values())
+    lines = [
+        f"{len(found) - len(faults)} of {total} submissions have a result by release "
+        f"{graded.release}; in {refused} there was nothing to grade"
+    ]
+    if previews:
+        lines.append(f"{previews} of them are previews, which don't count")
+    for key, record in faults.items():
+        lines.append(f"staff fault: {key}: {record['fault'].splitlines()[0]:.300}")
+    if unfinished:
+        lines.append(f"{unfinished} are not finished")
+    return lines, not faults and not unfinished
+
+
+def make_certificates(asked: argparse.Namespace) -> int:
+    """Write a cluster's certificates."""
+    from .cluster import write_certificates
+
+    write_certificates(asked.folder)
+    print(
+        f"{asked.folder} has a key: whoever has it can run code on the cluster. Copy the folder "
+        "to each of its machines, and nowhere else."
+    )
+    return ExitCode.OK

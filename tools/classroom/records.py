@@ -1,0 +1,91 @@
+"""What became of a submission by a release, as it is kept in a class's folder.
+
+upload     digest of what was handed in
+counts     whether the result has authority; a preview's has none
+results    what the grader found, with staff's details (`grading/results.py`)
+refused    why there was nothing to grade; "" if there was
+again      tests that ended in a limit and have not been run again alone: not final yet
+fault      why there is no result that counts; "" if there is one
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from grading.outcomes import Outcome
+
+FORMAT = 1
+# Ends that another submission on the same machine may have caused.
+LIMITS = {o.value for o in (Outcome.TIMED_OUT, Outcome.OUT_OF_MEMORY, Outcome.KILLED)}
+NOT_RUN = Outcome.NOT_RUN.value  # the whole run was out of time
+Record = dict[str, Any]
+
+
+def graded(upload: str, answer: dict[str, Any], alone: bool) -> Record:
+    """Return the record of a host's answer.
+
+    Args:
+        alone: nothing else ran on the machine, so that limits count.
+    """
+    results = answer["results"]
+    return _record(upload, bool(results["facts"].get("authoritative"))) | {
+        "results": results,
+        "refused": answer["refused"],
+        "again": [] if alone or answer["refused"] else limited(results),
+        "processor": answer.get("processor", ""),
+        "took_s": answer.get("took_s", 0.0),
+    }
+
+
+def staff_fault(upload: str, why: list[str], counts: bool) -> Record:
+    """Return the record of a submission that could not be graded, by no fault of its own."""
+    return _record(upload, counts) | {"fault": "\n".join(why)}
+
+
+def _record(upload: str, counts: bool) -> Record:
+    return {
+        "format": FORMAT,
+        "upload": upload,
+        "counts": counts,
+        "results": None,
+        "refused": "",
+        "again": [],
+        "fault": "",
+    }
+
+
+def limited(results: dict[str, Any]) -> list[str]:
+    """Return the ids of tests that ended in a limit."""
+    return [t["test_id"] for t in results["tests"] if t["outcome"] in LIMITS | {NOT_RUN}]
+
+
+def ours(answer: dict[str, Any], counts: bool) -> str:
+    """Return why an answer is none, by our own fault; "" if it is one.
+
+    Args:
+        counts: whether it was to have authority.
+    """
+    if "results" not in answer:
+        return str(answer.get("lost") or answer.get("fault") or "an answer without results")
+    if counts and not answer["results"]["facts"].get("authoritative"):
+        return "it was graded without authority"
+    faults = [t for t in answer["results"]["tests"] if t["outcome"] == Outcome.GRADER_ERROR.value]
+    return "\n".join(f"{t['test_id']}: {t.get('detail', '')}" for t in faults)
+
+
+def with_rerun(record: Record, answer: dict[str, Any]) -> Record:
+    """Return a record with the tests that were run again in place of those of `again`."""
+    again = {t["test_id"]: t for t in answer["results"]["tests"] if t["test_id"] in record["again"]}
+    tests = [again.get(t["test_id"], t) for t in record["results"]["tests"]]
+    score = sum((Decimal(str(t["score"])) for t in tests), Decimal(0))
+    results = record["results"] | {"tests": tests, "score": float(score)}
+    return record | {"results": results, "again": []}
+
+
+def is_final(record: Record | None, upload: str, counts: bool) -> bool:
+    """Return whether there is nothing more to do: it is of this upload, and has a result."""
+    if record is None or record["format"] != FORMAT or record["upload"] != upload:
+        return False
+    has_authority = record["counts"] or not counts
+    return has_authority and not record["again"] and not record["fault"]

@@ -1,0 +1,276 @@
+"""The workers' end: a grader host for each slot, from the release that the client ships.
+
+A worker of dask grades nothing itself: whatever a submission does, it does below a host
+(`src/grading/host.py`), so that no task is ever lost to another's submission. This module travels
+to workers by value (`cluster.py`), and may import only what any worker has: Python and distributed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import io
+import json
+import os
+import queue
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from distributed import Worker, WorkerPlugin, get_worker
+
+PREFIX = "classroom-"  # of folders in the system's folder of temporary files
+HOST_S = 660.0  # longer than the grader's own deadline, and what follows it
+START_S = 180.0  # importing libraries from a cold disk
+LEAVE_S = 30.0
+WAITING = "it is being examined"
+MAX_LOG = 4_000  # characters of what a lost host said last
+FLAGS = ("-P", "-s", "-B", "-X", "utf8")
+BOOT = (
+    "import sys; from pathlib import Path; sys.path.insert(0, {source!r}); "
+    "from grading import host; from questions.course import Course; "
+    "host.main(Course(), Path({place!r}), Path({own!r}))"
+)
+SWEEP = (
+    "import sys; from pathlib import Path; sys.path.insert(0, {source!r}); "
+    "from grading import trees; trees.remove_tree(Path({own!r}))"
+)
+
+
+class HostLost(Exception):
+    """A host ended, or did not answer in time; `str()` says how, and what it printed last."""
+
+
+class Host:
+    """The worker's end of one host process."""
+
+    def __init__(self, place: Path) -> None:
+        self._source = str(place / "release" / "src")
+        self._own = Path(tempfile.mkdtemp(prefix="slot-", dir=place))
+        self._own.chmod(0o711)  # a test's own uid passes through to its scratch folder
+        self._log = open(self._own / "log", "w+b")  # noqa: SIM115
+        code = BOOT.format(source=self._source, place=str(place), own=str(self._own))
+        self._process = subprocess.Popen(
+            [sys.executable, *FLAGS, "-c", code],
+            cwd=self._own,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            start_new_session=True,  # Ctrl-C is the client's
+        )
+        assert self._process.stdin and self._process.stdout
+        self._requests: IO[bytes] = self._process.stdin
+        self._answers: IO[bytes] = self._process.stdout
+
+    def grade(self, upload: bytes, request: dict[str, Any]) -> dict[str, Any]:
+        """Have a submission graded.
+
+        Raises:
+            HostLost: there is no answer.
+        """
+        path = self._own / "upload.zip"
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as writer:
+            writer.write(upload)
+        try:
+            return self.ask(request | {"do": "grade", "submission": str(path)}, HOST_S)
+        finally:
+            path.unlink(missing_ok=True)
+
+    def ask(self, request: dict[str, Any], within_s: float) -> dict[str, Any]:
+        """Send a request and return its answer.
+
+        Raises:
+            HostLost: there is none.
+        """
+        try:
+            self._requests.write(json.dumps(request).encode("ascii") + b"\n")
+            self._requests.flush()
+        except OSError:
+            raise HostLost(self._last_words()) from None
+        return json.loads(self._read_line(time.monotonic() + within_s))
+
+    def _read_line(self, deadline: float) -> bytes:
+        line = bytearray()
+        while not line.endswith(b"\n"):
+            left_s = deadline - time.monotonic()
+            if left_s <= 0 or not select.select([self._answers], [], [], left_s)[0]:
+                raise HostLost(f"no answer in time; {self._last_words()}")
+            chunk = os.read(self._answers.fileno(), 1 << 20)
+            if not chunk:
+                raise HostLost(self._last_words())
+            line += chunk
+        return bytes(line)
+
+    def _last_words(self) -> str:
+        """Say how the host ended, and what it printed last."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(1.0)
+        self._log.seek(0)
+        said = self._log.read().decode("utf-8", errors="replace")[-MAX_LOG:].strip()
+        return f"the host ended with {self._process.returncode}: {said or '(it said nothing)'}"
+
+    def leave(self, at_once: bool = False) -> None:
+        """End the process, which removes what it wrote; `at_once` after a fault of its own."""
+        if at_once:
+            self._process.kill()
+        with contextlib.suppress(OSError):  # what was not sent yet can't be sent any more
+            self._requests.close()
+        try:
+            self._process.wait(LEAVE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._answers.close()
+        self._log.close()
+        if self._own.exists():  # hostile trees are deep and locked: shutil gives up on them
+            code = SWEEP.format(source=self._source, own=str(self._own))
+            subprocess.run([sys.executable, *FLAGS, "-c", code], check=False)
+        shutil.rmtree(self._own, ignore_errors=True)
+
+
+class GraderHosts(WorkerPlugin):
+    """Unpacks the release on a worker, and finds out whether it can grade.
+
+    The client asks for `report`, and sends submissions to those workers alone that can.
+    """
+
+    idempotent = True
+
+    def __init__(self, name: str, release: bytes, seed: str, counts: bool) -> None:
+        """
+        Args:
+            release: a zip with src/ and solutions/.
+            seed: of the class; hosts start zygotes that hash by it.
+            counts: whether to accept only workers whose results can count.
+        """
+        self.name = name
+        self._release, self._seed, self._counts = release, seed, counts
+        self.report: dict[str, Any] = {"obstacles": [WAITING], "facts": {}}
+
+    async def setup(self, worker: Worker) -> None:
+        """Get ready; whatever goes wrong is an obstacle that the client reads."""
+        try:
+            self.report = await asyncio.to_thread(self._get_ready, worker.state.nthreads)
+        except Exception as error:
+            self.report = {"obstacles": [f"{type(error).__name__}: {error}"], "facts": {}}
+
+    async def teardown(self, worker: Worker) -> None:
+        """End the hosts; the copies of the release go with the last of them."""
+        await asyncio.to_thread(self._leave)
+
+    def grade(self, upload: bytes, request: dict[str, Any]) -> dict[str, Any]:
+        """Grade in a free slot; return the host's answer, or {"lost": why there is none}."""
+        host = None
+        slot = self._slots.get()
+        try:
+            host = slot or Host(self._place)
+            answer = host.grade(upload, request)
+            if answer.get("last"):
+                host.leave()
+                host = None
+            return answer
+        except Exception as error:
+            if host is not None:
+                host.leave(at_once=True)
+                host = None
+            return {"lost": f"{type(error).__name__}: {error}"}
+        finally:
+            self._slots.put(host)
+
+    def _get_ready(self, slots: int) -> dict[str, Any]:
+        sweep()
+        self._place = Path(tempfile.mkdtemp(prefix=PREFIX))
+        self._place.chmod(0o711)
+        self._lock = open(self._place / "draft", "ab")  # noqa: SIM115
+        fcntl.flock(self._lock, fcntl.LOCK_SH)
+        os.replace(self._place / "draft", self._place / "lock")  # what has none is not swept
+        unpack(self._release, self._place / "release")
+        self._slots: queue.SimpleQueue[Host | None] = queue.SimpleQueue()
+        host = Host(self._place)
+        try:
+            report = host.ask(
+                {"do": "examine", "seed": self._seed, "counts": self._counts}, START_S
+            )
+        except HostLost:
+            host.leave(at_once=True)
+            raise
+        if "fault" in report:
+            host.leave()
+            return {"obstacles": [report["fault"]], "facts": {}}
+        self._slots.put(host)
+        for _ in range(slots - 1):
+            self._slots.put(None)
+        return report
+
+    def _leave(self) -> None:
+        while True:
+            try:
+                host = self._slots.get_nowait()
+            except (queue.Empty, AttributeError):
+                break
+            if host is not None:
+                host.leave()
+        with contextlib.suppress(OSError, AttributeError):
+            remove_if_left(self._place, self._lock)
+
+
+def grade(name: str, upload: bytes, request: dict[str, Any]) -> dict[str, Any]:
+    """Grade a submission in a slot of the worker that runs this task; see `GraderHosts.grade`."""
+    plugin: Any = get_worker().plugins[name]
+    return plugin.grade(upload, request)
+
+
+def reports(dask_worker: Worker, name: str) -> dict[str, Any]:
+    """Return what a worker's examination found."""
+    plugin: Any = dask_worker.plugins.get(name)
+    if plugin is None:
+        return {"obstacles": [WAITING], "facts": {}}
+    return plugin.report | {"host": dask_worker.ip, "slots": dask_worker.state.nthreads}
+
+
+def unpack(release: bytes, target: Path) -> None:
+    """Unpack a release so that tests' own users read its code, and only we its solutions."""
+    with zipfile.ZipFile(io.BytesIO(release)) as archive:
+        for name in archive.namelist():
+            path = target / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(archive.read(name))
+            path.chmod(0o644)
+    for folder in (target, *(path for path in target.rglob("*") if path.is_dir())):
+        folder.chmod(0o755)
+    (target / "solutions").chmod(0o700)
+
+
+def sweep() -> None:
+    """Remove what workers left that were killed together with all of their hosts."""
+    for place in _places():
+        with contextlib.suppress(OSError), open(place / "lock", "ab") as lock:
+            remove_if_left(place, lock)
+
+
+def _places() -> Iterator[Path]:
+    for place in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError):
+            if place.stat().st_uid == os.getuid() and (place / "lock").is_file():
+                yield place
+
+
+def remove_if_left(place: Path, lock: IO[bytes]) -> None:
+    """Remove a folder that no worker and no host holds any more; close the lock."""
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        source = str(place / "release" / "src")
+        code = SWEEP.format(source=source, own=str(place))
+        subprocess.run([sys.executable, *FLAGS, "-c", code], check=False, stderr=subprocess.DEVNULL)
+        shutil.rmtree(place, ignore_errors=True)

@@ -1,0 +1,131 @@
+"""`table --in DIR`: what became of each submission, as a CSV: a line for each student."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from grading.errors import UsageError
+from grading.outcomes import ExitCode
+from grading.results import write_atomically
+
+from .folder import ClassFolder, read_json
+from .records import Record
+from .submissions import RollEntry, Student
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+HEAD = ("name", "sid", "email", "submission", "created_at", "late", "status", "score", "max_score")
+# What a spreadsheet would take for a formula, whoever's name begins so.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def add_to(commands: _SubParsersAction) -> None:
+    """Add the sub-command."""
+    command = commands.add_parser(
+        "table",
+        help="print what became of each submission as a CSV",
+        description="Print a line for each student. Without a result there is no score: a staff "
+        "fault is never a zero.",
+    )
+    command.add_argument(
+        "--in", dest="folder", type=Path, required=True, metavar="DIR", help="a class's folder"
+    )
+    command.add_argument("--release", metavar="RELEASE", help="default: the one graded with last")
+    command.add_argument("--csv", type=Path, metavar="FILE", help="write it here instead")
+    command.set_defaults(run=run)
+
+
+def run(asked: argparse.Namespace) -> int:
+    """Print or write the table."""
+    folder = ClassFolder.existing(asked.folder)
+    text = table(folder, asked.release or newest_release(folder))
+    if asked.csv is None:
+        sys.stdout.write(text)
+    else:
+        write_atomically(asked.csv, text)
+    return ExitCode.OK
+
+
+def newest_release(folder: ClassFolder) -> str:
+    """Return the release that wrote the newest record.
+
+    Raises:
+        UsageError: there is no record.
+    """
+    found = folder.records()
+    if not found:
+        raise UsageError(f"{folder.path} has no records yet; `grade SOURCE --into DIR` writes them")
+    return max(found, key=lambda record: record.path.stat().st_mtime_ns).release
+
+
+def table(folder: ClassFolder, release: str) -> str:
+    """Return the table of a release, as CSV.
+
+    Raises:
+        UsageError: it has no records.
+    """
+    records = {r.submission_id: read_json(r.path) for r in folder.records(release)}
+    if not records:
+        known = ", ".join(sorted({record.release for record in folder.records()})) or "none"
+        raise UsageError(f"{folder.path} has no records of release {release}; it has {known}")
+    tests = _tests(records)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*HEAD, *tests])
+    for submission_id, entry in sorted(folder.roll().items()):
+        for student in entry.students:
+            record = records.get(submission_id)
+            row = _row(student, submission_id, entry, record, tests)
+            writer.writerow([_plain(cell) for cell in row])
+    return text.getvalue()
+
+
+def _tests(records: dict[str, Record]) -> list[str]:
+    for record in records.values():
+        if record["results"] is not None:
+            return [test["test_id"] for test in record["results"]["tests"]]
+    return []
+
+
+def status(record: Record | None) -> str:
+    """Say in a word or two whether there is a result."""
+    if record is None:
+        return "not graded"
+    if record["fault"]:
+        return "staff fault"
+    if record["again"]:
+        return "not finished"
+    words = "nothing to grade" if record["refused"] else "graded"
+    return words if record["counts"] else f"{words} (preview)"
+
+
+def _row(
+    student: Student,
+    submission_id: str,
+    entry: RollEntry,
+    record: Record | None,
+    tests: list[str],
+) -> Iterator[Any]:
+    yield from (student.name, student.sid or "", student.email or "", submission_id)
+    yield entry.created_at.isoformat() if entry.created_at else ""
+    yield "late" if entry.late else ""
+    yield status(record)
+    results = record["results"] if record is not None else None
+    if results is None or record is None or record["again"]:
+        yield from ("", "", *("" for _ in tests))
+        return
+    yield from (results["score"], results["max_score"])
+    scores = {test["test_id"]: test["score"] for test in results["tests"]}
+    yield from (scores.get(test, "") for test in tests)
+
+
+def _plain(cell: Any) -> Any:
+    """Keep a spreadsheet from running what a student chose for a name."""
+    return "'" + cell if isinstance(cell, str) and cell.startswith(FORMULA) else cell
