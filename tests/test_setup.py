@@ -12,6 +12,7 @@ import sys
 
 import pytest
 
+from tests.project import OUTER_MAKE
 from tests.wheels import torch_index
 from tools import apt
 

@@ -62,7 +62,7 @@ def run(folder, *words, **keywords):
 
 
 def test_the_summary_says_points_files_sizes_leaks_and_the_references_score(released):
-    assert "xcs224n: 34 questions, 53 coding points, 10" in released
+    assert re.search(r"xcs224n: \d+ questions, 53 coding points, 10", released)
     assert re.search(r"xcs224n-student\.zip: \d+ files, [\d.]+ MiB, no leak", released)
     assert re.search(r"reference through the release: 53(\.0+)? of 53 points", released)
 
