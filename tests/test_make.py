@@ -35,14 +35,21 @@ KNOWN = {
     "new-term": SETUP | {"TERM", "DUE", "SEED", "DATASET"},
     "autograder": SETUP | {"EDITION", "RECIPE"},
     "emulate": SETUP | {"SUBMISSION", "EDITION", "METADATA", "SETUP"},
+    "class": SETUP | {"SUBMISSIONS", "INTO", "EDITION", "ARGS"},
     "test": SETUP | {"ARGS"},
     "test-quick": SETUP,
     "seeds": SETUP | {"ARGS"},
     "redteam": SETUP | {"ARGS"},
     "clean": set(),
 }
-NEEDED = {"data": "SOURCE", "question": "TOPIC", "emulate": "SUBMISSION", "new-term": "TERM"}
-FREE = SETUP | {"ARGS"}  # paths, URLs, and the options of another command
+NEEDED = {
+    "data": ("SOURCE",),
+    "question": ("TOPIC",),
+    "emulate": ("SUBMISSION",),
+    "new-term": ("TERM",),
+    "class": ("SUBMISSIONS", "INTO"),
+}
+FREE = SETUP | {"ARGS", "INTO"}  # paths, URLs, and the options of another command
 
 # By target and variable: a wrong value, and words of the line that answers it.
 EDITIONS = ("foo", "no edition 'foo'", "cs224n, current, xcs224n")
@@ -81,16 +88,17 @@ WRONG = {
         "got 'foo'",
         "first, tenth, late, extension, group, malformed",
     ),
+    ("class", "SUBMISSIONS"): ("no/such", "no/such", "No such file or directory"),
+    ("class", "EDITION"): EDITIONS,
     ("emulate", "SETUP"): ("0", "SETUP=0", "expected SETUP=1"),
 }
 CHECKED_BY_MAKE = {"FORCE", "SETUP", "TERM"}
 
 
 def given(target: str, *words: str) -> list[str]:
-    """A target with the variable that it can't do without."""
-    needed = NEEDED.get(target)
-    lacking = needed and not any(word.startswith(f"{needed}=") for word in words)
-    return [target, *words, *([f"{needed}=x"] if lacking else [])]
+    """A target with the variables that it can't do without."""
+    named = {word.partition("=")[0] for word in words}
+    return [target, *words, *(f"{name}=x" for name in NEEDED.get(target, ()) if name not in named)]
 
 
 def dry(*words: str, **environment: str) -> subprocess.CompletedProcess:
@@ -132,12 +140,14 @@ def test_a_target_knows_these_variables_and_no_other(target):
             assert not ran.stdout
 
 
-@pytest.mark.parametrize("target", NEEDED)
+@pytest.mark.parametrize(
+    ("target", "name"), [(target, name) for target, names in NEEDED.items() for name in names]
+)
 @pytest.mark.parametrize("words", [(), ("{}=",)], ids=["left out", "empty"])
-def test_what_a_target_needs_is_asked_for(target, words):
-    name = NEEDED[target]
+def test_what_a_target_needs_is_asked_for(target, name, words):
+    others = [f"{other}=x" for other in NEEDED[target] if other != name]
     # TERM is in every terminal's environment: "xterm" is no term of a course.
-    ran = dry(target, *(word.format(name) for word in words), **{name: "xterm"})
+    ran = dry(target, *others, *(word.format(name) for word in words), **{name: "xterm"})
     assert ran.returncode == 2 and ran.stderr.count("\n") == 1
     assert f"make {target}: {name} is missing, expected: make {target} {name}=" in ran.stderr
 
@@ -206,7 +216,9 @@ def test_a_wrong_value_is_one_line_that_lists_the_right_ones(project, target, na
         line for line in ran.stderr.splitlines() if not re.match(r"make(\[\d\])?: \*\*\*", line)
     ]
     assert len(lines) == 1, ran.stderr
-    assert lines[0].startswith("Makefile:" if name in CHECKED_BY_MAKE else "error: ")
+    assert lines[0].startswith(
+        "Makefile:" if name in CHECKED_BY_MAKE else ("error: ", "classroom: ")
+    )
     for word in words:
         assert word in lines[0]
     assert state(project) == before
