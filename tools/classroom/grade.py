@@ -72,8 +72,8 @@ def run(asked: argparse.Namespace) -> int:
         raise UsageError("--slots is for a cluster of this machine's own: leave it out")
     runner = CourseTestRunner(load_assignment(paths.ASSIGNMENT), Course())
     edition = runner.assignment.edition(asked.edition).name
-    release = shipping.make_release(paths.ROOT, edition)
     roll = read_class(asked.source, asked.attempts)
+    release = shipping.make_release(paths.ROOT, edition)
     print(summary(roll))
     for note in roll.notes:
         print(f"note: {note}")
