@@ -22,7 +22,6 @@ PLAY, COLAB = (ROOT / name for name in notebooks.NOTEBOOKS)
 COMMANDS = [command for commands in PIPELINES.values() for command in commands]
 HANDED_IN = [c.writes for c in COMMANDS]
 ARCHIVE = "assignment5.zip"
-OUTCOMES = ("passed", "failed")
 
 
 def code(*sources, **metadata):
@@ -325,8 +324,11 @@ def test_colab_goes_from_the_zip_to_what_is_handed_in(tree, tmp_path, in_colab):
     assert [command.writes for command in COMMANDS if not (root / command.writes).is_file()] == []
     kept = zipfile.ZipFile(downloads / "my-work.zip").namelist()
     assert "src/submission/helper.py" in kept
-    passed, failed = (set(re.findall(rf"^(\S+-basic) +{word}", text, re.M)) for word in OUTCOMES)
-    assert len(passed) > 20 and failed <= {"1f-2-basic", "1g-4-basic"}, text  # of accuracy
+    told = re.search(r"basic (\d+) of (\d+); .*; without points (\d+) of (\d+)", text)
+    assert told, text
+    passed, of, without_points, of_these = map(int, told.groups())
+    assert of - passed <= 2, text  # of accuracy, after so short a training
+    assert of > 12 and without_points == of_these > 30
     handed = zipfile.ZipFile(downloads / ARCHIVE).namelist()
     assert [name for name in HANDED_IN if not any(n.endswith(name) for n in handed)] == []
     assert any(name.endswith("submission/helper.py") for name in handed)
