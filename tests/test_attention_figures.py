@@ -16,7 +16,8 @@ from tools.reference import compose
 def laid_out(tmp_path):
     """The command beside the reference."""
     compose(paths.ROOT, tmp_path / "src")
-    shutil.copy(paths.SRC / "attention_exploration.py", tmp_path / "src")
+    for name in ("attention_exploration.py", "environment.py"):
+        shutil.copy(paths.SRC / name, tmp_path / "src")
     return tmp_path
 
 

@@ -223,7 +223,7 @@ def test_the_handout_needs_no_data_set(tmp_path):
     answers = run(tree / "dist", "pdftotext", "cs224n-solutions.pdf", "-").stdout
     assert "for staff only" in answers and answers.count("Rubric") == 15
     solved = set(re.findall(r"Solution of ([\d(]\S+)", " ".join(answers.split())))
-    assert len(solved) == 15 + 19 + 3 + 1  # section 4, experiments, a part: without rubrics
+    assert len(solved) == 15 + 19 + 1  # section 4 and a part: without rubrics
 
 
 # ---------------------------------------------------------------- as a student

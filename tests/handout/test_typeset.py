@@ -167,7 +167,7 @@ def test_what_looks_poor_is_an_error(tmp_path, body, words):
 @needs_tex
 def test_a_mistake_in_a_template_is_named_there_with_the_word(repo, change):
     change("handout/topics/demo.tex.j2", "\\emph{dataset}", "\\emf{dataset}")
-    place = r"^handout/topics/demo\.tex\.j2:3: .*Undefined control sequence\. \(.*\\emf\)"
+    place = r"^handout/topics/demo\.tex\.j2:4: .*Undefined control sequence\. \(.*\\emf\)"
     with pytest.raises(HandoutError, match=place):
         build.build(repo, "xcs224n", "world", dist=repo / "dist")
 
