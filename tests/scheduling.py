@@ -11,7 +11,13 @@ from xdist.scheduler import LoadScopeScheduling
 SHARED = {
     # The fixtures demo and released of conftest.py train a project once a process. Much of these
     # tests' time is waiting for emulated containers with half a CPU.
-    "trained": ("gradescope/", "handout/test_release.py", "test_end_to_end.py", "test_github.py"),
+    "trained": (
+        "gradescope/",
+        "handout/test_release.py",
+        "handout/test_new_term.py",
+        "test_end_to_end.py",
+        "test_github.py",
+    ),
     # Two variants are trained once a process, for half a minute.
     "experiments": ("experiments/",),
     # Attacks that run as one ordinary user kill that user's other tests.

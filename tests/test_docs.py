@@ -72,7 +72,7 @@ ELSEWHERE = {
         "handout/test_release.py::test_the_manifest_has_a_hash_of_each_file"
     ),
     'make new-term TERM="Spring 2027" DUE=2027-05-02T23:59:00-07:00': (
-        "handout/test_release.py::test_a_new_term_trains_and_compares_with_the_thresholds"
+        "handout/test_new_term.py::test_a_new_term_trains_and_compares_with_the_thresholds"
     ),
     "make grade": STARTER,
     "make world": "test_end_to_end.py::test_the_demo_reaches_every_point",

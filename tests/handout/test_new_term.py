@@ -1,0 +1,64 @@
+"""`make new-term`: another name, other dates, a data set, and a reference that is good enough."""
+
+import re
+import shutil
+
+import pytest
+
+from tests.interpreter import python
+from tests.project import ROOT
+from tools import new_term
+
+
+def test_a_new_term_has_another_name_other_dates_and_keeps_the_comments():
+    text = (ROOT / "course.toml").read_text(encoding="utf-8")
+    due = new_term._moment("2027-05-02T23:59:00-07:00")
+    changed = new_term.renewed(text, 'Spring "27"', due)
+    lines = zip(text.splitlines(), changed.splitlines(), strict=True)
+    assert [new for old, new in lines if old != new] == [
+        'term = "Spring \\"27\\""',
+        "published = 2027-04-19",
+        "due = 2027-05-02T23:59:00-07:00",
+    ]
+
+
+@pytest.mark.requires_tool("latexmk")
+@pytest.mark.requires_tool("pdftocairo")
+@pytest.mark.requires_tool("make")
+def test_a_new_term_trains_and_compares_with_the_thresholds(tree, released, tmp_path):
+    # With the seed that the world has: what is trained is up to date, which saves a minute.
+    copy = shutil.copytree(tree, tmp_path / "term", symlinks=True)
+    words = ("--seed", "1", "--term", "Spring 2028", "--dataset", "smoke")
+    ran = python(copy, "-m", "tools.new_term", *words)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "due 2027-01-31 23:59:00-08:00 (dates as before" in ran.stdout
+    rows = re.findall(r"^(vanilla|synthesizer) +([\d.]+)% on dev, .*: ok$", ran.stdout, re.M)
+    assert [name for name, _ in rows] == ["vanilla", "synthesizer"]
+    assert all(float(reached) >= 10 for _, reached in rows)
+    assert 'term = "Spring 2028"' in (copy / "course.toml").read_text(encoding="utf-8")
+    assert (copy / "solutions/data/seed.txt").read_text(encoding="utf-8").strip() == "1"
+    path = copy / "assignment.toml"
+    text = path.read_text(encoding="utf-8")
+    smoke = text.index("[datasets.smoke]")
+    least = re.compile(r"(?<=thresholds = \{ vanilla = )[0-9.]+")
+    changed = text[:smoke] + least.sub("0.99", text[smoke:], count=1)
+    path.write_text(changed, encoding="utf-8")
+    ran = python(copy, "-m", "tools.new_term", *words)
+    assert ran.returncode == 1 and "BELOW THE THRESHOLD" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--seed", "3"], "--term"),
+        (["--seed", "3", "--term", "Spring"], "can be found by trying"),
+        (["--seed", "x", "--term", "S"], "'x'"),
+        (["--seed", "3", "--term", "S", "--due", "tomorrow"], "'tomorrow'"),
+        (["--seed", "3", "--term", "S", "--due", "2027-05-02T23:59:00"], "its zone"),
+    ],
+)
+def test_a_new_term_asked_for_wrongly_changes_nothing(tmp_path, words, complaint):
+    before = (ROOT / "course.toml").read_bytes()
+    ran = python(ROOT, "-m", "tools.new_term", *words)
+    assert ran.returncode == 2 and complaint in ran.stderr and ran.stderr.count("\n") == 1
+    assert (ROOT / "course.toml").read_bytes() == before
