@@ -2,23 +2,39 @@
 
 import json
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from pretraining import plots
 from tests.interpreter import python
-from tests.project import make
+from tests.project import copy_of_the_project, make
 from tools import compare
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
+@pytest.fixture(scope="module")
+def quick_tree(tmp_path_factory) -> Path:
+    """Return a copy of the project with a smoke world, whose recipe trains for a few steps."""
+    tree = copy_of_the_project(tmp_path_factory.mktemp("quick"))
+    path = tree / "assignment.toml"
+    before, smoke, recipe = path.read_text(encoding="utf-8").partition("[recipes.smoke]")
+    recipe, count = re.subn("max_epochs = [0-9]+", "max_epochs = 2", recipe)
+    assert count >= 3, "one for each stage"
+    path.write_text(before + smoke + recipe, encoding="utf-8")
+    for target in (("starter",), ("world", "DATASET=smoke", "SEED=1")):
+        made = make(tree, *target)
+        assert made.returncode == 0, made.stderr
+    return tree
+
+
 @pytest.mark.requires_tool("make")
-def test_three_variants_are_compared_at_equal_steps(tree):
-    made = make(tree, "compare", "RECIPE=smoke", "ARGS=--marks 2", timeout=900)
+def test_three_variants_are_compared_at_equal_steps(quick_tree):
+    made = make(quick_tree, "compare", "RECIPE=smoke", "ARGS=--marks 2", timeout=900)
     assert made.returncode == 0, made.stdout + made.stderr
-    folder = tree / "build" / "compare"
+    folder = quick_tree / "build" / "compare"
     assert {path.name for path in folder.iterdir()} == {
         f"compare.{e}" for e in ("json", "md", "svg")
     }
@@ -42,12 +58,12 @@ def test_three_variants_are_compared_at_equal_steps(tree):
     assert len(drawing.findall(f"{SVG}polyline")) == 4  # and always London
 
 
-def test_a_training_that_fails_is_one_clear_line(tree):
-    path = tree / "solutions" / "submission" / "helper.py"
+def test_a_training_that_fails_is_one_clear_line(quick_tree):
+    path = quick_tree / "solutions" / "submission" / "helper.py"
     text = path.read_text(encoding="utf-8")
     try:
         path.write_text('raise SystemExit("out of order")\n', encoding="utf-8")
-        ran = python(tree, "-m", "tools.compare", "--recipe", "smoke")
+        ran = python(quick_tree, "-m", "tools.compare", "--recipe", "smoke")
     finally:
         path.write_text(text, encoding="utf-8")
     assert ran.returncode == 1 and ran.stderr.count("\n") == 1
@@ -68,8 +84,8 @@ def test_a_comparison_that_fails_leaves_the_last_table(tmp_path, monkeypatch):
     assert table.read_text(encoding="utf-8") == "of an earlier call"
 
 
-def test_marks_must_be_at_least_one(tree):
-    ran = python(tree, "-m", "tools.compare", "--marks", "0")
+def test_marks_must_be_at_least_one(quick_tree):
+    ran = python(quick_tree, "-m", "tools.compare", "--marks", "0")
     assert ran.returncode == 2 and "got --marks 0, expected 1 or more" in ran.stderr
 
 
