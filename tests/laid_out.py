@@ -53,6 +53,8 @@ def lay_out(root: Path) -> Path:
     compose(REPOSITORY, source)
     recipes = json.loads(starter.recipes_file(REPOSITORY))
     recipes["recipes"]["tiny"] = TINY
+    # The model of smoke's, whose training is over in a second.
+    recipes["recipes"]["brief"] = TINY | {"model": recipes["recipes"]["smoke"]["model"]}
     recipes["datasets"]["smoke"] = "tiny"
     text = json.dumps(recipes)
     (source / "pretraining" / "recipes.json").write_text(text, encoding="utf-8")
