@@ -3,6 +3,8 @@
 make test
 """
 
+import pickle
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.interpreter import python
+from tests.once import once
 from tests.project import ROOT, copy_of_the_project, make, quick_demo_notebook
 
 
@@ -32,26 +35,53 @@ def run_python() -> Callable[..., subprocess.CompletedProcess]:
     return run
 
 
+def project_with_a_world(target: Path) -> Path:
+    """Copy the project to a folder, and make a smoke world in it."""
+    copy_of_the_project(target)
+    made = make(target, "world", "DATASET=smoke", "SEED=1")
+    assert made.returncode == 0, made.stderr
+    return target
+
+
 @pytest.fixture(scope="session")
 def tree(tmp_path_factory) -> Path:
     """Return a copy of the project with a smoke world in it."""
-    tree = copy_of_the_project(tmp_path_factory.mktemp("project"))
-    made = make(tree, "world", "DATASET=smoke", "SEED=1")
-    assert made.returncode == 0, made.stderr
-    return tree
+    return project_with_a_world(tmp_path_factory.mktemp("project"))
 
 
 @pytest.fixture(scope="session")
-def demo(tree) -> subprocess.CompletedProcess:
-    """Run the demo once, and return what it printed."""
-    return make(tree, "demo", "RECIPE=smoke", timeout=900)
+def after_demo(tmp_path_factory) -> Path:
+    """Return a folder with a copy like `tree` in which the demo ran, and with what it printed."""
+
+    def run(folder: Path) -> None:
+        project = project_with_a_world(folder / "project")
+        ran = make(project, "demo", "RECIPE=smoke", timeout=900)
+        (folder / "ran.pickle").write_bytes(pickle.dumps(ran))
+
+    return once(tmp_path_factory, "demo", run)
 
 
 @pytest.fixture(scope="session")
-def released(tree, demo) -> str:
-    """Return what `make release` prints for the default edition, run once, after the demo."""
+def demo(tree, after_demo) -> subprocess.CompletedProcess:
+    """Return what the demo printed; `tree` gets what it made."""
+    shutil.copytree(after_demo / "project" / "build", tree / "build", dirs_exist_ok=True)
+    return pickle.loads((after_demo / "ran.pickle").read_bytes())
+
+
+@pytest.fixture(scope="session")
+def released(tree, demo, after_demo, tmp_path_factory) -> str:
+    """Return what `make release` printed for the default edition; `tree` gets what it made."""
+
+    def run(folder: Path) -> None:
+        project = project_with_a_world(folder / "project")
+        shutil.copytree(after_demo / "project" / "build", project / "build")
+        quick_demo_notebook(project)
+        ran = make(project, "release", "EDITION=xcs224n", "RECIPE=smoke", timeout=900)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        (folder / "printed.txt").write_text(ran.stdout, encoding="utf-8")
+
+    folder = once(tmp_path_factory, "release", run)
+    for name in ("build", "dist"):
+        shutil.copytree(folder / "project" / name, tree / name, dirs_exist_ok=True)
     quick_demo_notebook(tree)
-    words = ("release", "EDITION=xcs224n", "RECIPE=smoke")
-    made = make(tree, *words, timeout=900)
-    assert made.returncode == 0, made.stdout + made.stderr
-    return made.stdout
+    return (folder / "printed.txt").read_text(encoding="utf-8")

@@ -9,21 +9,22 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 SHARED = {
-    # The fixtures demo and released of conftest.py train a project once a process. Much of these
-    # tests' time is waiting for emulated containers with half a CPU.
-    "trained": (
-        "gradescope/",
-        "handout/test_release.py",
-        "handout/test_new_term.py",
-        "test_end_to_end.py",
-        "test_github.py",
-    ),
     # Two variants are trained once a process, for half a minute.
     "experiments": ("experiments/",),
     # Attacks that run as one ordinary user kill that user's other tests.
     "redteam": ("redteam/",),
 }
-LONG = ("trained", "redteam", "tests/test_golden.py", "tests/test_compare.py")
+LONG = (
+    "tests/gradescope/test_autograder.py",  # trains and builds what later tests use (once.py)
+    "redteam",
+    "tests/test_golden.py",
+    "tests/test_end_to_end.py",
+    "tests/handout/test_release.py",
+    "tests/handout/test_pages.py",
+    "tests/classroom/test_cluster.py",
+    "experiments",
+    "tests/test_compare.py",
+)
 
 
 def share(nodeid: str) -> str:

@@ -49,16 +49,37 @@ def test_missing_tool_fails_in_ci(run_suite, more):
     assert "missing tool: no-such-tool" in result.stdout
 
 
-def test_what_shares_the_trained_project_runs_in_one_process(root):
-    """Files other than those of SHARED would train the project again."""
-    shared = scheduling.SHARED["trained"]
-    assert all((root / "tests" / name).exists() for name in shared)
-    for path in (root / "tests").rglob("test_*.py"):
-        name = path.relative_to(root / "tests").as_posix()
-        if not name.startswith((*shared, "redteam/")):
-            text = path.read_text(encoding="utf-8")
-            used = re.findall(r"^def \w+\(.*\b(?:demo|released)\b", text, re.MULTILINE)
-            assert not used, f"{path.name}: {used[0]}"
+@pytest.mark.parametrize("more", [(), ("-n", "3")], ids=["one process", "xdist"])
+def test_what_is_made_once_is_made_by_one_of_all_processes(tmp_path, root, run_python, more):
+    """The first attempt fails: the next process that asks tries it again."""
+    for name in "abcd":
+        (tmp_path / f"test_{name}.py").write_text(ONCE, encoding="utf-8")
+    log = tmp_path / "log"
+    environment = {**os.environ, "PYTHONPATH": str(root), "LOG": str(log)}
+    words = ("-m", "pytest", "-p", "no:cacheprovider", *more, str(tmp_path))
+    result = run_python(*words, env=environment, cwd=tmp_path)
+    assert "1 failed, 3 passed" in result.stdout, result.stdout
+    assert log.read_text(encoding="utf-8") == "begun\nbegun\nmade\n"
+
+
+ONCE = """
+import os
+
+from tests.once import once
+
+def make(folder):
+    with open(os.environ["LOG"], "a+", encoding="utf-8") as log:
+        log.seek(0)
+        first = not log.read()
+        log.write("begun\\n")
+        log.flush()
+        assert not first, "fails the first time"
+        (folder / "made.txt").write_text("made", encoding="utf-8")
+        log.write("made\\n")
+
+def test_it_is_there(tmp_path_factory):
+    assert (once(tmp_path_factory, "thing", make) / "made.txt").read_text(encoding="utf-8") == "made"
+"""
 
 
 def test_every_name_of_the_schedule_exists(root):
