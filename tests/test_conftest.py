@@ -78,7 +78,8 @@ def make(folder):
         log.write("made\\n")
 
 def test_it_is_there(tmp_path_factory):
-    assert (once(tmp_path_factory, "thing", make) / "made.txt").read_text(encoding="utf-8") == "made"
+    made = once(tmp_path_factory, "thing", make) / "made.txt"
+    assert made.read_text(encoding="utf-8") == "made"
 """
 
 
