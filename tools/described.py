@@ -4,7 +4,8 @@ Nothing else parses these two files.
 """
 
 import datetime
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
@@ -16,11 +17,14 @@ from grading.assignment import Question as Question
 from grading.errors import UsageError as UsageError
 from grading.recipes import DataSet as DataSet
 from grading.recipes import Recipe as Recipe
-from grading.toml_tables import Choice, Rule, Where, read
+from grading.toml_tables import Choice, NaturalNumber, Rule, Where, read
 
 REPO = Path(__file__).resolve().parent.parent
 ASSIGNMENT, COURSE = "assignment.toml", "course.toml"
 AI_POLICIES = ("forbidden", "tutor", "disclosure")
+MISSING = ("blank", "zero")
+Percent = Annotated[Decimal, Rule("from 0 to 100", lambda value: 0 <= value <= 100)]
+Points = Annotated[Decimal, Rule("0 or more", lambda value: value >= 0)]
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,27 @@ class Policies:
 
 
 @dataclass(frozen=True)
+class Grading:
+    """How the gradebook makes grades; without the table, lateness costs nothing.
+
+    Attributes:
+        grace_minutes: after the due date, or a student's extension, that are not late yet.
+        late_days: each student's budget, for the whole course.
+        percent_per_day: of what a part earned, for each day that no late day covers.
+        hard_deadline_days: a part that is later than so many days gets nothing; None: no deadline.
+        extra_credit_cap: the most points of extra credit that count; None: all.
+        missing: what a part counts for whose source doesn't mention a student: no grade, or zero.
+    """
+
+    grace_minutes: NaturalNumber = 0
+    late_days: NaturalNumber = 0
+    percent_per_day: Percent = Decimal(0)
+    hard_deadline_days: NaturalNumber | None = None
+    extra_credit_cap: Points | None = None
+    missing: Annotated[str, Choice(MISSING)] = "blank"
+
+
+@dataclass(frozen=True)
 class Course:
     """The whole of course.toml."""
 
@@ -56,6 +81,7 @@ class Course:
     contact: str
     dates: Dates
     policies: Policies
+    grading: Grading = field(default_factory=Grading)
 
 
 def load_assignment(repo: Path = REPO) -> Assignment:

@@ -12,9 +12,11 @@ from grading.errors import UsageError
 from grading.outcomes import ExitCode
 
 from . import grade, listing, privacy, table
+from .gradebook import commands as gradebook
+from .gradebook import rubrics
 
 # Each adds its sub-commands, whose `run` takes the arguments and returns an exit code.
-COMMANDS = (listing, grade, table, privacy)
+COMMANDS = (listing, grade, table, gradebook, rubrics, privacy)
 
 
 def main(arguments: list[str] | None = None) -> int:

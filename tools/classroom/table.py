@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +13,7 @@ from grading.outcomes import ExitCode
 from grading.results import write_atomically
 
 from .folder import ClassFolder, read_json
+from .gradebook.cells import Number, write
 from .records import Record
 from .submissions import RollEntry, Student
 
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
 HEAD = ("name", "sid", "email", "submission", "created_at", "late", "status", "score", "max_score")
-# What a spreadsheet would take for a formula, whoever's name begins so.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def add_to(commands: _SubParsersAction) -> None:
@@ -76,15 +73,13 @@ def table(folder: ClassFolder, release: str) -> str:
         known = ", ".join(sorted({record.release for record in folder.records()})) or "none"
         raise UsageError(f"{folder.path} has no records of release {release}; it has {known}")
     tests = _tests(records)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*HEAD, *tests])
+    rows: list[list[str | Number]] = [[*HEAD, *tests]]
     for submission_id, entry in sorted(folder.roll().items()):
         for student in entry.students:
             record = records.get(submission_id)
             row = _row(student, submission_id, entry, record, tests)
-            writer.writerow([_plain(cell) for cell in row])
-    return text.getvalue()
+            rows.append([c if isinstance(c, str) else Number(str(c)) for c in row])
+    return write(rows)
 
 
 def _tests(records: dict[str, Record]) -> list[str]:
@@ -124,8 +119,3 @@ def _row(
     yield from (results["score"], results["max_score"])
     scores = {test["test_id"]: test["score"] for test in results["tests"]}
     yield from (scores.get(test, "") for test in tests)
-
-
-def _plain(cell: Any) -> Any:
-    """Keep a spreadsheet from running what a student chose for a name."""
-    return "'" + cell if isinstance(cell, str) and cell.startswith(FORMULA) else cell

@@ -1,0 +1,34 @@
+"""A small course: its assignment, its due date, and a policy that a test may change."""
+
+from dataclasses import replace
+
+import pytest
+
+from grading.assignment import load_assignment
+from tests.classroom.gradebook.building import ASSIGNMENT, Export
+from tools.classroom.gradebook import commands, inputs
+from tools.described import Grading, load_course
+
+
+@pytest.fixture
+def policy(monkeypatch, tmp_path_factory):
+    """policy(late_days=2, ...) sets [grading] of the course; the assignment is a small one."""
+    path = tmp_path_factory.mktemp("description") / "assignment.toml"
+    path.write_text(ASSIGNMENT, encoding="utf-8")
+    described = load_assignment(path)
+    monkeypatch.setattr(inputs, "load_assignment", lambda: described)
+
+    def set_policy(**keys) -> Grading:
+        grading = Grading(**keys)
+        course = replace(load_course(), grading=grading)
+        monkeypatch.setattr(commands, "load_course", lambda: course)
+        return grading
+
+    set_policy()
+    return set_policy
+
+
+@pytest.fixture
+def export(tmp_path):
+    """A Gradescope export to add submissions to."""
+    return Export(tmp_path / "download")

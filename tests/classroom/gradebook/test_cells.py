@@ -1,0 +1,136 @@
+"""CSV: nothing in it is run by a spreadsheet, and what is written is what is read."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grading.errors import UsageError
+from tools.classroom.gradebook.cells import (
+    Number,
+    guarded,
+    parse,
+    rounded,
+    shown,
+    table,
+    unguarded,
+    write,
+)
+
+# Any text that UTF-8 can hold, often with what CSV and spreadsheets stumble over.
+TEXTS = st.text(st.one_of(st.sampled_from("'=+-@\t\r\n\",; \ufeff"), st.characters(codec="utf-8")))
+ROWS = st.lists(st.lists(TEXTS, min_size=1, max_size=4), min_size=1, max_size=4)
+
+
+# Properties hold for every text: none of these can fail by chance.
+@settings(deadline=None)
+@given(ROWS, st.sampled_from(",;\t"), st.booleans())
+def test_the_reader_undoes_the_writer(rows, delimiter, bom):
+    # A first row that tells the separator, and no blank rows: the reader leaves those out.
+    rows = [["student", "due", "reason"], *(row for row in rows if any(map(str.strip, row)))]
+    found = parse(write(rows, delimiter, bom).encode(), "a.csv", ("student", "due"))
+    assert [list(row.cells) for row in found.rows] == rows
+    assert (found.delimiter, found.has_bom) == (delimiter, bom)
+
+
+@settings(deadline=None)
+@given(TEXTS)
+def test_no_text_is_written_as_a_formula(text):
+    assert not guarded(text).startswith(("=", "+", "-", "@", "\t", "\r"))
+    assert unguarded(guarded(text)) == text
+    assert guarded(text) in (text, "'" + text)
+
+
+@pytest.mark.parametrize(
+    "text, written",
+    [("=1+1", "'=1+1"), ("'=1", "''=1"), ("''-", "'''-"), ("'s", "'s"), ("O'=x", "O'=x"), ("", "")],
+)
+def test_the_guard_is_as_small_as_can_be(text, written):
+    assert guarded(text) == written and unguarded(written) == text
+
+
+def test_numbers_are_not_guarded_and_a_lone_empty_cell_is_a_row():
+    assert write([[Number("-1.50"), "-1.50"], [""]]) == '-1.50,\'-1.50\n""\n'
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [("1/8", "0.13"), ("1737/200", "8.69"), ("-1/8", "-0.13"), ("-1/1000", "0.00"), ("2/3", "0.67"),
+     ("199/200", "1.00"), ("31", "31.00")],
+)  # fmt: skip
+def test_halves_are_rounded_up_once(value, text):
+    assert rounded(Fraction(value)) == text
+
+
+def test_people_see_short_numbers():
+    values = ("12.5", "-7.8", "0", "1/3", "8.685", "-1/4")
+    assert [shown(Fraction(v)) for v in values] == ["12.5", "-7.8", "0", "0.33", "8.685", "-0.25"]
+
+
+HEAD = "student,points\n"
+
+
+def number(text: str, separator: str = ",") -> Fraction:
+    found = parse(HEAD.replace(",", separator).encode(), "a.csv", ("student", "points"))
+    return found.number(found.rows[0], "points", text)
+
+
+@pytest.mark.parametrize(
+    "text, value",
+    [("12", 12), ("12.50", "25/2"), (" .5 ", "1/2"), ("3.", None), ("-0.25", "-1/4"), ("+2", 2)],
+)
+def test_numbers_are_exact(text, value):
+    if value is None:
+        with pytest.raises(UsageError, match="is no number such as 12.5"):
+            number(text)
+    else:
+        assert number(text) == Fraction(value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "-", "1e3", "12.5 pts", "1.234,5", "1,234.5", "NaN", "inf", "=1+1", "1" * 10, "١٢", "0x1"],
+)
+def test_what_is_no_number_is_refused(text):
+    with pytest.raises(UsageError, match=r"^a.csv, line 1: points = .* is no number such as 12.5$"):
+        number(text)
+
+
+def test_a_decimal_comma_is_taken_where_columns_are_separated_otherwise():
+    assert number("12,5", ";") == Fraction(25, 2)
+    with pytest.raises(UsageError, match="has a comma, which separates columns: write 12.5"):
+        number("12,5")
+
+
+@pytest.mark.parametrize(
+    "data, line",
+    [
+        (b"student,points\nada,\xff\n", "a.csv, line 2: this is no UTF-8; in a spreadsheet, save"),
+        ("student,points\n".encode("utf-16"), "a.csv, line 1: this is no UTF-8"),
+        (b'student,points\n"ada,1\n', "a.csv, line 2: this is no CSV: unexpected end of data"),
+        (b"", "a.csv is empty; expected the columns student, points"),
+        (b"student,point\n", "a.csv, line 1: unknown column 'point'; did you mean 'points'?"),
+        (b"student\n", "a.csv, line 1: the column 'points' is missing; expected student, points"),
+        (b"student,points,Points\n", "a.csv, line 1: the column 'Points' is there twice"),
+        (b"student,points\nada,7,5\n", "a.csv, line 2: 3 cells below 2 columns; is a comma in one"),
+    ],
+)
+def test_files_that_are_something_else_are_named(data, line):
+    with pytest.raises(UsageError) as caught:
+        table(parse(data, "a.csv", ("student", "points")), ("student", "points"))
+    assert str(caught.value).startswith(line)
+
+
+def test_columns_may_be_in_any_order_and_case_and_rows_may_be_short_or_blank():
+    data = "\ufeffPoints ; STUDENT\n\n;;\n7,5;ada\n1\n".encode()
+    found = table(parse(data, "a.csv", ("student", "points")), ("student", "points"))
+    cells = [
+        (row.line, found.cell(row, "student"), found.cell(row, "points")) for row in found.rows
+    ]
+    assert cells == [(4, "ada", "7,5"), (5, "", "1")]
+
+
+def test_a_row_knows_the_line_on_which_it_begins():
+    found = parse(b'student,points\n"a\nb",1\nc,2\n', "a.csv", ("student",))
+    assert [row.line for row in found.rows] == [1, 2, 4]

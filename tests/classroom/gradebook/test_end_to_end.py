@@ -1,0 +1,208 @@
+"""From an export of 40 students to Canvas's CSV: every cell is computed by hand in the table.
+
+The policy: 15 minutes of grace, 2 late days, 10 % for each further day, nothing after the third
+day, at most 1.5 points of extra credit. There are 30 points: 26 for code, 4 for written answers,
+and 2 of extra credit besides.
+"""
+
+import csv
+import io
+from decimal import Decimal
+
+import pytest
+
+from tests.classroom.gradebook.building import (
+    FAULT,
+    WHY,
+    Student,
+    at,
+    command,
+    csv_of,
+    put,
+    record,
+    scores,
+    stamp,
+)
+
+# name | student ID | address | code, by test (10, 6, 10) | written (4, and 2 of extra credit)
+#   | days from the due date to the code | to the written answers | Canvas's cell | how
+# Days: 0.01 are 14.4 minutes, within the grace; 0.011 are 15.84, and late. `=N` is the code of the
+# group's first row, N rows above. "-": nothing handed in; "?": handed in, not graded yet.
+TABLE = """
+Ada Byron            | 0001 | ada@x.edu   | 10 6 10     | 4 2     | -1    | -1    | 31.50 | 26 + 4 + 1.5: cap
+Bo Chen              | 0002 | bo@x.edu    | 10 6 0      | 4 0     | -1    | -1    | 20.00 | 16 + 4
+عمر الخطيب           | 0003 | omar@x.edu  | 10 6 10     | 3.5 1.5 | -2    | -2    | 31.00 | 26 + 3.5 + 1.5
+Byron, Ada           | 0004 | other@x.edu | 0 6 10      | 4 1     | -1    | -1    | 21.00 | 16 + 4 + 1
+=HYPERLINK(1)        | 0005 | link@x.edu  | 10 0 10     | 2 0     | -1    | -1    | 22.00 | 20 + 2
+Nils Without         |      | nils@x.edu  | 10 6 10     | 4 0     | -1    | -1    | 30.00 | matched by address
+Maria Silva          | 0007 | maria@x.edu | 10 6 10     | 1 0     | -1    | -1    | 27.00 | 26 + 1
+Maria Silva          | 0008 | ms@x.edu    | 0 0 0       | 1 0     | -1    | -1    | 1.00  | 0 + 1
+Grace Inside         | 0009 | g9@x.edu    | 10 6 10     | 4 0     | 0.01  | 0.01  | 30.00 | in the grace
+One Day              | 0010 | g10@x.edu   | 10 6 10     | 4 0     | 0.011 | -1    | 30.00 | 1 late day
+Two Days             | 0011 | g11@x.edu   | 10 6 10     | 4 0     | 2.01  | -1    | 30.00 | 2 late days
+Three Days           | 0012 | g12@x.edu   | 10 6 10     | 4 0     | 3.01  | -1    | 27.40 | 2 late days; 26 - 2.6 + 4
+Four Days            | 0013 | g13@x.edu   | 10 6 10     | 4 0     | 3.011 | -1    | 4.00  | hard deadline: 0 + 4
+Used One             | 0014 | g14@x.edu   | 10 6 10     | 4 0     | 2.01  | -1    | 27.40 | 1 left; 26 - 2.6 + 4
+Used Two             | 0015 | g15@x.edu   | 9.65 0 0    | 0 0     | 1     | -1    | 8.69  | 9.65 * .9 = 8.685
+Used Three           | 0016 | g16@x.edu   | 10 6 10     | 4 2     | 3     | 3     | 22.40 | .7 * 30, 2 EC * .7 = 1.4
+Written Late         | 0017 | g17@x.edu   | 10 6 10     | 4 0     | -1    | 3     | 29.60 | 26 + 4 * .9
+Both Late            | 0018 | g18@x.edu   | 10 6 10     | 4 0     | 1     | 2     | 30.00 | 2 days cover both
+Written Gone         | 0019 | g19@x.edu   | 10 6 10     | 4 2     | 1     | 4     | 26.00 | 26, 1 late day; 0
+Extended Fully       | 0020 | g20@x.edu   | 10 6 10     | 4 0     | 5     | 5     | 30.00 | due 5 days later
+Extended Partly      | 0021 | g21@x.edu   | 10 6 10     | 4 0     | 4     | 1     | 27.40 | due 1 later: 3; 26 - 2.6 + 4
+Extended Resubmits   | 0022 | g22@x.edu   | 10 6 5      | 4 0     | 2     | -1    | 25.00 | due 2 days later
+Over Question        | 0023 | g23@x.edu   | 10 6 0      | 4 0     | -1    | -1    | 26.00 | 1e is 12: 10 + 12 + 4
+Over Test            | 0024 | g24@x.edu   | 10 6 0      | 4 0     | -1    | -1    | 27.25 | hidden is 7.25
+Over Written         | 0025 | g25@x.edu   | 10 6 10     | 1 0     | -1    | -1    | 29.00 | question 1 is 3
+Over Everything      | 0026 | g26@x.edu   | fault       | 4 0     | -1    | -1    | 24.00 | coding is 20
+Over Late            | 0027 | g27@x.edu   | 10 6 10     | 4 0     | 9     | -1    | 30.00 | days_late is 0
+Wendy Withheld       | 0028 | g28@x.edu   | 10 6 10     | 4 0     | -1    | -1    |       | withheld
+Edda Excused         | 0029 | g29@x.edu   | 10 6 10     | 4 0     | -1    | -1    | EX    | excused
+Group First          | 0030 | g30@x.edu   | 10 6 8      | 4 0     | 2     | -1    | 28.00 | 2 late days; 24 + 4
+Group Poor           | 0031 | g31@x.edu   | =1          | 4 0     | 2     | -1    | 23.20 | none left: 24 * .8 + 4
+Group Extended       | 0032 | g32@x.edu   | =2          | 4 0     | 2     | -1    | 28.00 | on time
+Group Gone           | 0033 | g33@x.edu   | =3          | 4 0     | 2     | -1    | (not) | left the course
+Faye Fault           | 0034 | g34@x.edu   | fault       | 4 0     | -1    | -1    | 11.00 | as it was in Canvas
+Ungraded Yet         | 0035 | g35@x.edu   | 10 6 10     | ?       | -1    | -1    | 12.50 | as it was in Canvas
+No Written           | 0036 | g36@x.edu   | 10 6 10     | -       | -1    | -1    | 26.00 | Gradescope: Missing
+No Code              | 0037 | g37@x.edu   | -           | 4 0     | -1    | -1    | 13.00 | as it was in Canvas
+Third Points         | 0038 | g38@x.edu   | 3.33 2 3.33 | 1.33 0  | 3     | -1    | 9.12  | 8.66 * .9 + 1.33 = 9.124
+Assigned Not         | 0039 | g39@x.edu   | 10 6 10     | 4 0     | -1    | -1    | N/A   | Canvas: not assigned
+Önder Ünal           | 0040 | g40@x.edu   | 10 6 10     | 0.25 2  | -1    | -1    | 27.75 | 26 + .25 + 1.5
+"""  # noqa: E501
+ROWS = [[cell.strip() for cell in line.split("|")] for line in TABLE.strip().splitlines()]
+PEOPLE = [Student(*row[:3]) for row in ROWS]
+# What Canvas has before, by student ID; others have nothing.
+BEFORE = {"0034": "11.00", "0035": "12.50", "0037": "13.00", "0039": "N/A", "0002": "1.00"}
+
+
+def named(name: str) -> Student:
+    (found,) = [person for person in PEOPLE if person.name == name]
+    return found
+
+
+def hand_in(export) -> None:
+    """Add the table's submissions to an export: a group's once."""
+    members: list[Student] = []
+    for place, (person, row) in enumerate(zip(PEOPLE, ROWS, strict=True)):
+        code = row[3]
+        if code == "-" or code.startswith("="):
+            continue
+        members = [person]
+        for later, other in zip(ROWS[place + 1 :], PEOPLE[place + 1 :], strict=True):
+            if not later[3].startswith("="):
+                break
+            members.append(other)
+        found = FAULT if code == "fault" else record(*map(float, code.split()))
+        export.add(1000 + place, members, at(float(row[5]) * 1440), found)
+
+
+def written() -> str:
+    rows = []
+    for place, (person, row) in enumerate(zip(PEOPLE, ROWS, strict=True)):
+        points = [Decimal(each) for each in row[4].split()] if row[4] not in ("-", "?") else None
+        time = None if row[4] == "-" else at(float(row[6]) * 1440)
+        rows.append([person, points, time, "" if row[4] == "-" else str(5000 + place)])
+    return scores(rows)
+
+
+def sortable(name: str) -> str:
+    """A name as Canvas exports it."""
+    if name.startswith("="):
+        return f'="{name}"'
+    first, _, last = name.replace(",", "").rpartition(" ")
+    return f"{last}, {first}"
+
+
+def canvas() -> str:
+    """Canvas's export: with another assignment, totals, a row on posting, and somebody else."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Notes",
+                     "Homework 1 (11)", "Problem Set 5 (12)", "Final Score"])  # fmt: skip
+    writer.writerow([""] * 6 + ["Manual Posting", "", ""])
+    writer.writerow(["    Points Possible", "", "", "", "", "", "5.00", "30.00", "(read only)"])
+    for place, person in enumerate(PEOPLE):
+        if person.name == "Group Gone":
+            continue
+        login = person.email if not person.sid else person.email.partition("@")[0]
+        before = BEFORE.get(person.sid, "")
+        writer.writerow([sortable(person.name), 900 + place, person.sid, login, "Section 1",
+                         "-1 late?", "4.00", before, "80.00"])  # fmt: skip
+    writer.writerow(["Only, Canvas", 999, "0999", "only", "Section 1", "", "", "2.00", ""])
+    return text.getvalue()
+
+
+def decide(folder) -> None:
+    """Write what staff decided; students are named by each kind of ID."""
+    put(
+        folder,
+        extensions=csv_of(
+            "student,due,reason,author,date",
+            ("0020", stamp(at(5 * 1440)), *WHY),
+            ("G21@x.edu", stamp(at(1440)), *WHY),
+            ("submission_1021", stamp(at(2 * 1440)), *WHY),
+            ("0032", stamp(at(2 * 1440)), *WHY),
+        ),
+        overrides=csv_of(
+            "student,question,points,reason,author,date",
+            ("g23@x.edu", "1e", "12", *WHY),
+            ("1023", "1e-1-hidden", "7.25", *WHY),
+            ("0025", "1", "3", *WHY),
+            ("0026", "coding", "20", *WHY),
+            ("0027", "days_late", "0", *WHY),
+        ),
+        withheld=csv_of("student,reason,author,date", ("0028", *WHY)),
+        excuses=csv_of("student,reason,author,date", ("0029", *WHY)),
+        late_days=csv_of(
+            "student,days",
+            *zip(["0014", "0015", "0016", "0031"], "1252", strict=True),
+        ),
+    )
+
+
+@pytest.fixture
+def folder(policy, export, tmp_path):
+    policy(
+        grace_minutes=15,
+        late_days=2,
+        percent_per_day=Decimal(10),
+        hard_deadline_days=3,
+        extra_credit_cap=Decimal("1.5"),
+    )
+    hand_in(export)
+    made = export.into(tmp_path / "class")
+    decide(made)
+    put(made, written=written(), canvas=canvas())
+    return made
+
+
+def read_csv(path) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(path.read_text(encoding="utf-8"), newline="")))
+
+
+def test_every_cell_of_canvas_csv_is_as_computed_by_hand(folder, capsys):
+    assert command("gradebook", folder, "--assignment", "Problem Set 5") == 0
+    before, after = list(csv.reader(io.StringIO(canvas()))), read_csv(folder / "grades/canvas.csv")
+    assert after[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section",
+                        "Problem Set 5 (12)"]  # fmt: skip
+    assert after[1:3] == [[""] * 6, ["    Points Possible", "", "", "", "", "30.00"]]
+    expected = {person.email: row[7] for person, row in zip(PEOPLE, ROWS, strict=True)}
+    students = after[3:]
+    assert len(students) == 40  # 39 of 40 are in Canvas, and one who is nowhere else
+    place = 0
+    for person in PEOPLE:
+        if expected[person.email] == "(not)":
+            assert person.sid not in {row[2] for row in students}
+            continue
+        name = sortable(person.name)
+        login = person.email if not person.sid else person.email.partition("@")[0]
+        # A name that begins with = is guarded; Canvas finds the student by ID.
+        shown = "'" + name if name.startswith("=") else name
+        identity = [shown, str(900 + PEOPLE.index(person)), person.sid, login, "Section 1"]
+        assert students[place] == [*identity, expected[person.email]], person
+        place += 1
+    assert students[place] == ["Only, Canvas", "999", "0999", "only", "Section 1", "2.00"]
+    assert len(after) == len(before)
+    said = capsys.readouterr().out
+    assert "40 people" not in said and "41 people: 35 graded, 1 excused, 1 withheld" in said

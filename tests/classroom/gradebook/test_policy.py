@@ -1,0 +1,136 @@
+"""The policy: lateness in days that have begun, late days, percentages, deadlines, extra credit."""
+
+from datetime import timedelta
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grading.errors import UsageError
+from grading.toml_tables import read
+from tools.classroom.gradebook.policy import Earned, Settled, days_late, settle
+from tools.described import Grading
+
+DAY_S = 86_400
+POINTS = st.fractions(0, 50, max_denominator=100)
+PERCENT = st.decimals(0, 100, places=2)
+GRADINGS = st.builds(
+    Grading,
+    grace_minutes=st.integers(0, 3000),
+    late_days=st.integers(0, 6),
+    percent_per_day=PERCENT,
+    hard_deadline_days=st.none() | st.integers(0, 8),
+    extra_credit_cap=st.none() | st.decimals(0, 20, places=1),
+)
+LATENESS = st.integers(-2 * DAY_S, 10 * DAY_S)
+WORK = st.tuples(POINTS, POINTS, LATENESS)
+
+
+def settled(grading: Grading, work: list[tuple[Fraction, Fraction, int]], used: int) -> Settled:
+    """Apply the policy to parts of (points, extra credit, seconds late)."""
+    names = ("coding", "written")
+    parts = tuple(
+        Earned(name, regular, extra, days_late(timedelta(seconds=late_s), grading))
+        for name, (regular, extra, late_s) in zip(names, work, strict=False)
+    )
+    return settle(grading, parts, used)
+
+
+# Each property holds for all inputs: none of these tests can fail by chance.
+@settings(deadline=None, max_examples=300)
+@given(GRADINGS, st.lists(WORK, min_size=1, max_size=2), st.integers(0, 7), st.integers(0, 1),
+       st.integers(0, 10 * DAY_S))  # fmt: skip
+def test_a_later_submission_never_earns_more(grading, work, used, which, later_s):
+    which %= len(work)
+    regular, extra, late_s = work[which]
+    later = [*work[:which], (regular, extra, late_s + later_s), *work[which + 1 :]]
+    assert settled(grading, later, used).total <= settled(grading, work, used).total
+
+
+@settings(deadline=None, max_examples=300)
+@given(GRADINGS, st.lists(WORK, min_size=1, max_size=2), st.integers(0, 7), LATENESS.map(abs))
+def test_an_extension_never_earns_less(grading, work, used, longer_s):
+    extended = [(regular, extra, late_s - longer_s) for regular, extra, late_s in work]
+    assert settled(grading, extended, used).total >= settled(grading, work, used).total
+
+
+@settings(deadline=None, max_examples=300)
+@given(GRADINGS, st.lists(WORK, min_size=1, max_size=2), st.integers(0, 7))
+def test_the_sum_of_the_parts_is_the_total(grading, work, used):
+    found = settled(grading, work, used)
+    earned = sum((regular + extra for regular, extra, _ in work), Fraction(0))
+    assert earned - sum(late.points for late in found.late) - found.over_cap == found.total
+    assert 0 <= found.total <= earned
+    assert 0 <= found.charged <= max(0, grading.late_days - used)
+
+
+@settings(deadline=None, max_examples=200)
+@given(GRADINGS, st.lists(WORK, min_size=1, max_size=2), st.integers(0, 7))
+def test_late_days_are_only_taken_where_something_is_late_and_before_the_deadline(
+    grading, work, used
+):
+    found = settled(grading, work, used)
+    days = [days_late(timedelta(seconds=late_s), grading) for _, _, late_s in work]
+    last = grading.hard_deadline_days
+    open_days = [n for n in days if last is None or n <= last]
+    assert found.charged <= max(open_days, default=0)
+
+
+@pytest.mark.parametrize(
+    "late_s, days",
+    [(-DAY_S, 0), (0, 0), (900, 0), (900.001, 1), (900 + DAY_S, 1), (901 + DAY_S, 2)],
+)
+def test_each_day_that_has_begun_after_the_grace_counts(late_s, days):
+    assert days_late(timedelta(seconds=late_s), Grading(grace_minutes=15)) == days
+
+
+def one(days: int, grading: Grading, used: int = 0) -> tuple[Fraction, int]:
+    found = settle(grading, (Earned("coding", Fraction(10), Fraction(0), days),), used)
+    return found.total, found.charged
+
+
+def test_late_days_come_first_and_then_the_percentage():
+    grading = Grading(late_days=2, percent_per_day=Decimal(25), hard_deadline_days=5)
+    totals = [one(days, grading) for days in range(7)]
+    assert totals == [(10, 0), (10, 1), (10, 2), (7.5, 2), (5, 2), (2.5, 2), (0, 0)]
+    assert one(2, grading, used=1) == (7.5, 1)
+    assert one(2, grading, used=9) == (5, 0)
+
+
+def test_a_percentage_never_takes_more_than_all():
+    assert one(5, Grading(percent_per_day=Decimal("33.4"))) == (0, 0)
+    assert one(2, Grading(percent_per_day=Decimal("33.4"))) == (Fraction("3.32"), 0)
+
+
+def test_lateness_comes_before_the_cap_of_extra_credit():
+    grading = Grading(percent_per_day=Decimal(50), extra_credit_cap=Decimal(3))
+    part = Earned("written", Fraction(0), Fraction(5), 1)
+    # Half of 5 is 2.5, below the cap; the other way round it would be half of 3.
+    assert settle(grading, (part,), 0).total == Fraction("2.5")
+
+
+def test_without_a_table_lateness_costs_nothing():
+    assert one(100, Grading()) == (10, 0)
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("percent_per_day = 101", "percent_per_day = 101 should be from 0 to 100"),
+        ("percent_per_day = nan", "percent_per_day = nan should be a number"),
+        ("grace_minutes = -1", "grace_minutes = -1 should be 0 or more"),
+        ("late_days = 1.5", "late_days = 1.5 should be a whole number"),
+        ("late_day = 1", "unknown key 'late_day'; did you mean 'late_days'?"),
+        ("missing = 'nought'", "missing = 'nought' should be one of blank, zero"),
+        ("extra_credit_cap = -0.5", "extra_credit_cap = -0.5 should be 0 or more"),
+        ("hard_deadline_days = true", "hard_deadline_days = true should be a whole number"),
+    ],
+)
+def test_a_mistake_in_the_policy_is_one_line(tmp_path, line, message):
+    path = tmp_path / "policy.toml"
+    path.write_text(line + "\n", encoding="utf-8")
+    with pytest.raises(UsageError) as caught:
+        read(path, Grading)
+    assert str(caught.value) == f"policy.toml: {message}"

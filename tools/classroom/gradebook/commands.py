@@ -1,0 +1,228 @@
+"""The commands `gradebook DIR`, `explain STUDENT --in DIR` and `policy --try FILE --in DIR`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grading import printable
+from grading.errors import UsageError
+from grading.outcomes import ExitCode
+from grading.results import write_atomically
+from grading.toml_tables import read
+
+from ...described import Grading, load_course
+from ..folder import ClassFolder
+from ..submissions import same
+from . import canvas, exports
+from .book import EXCUSED, GRADED, INCOMPLETE, WITHHELD, Book, Grade
+from .cells import rounded, shown, shown_exactly
+from .inputs import FOLDER, Inputs, read_inputs, with_policy
+from .people import Person
+from .policy import count
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+INTO = "grades"
+STATES = (GRADED, EXCUSED, WITHHELD, INCOMPLETE)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A file for `--try`: the table [grading] alone, as it would stand in course.toml."""
+
+    grading: Grading
+
+
+def add_to(commands: _SubParsersAction) -> None:
+    """Add the sub-commands."""
+    book = commands.add_parser(
+        "gradebook",
+        help="join coding scores, written scores and decisions; write grades for Canvas",
+        description=f"Make a class's grades of its records and of what is in DIR/{FOLDER}/, by "
+        f"[grading] in course.toml, and write them to DIR/{INTO}/: grades.csv, gradescope.csv, and "
+        f"canvas.csv where DIR/{FOLDER}/ has an export of Canvas's gradebook.",
+    )
+    book.add_argument("folder", type=Path, metavar="DIR", help="a class's folder")
+    book.add_argument(
+        "--assignment", metavar="TITLE", help="Canvas's title or number; default: the only one"
+    )
+    explain = commands.add_parser(
+        "explain",
+        help="show how a student's grade comes about",
+        description="Show each step of a student's grade with its source.",
+    )
+    explain.add_argument(
+        "student", metavar="STUDENT", help="submission, student ID, e-mail address or whole name"
+    )
+    policy = commands.add_parser(
+        "policy",
+        help="show what another policy would do to the class",
+        description="Compare grades by course.toml with those by another table [grading]. Nothing "
+        "is written.",
+    )
+    policy.add_argument(
+        "--try", dest="tried", type=Path, required=True, metavar="FILE", help="TOML with [grading]"
+    )
+    for command, run in ((book, run_gradebook), (explain, run_explain), (policy, run_policy)):
+        if command is not book:
+            command.add_argument(
+                "--in", dest="folder", type=Path, required=True, metavar="DIR", help="as gradebook"
+            )
+        command.add_argument(
+            "--release", metavar="RELEASE", help="default: the one graded with last"
+        )
+        command.add_argument(
+            "--latest", action="store_true", help="of several submissions, the latest counts"
+        )
+        command.set_defaults(run=run)
+
+
+def _inputs(asked: argparse.Namespace) -> Inputs:
+    folder = ClassFolder.existing(asked.folder)
+    return read_inputs(folder, load_course(), asked.release, asked.latest)
+
+
+# gradebook ---------------------------------------------------------------------------------------
+def run_gradebook(asked: argparse.Namespace) -> int:
+    """Write the grades; print what is odd, then a summary."""
+    folder = ClassFolder.existing(asked.folder)
+    inputs = _inputs(asked)
+    book = inputs.book
+    grades = book.grades()
+    notes = [*book.notes, *_open(grades)]
+    texts = {
+        "grades.csv": exports.plain(book, grades),
+        "gradescope.csv": exports.gradescope(book, grades),
+    }
+    if inputs.canvas is not None:
+        text, more = canvas.export(inputs.canvas, asked.assignment, grades, book.most)
+        texts["canvas.csv"] = text
+        notes += more
+    elif asked.assignment:
+        raise UsageError(f"--assignment needs DIR/{FOLDER}/canvas.csv, Canvas's export")
+    into = folder.path / INTO
+    with folder.locked():
+        try:
+            into.mkdir(mode=0o700, exist_ok=True)
+            for name, text in texts.items():
+                write_atomically(into / name, text)
+        except OSError as error:
+            raise UsageError(f"{into} can't be written: {error.strerror}") from None
+    for note in notes:
+        print(f"note: {printable.line(note)}")
+    print(_summary(grades, len(notes)))
+    for name in texts:
+        print(into / name)
+    return ExitCode.OK
+
+
+def _open(grades: Iterable[Grade]) -> list[str]:
+    """Say who has no grade, and why, besides those whom no source but Canvas's has."""
+    return [
+        f"{grade.state}: {grade.person.label}: {grade.why}"
+        for grade in grades
+        if grade.state in (WITHHELD, EXCUSED) or (grade.state == INCOMPLETE and grade.handed)
+    ]
+
+
+def _summary(grades: list[Grade], notes: int) -> str:
+    states = [grade.state for grade in grades]
+    counted = [f"{states.count(state)} {state}" for state in STATES if state in states]
+    people = "person" if len(grades) == 1 else "people"
+    return f"{len(grades)} {people}: {', '.join(counted)}; {count(notes, 'note')}"
+
+
+# explain -----------------------------------------------------------------------------------------
+def run_explain(asked: argparse.Namespace) -> int:
+    """Print how a grade comes about."""
+    book = _inputs(asked).book
+    for line in explanation(book.grade(find(book, asked.student)), book):
+        print(printable.line(line))
+    return ExitCode.OK
+
+
+def find(book: Book, text: str) -> Person:
+    """Find who is meant, by submission, student ID, address, then name.
+
+    Raises:
+        UsageError: nobody, or more than one.
+    """
+    wanted = same(text)
+    keys = (
+        lambda p: {same(m.said.submission) for m in p.mentions if m.source != "canvas"},
+        lambda p: {value for _, value in p.keys},
+        lambda p: {same(m.name) for m in p.mentions},
+    )
+    for key in keys:
+        found = [person for person in book.people if wanted in key(person)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            labels = ", ".join(person.label for person in found)
+            raise UsageError(f"{text!r:.60} may be any of {labels}: give an ID or an address")
+    raise UsageError(
+        f"nobody is known by {text!r:.60}; expected a submission, a student ID, an e-mail address "
+        "or a whole name"
+    )
+
+
+def explanation(grade: Grade, book: Book) -> list[str]:
+    """Return the lines of an explanation."""
+    places = ", ".join(dict.fromkeys(mention.where for mention in grade.person.mentions))
+    lines = [f"{grade.person.label}: {places}"]
+    lines += [f"  {remark}" for remark in grade.remarks]
+    lines += [f"  {shown(s.points):>8}  {s.what}  [{s.source}]" for s in grade.steps]
+    if grade.settled is not None:
+        total, most = grade.settled.total, shown(book.most)
+        exact = (
+            "" if Fraction(rounded(total)) == total else f", {shown_exactly(total)} before rounding"
+        )
+        lines.append(f"  {rounded(total):>8}  of {most}{exact}")
+    if grade.state != GRADED:
+        lines.append(f"  {grade.state}, no points are exported: {grade.why}")
+    return lines
+
+
+# policy ------------------------------------------------------------------------------------------
+def run_policy(asked: argparse.Namespace) -> int:
+    """Print what another policy would change."""
+    book = _inputs(asked).book
+    other = with_policy(book, read(asked.tried, Tried).grading)
+    changed, before_all, after_all = [], [], []
+    for person in book.people:
+        before, after = book.grade(person), other.grade(person)
+        if before.total is not None and after.total is not None:
+            before_all.append(before.total)
+            after_all.append(after.total)
+        if before.total != after.total:
+            changed.append((person, before, after))
+    for person, before, after in changed:
+        print(printable.line(f"{_of(before)} -> {_of(after)}  {person.label}{_days(after)}"))
+    up = sum(_points(b) < _points(a) for _, b, a in changed)
+    down = len(changed) - up
+    print(f"{len(book.people) - len(changed)} unchanged, {up} up, {down} down")
+    print(f"mean {_mean(before_all)} -> {_mean(after_all)}, of {count(len(before_all), 'grade')}")
+    return ExitCode.OK
+
+
+def _of(grade: Grade) -> str:
+    return f"{rounded(grade.total) if grade.total is not None else 'no grade':>8}"
+
+
+def _points(grade: Grade) -> Fraction:
+    return grade.total if grade.total is not None else Fraction(-1)
+
+
+def _days(grade: Grade) -> str:
+    late = [f"{part} {count(n, 'day')} late" for part, n in grade.days.items() if n]
+    return f": {', '.join(late)}" if late else ""
+
+
+def _mean(totals: list[Fraction]) -> str:
+    return rounded(sum(totals, Fraction(0)) / len(totals)) if totals else "none"

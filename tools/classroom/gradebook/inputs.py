@@ -1,0 +1,162 @@
+"""Reads all that a gradebook is made of: a class's folder, and what staff put into DIR/gradebook/.
+
+    written.csv      Gradescope's scores of the written answers; or written.zip, or the folder
+                     written/, its evaluations
+    canvas.csv       the instructor's own export of Canvas's gradebook
+    overrides.csv, extensions.csv, excuses.csv, withheld.csv, late_days.csv, people.csv
+
+Each may be missing. A file of another name is refused, as a misspelt one would be left out unseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+from grading.errors import UsageError
+from grading.toml_tables import nearest
+
+from ...described import Course, Edition, Grading, load_assignment
+from ..folder import ClassFolder
+from ..table import newest_release
+from . import canvas, coding, decisions, written
+from .book import Book
+from .cells import shown
+from .handed import Handed
+from .people import Alias, Mention, Person, join
+
+FOLDER = "gradebook"
+WRITTEN = ("written.csv", "written.zip", "written")
+CANVAS, PEOPLE = "canvas.csv", "people.csv"
+KNOWN = (*WRITTEN, CANVAS, *decisions.COLUMNS)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A gradebook, and Canvas's export where there is one."""
+
+    book: Book
+    canvas: canvas.Template | None
+
+
+def read_inputs(
+    folder: ClassFolder, course: Course, release: str | None = None, latest: bool = False
+) -> Inputs:
+    """Read everything.
+
+    Args:
+        release: whose records count; None: the newest.
+        latest: whether the latest of several submissions of a student counts; else several are an
+            error.
+
+    Raises:
+        UsageError: one line on the first mistake.
+    """
+    files = _files(folder.path / FOLDER)
+    release = release or newest_release(folder)
+    mentions = coding.mentions(folder, release)
+    edition = _edition(coding.edition(folder, release))
+    most = _coding_most(mentions)
+    notes: list[str] = []
+    parts: tuple[str, ...] = ("coding",)
+    if scores := _written(files, edition):
+        parts += ("written",)
+        mentions += scores.mentions
+        most += _written_most(scores, edition, notes)
+    elif edition is not None and any(question.written for question in edition.questions):
+        notes.append(f"no written scores in {folder.path / FOLDER}: the grade is of coding alone")
+    template = canvas.read_template(files[CANVAS]) if CANVAS in files else None
+    mentions += template.mentions() if template else []
+    aliases: list[Alias] = decisions.read_aliases(files[PEOPLE]) if PEOPLE in files else []
+    people, joined = join(mentions, aliases)
+    people.sort(key=lambda person: (person.name.casefold(), person.sid, person.email))
+    decided = [path for name, path in files.items() if name in decisions.COLUMNS and name != PEOPLE]
+    due = course.dates.due
+    book = Book(
+        grading=course.grading,
+        due=due,
+        people=tuple(people),
+        parts=parts,
+        decisions=decisions.read_decisions(decided, people, due),
+        most=most,
+        latest=latest,
+        notes=(*notes, *joined, *_alone(people, parts, template is not None)),
+    )
+    return Inputs(book, template)
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    """Return the files of DIR/gradebook/ by name.
+
+    Raises:
+        UsageError: one has no known name, or there are several of written scores.
+    """
+    if not folder.is_dir():
+        return {}
+    files = {}
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(".") or path.name.endswith("~"):
+            continue  # of an editor
+        if path.name not in KNOWN:
+            raise UsageError(f"{path}: unknown file{nearest(path.name, KNOWN)}")
+        files[path.name] = path
+    if len(given := [name for name in WRITTEN if name in files]) > 1:
+        raise UsageError(f"{folder} has {' and '.join(given)}: keep one of them")
+    return files
+
+
+def _edition(name: str) -> Edition | None:
+    return load_assignment().edition(name) if name else None
+
+
+def _written(files: dict[str, Path], edition: Edition | None) -> written.Written | None:
+    for name in WRITTEN:
+        if name in files:
+            questions = edition.questions if edition else ()
+            extra = {q.number: q.is_extra_credit for q in questions if q.written}
+            return written.read_written(files[name], written.uniformly_extra(extra))
+    return None
+
+
+def _coding_most(mentions: list[Mention]) -> Fraction:
+    """Return the points to reach in coding; all records of a release have the same tests."""
+    most = set()
+    for mention in mentions:
+        handed: Handed = mention.said
+        if handed.items:
+            regular = (item.most or Fraction(0) for item in handed.items if not item.is_extra)
+            most.add(sum(regular, Fraction(0)))
+    if len(most) > 1:
+        amounts = " and ".join(shown(each) for each in sorted(most))
+        raise UsageError(f"records of one release have {amounts} points to reach: grade again")
+    return next(iter(most), Fraction(0))
+
+
+def _written_most(scores: written.Written, edition: Edition | None, notes: list[str]) -> Fraction:
+    """Return the points to reach in written answers; note where Gradescope's are others."""
+    questions = [q for q in edition.questions if q.written] if edition else []
+    ours = sum((Fraction(q.written) for q in questions), Fraction(0))
+    if scores.most is not None and edition is not None and scores.most != ours:
+        notes.append(
+            f"Gradescope has {shown(scores.most)} written points, and assignment.toml "
+            f"{shown(ours)}: the outline there is another"
+        )
+    regular = [Fraction(q.written) for q in questions if not q.is_extra_credit]
+    return sum(regular, Fraction(0))
+
+
+def _alone(people: list[Person], parts: tuple[str, ...], has_canvas: bool) -> Iterator[str]:
+    """Say who is missing in which source."""
+    sources = [*parts, *(["canvas"] if has_canvas else [])]
+    for person in people:
+        missing = [source for source in sources if source not in person.sources]
+        if missing:
+            places = ", ".join(dict.fromkeys(mention.where for mention in person.mentions))
+            yield f"not in {' or '.join(missing)}: {person.label}: {places}"
+
+
+def with_policy(book: Book, grading: Grading) -> Book:
+    """Return the gradebook under another policy."""
+    return replace(book, grading=grading)

@@ -1,0 +1,274 @@
+"""Who is who: joins what the sources of a gradebook say of one person.
+
+Two mentions are of one person if they share a Canvas ID, a student ID, a login or an address, or if
+people.csv says so. What contradicts itself, as one address with two student IDs, is an error that
+names both. Whoever is left is matched by login and address (`ada` and `ada@x.edu`, where x.edu is
+most students' domain), then by name, where exactly one person of each source comes into question
+and no ID speaks against it; both are noted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from grading import printable
+from grading.errors import UsageError
+
+from ..submissions import same
+
+# Canvas exports a name that begins with = as a formula that shows it.
+AS_FORMULA = re.compile(r'="(.*)"', re.DOTALL)
+# A source says by these who is meant. Canvas's SIS User ID is a student ID in most courses.
+STRONG = {"canvas": "canvas", "sid": "sid", "sis": "sid", "email": "email", "login": "email"}
+
+
+@dataclass(frozen=True)
+class Mention:
+    """What a source says of somebody.
+
+    Attributes:
+        source: "canvas", "coding" or "written".
+        where: for messages: "canvas.csv, line 7".
+        ids: (kind, value) with kinds "canvas", "sid", "sis", "email", "login".
+        said: what else the source has of this person.
+    """
+
+    source: str
+    where: str
+    name: str
+    ids: tuple[tuple[str, str], ...]
+    said: Any = None
+
+    def value(self, *kinds: str) -> str:
+        """Return the first ID of these kinds, or ""."""
+        return next((value for kind, value in self.ids if kind in kinds), "")
+
+    @property
+    def keys(self) -> set[tuple[str, str]]:
+        """The IDs in a form in which the same are equal; some logins are student IDs."""
+        logins = {("sid", same(value)) for kind, value in self.ids if kind == "login"}
+        return logins | {(STRONG[kind], same(value)) for kind, value in self.ids}
+
+
+@dataclass(eq=False)
+class Person:
+    """Somebody whom at least one source mentions."""
+
+    mentions: list[Mention] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The name as the first source has it that has one."""
+        return next((m.name for m in self.mentions if m.name), "")
+
+    @property
+    def sid(self) -> str:
+        """The student ID, or ""."""
+        return self._value("sid") or self._value("sis")
+
+    @property
+    def email(self) -> str:
+        """The address, or ""."""
+        return self._value("email") or self._value("login")
+
+    @property
+    def sources(self) -> set[str]:
+        """Where the person is mentioned."""
+        return {mention.source for mention in self.mentions}
+
+    @property
+    def keys(self) -> set[tuple[str, str]]:
+        """All IDs; see `Mention.keys`."""
+        return set().union(*(mention.keys for mention in self.mentions))
+
+    @property
+    def label(self) -> str:
+        """Whom to show people: name, address, ID."""
+        known = [f"<{self.email}>" if self.email else "", f"({self.sid})" if self.sid else ""]
+        return printable.line(" ".join(filter(None, [self.name or "(no name)", *known])), 200)
+
+    def of(self, source: str) -> list[Mention]:
+        """Return the mentions in a source."""
+        return [mention for mention in self.mentions if mention.source == source]
+
+    def _value(self, kind: str) -> str:
+        return next((m.value(kind) for m in self.mentions if m.value(kind)), "")
+
+
+@dataclass(frozen=True)
+class Alias:
+    """A row of people.csv: two IDs of one person."""
+
+    where: str
+    one: str
+    other: str
+
+
+def join(
+    mentions: Iterable[Mention], aliases: Iterable[Alias] = ()
+) -> tuple[list[Person], list[str]]:
+    """Return the people, and a line on each that was matched by less than an ID.
+
+    Raises:
+        UsageError: two records of one source are of one person, or IDs contradict each other.
+    """
+    people: list[Person] = []
+    by_key: dict[tuple[str, str], Person] = {}
+    for mention in mentions:
+        found = {id(by_key[key]): by_key[key] for key in mention.keys if key in by_key}
+        person = Person([mention])
+        for other in found.values():
+            _merge(other, person)
+            people.remove(other)
+        people.append(person)
+        by_key |= dict.fromkeys(person.keys, person)
+    for alias in aliases:
+        _apply(alias, people)
+    notes: list[str] = []
+    domain = _domain(people)
+    for key_of, words in (
+        (lambda person: _local(person, domain), "login and address"),
+        (_names, "name"),
+    ):
+        people, more = _weakly_joined(people, key_of, words)
+        notes += more
+    _refuse_contradictions(people)
+    return people, notes
+
+
+def _merge(other: Person, person: Person) -> None:
+    """Add what is known of `other` to `person`.
+
+    Raises:
+        UsageError: both are mentioned in one source. (Several submissions in the class's folder are
+            looked at later: --latest may choose.)
+    """
+    for twice in sorted(other.sources & person.sources - {"coding"}):
+        raise _two(other.of(twice)[0], person.of(twice)[0])
+    person.mentions[:0] = other.mentions
+
+
+def _apply(alias: Alias, people: list[Person]) -> None:
+    one, other = (_of_id(alias, text, people) for text in (alias.one, alias.other))
+    if one is not other:
+        _merge(one, other)
+        people.remove(one)
+
+
+def _of_id(alias: Alias, text: str, people: list[Person]) -> Person:
+    found = [p for p in people if same(text) in {value for _, value in p.keys}]
+    if len(found) == 1:
+        return found[0]
+    words = "nobody has" if not found else f"{len(found)} people have"
+    raise UsageError(f"{alias.where}: {words} the ID, login or address {text!r:.60}")
+
+
+def _domain(people: list[Person]) -> str:
+    """Return the domain of most addresses: only there, `ada@domain` may be the login `ada`."""
+    addresses = {same(value) for p in people for m in p.mentions for _, value in m.ids}
+    domains = Counter(a.partition("@")[2] for a in sorted(addresses) if "@" in a)
+    return domains.most_common(1)[0][0] if domains else ""
+
+
+def _two(*mentions: Mention) -> UsageError:
+    places = " and ".join(f"{m.where} ({printable.line(m.name, 60)})" for m in mentions)
+    return UsageError(
+        f"two records for one person: {places} share an ID or an address; correct or remove one"
+    )
+
+
+def _refuse_contradictions(people: list[Person]) -> None:
+    """Refuse one address with two student IDs, if the sources' student IDs are of one kind."""
+    one_kind = _agreeing(people)
+    for person in people:
+        for kinds in (("sid",), ("sid", "sis")):
+            if kinds == ("sid", "sis") and not one_kind:
+                continue
+            said = {same(m.value(*kinds)): m for m in person.mentions if m.value(*kinds)}
+            if len(said) > 1:
+                one, other, *_ = said.values()
+                raise UsageError(
+                    f"{one.where} and {other.where} are of one person, {person.label}, with two "
+                    f"student IDs, {one.value(*kinds)!r:.40} and {other.value(*kinds)!r:.40}: has "
+                    "a spreadsheet taken zeros from the front of one?"
+                )
+
+
+def _agreeing(people: list[Person]) -> bool:
+    """Return whether Canvas's SIS User IDs are the student IDs of the other sources."""
+    return any(
+        {same(m.value("sis")) for m in person.of("canvas")}
+        & {same(m.value("sid")) for m in person.mentions if m.value("sid")}
+        for person in people
+    )
+
+
+def _local(person: Person, domain: str) -> set[str]:
+    """Return logins, and addresses of a domain up to the @."""
+    addresses = (
+        same(value).partition("@")
+        for mention in person.mentions
+        for kind, value in mention.ids
+        if kind in ("email", "login")
+    )
+    return {local for local, _, at in addresses if at in ("", domain)}
+
+
+def _names(person: Person) -> set[str]:
+    return {plain_name(mention.name) for mention in person.mentions} - {""}
+
+
+def plain_name(name: str) -> str:
+    """Return a name in a form in which `Byron, Ada` is `Ada Byron`."""
+    shown = AS_FORMULA.fullmatch(name.strip())
+    name = shown[1] if shown else name
+    last, comma, first = name.partition(",")
+    return same(f"{first} {last}" if comma and "," not in first else name)
+
+
+def _weakly_joined(
+    people: list[Person], key_of: Callable[[Person], set[str]], words: str
+) -> tuple[list[Person], list[str]]:
+    """Join those who share a key, where that can mean only one person."""
+    buckets: dict[str, list[Person]] = defaultdict(list)
+    for person in people:
+        for key in key_of(person):
+            buckets[key].append(person)
+    one_kind = _agreeing(people)
+    sources = {source for person in people for source in person.sources}
+    gone: set[int] = set()
+    joined, notes = [], []
+    for several in buckets.values():
+        # Who is in all sources lacks nothing, and takes no part.
+        several = [p for p in several if id(p) not in gone and p.sources != sources]
+        if len(several) < 2:
+            continue
+        if not _could_be_one(several, one_kind, words):
+            labels = ", ".join(f"{p.label} ({', '.join(sorted(p.sources))})" for p in several)
+            notes.append(f"the same {words}, but not joined: {labels}")
+            continue
+        first, *others = several
+        first.mentions += [mention for other in others for mention in other.mentions]
+        gone |= {id(other) for other in others}
+        joined.append(first.label)
+    if joined:
+        notes.append(f"matched by {words} alone: {', '.join(joined)}")
+    return [person for person in people if id(person) not in gone], notes
+
+
+def _could_be_one(several: list[Person], one_kind: bool, words: str) -> bool:
+    """Return whether people may be one: each from other sources, and no ID against it."""
+    sources = [source for person in several for source in person.sources]
+    if len(sources) != len(set(sources)):
+        return False
+    kinds = [("sid", "sis") if one_kind else ("sid",), ("canvas",)]
+    kinds += [("email", "login")] if words == "name" else []
+    for each in kinds:
+        values = {same(m.value(*each)) for p in several for m in p.mentions if m.value(*each)}
+        if len(values) > 1:
+            return False
+    return True

@@ -1,0 +1,115 @@
+"""What lateness costs and how far extra credit counts, by the table [grading] of course.toml.
+
+The order is extension, lateness, cap of extra credit; all numbers are fractions, and nothing is
+rounded here. A later submission never earns more, and an extension never less: what a part loses
+depends on its own days and on the late days that are left, and not on the other part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from fractions import Fraction
+
+from ...described import Grading
+
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Earned:
+    """What a part earned, before lateness.
+
+    Attributes:
+        part: "coding" or "written".
+        regular, extra: points, and points of extra credit.
+        days: how many days late it is; each that has begun counts.
+    """
+
+    part: str
+    regular: Fraction
+    extra: Fraction
+    days: int
+
+
+@dataclass(frozen=True)
+class Late:
+    """What lateness costs a part.
+
+    Attributes:
+        points: what it loses, 0 or more.
+        why: in words.
+    """
+
+    part: str
+    points: Fraction
+    why: str
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What a student gets.
+
+    Attributes:
+        charged: late days that this assignment takes from the budget.
+        over_cap: extra credit that doesn't count.
+    """
+
+    charged: int
+    late: tuple[Late, ...]
+    over_cap: Fraction
+    total: Fraction
+
+
+def days_late(late_by: timedelta, grading: Grading) -> int:
+    """Return how many days of 24 hours have begun since the end of the grace minutes."""
+    return max(0, -(-(late_by - timedelta(minutes=grading.grace_minutes)) // DAY))
+
+
+def settle(grading: Grading, parts: tuple[Earned, ...], used: int) -> Settled:
+    """Apply the policy.
+
+    A late day covers a day of all parts: two parts that are a day late take one. A part behind the
+    hard deadline takes none, as it would gain nothing.
+
+    Args:
+        used: late days that the student has used for other assignments.
+    """
+    left = max(0, grading.late_days - used)
+    charged = min(left, max((p.days for p in parts if not _is_over(p, grading)), default=0))
+    lost = [_loss(part, grading, charged) for part in parts]
+    late = tuple(
+        Late(part.part, (part.regular + part.extra) * share, why)
+        for part, (share, why) in zip(parts, lost, strict=True)
+        if part.days
+    )
+    kept = [1 - share for share, _ in lost]
+    regular = sum((p.regular * k for p, k in zip(parts, kept, strict=True)), Fraction(0))
+    extra = sum((p.extra * k for p, k in zip(parts, kept, strict=True)), Fraction(0))
+    cap = grading.extra_credit_cap
+    over = max(Fraction(0), extra - Fraction(cap)) if cap is not None else Fraction(0)
+    return Settled(charged, late, over, regular + extra - over)
+
+
+def _is_over(part: Earned, grading: Grading) -> bool:
+    last = grading.hard_deadline_days
+    return last is not None and part.days > last
+
+
+def _loss(part: Earned, grading: Grading, charged: int) -> tuple[Fraction, str]:
+    """Return which share of its points a part loses, and why."""
+    words = count(part.days, "day") + " late"
+    if _is_over(part, grading):
+        last = count(grading.hard_deadline_days or 0, "day")
+        return Fraction(1), f"{words}: after the hard deadline, {last} after the due date"
+    covered = min(part.days, charged)
+    bare = part.days - covered
+    share = min(Fraction(1), bare * Fraction(grading.percent_per_day) / 100)
+    by_days = f"{count(covered, 'late day')} of the budget" if covered else ""
+    by_percent = f"{bare} × {grading.percent_per_day} %" if bare else ""
+    return share, f"{words}: {' and '.join(filter(None, (by_days, by_percent)))}"
+
+
+def count(number: int, word: str) -> str:
+    """`1 day`, `2 days`."""
+    return f"{number} {word}{'s' * (number != 1)}"

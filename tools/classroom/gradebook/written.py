@@ -1,0 +1,293 @@
+"""Written scores, as Gradescope exports them: a CSV of scores, or evaluations by rubric item.
+
+Scores (*Review Grades*, *Download Grades*): a row for each student with `Total Score`, and perhaps
+a column for each question, as `1.2: Copying (2.0 pts)`. Evaluations (*Export Evaluations*): a zip
+or folder with a CSV for each question, `2_Copying.csv`, whose columns between `Submission Time` and
+`Adjustment` are the rubric's items, and whose last rows explain the rubric.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from fractions import Fraction
+from pathlib import Path
+
+from grading.errors import UsageError
+
+from .cells import Row, Sheet, Table, parse, read, shown, table
+from .handed import Handed, Item, question_of
+from .people import Mention
+
+SCORES = (
+    "First Name", "Last Name", "SID", "Email", "Sections", "Total Score", "Max Points", "Status",
+    "Submission ID", "Submission Time", "Lateness (H:M:S)", "View Count", "Submission Count",
+)  # fmt: skip
+NAME = "Name"  # older exports have one column for the name
+QUESTION = re.compile(r"([0-9]+(?:\.[0-9]+)*):? ?(.*?) ?\(([0-9.]+) pts?\)", re.DOTALL)
+EVALUATION = re.compile(r"([0-9]+(?:\.[0-9]+)*)_(.*)\.csv", re.DOTALL)
+EVALUATED = (
+    "Assignment Submission ID", "Question Submission ID", "First Name", "Last Name", "SID",
+    "Email", "Sections", "Score", "Submission Time", "Adjustment", "Comments", "Grader", "Tags",
+)  # fmt: skip
+LATENESS = re.compile(r"(-?)([0-9]+):([0-9]{2}):([0-9]{2})")
+MISSING = "missing"
+MAX_BYTES = 1 << 28  # of a CSV in a zip
+IsExtra = Callable[[str], bool]
+
+
+@dataclass(frozen=True)
+class Written:
+    """All written scores.
+
+    Attributes:
+        most: the points that the file says there are; None if it doesn't.
+    """
+
+    mentions: tuple[Mention, ...]
+    most: Fraction | None
+
+
+def read_written(path: Path, is_extra: IsExtra) -> Written:
+    """Read written scores.
+
+    Args:
+        path: a CSV of scores, or a zip or folder of evaluations.
+        is_extra: whether a question of this title, "" for all together, is extra credit.
+
+    Raises:
+        UsageError: it is something else; the line names file and row.
+    """
+    if path.is_dir():
+        files = [(p.name, p.read_bytes()) for p in sorted(path.glob("*.csv"))]
+        return _evaluations(path.name, files, is_extra)
+    if path.suffix.lower() == ".zip":
+        return _evaluations(path.name, _zipped(path), is_extra)
+    return _scores(table(read(path, SCORES), ("Email", "Total Score"), None), is_extra)
+
+
+def _zipped(path: Path) -> list[tuple[str, bytes]]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            found = [i for i in archive.infolist() if i.filename.lower().endswith(".csv")]
+            found = [i for i in found if "__MACOSX" not in i.filename]
+            if large := [i.filename for i in found if i.file_size > MAX_BYTES]:
+                raise UsageError(f"{path.name}: {large[0]} is larger than {MAX_BYTES} bytes")
+            return [(i.filename.rpartition("/")[2], archive.read(i)) for i in found]
+    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        raise UsageError(f"{path.name} can't be unpacked: {error}") from None
+
+
+# Scores ------------------------------------------------------------------------------------------
+def _scores(found: Table, is_extra: IsExtra) -> Written:
+    questions = [
+        (cell, match) for cell in found.head.cells if (match := QUESTION.fullmatch(cell.strip()))
+    ]
+    extra = {cell: is_extra(match[2]) for cell, match in questions} or {"": is_extra("")}
+    mentions = []
+    most: dict[Fraction, Row] = {}
+    for row in found.rows:
+        if not any(found.cell(row, name) for name in ("Email", "SID", "Submission ID")):
+            raise found.sheet.fault(row, "nobody's: neither Email nor SID nor Submission ID")
+        if text := found.cell(row, "Max Points"):
+            most.setdefault(found.sheet.number(row, "Max Points", text), row)
+        handed = _handed(found, row, questions, extra)
+        mentions.append(_mention(found, row, handed))
+    if len(most) > 1:
+        (one, first), (other, second), *_ = most.items()
+        raise found.sheet.fault(
+            second, f"Max Points = {shown(other)}, but {shown(one)} on line {first.line}"
+        )
+    return Written(tuple(mentions), next(iter(most), None))
+
+
+def _handed(
+    found: Table, row: Row, questions: list[tuple[str, re.Match[str]]], extra: dict[str, bool]
+) -> Handed:
+    total, where = found.cell(row, "Total Score"), f"{found.sheet.name}, line {row.line}"
+    handed = Handed(
+        part="written",
+        submission=found.cell(row, "Submission ID"),
+        where=where,
+        time=time_of(found.sheet, row, found.cell(row, "Submission Time")),
+        late_by=_lateness(found, row),
+        attempt=_count(found.cell(row, "Submission Count")),
+    )
+    if not total:
+        said = found.cell(row, "Status") or ("Ungraded" if handed.submission else "Missing")
+        if said.lower() == MISSING and not handed.submission:
+            return replace(handed, items=())  # known to have handed in nothing: no points
+        return replace(handed, gap=f"{where}: {said}")
+    points = found.sheet.number(row, "Total Score", total)
+    items = tuple(_questions(found, row, questions, extra, where))
+    if not items:
+        most = found.cell(row, "Max Points")
+        worth = found.sheet.number(row, "Max Points", most) if most else None
+        items = (Item("written", points, worth, extra[""], source=where),)
+    if low := [item for item in items if item.points < 0]:
+        raise found.sheet.fault(
+            row,
+            f"{low[0].id} has {shown(low[0].points)} points; lateness is deducted here, by "
+            "course.toml: remove negative points on Gradescope",
+        )
+    # Gradescope rounds each question's points, and their sum, to two decimals.
+    if abs(sum(item.points for item in items) - points) > Fraction(len(items), 100):
+        raise found.sheet.fault(
+            row, f"Total Score = {total}, but its questions have "
+            f"{shown(sum((i.points for i in items), Fraction(0)))} together"
+        )  # fmt: skip
+    return replace(handed, items=items)
+
+
+def _questions(
+    found: Table,
+    row: Row,
+    questions: list[tuple[str, re.Match[str]]],
+    extra: dict[str, bool],
+    where: str,
+) -> Iterator[Item]:
+    for cell, match in questions:
+        text = found.cell(row, cell)
+        if not text:
+            raise found.sheet.fault(row, f"{cell!r:.60} is empty, but there is a Total Score")
+        points, most = found.sheet.number(row, cell, text), Fraction(match[3])
+        yield Item(match[1], points, most, extra[cell], remark=match[2], source=where)
+
+
+def _mention(found: Table, row: Row, handed: Handed) -> Mention:
+    first, last = found.cell(row, "First Name"), found.cell(row, "Last Name")
+    name = f"{first} {last}".strip() or found.cell(row, NAME)
+    ids = [("sid", found.cell(row, "SID")), ("email", found.cell(row, "Email"))]
+    where = f"{found.sheet.name}, line {row.line}"
+    return Mention("written", where, name, tuple(i for i in ids if i[1]), handed)
+
+
+def _count(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() else 1
+
+
+def _lateness(found: Table, row: Row) -> timedelta | None:
+    """Return how late Gradescope says it is; before the due date is no lateness."""
+    text = found.cell(row, "Lateness (H:M:S)")
+    if not text:
+        return None
+    match = LATENESS.fullmatch(text)
+    if match is None:
+        raise found.sheet.fault(row, f"Lateness (H:M:S) = {text!r:.60} is not such as 26:05:00")
+    hours, minutes, seconds = (int(match[n]) for n in (2, 3, 4))
+    try:
+        late = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    except OverflowError:
+        raise found.sheet.fault(row, f"Lateness (H:M:S) = {text!r:.60} is too long") from None
+    return timedelta(0) if match[1] else late
+
+
+def time_of(sheet: Sheet, row: Row, text: str) -> datetime | None:
+    """Return a time such as `2027-01-31 23:59:00 -0800`; None for none.
+
+    Raises:
+        UsageError: it is no time, or has no zone.
+    """
+    if not text:
+        return None
+    joined = re.sub(r" (?=[+-][0-9])", "", text.removesuffix(" UTC") + "Z" * text.endswith(" UTC"))
+    try:
+        time = datetime.fromisoformat(joined)
+        time.timestamp()  # the year 1 in another zone may have none
+    except (ValueError, OverflowError):
+        raise sheet.fault(
+            row, f"{text!r:.60} is no time such as 2027-01-31 23:59:00 -0800"
+        ) from None
+    if time.tzinfo is None:
+        raise sheet.fault(row, f"the time {text!r:.60} has no zone; expected an end such as -0800")
+    return time
+
+
+# Evaluations -------------------------------------------------------------------------------------
+def _evaluations(name: str, files: list[tuple[str, bytes]], is_extra: IsExtra) -> Written:
+    by_person: dict[tuple[str, ...], list[tuple[Mention, Item | None]]] = defaultdict(list)
+    questions = [(match, data) for file, data in files if (match := EVALUATION.fullmatch(file))]
+    if not questions:
+        raise UsageError(f"{name} has no evaluations; expected files such as 1_Title.csv")
+    for match, data in questions:
+        found = table(parse(data, match[0], EVALUATED), ("Email", "Score", "Submission Time"), None)
+        for row in found.rows:
+            if not any(found.cell(row, column) for column in ("SID", "Email")):
+                continue  # the rows below the students explain the rubric
+            key = tuple(found.cell(row, c) for c in ("Assignment Submission ID", "SID", "Email"))
+            item = _evaluated(found, row, match, is_extra(match[2].replace("_", " ")))
+            by_person[key].append((_mention(found, row, _empty(found, row)), item))
+    mentions = [_together(said, len(questions)) for said in by_person.values()]
+    return Written(tuple(mentions), None)
+
+
+def _empty(found: Table, row: Row) -> Handed:
+    return Handed(
+        part="written",
+        submission=found.cell(row, "Assignment Submission ID"),
+        where=f"{found.sheet.name}, line {row.line}",
+        time=time_of(found.sheet, row, found.cell(row, "Submission Time")),
+    )
+
+
+def _rubric(found: Table) -> list[tuple[int, str]]:
+    """Return the columns of the rubric's items."""
+    last = found.columns.get("adjustment", len(found.head.cells))
+    first = found.columns["submission time"] + 1
+    return [(place, found.head.cells[place]) for place in range(first, last)]
+
+
+def _evaluated(found: Table, row: Row, match: re.Match[str], is_extra: bool) -> Item | None:
+    text = found.cell(row, "Score")
+    if not text:
+        return None
+    points = found.sheet.number(row, "Score", text)
+    if points < 0:
+        raise found.sheet.fault(row, f"Score = {text}: expected 0 or more")
+    applied = [
+        title
+        for place, title in _rubric(found)
+        if place < len(row.cells) and row.cells[place].strip().lower() == "true"
+    ]
+    adjusted = found.cell(row, "Adjustment")
+    remarks = [match[2].replace("_", " "), *applied]
+    remarks += [f"adjustment {adjusted}"] if adjusted else []
+    where = f"{found.sheet.name}, line {row.line}"
+    return Item(match[1], points, None, is_extra, remark="; ".join(remarks), source=where)
+
+
+def _together(said: list[tuple[Mention, Item | None]], questions: int) -> Mention:
+    """Return all questions of a student as one mention."""
+    first: Mention = said[0][0]
+    handed: Handed = first.said
+    items = tuple(item for _, item in said if item is not None)
+    if len({item.id for item in items}) < len(items):
+        raise UsageError(f"{first.where}: {first.name!r:.60} is there twice for one question")
+    gap = "" if len(items) == questions else f"{questions - len(items)} questions without a score"
+    return replace(first, said=replace(handed, items=() if gap else items, gap=gap))
+
+
+def uniformly_extra(titles: dict[str, bool]) -> IsExtra:
+    """Return which written questions are extra credit.
+
+    Args:
+        titles: by the sheet's number of each written question, whether it is extra credit.
+    """
+
+    def is_extra(title: str) -> bool:
+        number = question_of(title)
+        if number in titles:
+            return titles[number]
+        if len(set(titles.values())) > 1:
+            what = f"the question {title!r:.60}" if title else "the total of all written questions"
+            raise UsageError(
+                f"some written questions are extra credit and some are not, and {what} doesn't "
+                "tell which: let titles on Gradescope begin with the sheet's numbers, as 3(a)"
+            )
+        return any(titles.values())
+
+    return is_extra
