@@ -13,7 +13,9 @@ from tools.classroom.folder import ClassFolder
 from tools.classroom.submissions import RollEntry, Student
 
 DOCUMENT = (ROOT / "docs" / "grading-a-class.md").read_text(encoding="utf-8")
-GRADE = re.compile(r"tools\.classroom (?:grade|table|certificates) ")  # see test_graded_document.py
+# See test_graded_document.py and gradebook/test_document.py.
+ELSEWHERE = "grade|table|certificates|gradebook|explain|policy|rubrics"
+GRADE = re.compile(rf"tools\.classroom (?:{ELSEWHERE}) ")
 COMMANDS = [command for command in commands_of(DOCUMENT) if not GRADE.search(command)]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
 import yaml
@@ -13,9 +13,10 @@ from tools.classroom.gradebook.cells import Number, write
 from tools.classroom.gradebook.written import SCORES
 from tools.classroom.records import graded, staff_fault
 from tools.classroom.roster import read_class
-from tools.described import load_course
+from tools.described import Course, Dates, Grading, Policies
 
-DUE = load_course().dates.due
+# Not those of course.toml, which change with each term.
+DUE = datetime(2027, 1, 31, 23, 59, tzinfo=timezone(timedelta(hours=-8)))
 RELEASE = "r1"
 # An edition with a question of each kind, as the gradebook reads it.
 ASSIGNMENT = """
@@ -55,6 +56,13 @@ title = "Copying"
 TESTS = (("1d-0-hidden", 10.0), ("1e-0-basic", 6.0), ("1e-1-hidden", 10.0))
 QUESTIONS = ("1: 2(a) Why (4.0 pts)", "2: 3(a) Copying (2.0 pts)")
 WHY = ("agreed by mail", "Grace", "2027-01-20")
+
+
+def course(**grading) -> Course:
+    """A course with this policy."""
+    policies = Policies("Write alone.", "See the policy.", "forbidden")
+    dates = Dates(date(2027, 1, 18), DUE)
+    return Course("Winter 2027", "the forum", dates, policies, Grading(**grading))
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,10 @@
 """A small course: its assignment, its due date, and a policy that a test may change."""
 
-from dataclasses import replace
-
 import pytest
 
 from grading.assignment import load_assignment
-from tests.classroom.gradebook.building import ASSIGNMENT, Export
+from tests.classroom.gradebook.building import ASSIGNMENT, Export, course
 from tools.classroom.gradebook import commands, inputs
-from tools.described import Grading, load_course
 
 
 @pytest.fixture
@@ -18,11 +15,8 @@ def policy(monkeypatch, tmp_path_factory):
     described = load_assignment(path)
     monkeypatch.setattr(inputs, "load_assignment", lambda: described)
 
-    def set_policy(**keys) -> Grading:
-        grading = Grading(**keys)
-        course = replace(load_course(), grading=grading)
-        monkeypatch.setattr(commands, "load_course", lambda: course)
-        return grading
+    def set_policy(**grading) -> None:
+        monkeypatch.setattr(commands, "load_course", lambda: course(**grading))
 
     set_policy()
     return set_policy

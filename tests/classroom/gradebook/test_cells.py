@@ -13,6 +13,7 @@ from tools.classroom.gradebook.cells import (
     parse,
     rounded,
     shown,
+    shown_exactly,
     table,
     unguarded,
     write,
@@ -66,6 +67,7 @@ def test_halves_are_rounded_up_once(value, text):
 def test_people_see_short_numbers():
     values = ("12.5", "-7.8", "0", "1/3", "8.685", "-1/4")
     assert [shown(Fraction(v)) for v in values] == ["12.5", "-7.8", "0", "0.33", "8.685", "-0.25"]
+    assert [shown_exactly(Fraction(v)) for v in ("17.359375", "1/3")] == ["17.359375", "1/3"]
 
 
 HEAD = "student,points\n"

@@ -14,15 +14,15 @@ from tools.classroom.gradebook.policy import Earned, Settled, days_late, settle
 from tools.described import Grading
 
 DAY_S = 86_400
-POINTS = st.fractions(0, 50, max_denominator=100)
-PERCENT = st.decimals(0, 100, places=2)
+POINTS = st.integers(0, 5000).map(lambda hundredths: Fraction(hundredths, 100))
+PERCENT = st.integers(0, 1000).map(lambda tenths: Decimal(tenths) / 10)
 GRADINGS = st.builds(
     Grading,
     grace_minutes=st.integers(0, 3000),
     late_days=st.integers(0, 6),
     percent_per_day=PERCENT,
     hard_deadline_days=st.none() | st.integers(0, 8),
-    extra_credit_cap=st.none() | st.decimals(0, 20, places=1),
+    extra_credit_cap=st.none() | st.integers(0, 20).map(Decimal),
 )
 LATENESS = st.integers(-2 * DAY_S, 10 * DAY_S)
 WORK = st.tuples(POINTS, POINTS, LATENESS)
@@ -39,7 +39,7 @@ def settled(grading: Grading, work: list[tuple[Fraction, Fraction, int]], used: 
 
 
 # Each property holds for all inputs: none of these tests can fail by chance.
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None)
 @given(GRADINGS, st.lists(WORK, min_size=1, max_size=2), st.integers(0, 7), st.integers(0, 1),
        st.integers(0, 10 * DAY_S))  # fmt: skip
 def test_a_later_submission_never_earns_more(grading, work, used, which, later_s):
@@ -49,14 +49,14 @@ def test_a_later_submission_never_earns_more(grading, work, used, which, later_s
     assert settled(grading, later, used).total <= settled(grading, work, used).total
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None)
 @given(GRADINGS, st.lists(WORK, min_size=1, max_size=2), st.integers(0, 7), LATENESS.map(abs))
 def test_an_extension_never_earns_less(grading, work, used, longer_s):
     extended = [(regular, extra, late_s - longer_s) for regular, extra, late_s in work]
     assert settled(grading, extended, used).total >= settled(grading, work, used).total
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None)
 @given(GRADINGS, st.lists(WORK, min_size=1, max_size=2), st.integers(0, 7))
 def test_the_sum_of_the_parts_is_the_total(grading, work, used):
     found = settled(grading, work, used)
@@ -66,7 +66,7 @@ def test_the_sum_of_the_parts_is_the_total(grading, work, used):
     assert 0 <= found.charged <= max(0, grading.late_days - used)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None)
 @given(GRADINGS, st.lists(WORK, min_size=1, max_size=2), st.integers(0, 7))
 def test_late_days_are_only_taken_where_something_is_late_and_before_the_deadline(
     grading, work, used

@@ -233,15 +233,20 @@ def rounded(value: Fraction) -> str:
     return f"{sign}{hundredths // 100}.{hundredths % 100:02}"
 
 
-def shown_exactly(value: Fraction) -> str:
-    """Return a number of at most four decimals as it is, 8.685, and any other as a fraction."""
-    return shown(value) if (value * 10_000).denominator == 1 else str(value)
-
-
 def shown(value: Fraction) -> str:
     """Return a number for people: exact where that is short, 12.5, else with two decimals."""
-    exact = value * 10_000
-    if exact.denominator != 1:
-        return rounded(value)
-    whole, rest = divmod(abs(exact.numerator), 10_000)
-    return f"{'-' * (value < 0)}{whole}{f'.{rest:04}'.rstrip('0').rstrip('.')}"
+    return _decimal(value, 4) or rounded(value)
+
+
+def shown_exactly(value: Fraction) -> str:
+    """Return a number as it is, 8.685; one that no decimals end is a fraction."""
+    return _decimal(value, 12) or str(value)
+
+
+def _decimal(value: Fraction, places: int) -> str:
+    """Return a number as it is; "" if it takes more decimals."""
+    scaled = value * 10**places
+    if scaled.denominator != 1:
+        return ""
+    whole, rest = divmod(abs(scaled.numerator), 10**places)
+    return f"{'-' * (value < 0)}{whole}{f'.{rest:0{places}}'.rstrip('0').rstrip('.')}"

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 PARTS = ("coding", "written")
 # "3(a)", "3a: Copying": the sheet's number, where an outline's title begins with it.
-NUMBERED = re.compile(r"\W*([0-9]+)\s*\(?([a-z])\)?(?![A-Za-z0-9])")
+NUMBERED = re.compile(r"\W*([0-9]+)\)?\s*\(?([a-z])\)?(?![A-Za-z0-9])")
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from ..submissions import same
 
 # Canvas exports a name that begins with = as a formula that shows it.
 AS_FORMULA = re.compile(r'="(.*)"', re.DOTALL)
+SOURCES = ("coding", "written", "canvas")
 # A source says by these who is meant. Canvas's SIS User ID is a student ID in most courses.
 STRONG = {"canvas": "canvas", "sid": "sid", "sis": "sid", "email": "email", "login": "email"}
 
@@ -119,7 +120,8 @@ def join(
     people: list[Person] = []
     by_key: dict[tuple[str, str], Person] = {}
     for mention in mentions:
-        found = {id(by_key[key]): by_key[key] for key in mention.keys if key in by_key}
+        known = (by_key[key] for key in sorted(mention.keys) if key in by_key)
+        found = {id(person): person for person in known}
         person = Person([mention])
         for other in found.values():
             _merge(other, person)
@@ -136,6 +138,8 @@ def join(
     ):
         people, more = _weakly_joined(people, key_of, words)
         notes += more
+    for person in people:
+        person.mentions.sort(key=lambda mention: SOURCES.index(mention.source))
     _refuse_contradictions(people)
     return people, notes
 
@@ -175,7 +179,7 @@ def _domain(people: list[Person]) -> str:
 
 
 def _two(*mentions: Mention) -> UsageError:
-    places = " and ".join(f"{m.where} ({printable.line(m.name, 60)})" for m in mentions)
+    places = " and ".join(sorted(f"{m.where} ({printable.line(m.name, 60)})" for m in mentions))
     return UsageError(
         f"two records for one person: {places} share an ID or an address; correct or remove one"
     )

@@ -84,13 +84,13 @@ def add_to(commands: _SubParsersAction) -> None:
 
 def run(asked: argparse.Namespace) -> int:
     """Write the sheets."""
-    found = rubrics(REPO, asked.edition)
-    if not found:
-        raise UsageError("the edition has no written question with points")
     try:
         asked.into.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{asked.into} can't be made: {error.strerror}") from None
+    found = rubrics(REPO, asked.edition)
+    if not found:
+        raise UsageError("the edition has no written question with points")
     for slot, items, markdown, pages in _converted(found):
         write_atomically(asked.into / f"{slot.id}.csv", _csv(items, markdown))
         write_atomically(asked.into / f"{slot.id}.html", _page(slot, items, pages))

@@ -22,6 +22,7 @@ from grading.errors import UsageError
 from .cells import Row, Sheet, Table, parse, read, shown, table
 from .handed import Handed, Item, question_of
 from .people import Mention
+from .policy import count
 
 SCORES = (
     "First Name", "Last Name", "SID", "Email", "Sections", "Total Score", "Max Points", "Status",
@@ -197,8 +198,7 @@ def time_of(sheet: Sheet, row: Row, text: str) -> datetime | None:
     joined = re.sub(r" (?=[+-][0-9])", "", text.removesuffix(" UTC") + "Z" * text.endswith(" UTC"))
     try:
         time = datetime.fromisoformat(joined)
-        time.timestamp()  # the year 1 in another zone may have none
-    except (ValueError, OverflowError):
+    except ValueError:
         raise sheet.fault(
             row, f"{text!r:.60} is no time such as 2027-01-31 23:59:00 -0800"
         ) from None
@@ -211,6 +211,7 @@ def time_of(sheet: Sheet, row: Row, text: str) -> datetime | None:
 def _evaluations(name: str, files: list[tuple[str, bytes]], is_extra: IsExtra) -> Written:
     by_person: dict[tuple[str, ...], list[tuple[Mention, Item | None]]] = defaultdict(list)
     questions = [(match, data) for file, data in files if (match := EVALUATION.fullmatch(file))]
+    questions.sort(key=lambda question: [int(n) for n in question[0][1].split(".")])
     if not questions:
         raise UsageError(f"{name} has no evaluations; expected files such as 1_Title.csv")
     for match, data in questions:
@@ -267,7 +268,11 @@ def _together(said: list[tuple[Mention, Item | None]], questions: int) -> Mentio
     items = tuple(item for _, item in said if item is not None)
     if len({item.id for item in items}) < len(items):
         raise UsageError(f"{first.where}: {first.name!r:.60} is there twice for one question")
-    gap = "" if len(items) == questions else f"{questions - len(items)} questions without a score"
+    gap = (
+        ""
+        if len(items) == questions
+        else f"{first.where}: {count(questions - len(items), 'question')} without a score"
+    )
     return replace(first, said=replace(handed, items=() if gap else items, gap=gap))
 
 

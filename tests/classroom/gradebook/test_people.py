@@ -1,0 +1,150 @@
+"""Who is who: nobody is dropped, nobody gets somebody else's points."""
+
+import pytest
+
+from grading.errors import UsageError
+from tools.classroom.gradebook.people import Alias, Mention, join, plain_name
+
+
+def said(source: str, name: str, **ids: str) -> Mention:
+    return Mention(source, f"{source} {name}", name, tuple(ids.items()))
+
+
+def groups(*mentions: Mention, aliases=()) -> list[list[str]]:
+    people, _ = join(mentions, aliases)
+    return sorted(sorted(m.where for m in person.mentions) for person in people)
+
+
+def test_an_id_an_address_or_a_login_in_common_is_one_person():
+    found = groups(
+        said("coding", "Ada", sid="007", email="ada@x.edu"),
+        said("coding", "Bo", email="BO@X.edu "),
+        said("coding", "Cy", canvas="33"),
+        said("written", "Ada B", sid="007", email="private@y.org"),
+        said("written", "Bo", email="bo@x.edu"),
+        said("canvas", "Byron, Ada", canvas="31", sis="007", login="ada"),
+        said("canvas", "Bo", canvas="32", login="bo@x.edu"),
+        said("canvas", "C", canvas="33", sis="009", login="cy"),
+    )
+    assert found == [
+        ["canvas Bo", "coding Bo", "written Bo"],
+        ["canvas Byron, Ada", "coding Ada", "written Ada B"],
+        ["canvas C", "coding Cy"],
+    ]
+
+
+def test_canvas_links_what_has_nothing_in_common_by_itself():
+    assert groups(
+        said("coding", "Cy", canvas="33"),
+        said("written", "Cyrus", sid="009"),
+        said("canvas", "Cy", canvas="33", sis="009"),
+    ) == [["canvas Cy", "coding Cy", "written Cyrus"]]
+
+
+def test_a_login_may_be_the_student_id():
+    assert groups(said("written", "A", sid="12345"), said("canvas", "B", login="12345")) == [
+        ["canvas B", "written A"]
+    ]
+
+
+@pytest.mark.parametrize(
+    "mentions",
+    [
+        (said("written", "Ada", sid="1"), said("written", "Bo", sid="1")),
+        (said("canvas", "Ada", canvas="1"), said("canvas", "Bo", canvas="1")),
+        # One row has the ID of one person and the address of another.
+        (said("written", "Ada", sid="1"), said("written", "Bo", email="b@x"),
+         said("coding", "C", sid="1", email="b@x")),
+    ],
+)  # fmt: skip
+def test_two_records_for_one_person_are_an_error_that_names_both(mentions):
+    with pytest.raises(UsageError) as caught:
+        join(mentions)
+    source = mentions[0].source
+    assert str(caught.value) == (
+        f"two records for one person: {source} Ada (Ada) and {source} Bo (Bo) share an ID or an "
+        "address; correct or remove one"
+    )
+
+
+def test_one_address_with_two_student_ids_is_an_error_that_names_both():
+    with pytest.raises(UsageError) as caught:
+        join([said("coding", "Ada", sid="007", email="a@x"),
+              said("written", "Ada", sid="7", email="a@x")])  # fmt: skip
+    assert str(caught.value) == (
+        "coding Ada and written Ada are of one person, Ada <a@x> (007), with two student IDs, "
+        "'007' and '7': has a spreadsheet taken zeros from the front of one?"
+    )
+
+
+def test_canvas_ids_of_another_kind_are_no_contradiction_until_one_agrees():
+    other = [said("coding", "Ada", sid="007", email="a@x"),
+             said("canvas", "Ada", sis="U-7", login="a@x")]  # fmt: skip
+    assert groups(*other) == [["canvas Ada", "coding Ada"]]
+    agree = [said("coding", "Bo", sid="008"), said("canvas", "Bo", sis="008")]
+    with pytest.raises(UsageError, match="two student IDs, '007' and 'U-7'"):
+        join([*other, *agree])
+
+
+def test_login_and_address_match_in_the_classes_own_domain_only():
+    class_ = [said("coding", name, email=f"{name}@x.edu") for name in ("ada", "bo", "cy")]
+    logins = [said("canvas", f"C{name}", login=name) for name in ("ada", "bo", "dee")]
+    people, notes = join([*class_, said("coding", "Dee", email="dee@mail.com"), *logins])
+    joined = sorted(p.name for p in people if len(p.mentions) == 2)
+    assert joined == ["ada", "bo"]
+    assert notes == ["matched by login and address alone: ada <ada@x.edu>, bo <bo@x.edu>"]
+
+
+def test_a_name_matches_where_nothing_speaks_against_it():
+    people, notes = join([said("coding", "Ada Byron"), said("canvas", "Byron, Ada", sis="1")])
+    assert [len(p.mentions) for p in people] == [2]
+    assert notes == ["matched by name alone: Ada Byron (1)"]
+
+
+@pytest.mark.parametrize(
+    "mentions",
+    [
+        # Which of the two?
+        (said("coding", "Wei Wang"), said("canvas", "Wang, Wei", sis="1"),
+         said("canvas", "Wei Wang", sis="2")),
+        (said("coding", "Wei Wang", sid="1"), said("written", "Wei Wang", sid="2")),
+        (said("coding", "Wei Wang", email="w@x"), said("canvas", "Wei Wang", login="wei@x")),
+        (said("coding", "Wei Wang", canvas="1"), said("canvas", "Wei Wang", canvas="2")),
+    ],
+)  # fmt: skip
+def test_two_people_of_one_name_are_not_joined_and_noted(mentions):
+    people, notes = join(mentions)
+    assert len(people) == len(mentions)
+    assert len(notes) == 1 and notes[0].startswith("the same name, but not joined: Wei Wang")
+
+
+def test_namesakes_who_are_complete_dont_stand_in_the_way_of_a_third():
+    twins = [said(source, "Wei Wang", sid=sid) for sid in "12" for source in ("coding", "written")]
+    people, _ = join([*twins, said("coding", "Wei Wang", sid="3"), said("written", "Wang, Wei")])
+    assert sorted(len(p.mentions) for p in people) == [2, 2, 2]
+
+
+def test_people_csv_joins_and_refuses_what_it_cant():
+    mentions = [said("coding", "Bo", email="bo@mail.com"), said("canvas", "R, Robert", sis="5"),
+                said("canvas", "S", sis="6")]  # fmt: skip
+    joined = groups(*mentions, aliases=[Alias("people.csv, line 2", "BO@mail.com", "5")])
+    assert joined == [["canvas R, Robert", "coding Bo"], ["canvas S"]]
+    with pytest.raises(UsageError, match="people.csv, line 2: nobody has the ID, login or address"):
+        join(mentions, [Alias("people.csv, line 2", "bo", "5")])
+    with pytest.raises(UsageError, match="two records for one person"):
+        join(mentions, [Alias("people.csv, line 2", "6", "5")])
+
+
+@pytest.mark.parametrize(
+    "name, plain",
+    [
+        ("Byron, Ada", "ada byron"),
+        ("  ADA   Byron ", "ada byron"),
+        ('="=HYPERLINK(1)"', "=hyperlink(1)"),
+        ("a, b, c", "a, b, c"),
+        ("Zoe\u0301", "zo\u00e9"),
+        ("", ""),
+    ],
+)
+def test_names_are_compared_in_one_form(name, plain):
+    assert plain_name(name) == plain

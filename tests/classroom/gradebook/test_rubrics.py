@@ -1,0 +1,85 @@
+"""Sheets for those who grade written answers, from the solutions."""
+
+from collections import Counter
+from fractions import Fraction
+
+import pytest
+
+from tests.classroom.gradebook.building import command
+from tools.classroom.gradebook.cells import parse, table
+from tools.classroom.gradebook.rubrics import CRITERION, MISTAKE, items_of
+
+RUBRIC = r"""
+\begin{rubric}
+\criterion{0.5 points}{Says \emph{why}, with \(\{a\}\).}
+\criterion{1 point}{And
+how.}
+\end{rubric}
+\begin{mistakes}
+\item Without a scale. Half.
+\item ``All of it.'' Nothing.
+\item Fine \(x\)) All points.
+\item Half of the first. Half of the first idea.
+\item Nothing for this, but the rest counts.
+\end{mistakes}
+"""
+
+
+def test_items_have_points_where_the_last_sentence_gives_them():
+    items = list(items_of(RUBRIC, Fraction(3, 2)))
+    assert [(i.kind, i.points) for i in items] == [
+        (CRITERION, Fraction(1, 2)), (CRITERION, 1), (MISTAKE, Fraction(3, 4)), (MISTAKE, 0),
+        (MISTAKE, Fraction(3, 2)), (MISTAKE, None), (MISTAKE, None),
+    ]  # fmt: skip
+    assert items[0].latex == r"Says \emph{why}, with \(\{a\}\)."
+
+
+@pytest.fixture(scope="module")
+def sheets(tmp_path_factory):
+    """The sheets of the edition in which most is written."""
+    folder = tmp_path_factory.mktemp("rubrics")
+    assert command("rubrics", "--edition", "cs224n", "--into", folder) == 0
+    return folder
+
+
+def test_each_written_question_has_a_sheet_whose_criteria_share_out_its_points(sheets):
+    from tools.described import load_assignment
+
+    edition = load_assignment().edition("cs224n")
+    of_questions: Counter[str] = Counter()
+    for path in sheets.glob("*.csv"):
+        found = table(parse(path.read_bytes(), path.name, ("points",)),
+                      ("points", "description", "kind"))  # fmt: skip
+        kinds = [found.cell(row, "kind") for row in found.rows]
+        assert kinds.count(CRITERION) >= 2 and kinds.count(MISTAKE) >= 2
+        assert all(found.cell(row, "description") for row in found.rows)
+        number = path.stem.partition("-")[0]
+        for row in found.rows:
+            if found.cell(row, "kind") == CRITERION:
+                of_questions[number] += Fraction(found.cell(row, "points"))
+        assert (sheets / f"{path.stem}.html").is_file()
+    assert of_questions == {q.number: q.written for q in edition.questions if q.written}
+
+
+def test_descriptions_are_markdown_with_mathematics_as_gradescope_has_it(sheets):
+    texts = [path.read_text(encoding="utf-8") for path in sorted(sheets.glob("*.csv"))]
+    assert any("$$k_a + k_b$$" in text for text in texts)
+    for text in texts:
+        assert text.count("$$") % 2 == 0
+        assert not any(left in text for left in ("\\(", "\\emph", "\\code", "\\item", "RUBRICS"))
+
+
+def test_pages_stand_alone_and_show_formulas(sheets):
+    pages = [path.read_text(encoding="utf-8") for path in sorted(sheets.glob("*.html"))]
+    assert any("<math" in page for page in pages)
+    for page in pages:
+        assert "default-src 'none'" in page and "<h2>Common wrong answers</h2>" in page
+        assert not any(word in page for word in ("<script", "src=", "RUBRICS", "\\emph{"))
+
+
+def test_what_cant_be_made_is_one_line(tmp_path, capsys):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    assert command("rubrics", "--edition", "cs224", "--into", tmp_path) == 2
+    assert "no edition 'cs224' in assignment.toml; there are: " in capsys.readouterr().err
+    assert command("rubrics", "--into", tmp_path / "file") == 2
+    assert f"{tmp_path}/file can't be made: File exists" in capsys.readouterr().err
