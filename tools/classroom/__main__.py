@@ -12,11 +12,10 @@ from grading.errors import UsageError
 from grading.outcomes import ExitCode
 
 from . import grade, listing, privacy, table
-from .gradebook import commands as gradebook
-from .gradebook import rubrics
+from .gradebook import bookkeeping, rubrics
 
 # Each adds its sub-commands, whose `run` takes the arguments and returns an exit code.
-COMMANDS = (listing, grade, table, gradebook, rubrics, privacy)
+COMMANDS = (listing, grade, table, bookkeeping, rubrics, privacy)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -4,7 +4,7 @@ import pytest
 
 from grading.assignment import load_assignment
 from tests.classroom.gradebook.building import ASSIGNMENT, Export, course
-from tools.classroom.gradebook import commands, inputs
+from tools.classroom.gradebook import bookkeeping, sources
 
 
 @pytest.fixture
@@ -13,10 +13,10 @@ def policy(monkeypatch, tmp_path_factory):
     path = tmp_path_factory.mktemp("description") / "assignment.toml"
     path.write_text(ASSIGNMENT, encoding="utf-8")
     described = load_assignment(path)
-    monkeypatch.setattr(inputs, "load_assignment", lambda: described)
+    monkeypatch.setattr(sources, "load_assignment", lambda: described)
 
     def set_policy(**grading) -> None:
-        monkeypatch.setattr(commands, "load_course", lambda: course(**grading))
+        monkeypatch.setattr(bookkeeping, "load_course", lambda: course(**grading))
 
     set_policy()
     return set_policy

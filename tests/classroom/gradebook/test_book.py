@@ -21,8 +21,8 @@ from tests.classroom.gradebook.building import (
     stamp,
 )
 from tools.classroom.folder import ClassFolder
-from tools.classroom.gradebook.commands import find
-from tools.classroom.gradebook.inputs import read_inputs
+from tools.classroom.gradebook.bookkeeping import find
+from tools.classroom.gradebook.sources import read_sources
 from tools.classroom.roster import RollEntry
 from tools.classroom.roster import Student as OfRoll
 
@@ -47,7 +47,7 @@ def made(export, tmp_path, policy):
 
 
 def book(folder, latest=False, **grading):
-    return read_inputs(ClassFolder.existing(folder), course(**grading), None, latest).book
+    return read_sources(ClassFolder.existing(folder), course(**grading), None, latest).book
 
 
 def total(folder, who=ADA, latest=False, **grading) -> Fraction | None:

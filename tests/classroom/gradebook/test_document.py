@@ -19,7 +19,7 @@ from tests.classroom.gradebook.building import (
 from tests.follow import commands_of
 from tests.project import ROOT
 from tools.classroom.gradebook.decisions import COLUMNS
-from tools.classroom.gradebook.inputs import KNOWN
+from tools.classroom.gradebook.sources import KNOWN
 from tools.described import Grading
 
 DOCUMENT = (ROOT / "docs" / "grading-a-class.md").read_text(encoding="utf-8")
@@ -56,7 +56,7 @@ def home(tmp_path, policy, monkeypatch):
     questions = ("1: 3(a) Copying (4.0 pts)",)
     text = scores([[ADA, [3.5], at(21, 30), "51"]], questions)
     put(folder, written=text.replace(",6.0,", ",4.0,"), canvas=CANVAS)
-    monkeypatch.setattr("tools.classroom.gradebook.inputs.load_assignment", lambda: FourWritten())
+    monkeypatch.setattr("tools.classroom.gradebook.sources.load_assignment", lambda: FourWritten())
     monkeypatch.chdir(tmp_path)
     (tmp_path / "other.toml").write_text("[grading]\nlate_days = 3\n", encoding="utf-8")
     return tmp_path

@@ -12,7 +12,7 @@ The modules, from input to output:
 - `handed`     what somebody handed in; `coding` and `written` read it
 - `decisions`  overrides, extensions, excuses, withheld grades
 - `policy`     lateness and the cap of extra credit, in fractions
-- `book`       the grades, step by step; `inputs` reads all that they are made of
+- `book`       the grades, step by step; `sources` reads all that they are made of
 - `canvas`     Canvas's gradebook; `exports` the other files
-- `commands`   the commands; `rubrics` one of its own
+- `bookkeeping` the commands; `rubrics` one of its own
 """

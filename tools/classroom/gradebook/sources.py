@@ -34,16 +34,16 @@ KNOWN = (*WRITTEN, CANVAS, *decisions.COLUMNS)
 
 
 @dataclass(frozen=True)
-class Inputs:
+class Sources:
     """A gradebook, and Canvas's export where there is one."""
 
     book: Book
     canvas: canvas.Template | None
 
 
-def read_inputs(
+def read_sources(
     folder: ClassFolder, course: Course, release: str | None = None, latest: bool = False
-) -> Inputs:
+) -> Sources:
     """Read everything.
 
     Args:
@@ -84,7 +84,7 @@ def read_inputs(
         latest=latest,
         notes=(*notes, *joined, *_alone(people, parts, template is not None)),
     )
-    return Inputs(book, template)
+    return Sources(book, template)
 
 
 def _files(folder: Path) -> dict[str, Path]:

@@ -21,9 +21,9 @@ from ..submissions import same
 from . import canvas, exports
 from .book import EXCUSED, GRADED, INCOMPLETE, WITHHELD, Book, Grade
 from .cells import rounded, shown, shown_exactly
-from .inputs import FOLDER, Inputs, read_inputs, with_policy
 from .people import Person
 from .policy import count
+from .sources import FOLDER, Sources, read_sources, with_policy
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -83,25 +83,25 @@ def add_to(commands: _SubParsersAction) -> None:
         command.set_defaults(run=run)
 
 
-def _inputs(asked: argparse.Namespace) -> Inputs:
+def _sources(asked: argparse.Namespace) -> Sources:
     folder = ClassFolder.existing(asked.folder)
-    return read_inputs(folder, load_course(), asked.release, asked.latest)
+    return read_sources(folder, load_course(), asked.release, asked.latest)
 
 
 # gradebook ---------------------------------------------------------------------------------------
 def run_gradebook(asked: argparse.Namespace) -> int:
     """Write the grades; print what is odd, then a summary."""
     folder = ClassFolder.existing(asked.folder)
-    inputs = _inputs(asked)
-    book = inputs.book
+    sources = _sources(asked)
+    book = sources.book
     grades = book.grades()
     notes = [*book.notes, *_open(grades)]
     texts = {
         "grades.csv": exports.plain(book, grades),
         "gradescope.csv": exports.gradescope(book, grades),
     }
-    if inputs.canvas is not None:
-        text, more = canvas.export(inputs.canvas, asked.assignment, grades, book.most)
+    if sources.canvas is not None:
+        text, more = canvas.export(sources.canvas, asked.assignment, grades, book.most)
         texts["canvas.csv"] = text
         notes += more
     elif asked.assignment:
@@ -141,7 +141,7 @@ def _summary(grades: list[Grade], notes: int) -> str:
 # explain -----------------------------------------------------------------------------------------
 def run_explain(asked: argparse.Namespace) -> int:
     """Print how a grade comes about."""
-    book = _inputs(asked).book
+    book = _sources(asked).book
     for line in explanation(book.grade(find(book, asked.student)), book):
         print(printable.line(line))
     return ExitCode.OK
@@ -192,7 +192,7 @@ def explanation(grade: Grade, book: Book) -> list[str]:
 # policy ------------------------------------------------------------------------------------------
 def run_policy(asked: argparse.Namespace) -> int:
     """Print what another policy would change."""
-    book = _inputs(asked).book
+    book = _sources(asked).book
     other = with_policy(book, read(asked.tried, Tried).grading)
     changed, before_all, after_all = [], [], []
     for person in book.people:
