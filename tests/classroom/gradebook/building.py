@@ -84,6 +84,12 @@ def stamp(time: datetime) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S %z")
 
 
+def lateness(time: datetime | None) -> str:
+    """How late Gradescope would say that is."""
+    seconds = max(0, int((time - DUE).total_seconds())) if time else 0
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
 def record(*scores: float) -> dict:
     """The record of a submission with so many points for each of TESTS."""
     tests = [
@@ -143,7 +149,7 @@ def scores(rows: list[list], questions: Sequence[str] = QUESTIONS) -> str:
         lines.append([
             first, last, student.sid, student.email, "", total, "6.0",
             "Graded" if points else "Ungraded" if number else "Missing", number,
-            stamp(time) if time else "", "00:00:00", "0", "1" if number else "0",
+            stamp(time) if time else "", lateness(time), "0", "1" if number else "0",
             *(map(str, points) if points else ("" for _ in questions)),
         ])  # fmt: skip
     return write([[Number(str(cell)) for cell in line] for line in lines])

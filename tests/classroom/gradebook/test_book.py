@@ -193,6 +193,26 @@ def test_a_record_whose_points_are_none_is_refused(made, score):
 
 
 # Decisions ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("points, total_", [("3", 3), ("4", 4), ("5", "4.5"), ("6", "4.5")])
+@pytest.mark.parametrize("scored", [[4, 0], None])
+def test_a_whole_part_by_override_is_extra_credit_above_the_points_to_reach(
+    made, points, total_, scored
+):
+    folder = made((1, [ADA], -60, record(0, 0, 0)))
+    put(
+        folder,
+        written=scores([[ADA, scored, at(-60), "51" if scored else ""]]),
+        overrides=csv_of(OVERRIDES, ("007", "written", points, *WHY)),
+    )
+    assert total(folder, extra_credit_cap=Decimal("0.5")) == Fraction(total_)
+
+
+def test_a_whole_part_by_override_has_no_more_than_all_its_points(made):
+    folder = made((1, [ADA], -60, FAULT), (2, [BO], -60, FULL))
+    put(folder, overrides=csv_of(OVERRIDES, ("007", "coding", "26.5", *WHY)))
+    assert fault(folder) == "overrides.csv, line 2: points = 26.5, but coding has 26"
+
+
 def test_an_override_of_a_group_is_for_each_of_its_members(made):
     folder = made((1, [ADA, BO], -60, record(0, 6, 0)))
     put(folder, overrides=csv_of(OVERRIDES, ("submission_1", "1d", "2.5", *WHY)))

@@ -114,7 +114,7 @@ def test_other_points_possible_are_noted(folder, capsys):
 def test_last_and_first_names_and_rows_on_posting(folder):
     head = "LastName,FirstName,ID,SIS Login ID,Section,Notes,Set (12),Current Score"
     rows = [
-        ",,,,,,Manual Posting,",
+        ",,,,,,Manual Posting",
         "    Points Possible,,,,,,26,(read only)",
         "=Roe,Jo,3,jo,S1,+x,,",
         "Byron,Ada,1,ada@x.edu,S1,=y,,50",
@@ -169,6 +169,10 @@ def test_the_column_has_to_be_one_that_canvas_takes(tmp_path, head, points, want
     [
         (["Name,Score"], "canvas.csv, line 1: no export of Canvas's gradebook; expected"),
         ([HEAD, ROWS[0] + "1,2"], "canvas.csv, line 2: 7 cells, but 6 columns"),
+        (
+            [HEAD, POINTS, POINTS.replace(",,", ",7,", 1)],
+            "canvas.csv, line 3: a student called Points",
+        ),
         ([HEAD, POINTS, ROWS[0] + "A-"], "canvas.csv, line 3: Problem Set 5 (12) = 'A-' is no"),
         ([HEAD, POINTS, ROWS[0] + "=1+1"], "canvas.csv, line 3: Problem Set 5 (12) = '=1+1' is no"),
         ([HEAD, POINTS, ROWS[0], ROWS[0]], "two records for one person: canvas.csv, line 3"),

@@ -149,6 +149,14 @@ def test_the_plain_csv_has_every_part(folder, capsys):
     assert "3 people: 2 graded, 1 incomplete; 1 note\n" in said
 
 
+def test_another_due_date_on_gradescope_is_noted(folder, capsys):
+    text = scores([[ADA, [4, 2], at(90), "51"], [BO, [4, 2], at(-9), "52"]])
+    put(folder, written=text.replace("01:30:00", "00:30:00"))
+    assert command("gradebook", folder) == 0
+    said = capsys.readouterr().out
+    assert "note: 1 written submission with another lateness on Gradescope: has the" in said
+
+
 def test_grades_are_private_and_forget_names_the_files(folder, capsys):
     assert command("gradebook", folder) == 0
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (folder / "grades").iterdir()}

@@ -75,7 +75,7 @@ class Book:
 
     Attributes:
         parts: which parts the grade has: coding, and written where there are such scores.
-        most: the points to reach, without extra credit.
+        worth: by part, the points to reach and those of extra credit.
         notes: a line on everything that is odd.
     """
 
@@ -84,9 +84,14 @@ class Book:
     people: tuple[Person, ...]
     parts: tuple[str, ...]
     decisions: Decisions
-    most: Fraction
+    worth: dict[str, tuple[Fraction, Fraction]]
     latest: bool = False
     notes: tuple[str, ...] = ()
+
+    @property
+    def most(self) -> Fraction:
+        """The points to reach, without extra credit."""
+        return sum((regular for regular, _ in self.worth.values()), Fraction(0))
 
     def grades(self) -> list[Grade]:
         """Return everybody's grade, in the order of `people`."""
@@ -103,7 +108,7 @@ class Book:
         for part in self.parts:
             one = self._handed(person, part, theirs)
             if one is not None:
-                handed[part] = _overridden(one, person, theirs)
+                handed[part] = _overridden(one, person, theirs, self.worth[part])
         _refuse_unused(person, theirs, handed)
         made = self._made(person, handed, theirs)
         if why := self.decisions.withheld.get(id(person)):
@@ -187,15 +192,22 @@ class Book:
         return days, f"{when}: {count(days, 'day') + ' late' if days else 'on time'}"
 
 
-def _overridden(one: Handed, person: Person, theirs: dict[str, Override]) -> Handed:
-    """Return what was handed in, with overrides in place of points."""
+def _overridden(
+    one: Handed,
+    person: Person,
+    theirs: dict[str, Override],
+    worth: tuple[Fraction, Fraction],
+) -> Handed:
+    """Return what was handed in, with overrides in place of points.
+
+    Args:
+        worth: the part's points to reach, and those of extra credit.
+    """
     pieces = {i.id for i in one.items} | {i.group for i in one.items if i.group}
     if whole := theirs.get(one.part):
         if several := sorted(pieces & theirs.keys() - {one.part}):
             raise _overlap(person, whole, theirs[several[0]])
-        most = _most(one.items)
-        item = _replaced(whole, most, all(i.is_extra for i in one.items) and bool(one.items))
-        return replace(one, items=(item,), gap="")
+        return replace(one, items=_whole(whole, *worth), gap="")
     items: list[Item] = []
     for group, members in _grouped(one.items):
         override = theirs.get(group)
@@ -207,6 +219,16 @@ def _overridden(one: Handed, person: Person, theirs: dict[str, Override]) -> Han
         new = _replaced(override, _most(tuple(members)), all(i.is_extra for i in members))
         items.append(replace(new, group=group))
     return replace(one, items=tuple(items))
+
+
+def _whole(override: Override, regular: Fraction, extra: Fraction) -> tuple[Item, ...]:
+    """Return a part's points by override: what is above the points to reach is extra credit."""
+    item = _replaced(override, regular + extra, False)
+    split = (
+        replace(item, points=min(item.points, regular), most=regular),
+        replace(item, points=max(Fraction(0), item.points - regular), most=extra, is_extra=True),
+    )
+    return tuple(each for each in split if each.most)
 
 
 def _grouped(items: tuple[Item, ...]) -> Iterator[tuple[str, list[Item]]]:
@@ -234,7 +256,8 @@ def _replaced(override: Override, most: Fraction | None, is_extra: bool) -> Item
     Raises:
         UsageError: they are more than there is to earn.
     """
-    if most is not None and override.points > most:
+    # An outline may have bonus questions of 0 points.
+    if most and override.points > most:
         raise UsageError(
             f"{override.why.where}: points = {shown(override.points)}, but {override.question} has "
             f"{shown(most)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
 INTO = "grades"
+SAME_S = 60  # seconds by which Gradescope's lateness may differ from ours
 STATES = (GRADED, EXCUSED, WITHHELD, INCOMPLETE)
 
 
@@ -95,7 +96,7 @@ def run_gradebook(asked: argparse.Namespace) -> int:
     sources = _sources(asked)
     book = sources.book
     grades = book.grades()
-    notes = [*book.notes, *_open(grades)]
+    notes = [*book.notes, *_times(book, grades), *_open(grades)]
     texts = {
         "grades.csv": exports.plain(book, grades),
         "gradescope.csv": exports.gradescope(book, grades),
@@ -120,6 +121,24 @@ def run_gradebook(asked: argparse.Namespace) -> int:
     for name in texts:
         print(into / name)
     return ExitCode.OK
+
+
+def _times(book: Book, grades: Iterable[Grade]) -> Iterator[str]:
+    """Say how many times are not known, or are not what Gradescope makes of them."""
+    unknown = other = 0
+    for grade in grades:
+        for one in grade.handed.values():
+            unknown += bool(one.submission) and one.time is None and one.late_by is None
+            if one.time is not None and one.late_by is not None and grade.due == book.due:
+                ours = max(0.0, one.time.timestamp() - book.due.timestamp())
+                other += abs(ours - one.late_by.total_seconds()) > SAME_S
+    if unknown:
+        yield f"{count(unknown, 'submission')} without a time: on time unless marked as late"
+    if other:
+        yield (
+            f"{count(other, 'written submission')} with another lateness on Gradescope: has the "
+            "assignment another due date there, or extensions that extensions.csv lacks?"
+        )
 
 
 def _open(grades: Iterable[Grade]) -> list[str]:

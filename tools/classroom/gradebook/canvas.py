@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -135,14 +135,27 @@ def read_template(path: Path) -> Template:
         )
     width = head.index("Section") + 1
     points, students = None, []
+    sheet = replace(sheet, rows=tuple(_as_wide(sheet, row) for row in sheet.rows))
     for row in sheet.rows[1:]:
-        if len(row.cells) != len(head):
-            raise sheet.fault(row, f"{len(row.cells)} cells, but {len(head)} columns")
+        if POINTS in row.cells[0] and row.cells[head.index("ID")].strip():
+            raise sheet.fault(row, f"a student called {POINTS}: Canvas takes this row for points")
         if POINTS in row.cells[0]:
             points = row
         elif not all(POSTING.fullmatch(cell) for cell in row.cells):
             students.append(row)
     return Template(sheet, width, points, tuple(students))
+
+
+def _as_wide(sheet: Sheet, row: Row) -> Row:
+    """Return a row with as many cells as there are columns; Canvas's row on posting may have less.
+
+    Raises:
+        UsageError: a cell behind the last column is not empty.
+    """
+    width = len(sheet.rows[0].cells)
+    if any(cell.strip() for cell in row.cells[width:]):
+        raise sheet.fault(row, f"{len(row.cells)} cells, but {width} columns")
+    return replace(row, cells=(*row.cells, *[""] * width)[:width])
 
 
 def export(

@@ -24,7 +24,7 @@ from ..table import newest_release
 from . import canvas, coding, decisions, written
 from .book import Book
 from .cells import shown
-from .handed import Handed
+from .handed import Handed, Item
 from .people import Alias, Mention, Person, join
 
 FOLDER = "gradebook"
@@ -58,13 +58,13 @@ def read_sources(
     release = release or newest_release(folder)
     mentions = coding.mentions(folder, release)
     edition = _edition(coding.edition(folder, release))
-    most = _coding_most(mentions)
+    worth = {"coding": _coding_worth(mentions)}
     notes: list[str] = []
     parts: tuple[str, ...] = ("coding",)
     if scores := _written(files, edition):
         parts += ("written",)
         mentions += scores.mentions
-        most += _written_most(scores, edition, notes)
+        worth["written"] = _written_worth(scores, edition, notes)
     elif edition is not None and any(question.written for question in edition.questions):
         notes.append(f"no written scores in {folder.path / FOLDER}: the grade is of coding alone")
     template = canvas.read_template(files[CANVAS]) if CANVAS in files else None
@@ -80,7 +80,7 @@ def read_sources(
         people=tuple(people),
         parts=parts,
         decisions=decisions.read_decisions(decided, people, due),
-        most=most,
+        worth=worth,
         latest=latest,
         notes=(*notes, *joined, *_alone(people, parts, template is not None)),
     )
@@ -120,31 +120,39 @@ def _written(files: dict[str, Path], edition: Edition | None) -> written.Written
     return None
 
 
-def _coding_most(mentions: list[Mention]) -> Fraction:
-    """Return the points to reach in coding; all records of a release have the same tests."""
-    most = set()
+def _coding_worth(mentions: list[Mention]) -> tuple[Fraction, Fraction]:
+    """Return the points to reach in coding, and of extra credit: all records have the same."""
+    found = set()
     for mention in mentions:
         handed: Handed = mention.said
         if handed.items:
-            regular = (item.most or Fraction(0) for item in handed.items if not item.is_extra)
-            most.add(sum(regular, Fraction(0)))
-    if len(most) > 1:
-        amounts = " and ".join(shown(each) for each in sorted(most))
+            found.add(tuple(_most(handed.items, is_extra) for is_extra in (False, True)))
+    if len(found) > 1:
+        amounts = " and ".join(shown(regular) for regular, *_ in sorted(found))
         raise UsageError(f"records of one release have {amounts} points to reach: grade again")
-    return next(iter(most), Fraction(0))
+    regular, extra = next(iter(found), (Fraction(0), Fraction(0)))
+    return regular, extra
 
 
-def _written_most(scores: written.Written, edition: Edition | None, notes: list[str]) -> Fraction:
-    """Return the points to reach in written answers; note where Gradescope's are others."""
+def _most(items: tuple[Item, ...], is_extra: bool) -> Fraction:
+    return sum((i.most or Fraction(0) for i in items if i.is_extra == is_extra), Fraction(0))
+
+
+def _written_worth(
+    scores: written.Written, edition: Edition | None, notes: list[str]
+) -> tuple[Fraction, Fraction]:
+    """Return the same for written answers; note where Gradescope's points are others."""
     questions = [q for q in edition.questions if q.written] if edition else []
-    ours = sum((Fraction(q.written) for q in questions), Fraction(0))
-    if scores.most is not None and edition is not None and scores.most != ours:
+    regular, extra = (
+        sum((Fraction(q.written) for q in questions if q.is_extra_credit == is_extra), Fraction(0))
+        for is_extra in (False, True)
+    )
+    if scores.most is not None and edition is not None and scores.most != regular + extra:
         notes.append(
             f"Gradescope has {shown(scores.most)} written points, and assignment.toml "
-            f"{shown(ours)}: the outline there is another"
+            f"{shown(regular + extra)}: the outline there is another"
         )
-    regular = [Fraction(q.written) for q in questions if not q.is_extra_credit]
-    return sum(regular, Fraction(0))
+    return regular, extra
 
 
 def _alone(people: list[Person], parts: tuple[str, ...], has_canvas: bool) -> Iterator[str]:
