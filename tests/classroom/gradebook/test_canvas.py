@@ -149,6 +149,7 @@ def test_titles_that_canvas_drops_are_refused(tmp_path, words):
         ("A (13)", "1", "15", "--assignment '15': expected one of the assignments 'Problem Set 5 "
          "(12)', 'A (13)'"),
         ("A (13),A (14)", "1,1", "A", "--assignment 'A': expected one of"),
+        ("A (13),A (13)", "1,1", "A (13)", "--assignment 'A (13)': expected one of"),
         ("A (13),A (13)", "1,1", "Problem Set 5", ""),
     ],
 )  # fmt: skip

@@ -73,7 +73,12 @@ def add_to(commands: _SubParsersAction) -> None:
     for command, run in ((book, run_gradebook), (explain, run_explain), (policy, run_policy)):
         if command is not book:
             command.add_argument(
-                "--in", dest="folder", type=Path, required=True, metavar="DIR", help="as gradebook"
+                "--in",
+                dest="folder",
+                type=Path,
+                required=True,
+                metavar="DIR",
+                help="a class's folder",
             )
         command.add_argument(
             "--release", metavar="RELEASE", help="default: the one graded with last"

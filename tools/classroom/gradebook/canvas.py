@@ -107,8 +107,6 @@ class Template:
             return f"contains {dropped[0]!r}: Canvas drops such columns; rename the assignment"
         if not TITLED.fullmatch(title):
             return "has no number in parentheses at its end: Canvas would make a new assignment"
-        if self.head.count(title) > 1:
-            return "is there twice"
         if self.points is not None and READ_ONLY.search(self.points.cells[place]):
             return "is read only: Canvas drops such columns"
         return ""
