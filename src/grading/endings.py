@@ -23,7 +23,10 @@ from .worker import NO_DEBUGGER, NO_PROCESSES
 
 ERROR_SPEC = {"outcome": str, "type": str, "where": str, "message": str, "traceback": str}
 PLACE = re.compile(r"(submission/[^/:]+\.py):(0|[1-9][0-9]{0,5})")
-FRAME = re.compile(r'File ".*?(submission[/\\][^/\\"]+\.py)", line ([0-9]+) in')  # of a stack
+# A line of a stack. No part of it can match at many places: 64 KB of a student's would take long.
+FRAME = re.compile(
+    r'^  File "[^"\n]*?(submission[/\\][^/\\"\n]+\.py)", line ([0-9]{1,6}) in', re.MULTILINE
+)
 DEFINED = re.compile(r"(?:async )?def ([A-Za-z_][A-Za-z0-9_]*)")
 REPORTED = (
     Outcome.FAILED,
@@ -206,8 +209,8 @@ def _given_functions(file: str, staged: Path) -> set[str] | None:
     # An earlier upload has in `submission` what is now in a package beside it, which is ours. No
     # other file will do: each has names among which a student could choose.
     name = file.removeprefix("submission/")
-    ours = [path for path in sorted(staged.glob(f"*/{name}")) if path.parent.name != "submission"]
-    places = (paths.SOLUTIONS / file, paths.SRC / file, *ours)
+    ours = [path / name for path in staged.iterdir() if path.is_dir() and path.name != "submission"]
+    places = (paths.SOLUTIONS / file, paths.SRC / file, *sorted(ours))
     own = next((place for place in places if place.is_file()), None)
     if own is None:
         return None

@@ -186,7 +186,10 @@ class _Scratch:
             try:
                 with os.scandir(waiting.pop()) as entries:
                     for entry in entries:
-                        status = entry.stat(follow_symlinks=False)
+                        try:
+                            status = entry.stat(follow_symlinks=False)
+                        except FileNotFoundError:  # of the others, each still counts
+                            continue
                         files, size = files + 1, size + status.st_blocks * 512
                         over = files > self._limits.scratch_files
                         if over or size > self._limits.scratch_bytes:

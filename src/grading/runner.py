@@ -356,12 +356,12 @@ class Run:
     def _verdict(self, test: BoundTest, bench: Bench) -> Verdict:
         try:
             test.method(test.case(test.spec, bench, self.seed))
-        except Doubtful as verdict:
-            theirs: Verdict = verdict
         except Verdict as verdict:
             # Its frames hold the answer, and it: a large one would still be there in the next test.
             verdict.__traceback__ = verdict.__context__ = None
-            return verdict
+            if not isinstance(verdict, Doubtful):
+                return verdict
+            theirs: Verdict = verdict
         except ReferenceFailed:
             theirs = malformed(traceback.format_exc())
         except (GradingError, OSError):

@@ -24,7 +24,7 @@ from typing import IO
 
 from . import paths, printable
 from .errors import GradingError, SubmissionError
-from .upload import MAX_ENTRIES, Folder
+from .upload import MAX_ENTRIES, OF_THE_MACHINE, Folder, refusal
 
 MAX_CODE_BYTES = 4 << 20
 # The largest recipe's parameters (`original`) take 14 MB, as float64 27 MB.
@@ -32,6 +32,7 @@ MAX_OUTPUT_BYTES = 64 << 20
 # Gradescope takes 100 MB, and parameters hardly shrink when they are packed.
 MAX_TOTAL_BYTES = 256 << 20
 CHUNK_BYTES = 1 << 20
+DEEPEST = 4  # names on the way to a file that may be taken: wrapping/src/submission/dataset.py
 OUTPUT_SUFFIXES = (".params", ".predictions")
 LITTER = ("__MACOSX", ".DS_Store", "__pycache__", ".ipynb_checkpoints")
 NO_TEXT = "its name is no text"
@@ -268,6 +269,8 @@ def _copy(folder: Folder, file: str, target: Path, limit_bytes: int) -> str | No
             if size <= limit_bytes:
                 size = _pump(reader, writer, limit_bytes + 1)  # it may grow meanwhile
     except OSError as error:
+        if error.errno in OF_THE_MACHINE:
+            raise refusal(error, f"{folder.called(file)} can't be copied") from None
         return f"can't be read: {error.strerror}"
     except ValueError as error:
         return str(error)
@@ -313,7 +316,11 @@ def _unpack(archive: Path, target: Path) -> Path:
                 _unpack_one(opened, info, target)
     except SubmissionError as error:
         raise SubmissionError(f"{archive.name}: {error}") from None
+    except MemoryError:
+        raise  # ours, like a full disk
     except Exception as error:  # zlib's and others' own kinds, names too long, ...
+        if isinstance(error, OSError) and error.errno in OF_THE_MACHINE:
+            raise refusal(error, f"{archive.name} can't be unpacked") from None
         raise SubmissionError(
             f"{archive.name} is no zip that can be read: {error!s:.200}"
         ) from None
@@ -351,6 +358,9 @@ def _unpack_one(opened: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path) ->
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         # Of the others, a few kilobytes are unpacked to gigabytes in one go.
         raise SubmissionError(f"{info.filename!a} is packed in a rare way: pack an ordinary zip")
+    if len(parts) > DEEPEST:  # nobody looks there: a megabyte of names can make 400,000 folders
+        target.joinpath(*parts[:DEEPEST]).mkdir(parents=True, exist_ok=True)
+        return
     path = target.joinpath(*parts)
     if os.path.lexists(path):
         raise SubmissionError(f"it holds {'/'.join(parts)!r} twice; pack your files again")

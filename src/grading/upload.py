@@ -8,6 +8,7 @@ between can get around. Where the platform can't do that (Windows), it is looked
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -16,10 +17,20 @@ from pathlib import Path
 from typing import BinaryIO
 
 from . import paths
-from .errors import SubmissionError
+from .errors import GradingError, SubmissionError
 
 MAX_ENTRIES = 2_000  # of a folder that is looked into; an assignment's own have a few dozen
 JUNCTION = 0xA0000003  # Windows: IO_REPARSE_TAG_MOUNT_POINT, a link to a folder by another name
+# What no upload causes: a full disk, say. It must not pass for a file that can't be read.
+OF_THE_MACHINE = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EROFS,
+    errno.EIO,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOMEM,
+)
 BY_DESCRIPTOR = {os.open, os.stat} <= os.supports_dir_fd and os.scandir in os.supports_fd
 
 
@@ -46,7 +57,7 @@ class Folder:
         try:
             top = cls(path, None, os.open(path, os.O_RDONLY) if BY_DESCRIPTOR else None)
         except OSError as error:
-            raise SubmissionError(f"{path} can't be read: {error.strerror}") from None
+            raise refusal(error, f"{path} can't be read") from None
         try:
             yield top
         finally:
@@ -81,7 +92,7 @@ class Folder:
                             "is this a submission?"
                         )
         except OSError as error:
-            raise SubmissionError(f"{self.path} can't be listed: {error.strerror}") from None
+            raise refusal(error, f"{self.path} can't be listed") from None
         return sorted(found)
 
     def folder(self, name: str) -> Folder | None:
@@ -101,7 +112,7 @@ class Folder:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise SubmissionError(f"{self.called(name)} can't be read: {error.strerror}") from None
+            raise refusal(error, f"{self.called(name)} can't be read") from None
         return Folder(self.path / name, self, descriptor)
 
     def file(self, name: str) -> BinaryIO:
@@ -149,6 +160,12 @@ class Folder:
         if self._descriptor is None:
             return str(self.path / name), {}
         return name, {"dir_fd": self._descriptor}
+
+
+def refusal(error: OSError, what: str) -> GradingError:
+    """Return what to raise where an upload can't be read or copied: its fault, or ours."""
+    said = f"{what}: {error.strerror or error}"
+    return (GradingError if error.errno in OF_THE_MACHINE else SubmissionError)(said)
 
 
 def is_somebody_elses(status: os.stat_result, top: Path) -> bool:

@@ -1,6 +1,7 @@
 """A time-out names the student's line; on a student's computer a question is left after two."""
 
 import re
+import time
 from dataclasses import replace
 
 import pytest
@@ -109,6 +110,27 @@ def test_only_lines_that_exist_are_repeated(tmp_path, runner, file, line, place)
     assert told.message == f"too long; it was at {place}"
     hidden = replace(spec, kind="hidden")
     assert endings.at_place(verdict, stack, hidden, tmp_path).message == "too long"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '  File "',
+        '\n  File "submission/',
+        '  File "submission/a.py", line 1111111111 ',
+        '\n  File "submission/a.py',
+        "submission/",
+        ".py",
+    ],
+)
+def test_a_stack_that_code_made_up_is_read_in_no_time(tmp_path, runner, line):
+    """64 KB took 2.5 s once; a test may end so, and each of the others."""
+    (tmp_path / "submission").mkdir()
+    (spec,) = (t for t in runner.assignment.edition(None).tests if t.test_id == ID)
+    stack = ('  File "' * 5000 + "submission/" + line * 65536)[:65536]
+    started = time.process_time()
+    endings.at_place(Verdict(Outcome.TIMED_OUT, "too long"), stack, spec, tmp_path)
+    assert time.process_time() - started < 0.3  # it takes some milliseconds
 
 
 # ---------------------------------------------------------------- two are enough

@@ -1,15 +1,17 @@
 """What a worker's confinement is made of, piece by piece."""
 
+import contextlib
 import os
 import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from grading import doctor, paths, sandbox, seccomp
+from grading import doctor, guardian, paths, sandbox, seccomp
 from grading.limits import Limits
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="Linux's")
@@ -104,3 +106,23 @@ def test_the_filters_jumps_stay_inside_it(machine):
                 program
             )
         assert program[-1] == (seccomp.RETURN, 0, 0, seccomp.ALLOW)
+
+
+def test_files_that_vanish_hide_no_others(tmp_path, monkeypatch):
+    """Code that makes and removes files all the time would fill the disk with the others."""
+    for name in ("a0", "a1", "b0", "b1", "b2", "b3"):
+        (tmp_path / name).touch()
+    scandir = os.scandir
+
+    @contextlib.contextmanager
+    def racing(path):
+        with scandir(path) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+        for entry in found[:2]:
+            Path(entry.path).unlink(missing_ok=True)
+        yield iter(found)
+
+    monkeypatch.setattr(guardian.os, "scandir", racing)
+    most = replace(Limits.for_test(1.0), scratch_files=3)
+    assert guardian._Scratch(str(tmp_path), most).is_flooded()
+    assert not guardian._Scratch(str(tmp_path), replace(most, scratch_files=4)).is_flooded()

@@ -1,5 +1,6 @@
 """A submission is found in every layout that people hand in, and only what may be is copied."""
 
+import errno
 import os
 import shutil
 import warnings
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grading import staging
-from grading.errors import SubmissionError, UsageError
+from grading.errors import GradingError, SubmissionError, UsageError
 from grading.staging import stage
 
 OUTPUT = "vanilla.model.params"
@@ -185,6 +186,37 @@ ODD_NAMES = {
     "a long path": ["d/" * 3000 + "x.py"],
     "a long folder": ["x" * 300 + "/x.py"],
 }
+
+
+def test_of_what_lies_deep_in_a_zip_no_folders_are_made(tmp_path):
+    """A megabyte of names can ask for 400,000: minutes to make them, and minutes to remove."""
+    package = make_package(tmp_path / "p" / "wrapping" / "src" / "submission")
+    archive = pack(package.parents[2], tmp_path / "up.zip")
+    with zipfile.ZipFile(archive, "a") as writer:
+        for number in range(50):
+            writer.writestr(f"wrapping/{number}/" + "d/" * 450 + "x.py", b"")
+        writer.writestr("wrapping/src/submission/deeper/x.py", b"")
+    staged = stage(archive, tmp_path / "staged")
+    assert "submission/dataset.py" in staged.taken
+    assert staged.left == ["submission/deeper (only submission/*.py is taken)"]
+    made = [path for path in (tmp_path / "staged.unpacked").rglob("*") if path.is_dir()]
+    assert len(made) < 200
+
+
+@pytest.mark.parametrize("packed", [True, False], ids=["zip", "folder"])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE])
+def test_what_the_machine_lacks_is_no_fault_of_the_upload(tmp_path, monkeypatch, packed, number):
+    """Else a full disk would cost a student points: a file that was left, or nothing to grade."""
+    source = make_package(tmp_path / "a5" / "submission").parent
+    source = pack(source, tmp_path / "up.zip") if packed else source
+
+    def fail(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(staging, "_pump", fail)
+    with pytest.raises(GradingError, match=os.strerror(number)) as raised:
+        stage(source, tmp_path / "staged")
+    assert not isinstance(raised.value, UsageError) and "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize("name", [".", "./.", "/.", "/", "./", ".\\\\."])

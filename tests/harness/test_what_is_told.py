@@ -73,6 +73,20 @@ def test_hidden_tests_name_no_file_of_a_students_own(
     assert basic.message.startswith(f"submission/{name}.py:2: ValueError")
 
 
+@pytest.mark.parametrize("name", ["p*.py", "*.py", "[a-p]*.py", "?*.py", "**.py"])
+def test_hidden_tests_take_no_name_for_a_pattern(name, submission, write_query, grade):
+    """Of files that are called so, one could have thousands, and choose among them."""
+    body = """
+        from importlib.machinery import SourceFileLoader
+        SourceFileLoader("own", os.path.join(os.path.dirname(__file__), PATTERN)).load_module()
+    """.replace("PATTERN", repr(name))
+    write_query(body, "import os\n")
+    own = submission / "submission" / name
+    own.write_text("def main():\n    raise ValueError\nmain()\n", encoding="utf-8")
+    message = grade(submission, HIDDEN)[HIDDEN].message
+    assert message.startswith("ValueError; ") and name not in message
+
+
 def test_without_solutions_hidden_tests_say_ran_not_graded(write_query, grade, monkeypatch, runner):
     monkeypatch.setattr(runner, "hidden", None)
     results = grade(write_query("return keys[j]\n"), HIDDEN, ID)

@@ -5,6 +5,8 @@
 `test_fuzz.py` looks for others.
 """
 
+import gc
+import weakref
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -12,12 +14,15 @@ import numpy as np
 import pytest
 
 from grading import wire
+from grading.frames import finished
 from grading.outcomes import Outcome
 from grading.results import TestResult
+from grading.worker import READY
 from questions.shared.specs import ANY_REAL
 
 from . import fuzzing
 from .fuzzing import answering
+from .odd_answers import WELL
 
 TESTS = {f"{t.spec.topic}.{t.spec.name}": t for t in fuzzing.every_test()}
 # EXITED: a frame larger than any of ours is not read, as if the process had sent none.
@@ -264,3 +269,44 @@ def test_an_error_without_a_place_just_before_the_deadline_is_nobodys(grader):
     run.pool = SimpleNamespace(run=late)
     result = run.run_test(TESTS[VALUES], TestResult(TESTS[VALUES].spec, ""))
     assert result.outcome is Outcome.NOT_RUN
+
+
+# What is left of it --------------------------------------------------------------------------
+
+
+class Kept(bytearray):
+    """Bytes that tell whether somebody still has them."""
+
+
+def described(**fields):
+    error = {"outcome": "error", "type": "KeyError", "where": "", "message": "", "traceback": ""}
+    return {"ok": False, "error": error | fields}
+
+
+LARGE = {
+    "a right one": lambda value: {"ok": True, "value": value},
+    "a malformed one": lambda _: {"ok": True, "value": [1]},
+    "one that a judge can't read": lambda value: {"ok": True, "value": {**value, "answers": 1}},
+    "an error": lambda _: described(where="submission/attention_exploration.py:1"),
+    "an error without a place": lambda _: described(),
+    "an import error": lambda _: described(outcome="import error", type="ImportError"),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_no_answer_outlives_its_test(grader, name):
+    """Each may have 64 MB: a few of them, and the smallest container is full."""
+    kept = []
+
+    def answer(probe, right):
+        frame = wire.encode(LARGE[name](wire.decode(right.frame)["value"]) | {"more": np.ones(9)})
+        data = Kept(READY + frame)
+        kept.append(weakref.ref(data))
+        return finished(WELL, SimpleNamespace(data=data), SimpleNamespace(data=b""))
+
+    gc.disable()  # nobody knows when it comes
+    try:
+        grader.grade(TESTS[VALUES], answer)
+        assert kept and not any(each() for each in kept)
+    finally:
+        gc.enable()

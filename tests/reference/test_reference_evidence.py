@@ -94,6 +94,24 @@ def test_after_too_many_lines_nothing_more_is_decoded(model):
     assert len(found["lines"]) == 3
 
 
+def test_answers_as_long_as_they_may_be_are_not_decoded(model, monkeypatch):
+    """Of a model that never writes MASK: decoding all of its answers takes minutes."""
+    dataset, _ = models.loaded(*list(model.values())[1:])
+    always = {name: np.zeros_like(array) for name, array in model["weights"].items()}
+    always["ln_f.bias"][0] = always["head.weight"][dataset.stoi["a"], 0] = 1.0
+    asked = model | {"weights": always}
+    questions = [f"Where was {name} born?" for name in ("Ada", "Maria", "Paris", "Byron")]
+    right = probe.differing(**asked, questions=questions, predicted=["a" * 32] * 4, most=2)
+    assert right == {"lines": [], "given": []}
+    with monkeypatch.context() as changed:
+        changed.setattr("submission.utils.predict_places", None)
+        again = probe.differing(**asked, questions=questions, predicted=["a" * 32] * 4, most=2)
+    assert again == right
+    for wrong in ("a" * 31, "a" * 33, "a" * 31 + "b"):
+        found = probe.differing(**asked, questions=questions, predicted=[wrong] * 4, most=2)
+        assert len(found["lines"]) == 3
+
+
 @pytest.fixture
 def as_denormal():
     """A function that tells whether torch computes with a number below 1e-38."""

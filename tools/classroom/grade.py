@@ -11,7 +11,7 @@ from tqdm import tqdm  # type: ignore[import-untyped]
 
 from grading import paths
 from grading.assignment import load_assignment
-from grading.errors import UsageError
+from grading.errors import GradingError, UsageError
 from grading.outcomes import ExitCode
 from grading.runner import CourseTestRunner
 from questions.course import Course
@@ -116,6 +116,10 @@ def _grade(asked: argparse.Namespace, graded: ClassRun, release: shipping.Releas
         return str(error)
     except OSError as error:
         return f"{error.filename or asked.into}: {error.strerror or error}"
+    except UsageError:
+        raise
+    except GradingError as error:  # a disk that is full where submissions are packed
+        return str(error)
     return ""
 
 

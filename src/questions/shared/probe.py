@@ -254,12 +254,16 @@ def _unlike(
     from pretraining.decoding import ANSWER_STEPS
 
     mask = dataset.MASK_CHAR
-    texts = [q + mask + p + mask for q, p in zip(questions, predicted, strict=True)]
+    # An answer of all the characters that there may be has no MASK at its end.
+    texts = [
+        q + mask + p + mask * (len(p) < ANSWER_STEPS)
+        for q, p in zip(questions, predicted, strict=True)
+    ]
     fine = [
         i
         for i, text in enumerate(texts)
         if len(text) <= block_size + 1
-        and len(predicted[i]) < ANSWER_STEPS
+        and len(predicted[i]) <= ANSWER_STEPS
         and set(predicted[i]) <= set(dataset.stoi) - {mask}
     ]
     like = set()
