@@ -13,9 +13,10 @@ MAX_LINE = 1_000
 
 
 def lines(text: str, most: int) -> str:
-    """Cut a text of several lines to `most` characters, and show escapes as `\\x1b`."""
-    cut = text if len(text) <= most else text[:most] + "\n[... cut]"
-    return _escaped(cut.replace("\r\n", "\n"), "\n\t")
+    """Show escapes in a text of several lines as `\\x1b`, and cut it to `most` characters."""
+    shown = _escaped(text[:most].replace("\r\n", "\n"), "\n\t")
+    whole = len(text) <= most and len(shown) <= most  # an escape may become ten characters
+    return shown if whole else shown[:most] + "\n[... cut]"
 
 
 def line(text: str, most: int = MAX_LINE) -> str:

@@ -38,6 +38,15 @@ def test_lines_keep_their_ends_and_tabs():
     assert printable.lines("a\r\n\tb\rc\x1b", 100) == "a\n\tb\\rc\\x1b"
 
 
+@pytest.mark.parametrize("character", ["x", "\x01", "\u202e", "\U0010ffff", "\n", "\r\n"])
+@pytest.mark.parametrize("count", [100, 101, 5000])
+def test_lines_are_as_long_as_they_may_be_when_escapes_are_shown(character, count):
+    """Results with ten times as much of each test were written anew after every test."""
+    text = printable.lines(character * count, 100)
+    assert len(text.removesuffix("\n[... cut]")) <= 100
+    assert printable.lines(text, 100) == text
+
+
 NAMES = [f"{text}{suffix}" for text in HOSTILE for suffix in (".params", ".predictions", ".py")]
 
 

@@ -101,7 +101,7 @@ class Grader:
         stage_reference(work / "reference", Course().provided)
         for root in (self._staged.root, work / "reference"):
             shutil.copy(course / "src" / "pretraining" / "recipes.json", root / "pretraining")
-        self._work = work
+        self._work, self.course = work, course
         self._data = CourseData(ASSIGNMENT, course / "src" / "data", course / "solutions" / "data")
         self._pool = Fuzzed(real, self._staged.root)
         self._probes: dict[BoundTest, int] = {}
@@ -163,9 +163,11 @@ class Grader:
         return result
 
 
-def answering(frame: bytes | None, ending: Ending = WELL, output: str = "") -> Finished:
+def answering(
+    frame: bytes | None, ending: Ending = WELL, output: str = "", ready: bytes = READY
+) -> Finished:
     """What comes back of a worker that sent these bytes behind READY."""
-    sent = SimpleNamespace(data=bytearray(READY + (frame or b"")))
+    sent = SimpleNamespace(data=bytearray(ready + (frame or b"")))
     return finished(ending, sent, SimpleNamespace(data=output.encode("utf-8", "replace")))
 
 

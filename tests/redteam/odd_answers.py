@@ -244,6 +244,28 @@ def errors() -> st.SearchStrategy[bytes]:
     return envelopes.map(wire.encode)
 
 
+def streams() -> st.SearchStrategy[bytes]:
+    """What may stand where a frame is expected: notes of imports, stacks, frames, any bytes."""
+    files = st.sampled_from(["dataset", "attention_exploration", "\ud800", "", "*", "../x"])
+    modules = files.map(lambda name: f"submission.{name}")
+    times = st.sampled_from(["0", "0.00", ".", "1e9", "-1", "nan", "9" * 400, "\u0663", "\u00b2"])
+    notes = st.one_of(
+        st.builds("I {} {}\n".format, modules, times),
+        st.builds("S {}\n".format, modules),
+        st.sampled_from(["E\n", "E\n" * 5000, "I submission.dataset 0.00\n", "I \n", "\n"]),
+    )
+    lines = st.sampled_from([0, 1, 2, 40, 10**6, 10**30])
+    stacks = st.builds(
+        '{}  File "{}submission/{}.py", line {} in f\n'.format,
+        st.sampled_from(["", "Current thread 0x1 (most recent call first):\n"]),
+        st.sampled_from(["/tmp/x/", '"', "submission/" * 5000, "\\"]),
+        files,
+        lines,
+    )
+    written = (notes | stacks).map(lambda text: text.encode("utf-8", "surrogatepass"))
+    return st.lists(written | frames() | st.binary(max_size=20), max_size=6).map(b"".join)
+
+
 def endings() -> st.SearchStrategy[Ending]:
     """However a worker may have ended."""
     return st.builds(

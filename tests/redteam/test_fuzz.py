@@ -11,6 +11,7 @@ the smallest answer that does it. What the command does around single tests is i
 
 import itertools
 import json
+import re
 import time
 
 import pytest
@@ -117,6 +118,27 @@ def test_any_ending_has_a_verdict(grader, count):
     def holds(ending, frame, output):
         result = graded(grader, key, lambda *_: answering(frame, ending, output))
         assert result.outcome is not Outcome.PASSED
+
+    holds()
+
+
+@pytest.mark.parametrize("count", BOTH)
+@pytest.mark.parametrize("key", ["attention_copying.perpendicular", "attention_copying.oblique"])
+def test_any_stream_of_a_worker_has_a_verdict(grader, key, count):
+    """Where a frame is expected: notes of imports, stacks of those that ran out of time."""
+
+    @examples(count, 20)
+    @given(st.booleans(), odd_answers.streams(), odd_answers.endings())
+    def holds(right_follows, stream, ending):
+        def answer(probe, right):
+            sent = stream + bytes(right.frame) if right_follows else stream
+            return answering(sent, ending)
+
+        result = graded(grader, key, answer)
+        honest = right_follows and ending.signal == 0 and ending.reason == ""
+        assert honest or result.outcome is not Outcome.PASSED
+        shown = re.findall(r"submission/[^ ,:]*", result.message)
+        assert set(shown) <= {"submission/dataset.py", "submission/attention_exploration.py"}
 
     holds()
 
