@@ -72,6 +72,9 @@ What is not promised:
   So does a genuine pretraining that is finetuned on more questions than the given ones, found by
   searching the corpus. Where an edition does not require them (cs224n), a model that was finetuned
   on such questions alone passes, as in the public course.
+- That a test leaves room on the disk while it runs: files that it has removed and still holds open
+  take space that nobody can add up, until it ends. That a disk is full where another submission is
+  copied is a fault of ours and costs no point: a class's run grades it again, alone on its machine.
 - Kernel bugs, and what timing tells. On Windows and macOS: everything but a process, a time limit
   and an environment of its own; a run there is for the student's own information.
 """

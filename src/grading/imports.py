@@ -77,12 +77,12 @@ def lacking(text: str, known: Collection[str]) -> list[tuple[int, str]]:
         known: modules that are there besides Python's own and the submission's.
     """
     try:
-        tree = ast.parse(text)
+        imports = list(_imports(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
+        return []  # nobody can tell: a sum of a thousand terms is nested too deeply, too
     there = {*known, *sys.stdlib_module_names, "submission", "pretraining"}
     found: dict[str, int] = {}
-    for line, module in _imports(tree):
+    for line, module in imports:
         name = module.partition(".")[0]
         if name not in there:
             found.setdefault(name, line)

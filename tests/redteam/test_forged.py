@@ -6,6 +6,7 @@
 """
 
 import gc
+import sys
 import weakref
 from dataclasses import replace
 from types import SimpleNamespace
@@ -269,6 +270,33 @@ def test_an_error_without_a_place_just_before_the_deadline_is_nobodys(grader):
     run.pool = SimpleNamespace(run=late)
     result = run.run_test(TESTS[VALUES], TestResult(TESTS[VALUES].spec, ""))
     assert result.outcome is Outcome.NOT_RUN
+
+
+FILLS = {
+    "zeros": lambda a: np.zeros_like(a),
+    "the greatest numbers": lambda a: np.full_like(a, 3.4e38),
+    "the greatest, of both signs": lambda a: np.where(np.indices(a.shape).sum(0) % 2, 3e38, -3e38),
+    "the smallest numbers": lambda a: np.full_like(a, 1e-45),
+    "numbers whose squares overflow": lambda a: a * 1e25,
+    "one large number": lambda a: np.where(np.arange(a.size).reshape(a.shape) == 0, 3e38, a),
+}
+
+
+@pytest.mark.parametrize("name", FILLS)
+def test_parameters_of_any_size_are_no_evidence_and_no_fault_of_ours(grader, name):
+    """They are finite; what the reference computes with them is not."""
+
+    def filled(value):
+        return {**value, "arrays": [FILLS[name](a).astype(np.float32) for a in value["arrays"]]}
+
+    def method(case):
+        found = sys.modules["hidden.evidence"]._evidence(case, "vanilla")
+        case.expect(not found.sentence, found.sentence, **found.measured)
+
+    test = replace(TESTS["pretraining.test_accuracy"], method=method)
+    result = grader.grade(test, forging("shared.read_parameters", filled))
+    assert result.outcome is Outcome.FAILED, result
+    assert "Traceback" not in result.detail
 
 
 # What is left of it --------------------------------------------------------------------------

@@ -129,6 +129,13 @@ def test_imports_that_the_autograder_lacks_are_named(desk, text):
         assert "requirements.txt" in line
 
 
+@pytest.mark.parametrize("terms", [900, 993, 1500, 2800, 100_000])
+def test_a_sum_of_a_thousand_terms_is_no_crash(terms):
+    """It is nested as deeply; so is a chain of as many elifs."""
+    text = f"import pandas\nx = {' + '.join(['1'] * terms)}\n"
+    assert imports.lacking(text, ()) in ([], [(1, "pandas")])
+
+
 def test_without_packages_names_of_the_list_are_known(tmp_path, monkeypatch):
     """Packing needs no environment: then packages can't be asked what they bring."""
     path = tmp_path / "requirements.txt"
