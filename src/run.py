@@ -183,7 +183,6 @@ def run_pretrain(
     if args.reading_params_path is not None:
         model.load_state_dict(utils.load_parameters(args.reading_params_path, model))
     extra = extras(args, helper.pretrain, recipe)
-    returned.check_example(dataset)
     prepared = helper.pretrain(dataset, dataset.block_size, model, **extra)
     train(args, recipe, returned.trainer(helper.pretrain, prepared), model)
 
