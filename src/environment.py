@@ -9,7 +9,9 @@ This file, and each command down to these lines, is read by Pythons from 3.6 on,
 gets this line, too, and no traceback.
 """
 
+import atexit
 import os
+import select
 import shlex
 import shutil
 import sys
@@ -18,7 +20,7 @@ from importlib.util import find_spec
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OLDEST = (3, 11)  # tomllib and typing.Self came with it
 NEWER = ("3.12", "3.13", "3.14", "3.11")  # Pythons to look for; the first one grades on Gradescope
-USAGE = 2  # the exit code
+USAGE, INTERRUPTED = 2, 130  # exit codes
 
 
 def check(*packages: str, wanted: str = "") -> None:
@@ -36,6 +38,36 @@ def check(*packages: str, wanted: str = "") -> None:
         _end(f"this Python ({sys.executable}) has no {' and no '.join(missing)}")
     if wanted and find_spec(wanted) is None:
         _say(f"this Python ({sys.executable}) has no {wanted}: what needs it can't run")
+    end_with_the_reader()
+
+
+def end_with_the_reader() -> None:
+    """Let a reader who leaves early, as `| head` does, end the command without a traceback."""
+    usual = sys.excepthook
+
+    def end(kind, error, trace):  # type: ignore[no-untyped-def]  # (Pythons of long ago read this)
+        if issubclass(kind, BrokenPipeError) and reader_has_left():
+            sys.exit(INTERRUPTED)
+        usual(kind, error, trace)
+
+    sys.excepthook = end
+    atexit.register(reader_has_left)  # what is still to be written is written at the end
+
+
+def reader_has_left() -> bool:
+    """Return whether nobody reads what is printed; then nothing more is printed."""
+    left = False
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        left = True
+    if not left and hasattr(select, "poll"):  # what can't be written may be forgotten already
+        pipe = select.poll()
+        pipe.register(sys.stdout.fileno(), 0)
+        left = any(event & (select.POLLERR | select.POLLHUP) for _, event in pipe.poll(0))
+    if left:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return left
 
 
 def _end(fault: str) -> None:

@@ -87,6 +87,35 @@ def test_old_pythons_can_read_the_command_down_to_the_check(name):
     assert name == "environment.py"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("attention_exploration.py", "--help"),
+        ("check_written.py", "--help"),
+        ("collect_submission.py", "--help"),
+        ("grader.py", "--list"),
+        ("run.py", "--help"),
+    ],
+)
+def test_a_reader_who_has_left_makes_no_traceback(words):
+    """As in `python src/grader.py | head`."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    name, option = words
+    arguments = [sys.executable, *STRICT, f"src/{name}", option]
+    with os.fdopen(writing, "wb") as output:
+        ran = subprocess.run(
+            arguments, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE
+        )
+    assert ran.stderr == b"" and ran.returncode in (0, 130)
+
+
+def test_a_pipe_that_is_not_the_readers_keeps_its_traceback():
+    code = "import environment; environment.end_with_the_reader(); raise BrokenPipeError"
+    ran = python("-c", f"import sys; sys.path.insert(0, 'src'); {code}")
+    assert ran.returncode == 1 and "BrokenPipeError" in ran.stderr
+
+
 # ---------------------------------------------------------------- which command
 
 
