@@ -83,12 +83,12 @@ def mend() -> str:
     """Return what to do, with the command that leads to an environment with all that is needed."""
     usable = sys.version_info >= OLDEST
     venv = os.path.join(ROOT, ".venv")
-    if os.path.isdir(venv) and not _same(sys.prefix, venv):
+    if os.path.isfile(_activation(ROOT)) and not _same(sys.prefix, venv):
         return f"activate the environment: {_activate()}"
     conda = os.environ.get("CONDA_DEFAULT_ENV", "")
     in_conda = conda not in ("", "base") and _same(sys.prefix, os.environ.get("CONDA_PREFIX", ""))
     if usable and (sys.prefix != sys.base_prefix or in_conda):
-        return f"install what is missing: {_install()}"
+        return f"install what is missing: {_install(_pip())}"
     if shutil.which("uv") and os.path.isfile(os.path.join(ROOT, "pyproject.toml")):
         return f"let uv make the environment: uv run {' '.join(map(_quoted, sys.argv))}"
     if shutil.which("conda"):
@@ -98,11 +98,28 @@ def mend() -> str:
     if not python:
         return f"install Python {NEWER[0]} from https://www.python.org/downloads/"
     steps = [f"{python} -m venv {_path('.venv')}", _activate(), _install()]
+    if usable and find_spec("ensurepip") is None:  # Debian splits it off: python3-venv
+        if find_spec("pip") is None:
+            return (
+                "install uv (https://docs.astral.sh/uv/), or Debian's python3-venv; then try again"
+            )
+        steps[0] = f"{python} -m venv --without-pip {_path('.venv')}"
+        steps[2] = _install(f"{python} -m pip --python {_path('.venv', 'bin', 'python')}")
     return f"make an environment: {(' ; ' if _windows() else ' && ').join(steps)}"
 
 
-def _install() -> str:
-    return f"python -m pip install -r {_path('requirements.txt')} -c {_path('constraints.txt')}"
+def _pip() -> str:
+    """Return what installs into the environment that is active; uv makes some without pip."""
+    if find_spec("pip") is not None:
+        return "python -m pip"
+    if shutil.which("uv"):
+        return "uv pip"
+    base = getattr(sys, "_base_executable", sys.executable)  # of a virtual environment
+    return f"{_quoted(base)} -m pip --python {_quoted(sys.executable)}"
+
+
+def _install(pip: str = "python -m pip") -> str:
+    return f"{pip} install -r {_path('requirements.txt')} -c {_path('constraints.txt')}"
 
 
 def _newer_python(usable: bool) -> str:
@@ -116,9 +133,12 @@ def _newer_python(usable: bool) -> str:
 
 
 def _activate() -> str:
-    if _windows():
-        return _path(".venv", "Scripts", "activate")
-    return f". {_path('.venv', 'bin', 'activate')}"
+    return f"{'' if _windows() else '. '}{_quoted(_from_here(_activation(ROOT)))}"
+
+
+def _activation(root: str) -> str:
+    """Return the script in .venv; one that was left half made, without pip, has none."""
+    return os.path.join(root, ".venv", "Scripts" if _windows() else "bin", "activate")
 
 
 def _windows() -> bool:
@@ -127,12 +147,14 @@ def _windows() -> bool:
 
 def _path(*names: str) -> str:
     """Return a path in the assignment's folder, from here, as a shell takes it."""
-    path = os.path.join(ROOT, *names)
+    return _quoted(_from_here(os.path.join(ROOT, *names)))
+
+
+def _from_here(path: str) -> str:
     try:
-        path = os.path.relpath(path)
+        return os.path.relpath(path)
     except ValueError:  # another drive on Windows
-        pass
-    return _quoted(path)
+        return path
 
 
 def _quoted(word: str) -> str:
