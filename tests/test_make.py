@@ -121,7 +121,7 @@ NEWER = re.compile(
     r"|\$\((file|guile|let|intcmp) |&:|MAKEFILE_LIST_|\.LOADED|MAKE_TERMOUT|MAKE_HOST",
     re.MULTILINE,
 )
-MAKEFILES = ("Makefile", "handout/student/Makefile")
+MAKEFILES = ("Makefile", "handout/student/Makefile", "handout/student/written.mk")
 
 
 def test_the_makefiles_use_nothing_that_came_after_3_81():
