@@ -138,6 +138,8 @@ def main(arguments: list[str] | None = None) -> int:
         place = traceback.extract_tb(error.__traceback__)[-1]
         print(f"{place.filename}:{place.lineno}: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # see environment.end_with_the_reader()
+        raise
     except (InputError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -18,6 +18,7 @@ import sys
 import tempfile
 import warnings
 import zipfile
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -35,7 +36,6 @@ from questions.shared.data_set import QUESTION_FILES, CourseData
 
 NAME = "assignment5.zip"
 LINES = "submission_lines.json"  # in src/ of a student's copy: see markers.fingerprints()
-UNWRITTEN = re.compile(r'^[ \t]*raise NotImplementedError\b(?:\(\s*"([^"\n]*))?', re.MULTILINE)
 MAX_UPLOAD_BYTES = 100 * 10**6  # what Gradescope takes
 DATE = (1980, 1, 1, 0, 0, 0)  # of every file in the zip: the same work gives the same bytes
 # Whose regions belong to these topics alone, and cost nothing where they have no points.
@@ -117,6 +117,7 @@ def check_code(work: Work, edition: Edition) -> None:
             text = path.read_text(encoding="utf-8", errors="replace")
             if markers.changed_outside(name, text, given[name]):
                 work.warnings.append(f"src/{name} was changed; the grader uses the course's own")
+    work.warnings += _strangers(given)
     for name in sorted(filter(_is_code, work.files)):
         where, data = f"src/{name}", work.files[name].read_bytes()
         if not data.strip():
@@ -126,7 +127,7 @@ def check_code(work: Work, edition: Edition) -> None:
         work.warnings += check_syntax(where, data)
         work.warnings += imports.complaints(where, text, paths.ROOT / "requirements.txt")
         free = 0
-        for number, said in unwritten_parts(text):
+        for number, said in markers.unwritten_parts(text):
             if _counts(name, text, number, edition):
                 work.warnings.append(f"{where}:{number}: {said}".removesuffix(": "))
             else:
@@ -137,6 +138,15 @@ def check_code(work: Work, edition: Edition) -> None:
         work.warnings += [f"{where}:{number}: {fault}" for number, fault in faults]
         if not faults and name in given:
             work.warnings += markers.changed_outside(where, text, given[name])
+
+
+def _strangers(given: Collection[str]) -> list[str]:
+    """Return a warning for each module of one's own in a package that the grader has of its own."""
+    folders = [paths.SRC / package for package in PROVIDED.packages] if given else []
+    found = sorted(path for folder in folders for path in folder.rglob("*.py"))
+    names = [path.relative_to(paths.SRC).as_posix() for path in found]
+    advice = "is not packed, and the grader has none; put what you import into src/submission/"
+    return [f"src/{name} {advice}" for name in names if name not in given]
 
 
 def _given_lines(work: Work) -> dict[str, list[str]]:
@@ -161,20 +171,6 @@ def check_syntax(where: str, data: bytes) -> list[str]:
         said = getattr(error, "msg", None) or error
         return [f"{where}:{number}: this is no Python, so that nothing in it runs: {said}"]
     return []
-
-
-def unwritten_parts(text: str) -> list[tuple[int, str]]:
-    """Return line and words for each part that raises NotImplementedError or has nothing in it."""
-    found = []
-    for match in UNWRITTEN.finditer(text):
-        subject = (match[1] or "").partition(" in submission/")[0]
-        found.append((text.count("\n", 0, match.start()) + 1, f"not written yet: {subject}"))
-    lines = text.split("\n")
-    for start, end in markers.find_regions(text)[0]:
-        code = [line.strip() for line in lines[start : end - 1]]
-        if all(not line or line.startswith("#") or line == "pass" for line in code):
-            found.append((start, "nothing is written between the markers"))
-    return sorted(found)
 
 
 def _counts(name: str, text: str, number: int, edition: Edition) -> bool:

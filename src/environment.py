@@ -9,7 +9,9 @@ This file, and each command down to these lines, is read by Pythons from 3.6 on,
 gets this line, too, and no traceback.
 """
 
+import atexit
 import os
+import select
 import shlex
 import shutil
 import sys
@@ -18,7 +20,7 @@ from importlib.util import find_spec
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OLDEST = (3, 11)  # tomllib and typing.Self came with it
 NEWER = ("3.12", "3.13", "3.14", "3.11")  # Pythons to look for; the first one grades on Gradescope
-USAGE = 2  # the exit code
+USAGE, INTERRUPTED = 2, 130  # exit codes
 
 
 def check(*packages: str, wanted: str = "") -> None:
@@ -36,6 +38,36 @@ def check(*packages: str, wanted: str = "") -> None:
         _end(f"this Python ({sys.executable}) has no {' and no '.join(missing)}")
     if wanted and find_spec(wanted) is None:
         _say(f"this Python ({sys.executable}) has no {wanted}: what needs it can't run")
+    end_with_the_reader()
+
+
+def end_with_the_reader() -> None:
+    """Let a reader who leaves early, as `| head` does, end the command without a traceback."""
+    usual = sys.excepthook
+
+    def end(kind, error, trace):  # type: ignore[no-untyped-def]  # (Pythons of long ago read this)
+        if issubclass(kind, BrokenPipeError) and reader_has_left():
+            sys.exit(INTERRUPTED)
+        usual(kind, error, trace)
+
+    sys.excepthook = end
+    atexit.register(reader_has_left)  # what is still to be written is written at the end
+
+
+def reader_has_left() -> bool:
+    """Return whether nobody reads what is printed; then nothing more is printed."""
+    left = False
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        left = True
+    if not left and hasattr(select, "poll"):  # what can't be written may be forgotten already
+        pipe = select.poll()
+        pipe.register(sys.stdout.fileno(), 0)
+        left = any(event & (select.POLLERR | select.POLLHUP) for _, event in pipe.poll(0))
+    if left:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return left
 
 
 def _end(fault: str) -> None:
@@ -51,12 +83,12 @@ def mend() -> str:
     """Return what to do, with the command that leads to an environment with all that is needed."""
     usable = sys.version_info >= OLDEST
     venv = os.path.join(ROOT, ".venv")
-    if os.path.isdir(venv) and not _same(sys.prefix, venv):
+    if os.path.isfile(_activation(ROOT)) and not _same(sys.prefix, venv):
         return f"activate the environment: {_activate()}"
     conda = os.environ.get("CONDA_DEFAULT_ENV", "")
     in_conda = conda not in ("", "base") and _same(sys.prefix, os.environ.get("CONDA_PREFIX", ""))
     if usable and (sys.prefix != sys.base_prefix or in_conda):
-        return f"install what is missing: {_install()}"
+        return f"install what is missing: {_install(_pip())}"
     if shutil.which("uv") and os.path.isfile(os.path.join(ROOT, "pyproject.toml")):
         return f"let uv make the environment: uv run {' '.join(map(_quoted, sys.argv))}"
     if shutil.which("conda"):
@@ -66,11 +98,28 @@ def mend() -> str:
     if not python:
         return f"install Python {NEWER[0]} from https://www.python.org/downloads/"
     steps = [f"{python} -m venv {_path('.venv')}", _activate(), _install()]
+    if usable and find_spec("ensurepip") is None:  # Debian splits it off: python3-venv
+        if find_spec("pip") is None:
+            return (
+                "install uv (https://docs.astral.sh/uv/), or Debian's python3-venv; then try again"
+            )
+        steps[0] = f"{python} -m venv --without-pip {_path('.venv')}"
+        steps[2] = _install(f"{python} -m pip --python {_path('.venv', 'bin', 'python')}")
     return f"make an environment: {(' ; ' if _windows() else ' && ').join(steps)}"
 
 
-def _install() -> str:
-    return f"python -m pip install -r {_path('requirements.txt')} -c {_path('constraints.txt')}"
+def _pip() -> str:
+    """Return what installs into the environment that is active; uv makes some without pip."""
+    if find_spec("pip") is not None:
+        return "python -m pip"
+    if shutil.which("uv"):
+        return "uv pip"
+    base = getattr(sys, "_base_executable", sys.executable)  # of a virtual environment
+    return f"{_quoted(base)} -m pip --python {_quoted(sys.executable)}"
+
+
+def _install(pip: str = "python -m pip") -> str:
+    return f"{pip} install -r {_path('requirements.txt')} -c {_path('constraints.txt')}"
 
 
 def _newer_python(usable: bool) -> str:
@@ -84,9 +133,12 @@ def _newer_python(usable: bool) -> str:
 
 
 def _activate() -> str:
-    if _windows():
-        return _path(".venv", "Scripts", "activate")
-    return f". {_path('.venv', 'bin', 'activate')}"
+    return f"{'' if _windows() else '. '}{_quoted(_from_here(_activation(ROOT)))}"
+
+
+def _activation(root: str) -> str:
+    """Return the script in .venv; one that was left half made, without pip, has none."""
+    return os.path.join(root, ".venv", "Scripts" if _windows() else "bin", "activate")
 
 
 def _windows() -> bool:
@@ -95,12 +147,14 @@ def _windows() -> bool:
 
 def _path(*names: str) -> str:
     """Return a path in the assignment's folder, from here, as a shell takes it."""
-    path = os.path.join(ROOT, *names)
+    return _quoted(_from_here(os.path.join(ROOT, *names)))
+
+
+def _from_here(path: str) -> str:
     try:
-        path = os.path.relpath(path)
+        return os.path.relpath(path)
     except ValueError:  # another drive on Windows
-        pass
-    return _quoted(path)
+        return path
 
 
 def _quoted(word: str) -> str:

@@ -106,9 +106,11 @@ def check_writable(path: str) -> None:
 
 
 def build_model(variant: str, config: GPTConfig, device: torch.device) -> GPT:
-    """Return a new model of a variant and a shape."""
+    """Return a new model of a variant and a shape, which has been tried out once."""
     name = f"initialize_{variant}_model"
     if not hasattr(helper, name):
         raise InputError(f"{helper.__file__} has no {name} (is it an earlier year's?)")
     initialize = getattr(helper, name)
-    return returned.model(initialize, initialize(config)).to(device)
+    model = returned.model(initialize, initialize(config)).to(device)
+    returned.check_forward(model, config.vocab_size)
+    return model

@@ -183,7 +183,6 @@ def run_pretrain(
     if args.reading_params_path is not None:
         model.load_state_dict(utils.load_parameters(args.reading_params_path, model))
     extra = extras(args, helper.pretrain, recipe)
-    returned.check_example(dataset)
     prepared = helper.pretrain(dataset, dataset.block_size, model, **extra)
     train(args, recipe, returned.trainer(helper.pretrain, prepared), model)
 
@@ -293,6 +292,8 @@ def report_errors(command: Callable[[], None]) -> int:
         place = traceback.extract_tb(error.__traceback__)[-1]
         print(f"{place.filename}:{place.lineno}: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # see environment.end_with_the_reader()
+        raise
     except (InputError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

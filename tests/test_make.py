@@ -114,6 +114,30 @@ def dry(*words: str, **environment: str) -> subprocess.CompletedProcess:
     )
 
 
+# What came to GNU make after 3.81, which Macs have, by the news of its versions 3.82 to 4.4.
+NEWER = re.compile(
+    r"^\s*(override |export )*(private|undefine)\b|^\s*define .*[:+?]?=\s*$|\.ONESHELL|\.SHELLFLAGS"
+    r"|\.RECIPEPREFIX|\.EXTRA_PREREQS|\.NOTINTERMEDIATE|\.WAIT|^[\w.-]+\s*(!=|:::?=)|^\s*-?load "
+    r"|\$\((file|guile|let|intcmp) |&:|MAKEFILE_LIST_|\.LOADED|MAKE_TERMOUT|MAKE_HOST",
+    re.MULTILINE,
+)
+MAKEFILES = ("Makefile", "handout/student/Makefile", "handout/student/written.mk")
+
+
+def test_the_makefiles_use_nothing_that_came_after_3_81():
+    for path in MAKEFILES:
+        newer = NEWER.search((ROOT / path).read_text(encoding="utf-8"))
+        assert newer is None, (path, newer and newer[0])
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["undefine X", "X != ls", "X ::= y", ".ONESHELL:", "X := $(file <f)", "a b &: c", "define X ="],
+)
+def test_what_came_after_3_81_is_found(line):
+    assert NEWER.search(f"A := b\n{line}\n")
+
+
 def test_every_target_is_in_the_table():
     targets = re.search(r"^TARGETS := ((?:.*\\\n)*.*)$", TEXT, re.MULTILINE)[1]
     assert set(targets.replace("\\", " ").split()) == set(KNOWN)

@@ -2,13 +2,11 @@
 
 import importlib
 import json
-import runpy
 import shlex
 import subprocess
 import sys
 
 import pytest
-import torch
 
 from tests.interpreter import STRICT
 from tests.laid_out import VARIANTS, imports_from, lay_out
@@ -261,106 +259,6 @@ def test_restarting_leaves_nothing_of_the_older_training(run, modules, monkeypat
     monkeypatch.setattr(modules[1], "train", killed)
     code, _, errors = run(f"{PRE} --restart")
     assert (code, errors) == (130, "\nInterrupted: there is no w.\n")
-
-
-# What each function may return in place of what is asked for, and how the line shows it.
-WRONG = {
-    "nothing": (None, "None (is its `return` missing?), expected"),
-    "a number": (0.5, "0.5, expected"),
-    "a text": ("done", "'done', expected"),
-    "Nones": ((None, None), "a tuple of 2: None, None, expected"),
-    "one": (object(), "a value of type object, expected"),
-    "three": ((1, 2, 3), "a tuple of 3: 1, 2, 3, expected"),
-    "a class": ((int, int), "a value of type type"),
-}
-OF_HELPER = {
-    "initialize_vanilla_model": ("finetuning", "expected a GPT\n"),
-    "pretrain": ("pretraining", "expected a TrainerConfig and the Trainer made with it\n"),
-    "finetune": ("pretraining", "expected a TrainerConfig and the Trainer made with it\n"),
-}
-
-
-@pytest.mark.parametrize("wrong", WRONG)
-@pytest.mark.parametrize("function", OF_HELPER)
-def test_what_a_helper_returns_is_checked(run, modules, monkeypatch, function, wrong, tmp_path):
-    part, expected = OF_HELPER[function]
-    value, shown = WRONG[wrong]
-    path = tmp_path / "helper.py"
-    body = f"def {function}(*_, **__):\n    # [{part}]\n    return VALUE\n"
-    path.write_text(body, encoding="utf-8")
-    own = runpy.run_path(str(path), {"VALUE": value})
-    monkeypatch.setattr(modules[1], function, own[function])
-    command = f"{FINE} birth_places_train.tsv" if function == "finetune" else PRE
-    code, _, errors = run(command)
-    assert code == 2 and errors.count("\n") == 1, errors
-    place = f"{path.parent.name}/helper.py:1, [{part}]"
-    assert errors.startswith(f"error: {function} ({place}) returned ")
-    assert shown in errors and errors.endswith(expected)
-
-
-ITEMS = {
-    "nothing": (None, "returned None (is its `return` missing?), expected"),
-    "a text": ("⁇", "returned '⁇', expected"),
-    "lists": (([1], [2]), "returned a tuple of 2: a list of 1: 1, a list of 1: 2, expected"),
-    "one tensor": (torch.zeros(64), "returned a value of type Tensor, expected"),
-    "floats": ((torch.zeros(64),) * 2, "x of shape (64,), torch.float32, and y of shape (64,)"),
-    "lengths": (
-        (torch.zeros(64, dtype=torch.long), torch.zeros(63, dtype=torch.long)),
-        "x of shape (64,), torch.int64, and y of shape (63,), torch.int64, expected",
-    ),
-    "rows": ((torch.zeros(1, 64, dtype=torch.long),) * 2, "x of shape (1, 64)"),
-}
-
-
-@pytest.mark.parametrize("wrong", ITEMS)
-def test_what_the_corruption_returns_is_checked_before_training(run, monkeypatch, wrong):
-    from submission.dataset import CharCorruptionDataset
-
-    value, shown = ITEMS[wrong]
-    monkeypatch.setattr(CharCorruptionDataset, "__getitem__", lambda *_: value)
-    code, output, errors = run(PRE)
-    assert code == 2 and errors.count("\n") == 1 and " steps of " not in output
-    assert errors.startswith("error: ") and shown in errors
-    assert "two tensors of one length with dtype torch.long" in errors
-
-
-def test_the_check_names_the_part(run, modules, monkeypatch):
-    from pretraining import returned
-    from submission.dataset import CharCorruptionDataset
-
-    named = returned.place(CharCorruptionDataset.__getitem__)
-    assert named.startswith("CharCorruptionDataset.__getitem__ (submission/dataset.py:")
-    assert named.endswith(", [span corruption])")
-
-
-def test_checking_an_item_draws_no_random_number(run, modules, monkeypatch, tmp_path):
-    """Parameters stay what they were before items were checked."""
-    from pretraining import returned
-
-    assert run(f"{PRE}1")[0] == 0
-    monkeypatch.setattr(returned, "check_example", lambda dataset: None)
-    assert run(f"{PRE}2")[0] == 0
-    first, second = (torch.load(tmp_path / f"w{i}", weights_only=True) for i in (1, 2))
-    assert all(torch.equal(first[name], second[name]) for name in first)
-
-
-@pytest.mark.parametrize("value", [None, 0.04, (0.5, 100), "4 of 100", (1, 2, 3)])
-def test_what_the_baseline_returns_is_checked(root, modules, monkeypatch, capsys, value):
-    command = importlib.import_module("london_baseline")
-    monkeypatch.setattr(command, "london_baseline", lambda path: value)
-    assert command.main(["birth_dev.tsv"]) == 2
-    errors = capsys.readouterr().err
-    assert errors.count("\n") == 1 and "expected two whole numbers: of right answers" in errors
-
-
-@pytest.mark.parametrize("value", [None, "⁇⁇", 3.5])
-def test_what_an_item_of_the_printing_command_is_checked(modules, monkeypatch, capsys, value):
-    from submission.dataset import CharCorruptionDataset
-
-    command = importlib.import_module("dataset")
-    monkeypatch.setattr(CharCorruptionDataset, "__getitem__", lambda *_: value)
-    assert command.main(["charcorruption"]) == 2
-    assert "expected x and y, two tensors of one length" in capsys.readouterr().err
 
 
 def test_a_part_not_written_yet_is_one_line(run, modules, monkeypatch):

@@ -1,6 +1,40 @@
-"""Staff's commands. They import what they share with students from src/."""
+"""Staff's commands. They import what they share with students from src/.
+
+`python -m tools.NAME` ends in one line where this Python is too old or lacks a package.
+"""
+
+from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import TracebackType
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
+SRC = Path(__file__).resolve().parent.parent / "src"
+sys.path.insert(0, str(SRC))
+
+import environment  # noqa: E402  # of src; any Python can read it
+
+
+def _end(lacks: str) -> None:
+    mend = "`make setup` makes .venv, whose python runs the command"
+    print(f"error: this Python ({sys.executable}) {lacks}; {mend}", file=sys.stderr)
+    sys.exit(environment.USAGE)
+
+
+def _say_what_is_missing(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """Stand in for sys.excepthook: a package that is missing is one line."""
+    package = (getattr(error, "name", None) or "").partition(".")[0]
+    ours = ("", "tools", *(path.stem for path in SRC.iterdir()))
+    if not issubclass(kind, ModuleNotFoundError) or package in ours:
+        sys.__excepthook__(kind, error, trace)
+    else:
+        _end(f"has no {package}")
+
+
+if sys.argv[:1] == ["-m"]:  # a command of ours begins: its file's name is there later
+    if sys.version_info < environment.OLDEST:
+        _end("is {}.{}, expected {}.{} or newer".format(*sys.version_info[:2], *environment.OLDEST))
+    sys.excepthook = _say_what_is_missing
+    environment.end_with_the_reader()

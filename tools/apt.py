@@ -13,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from .arguments import OneLineParser
 from .telling import telling
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -53,9 +54,13 @@ def install(packages: list[str]) -> bool:
     return True
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Install what is missing as root with apt; elsewhere do nothing."""
-    loud = arguments == ["--loud"]
+    parser = OneLineParser("python -m tools.apt", __doc__)
+    parser.add_argument(
+        "--loud", action="store_true", help="say what is done, and fail if it isn't"
+    )
+    loud = parser.parse_args(arguments).loud
     packages = listed((ROOT / "apt.txt").read_text(encoding="utf-8"))
     if os.name != "posix" or os.geteuid() != 0 or not shutil.which("apt-get"):
         words = "only root can, with apt-get: install what apt.txt names by other means: "
@@ -77,4 +82,4 @@ def _end(loud: bool, words: str, code: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

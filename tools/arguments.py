@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Callable, Collection
-from typing import NoReturn
+from typing import Any, NoReturn
 
 PAPERS = ("letter", "a4")
 
@@ -13,13 +13,12 @@ class OneLineParser(argparse.ArgumentParser):
     Its help shows the description as it is laid out.
     """
 
-    def __init__(self, prog: str, description: str | None) -> None:
-        super().__init__(
-            prog=prog,
-            description=description,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
+    def __init__(self, prog: str, description: str | None = None, **keywords: Any) -> None:
+        defaults: dict[str, Any] = {
+            "formatter_class": argparse.RawDescriptionHelpFormatter,
+            "allow_abbrev": False,
+        }
+        super().__init__(prog=prog, description=description, **defaults | keywords)
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"error: {message} (see {self.prog} --help)\n")

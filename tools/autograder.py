@@ -19,7 +19,7 @@ from pathlib import Path
 
 from . import archive, container, emulate, leaks, reference, starter
 from .arguments import OneLineParser, add_editions, add_recipe
-from .datafiles import DATASET
+from .datafiles import require_data_set
 from .described import REPO, UsageError, check_recipe, editions, load_assignment
 from .exchange import adding
 from .starter import GIVEN
@@ -77,11 +77,10 @@ def check(repo: Path, names: list[str], recipe: str | None) -> None:
 
     Raises:
         BuildFailed: a file that belongs in the zip is missing.
-        UsageError: there is no such recipe, or assignment.toml has a mistake.
+        UsageError: there is no such recipe, no data set, or a mistake in assignment.toml.
     """
     check_recipe(repo, recipe)
-    if not (repo / DATASET).is_file():
-        raise BuildFailed("there is no data set in src/data: make world")
+    require_data_set(repo)
     keep_secret(repo)
     for name in names:
         contents(repo, name)
@@ -196,7 +195,7 @@ def outdated(edition: str) -> list[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; return 0 if all was built, 1 if something failed."""
+    """Run the command; return 0 if all was built, 1 if something failed, 2 for bad input."""
     parser = OneLineParser("python -m tools.autograder", __doc__)
     add_editions(parser)
     add_recipe(parser)
@@ -217,7 +216,7 @@ def main(arguments: list[str] | None = None) -> int:
         reference.TrainingFailed,
     ) as failure:
         print(f"error: {failure}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(failure, UsageError) else 1
     return 0
 
 

@@ -18,6 +18,7 @@ from pretraining.plots import WIDTH, Panel, Point, from_zero, svg, text
 
 from . import commands
 from .arguments import OneLineParser, add_recipe, whole_number
+from .datafiles import require_data_set
 from .demo import accuracy, share_of_london
 from .described import REPO, UsageError, check_recipe, load_assignment
 from .reference import TrainingFailed, lay_out
@@ -149,9 +150,10 @@ def compare(recipe: str | None, seed: int, marks: int) -> list[dict]:
 
     Raises:
         TrainingFailed: a command failed.
-        UsageError: there is no such recipe.
+        UsageError: there is no such recipe, or no data set.
     """
     check_recipe(REPO, recipe)
+    require_data_set(REPO)
     folder = TARGET / "work"
     shutil.rmtree(folder, ignore_errors=True)
     lay_out(REPO, folder)

@@ -26,6 +26,8 @@ SEED = "solutions/data/seed.txt"
 GRADING_SECRET = "solutions/data/grading_secret"
 ARCHIVE = "solutions/data/archive"
 
+SHIPPED = (WIKI, TRAIN, DEV, TEST_INPUTS, UNSEEN_INPUTS, DATASET)  # what students get of it
+
 UNSEEN_PEOPLE = 50
 OUT_HELP = "the folder that holds src/data and solutions/data (the project)"
 MASK_CHAR, PAD_CHAR = "\u2047", "\u25a1"  # reserved by the datasets of `submission`
@@ -33,6 +35,18 @@ MASK_CHAR, PAD_CHAR = "\u2047", "\u25a1"  # reserved by the datasets of `submiss
 
 class DataError(Exception):
     """What was asked for or read can't be used; the message is one line for the user."""
+
+
+def require_data_set(root: Path) -> None:
+    """Refuse to go on without a data set.
+
+    Raises:
+        UsageError: a file of it is missing.
+    """
+    missing = [name for name in SHIPPED if not (root / name).is_file()]
+    if missing:
+        what = "no data set" if len(missing) == len(SHIPPED) else f"no {' and no '.join(missing)}"
+        raise UsageError(f"there is {what} in {root}: `make world` makes a data set")
 
 
 def run_command(work: Callable[[], None]) -> int:

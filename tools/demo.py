@@ -75,7 +75,8 @@ class TimeLeft:
     def __call__(self, command: Command, share: float) -> None:
         left_s, now = self._remaining.now(command, share), self._clock()
         if now - self._started >= 60 and now - self._printed >= EVERY_S:
-            print(f"  {share:4.0%} done; about {max(left_s / 60, 0.5):.1f} minutes left in all")
+            minutes = f"about {max(left_s / 60, 0.5):.1f} minutes until the demo ends"
+            print(f"  {share:4.0%} of {command.writes}; {minutes}")
             sys.stdout.flush()
             self._printed = now
             self._first = self._first or (now, left_s)

@@ -262,7 +262,7 @@ def readable(markdown: str) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; return 0 if it graded, 1 if the autograder or the emulator failed."""
+    """Run the command; return 0 if it graded, 1 if the autograder failed, 2 for bad input."""
     parser = OneLineParser("python -m tools.emulate", __doc__)
     parser.add_argument("submission", type=Path, help="a folder or zip")
     parser.add_argument("--edition", help="default: assignment.toml's")
@@ -275,16 +275,16 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         edition = load_assignment(REPO).edition(asked.edition).name
         if not asked.submission.exists():
-            raise EmulatorFailed(f"{asked.submission}: there is no such file or folder")
+            raise UsageError(f"{asked.submission}: there is no such file or folder")
         zipped = REPO / "dist" / f"autograder-{edition}.zip"
         if not zipped.exists():
             command = f"make autograder EDITION={edition}"
-            raise EmulatorFailed(f"dist/{zipped.name} is missing; `{command}` makes it")
+            raise UsageError(f"dist/{zipped.name} is missing; `{command}` makes it")
         keep = asked.keep or KEPT / asked.submission.resolve().stem
         seen = grade(zipped, asked.submission, asked.metadata, asked.setup, say=say, keep=keep)
     except (EmulatorFailed, UsageError) as failure:
         print(f"error: {failure}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(failure, UsageError) else 1
     show(seen)
     shown = keep.relative_to(REPO) if keep.is_relative_to(REPO) else keep
     print(f"Kept in {shown}/: {', '.join(sorted(path.name for path in keep.iterdir()))}")

@@ -8,7 +8,6 @@ bytes depend on its cells alone. Exit codes: 0 done, 1 a notebook is not as it s
 a file that is no notebook.
 """
 
-import argparse
 import json
 import os
 import re
@@ -19,6 +18,7 @@ from pathlib import Path
 
 from pretraining.files import write_atomically
 
+from .arguments import OneLineParser
 from .datafiles import REPO
 
 NOTEBOOKS = ("mingpt-demo/play_char.ipynb", "handout/student/colab.ipynb")
@@ -226,7 +226,7 @@ def strip_all(root: Path) -> list[str]:
 
 def main(arguments: list[str] | None = None, root: Path = REPO) -> int:
     """Run the command; return the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = OneLineParser("python -m tools.notebooks", __doc__)
     wanted = parser.add_mutually_exclusive_group(required=True)
     wanted.add_argument("--check", action="store_true", help="fail unless all are stripped")
     wanted.add_argument("--strip", action="store_true", help="remove outputs and metadata")

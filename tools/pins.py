@@ -9,11 +9,12 @@ truth. Each list is an array that begins with `NAME = [` and ends with `]`, on l
 Exit codes: 0 written, or equal; 1 a list differs (--check); 2 a list is missing.
 """
 
-import argparse
 import difflib
 import re
 import sys
 from pathlib import Path
+
+from .arguments import OneLineParser
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = "pyproject.toml"
@@ -70,13 +71,13 @@ def differences(root: Path) -> list[str]:
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     """Write the lists, or check them. Returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tools.pins")
+    parser = OneLineParser("python -m tools.pins")
     parser.add_argument("--check", action="store_true", help="fail when a list differs")
     check = parser.parse_args(arguments).check
     try:
         differing, text = differences(root), rewritten(root)
     except ListMissing as error:
-        print(error, file=sys.stderr)
+        print(f"error: {error}", file=sys.stderr)
         return 2
     if check and differing:
         print(f"{PROJECT} differs from the text files; `python -m tools.pins` writes it anew:")

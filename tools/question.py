@@ -10,7 +10,6 @@ are those of tools/question_files/. See docs/add-a-question.md.
 Exit codes: 0 written; 2 refused, and nothing was written.
 """
 
-import argparse
 import keyword
 import re
 import string
@@ -18,6 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from .arguments import OneLineParser
 from .datafiles import DataError, write_all
 from .described import ASSIGNMENT, Assignment, UsageError, load_assignment
 from .regions import strip
@@ -186,8 +186,7 @@ def expect_addition(before: Assignment, text: str, topic: str) -> None:
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     """Run the command line; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tools.question", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = OneLineParser("python -m tools.question", __doc__)
     parser.add_argument("topic", help="its name, such as common_prefix")
     asked = parser.parse_args(arguments)
     try:

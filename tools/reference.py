@@ -23,7 +23,7 @@ from pretraining.files import write_atomically
 from . import telling
 from .arguments import OneLineParser, add_recipe, whole_number
 from .commands import Command, pipelines_of
-from .datafiles import DATASET, DEV, REPO, TEST_INPUTS, TRAIN, UNSEEN_INPUTS, WIKI
+from .datafiles import DATASET, REPO, SHIPPED, require_data_set
 from .described import UsageError, check_recipe
 from .regions import RegionError
 from .starter import RECIPES, recipes_file
@@ -38,7 +38,6 @@ GIVEN = (
     "london_baseline.py",
     "attention_exploration.py",
 )
-DATA = (WIKI, TRAIN, DEV, TEST_INPUTS, UNSEEN_INPUTS, DATASET)
 STATE = "trained.json"  # what was finished, and for which hash
 POLL_S = 0.5
 Watch = Callable[[Command, float], None]
@@ -49,13 +48,18 @@ class TrainingFailed(Exception):
 
 
 def lay_out(repo: Path, target: Path) -> None:
-    """Copy what students get, and the complete submission over it; outputs stay."""
+    """Copy what students get, and the complete submission over it; outputs stay.
+
+    Raises:
+        UsageError: there is no data set.
+    """
+    require_data_set(repo)
     (target / "src").mkdir(parents=True, exist_ok=True)
     for name in GIVEN:
         shutil.copy2(repo / "src" / name, target / "src" / name)
     compose(repo, target / "src")
     (target / "src" / "data").mkdir(exist_ok=True)
-    for name in DATA:
+    for name in SHIPPED:
         shutil.copy2(repo / name, target / name)
 
 
@@ -109,7 +113,7 @@ def train(
 
     Raises:
         TrainingFailed: a command failed, or assignment.toml is malformed.
-        UsageError: there is no such recipe or edition.
+        UsageError: there is no such recipe or edition, or no data set.
     """
     check_recipe(repo, recipe)
     todos = pipelines_of(repo, editions)

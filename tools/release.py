@@ -7,7 +7,7 @@ put into an unpacked student release, its trained files beside it, collected by 
 command, and graded through the autograder: full marks, or nothing is released. dist/manifest.json
 holds a hash of each file. What can be checked at once is checked before anything is trained or
 built, and dist/ is replaced as a whole at the end: a release that fails leaves the last good one.
-Exit codes: 0 released, 1 not, with the reason.
+Exit codes: 0 released, 1 not, with the reason, 2 usage, or no data set.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from pretraining.files import write_atomically
 
 from . import autograder, emulate, reference, starter, student
 from .arguments import OneLineParser, add_editions, add_paper, add_recipe
-from .described import REPO, UsageError, editions, load_assignment
+from .described import REPO, UsageError, check_recipe, editions, load_assignment
 from .exchange import rebuilding
 from .handout.description import describe
 from .handout.templates import HandoutError, plain
@@ -104,6 +104,7 @@ def release(repo: Path, editions: list[str], recipe: str | None, paper: str) -> 
         ReleaseFailed, HandoutError, autograder.BuildFailed, emulate.EmulatorFailed,
         reference.TrainingFailed, UsageError: with the reason.
     """
+    check_recipe(repo, recipe)
     student.check(repo, editions)
     autograder.check(repo, editions, recipe)
     trained = reference.train(repo, recipe=recipe, editions=editions)
@@ -147,7 +148,7 @@ def main(arguments: list[str] | None = None) -> int:
         reference.TrainingFailed,
     ) as failure:
         print(f"error: {failure}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(failure, UsageError) else 1
     return 0
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .commands import Command, pipelines_of
-from .datafiles import DATASET, TRAIN, WIKI
+from .datafiles import DATASET, TRAIN, WIKI, require_data_set
 from .described import Recipe, check_recipe, load_assignment
 
 # Measured by `make demo` on two idle cores of an AMD EPYC with avx512_bf16.
@@ -99,9 +99,11 @@ def chosen_recipe(root: Path, name: str | None) -> RecipeOf:
     """Return a recipe by its name; None is the installed data set's.
 
     Raises:
-        UsageError: there is no recipe of such a name, or assignment.toml has a mistake.
+        UsageError: there is no recipe of such a name, or no data set, or assignment.toml has a
+            mistake.
     """
     check_recipe(root, name)
+    require_data_set(root)
     described = load_assignment(root)
     dataset = json.loads((root / DATASET).read_text(encoding="utf-8"))["name"]
     chosen = name or described.datasets[dataset].recipe

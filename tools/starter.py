@@ -11,7 +11,6 @@ is made from assignment.toml's recipes, variants and data sets.
 Exit codes: 0 done, or up to date; 1 stale (--check); 2 bad input, and nothing was written.
 """
 
-import argparse
 import json
 import sys
 from pathlib import Path
@@ -20,6 +19,7 @@ from grading.markers import START
 from pretraining.files import write_atomically
 from questions.provided import PROVIDED
 
+from .arguments import OneLineParser
 from .commands import pipelines_of
 from .cuts import cut
 from .described import REPO, UsageError, load_assignment
@@ -199,8 +199,7 @@ def write_if_changed(path: Path, content: bytes) -> bool:
 
 def main(arguments: list[str] | None = None, root: Path = REPO) -> int:
     """Run the command; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tools.starter", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = OneLineParser("python -m tools.starter", __doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; 1 when stale")
     options = parser.parse_args(arguments)
     try:

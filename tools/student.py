@@ -5,7 +5,7 @@
 The starter, the grader without the solutions, the data, the demo with its outputs, the sheet as PDF
 and HTML, and what answers are typeset with. Same inputs, same bytes. The zip is kept only when the
 leak check finds nothing in it; files of dist/ change only when all of them are built.
-Exit codes: 0 built, 1 something is missing, malformed or leaks.
+Exit codes: 0 built, 1 something is missing, malformed or leaks, 2 usage, or no data set.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from pretraining.files import write_atomically
 from . import archive, leaks, notebooks, pins, starter
 from .arguments import OneLineParser, add_editions, add_paper
 from .commands import EXPERIMENTS, pipelines_of, predict_unseen
-from .datafiles import DATASET
+from .datafiles import require_data_set
 from .described import EDITION_FILE, REPO, UsageError, editions
 from .exchange import adding
 from .handout import build, checks
@@ -163,11 +163,10 @@ def check(repo: Path, names: list[str]) -> None:
     """Refuse what would fail later, before anything is built.
 
     Raises:
-        ReleaseFailed: there is no data set.
+        UsageError: there is no data set.
         HandoutError: a template or a table has a mistake, or a tool is missing.
     """
-    if not (repo / DATASET).is_file():
-        raise ReleaseFailed("there is no data set in src/data: make world")
+    require_data_set(repo)
     for name in names:
         checks.check(repo, name)
 
@@ -213,7 +212,7 @@ def main(arguments: list[str] | None = None) -> int:
                 print(release(REPO, edition, asked.paper, draft)[1], flush=True)
     except (ReleaseFailed, HandoutError, RegionError, UsageError) as error:
         print(f"error: {error}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, UsageError) else 1
     return 0
 
 

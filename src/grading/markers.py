@@ -14,6 +14,7 @@ START = "### START CODE HERE ###"
 END = "### END CODE HERE ###"
 # A comment line that is a marker, perhaps with a slip of the keyboard.
 MARKER = re.compile(r"#+\s*(START|END)[\s_]+CODE[\s_]+HERE[\s#]*$", re.IGNORECASE)
+UNWRITTEN = re.compile(r'^[ \t]*raise NotImplementedError\b(?:\(\s*"([^"\n]*))?', re.MULTILINE)
 
 
 def find_regions(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, str]]]:
@@ -49,6 +50,20 @@ def marker_of(line: str) -> str | None:
     """Return START or END for a line that is, or was meant to be, that marker; else None."""
     match = MARKER.match(line.strip())
     return {"START": START, "END": END}[match[1].upper()] if match else None
+
+
+def unwritten_parts(text: str) -> list[tuple[int, str]]:
+    """Return line and words for each part that raises NotImplementedError or has nothing in it."""
+    found = []
+    for match in UNWRITTEN.finditer(text):
+        subject = (match[1] or "").partition(" in submission/")[0]
+        found.append((text.count("\n", 0, match.start()) + 1, f"not written yet: {subject}"))
+    lines = text.split("\n")
+    for start, end in find_regions(text)[0]:
+        code = [line.strip() for line in lines[start : end - 1]]
+        if all(not line or line.startswith("#") or line == "pass" for line in code):
+            found.append((start, "nothing is written between the markers"))
+    return sorted(found)
 
 
 def outside_regions(text: str) -> str:

@@ -79,9 +79,13 @@ def _record(raw: dict[str, Any]) -> Record:
     head = raw if "facts" in raw else facts
     tests = {}
     for test in raw["tests"]:
+        # Gradescope's tell the outcomes of all tests that they stand for; before, of just one.
         about = test.get("extra_data", test)
-        outcome = Outcome(about["outcome"]).value
-        tests[str(about["test_id"])] = (outcome, float(test["score"]))
+        outcomes = (
+            about["outcomes"] if "outcomes" in about else {about["test_id"]: about["outcome"]}
+        )
+        for test_id, outcome in outcomes.items():
+            tests[str(test_id)] = (Outcome(outcome).value, float(test["score"]))
     versions = {printable.line(k, 60): printable.line(v, 60) for k, v in facts["versions"].items()}
     in_full = facts.get("hidden_feedback", True)
     seed = int(head["seed"])

@@ -234,7 +234,12 @@ def _tuple(kinds: tuple[Any, ...], raw: Any, where: Where, key: str) -> tuple[An
         return tuple(_value(k, entry, where, key) for k, entry in zip(kinds, raw, strict=True))
     kind = kinds[0]
     if not _is_table(kind):
-        return tuple(_value(kind, entry, where, key) for entry in raw)
+        values = tuple(_value(kind, entry, where, key) for entry in raw)
+        texts = [value for value in values if isinstance(value, str)]
+        for text in texts:
+            if texts.count(text) > 1:
+                raise where.fault(f"{key} has {text!r} twice")
+        return values
     found = []
     for index, entry in enumerate(raw, start=1):
         if type(entry) is not dict:

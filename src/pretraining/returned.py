@@ -29,7 +29,7 @@ def model(function: Callable, got: object) -> GPT:
     Raises:
         InputError: it is something else.
     """
-    if isinstance(got, torch.nn.Module):
+    if isinstance(got, torch.nn.Module) and hasattr(got, "get_block_size"):
         return got  # type: ignore[return-value]  # a GPT of a student's own will do
     raise _fault(function, in_words(got), "a GPT")
 
@@ -38,17 +38,70 @@ def trainer(function: Callable, got: Any) -> Trainer:
     """Return the Trainer of what `function` returned if it is a pair (TrainerConfig, Trainer).
 
     Raises:
-        InputError: it is something else.
+        InputError: it is something else, or a Trainer of something that can't be trained.
     """
-    if isinstance(got, tuple | list) and len(got) == 2 and _trains(got[1]):
-        return got[1]
-    raise _fault(function, in_words(got), "a TrainerConfig and the Trainer made with it")
+    if not (isinstance(got, tuple | list) and len(got) == 2 and _trains(got[1])):
+        raise _fault(function, in_words(got), "a TrainerConfig and the Trainer made with it")
+    made = got[1]
+    wrong = {
+        "config": (hasattr(made.config, "max_epochs"), "a TrainerConfig"),
+        "model": (isinstance(made.model, torch.nn.Module), "the model that it was given"),
+        "train_dataset": (_is_dataset(made.train_dataset), "a dataset of pairs x and y"),
+    }
+    for name, (fine, expected) in wrong.items():
+        if not fine:
+            shown = in_words(getattr(made, name))
+            raise _fault(function, f"a Trainer with {name} = {shown}", expected)
+    check_example(made.train_dataset)
+    return made
 
 
 def _trains(value: object) -> bool:
     """Return whether this works as a Trainer; a class of them doesn't."""
-    called = callable(getattr(value, "train", None)) and hasattr(value, "config")
-    return called and not isinstance(value, type)
+    attributes = ("config", "model", "train_dataset")
+    has_all = all(hasattr(value, name) for name in attributes)
+    return has_all and callable(getattr(value, "train", None)) and not isinstance(value, type)
+
+
+def _is_dataset(value: object) -> bool:
+    indexed = hasattr(type(value), "__len__") and hasattr(type(value), "__getitem__")
+    return indexed and not isinstance(value, str | bytes)
+
+
+def tensor(function: Callable, got: object, like: torch.Tensor | None = None) -> torch.Tensor:
+    """Return what `function` returned if it is a tensor, of the shape of `like` if that is given.
+
+    Raises:
+        InputError: it is something else.
+    """
+    if isinstance(got, torch.Tensor) and (like is None or got.shape == like.shape):
+        return got
+    shape = "" if like is None else f" of shape {tuple(like.shape)}"
+    raise _fault(function, in_words(got), f"a tensor{shape}")
+
+
+@torch.no_grad()
+def check_forward(model: GPT, vocab_size: int) -> None:
+    """Run a model once on a few ids, and leave it and generators of random numbers as they were.
+
+    Raises:
+        InputError: `forward`, of the model or of its attention, returns something else than it
+            should.
+    """
+    T = min(model.get_block_size(), 7)
+    idx = torch.zeros(2, T, dtype=torch.long, device=next(model.parameters()).device)
+    states, training = random_states(), model.training
+    model.eval()  # no dropout, which would draw from the device's generator, too
+    got: Any = model(idx, idx)
+    model.train(training)
+    restore_random_states(states)
+    forward, expected = type(model).forward, f"logits of shape (2, {T}, {vocab_size}), and the loss"
+    if not isinstance(got, tuple | list) or len(got) != 2:
+        raise _fault(forward, in_words(got), expected)
+    logits, loss = got
+    right = isinstance(logits, torch.Tensor) and logits.shape == (2, T, vocab_size)
+    if not right or not isinstance(loss, torch.Tensor) or loss.numel() != 1:
+        raise _fault(forward, in_words(got), expected)
 
 
 def counts(function: Callable, got: Any) -> tuple[int, int]:
@@ -96,9 +149,11 @@ def check_example(dataset: Examples) -> None:
 
 
 def in_words(got: object) -> str:
-    """Show a value in few words: itself where it is short, the types in a pair, or its type."""
+    """Show a value in few words: itself where it is short, a shape, the parts of a pair, a type."""
     if got is None:
         return "None"
+    if isinstance(got, torch.Tensor):
+        return f"a tensor of shape {tuple(got.shape)}, {got.dtype}"
     if isinstance(got, tuple | list) and len(got) < 4:
         parts = [in_words(part) for part in got]
         return f"a {type(got).__name__} of {len(got)}: {', '.join(parts)}"
@@ -114,6 +169,7 @@ def _fault(function: Callable, returned: str, expected: str) -> InputError:
 
 def place(function: Callable) -> str:
     """Name a function: "pretrain (submission/helper.py:140, [pretraining])"."""
+    function = inspect.unwrap(function)  # the function itself, below a decorator
     try:
         lines, first = inspect.getsourcelines(function)
         path = Path(inspect.getsourcefile(function) or "")

@@ -17,6 +17,10 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+# <rope>
+from pretraining import returned
+
+# </rope>
 from pretraining.errors import InputError
 
 if TYPE_CHECKING:
@@ -126,6 +130,7 @@ class CausalSelfAttention(nn.Module):
                 )
             # Not among the saved parameters: nothing in it is learnt, the shape tells it all.
             cache = precompute_rotary_emb(hs, config.block_size)
+            cache = returned.tensor(precompute_rotary_emb, cache)
             self.register_buffer("rope_cache", cache, persistent=False)
         # </rope>
 
@@ -135,7 +140,8 @@ class CausalSelfAttention(nn.Module):
         # In float32 at least: bfloat16 has 8 bits for an angle, and no complex numbers.
         wide = torch.promote_types(x.dtype, torch.float32)
         with torch.autocast(x.device.type, enabled=False):
-            return apply_rotary_emb(x.to(wide), rope_cache).to(x.dtype)
+            turned = apply_rotary_emb(x.to(wide), rope_cache)
+        return returned.tensor(apply_rotary_emb, turned, like=x).to(x.dtype)
 
     # </rope>
     def forward(self, x: torch.Tensor, layer_past: object = None) -> torch.Tensor:

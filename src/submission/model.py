@@ -15,7 +15,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from pretraining import given
+from pretraining import given, returned
 from pretraining.batches import PAD_ID
 from pretraining.errors import InputError
 
@@ -67,7 +67,8 @@ class Block(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Apply the block, shape (B, T, C) to (B, T, C), float."""
-        x = x + self.attn(self.ln1(x))
+        attended = returned.tensor(type(self.attn).forward, self.attn(self.ln1(x)), like=x)
+        x = x + attended
         return x + self.mlp(self.ln2(x))
 
 

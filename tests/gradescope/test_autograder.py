@@ -55,7 +55,8 @@ def graded(tree, release) -> emulate.Seen:
 
 def outcomes(seen: emulate.Seen) -> dict[str, str]:
     assert seen.results is not None, seen.stdout
-    return {t["extra_data"]["test_id"]: t["extra_data"]["outcome"] for t in seen.results["tests"]}
+    entries = (entry["extra_data"]["outcomes"] for entry in seen.results["tests"])
+    return {test_id: outcome for entry in entries for test_id, outcome in entry.items()}
 
 
 # ---------------------------------------------------------------- the build

@@ -47,9 +47,8 @@ def test_a_result_fits_the_schema_and_sums_to_the_editions_points(name):
     assert content["execution_time"] == 12
     assert content["stdout_visibility"] == "hidden"
     assert "score" not in content  # Gradescope sums the tests' own
-    assert [t["extra_data"]["test_id"] for t in content["tests"]] == [
-        t.test_id for t in ASSIGNMENT.edition(name).tests
-    ]
+    told = [test_id for entry in content["tests"] for test_id in entry["extra_data"]["outcomes"]]
+    assert sorted(told) == sorted(t.test_id for t in ASSIGNMENT.edition(name).tests)
 
 
 @pytest.mark.parametrize("shown", ["visible", "after_due_date", "after_published"])
@@ -59,7 +58,9 @@ def test_hidden_tests_show_when_the_edition_says(shown):
     content = written(edition)
     document.serialize(content)
     seen = {
-        t["extra_data"]["test_id"].rpartition("-")[2]: t["visibility"] for t in content["tests"]
+        test_id.rpartition("-")[2]: entry["visibility"]
+        for entry in content["tests"]
+        for test_id in entry["extra_data"]["outcomes"]
     }
     assert seen == {"basic": "visible", "hidden": shown}
     assert ("your total" in content["output"]) == (shown != "visible")
@@ -87,12 +88,13 @@ def test_waiting_points_do_not_show_in_the_overview():
 
 def test_extra_credit_adds_to_the_score_and_not_to_the_maximum():
     edition = copy.deepcopy(ASSIGNMENT.edition("xcs224n"))
-    for spec in edition.tests[:3]:
+    paid = [spec for spec in edition.tests if spec.max_score]
+    for spec in paid[:3]:
         object.__setattr__(spec, "is_extra_credit", True)
         object.__setattr__(spec, "max_score", Decimal("0.5"))
     content = written(edition)
     document.serialize(content)
-    first = content["tests"][0]
+    first = next(e for e in content["tests"] if paid[0].test_id in e["extra_data"]["outcomes"])
     assert (first["score"], first["max_score"]) == (0.5, 0.0)
     assert "extra credit" in first["tags"]
 
@@ -121,6 +123,84 @@ def test_a_result_that_does_not_fit_becomes_no_grade(path, value):
     place[path[-1]] = value
     with pytest.raises(GradingError, match="results.json"):
         document.serialize(content)
+
+
+# ---------------------------------------------------------------- questions without points
+
+
+def practice_of(edition):
+    """Its questions without coding points, by their number, with their tests."""
+    return {q.number: q for q in edition.questions if q.tests and not q.coding}
+
+
+@pytest.mark.parametrize("shown", ["visible", "after_published"])
+@pytest.mark.parametrize("name", list(ASSIGNMENT.editions))
+def test_a_question_without_points_is_one_entry_for_each_moment_that_it_shows(name, shown):
+    edition = copy.deepcopy(ASSIGNMENT.edition(name))
+    object.__setattr__(edition.gradescope, "hidden_tests", shown)
+    content = written(edition)
+    document.serialize(content)
+    practice = practice_of(edition)
+    assert practice
+    for number, question in practice.items():
+        entries = [entry for entry in content["tests"] if entry["number"] == number]
+        moments = {document.visibility(edition, test) for test in question.tests}
+        assert {entry["visibility"] for entry in entries} == moments
+        assert len(entries) == len(moments)
+        for entry in entries:
+            assert (entry["score"], entry["max_score"], entry["status"]) == (0, 0, "passed")
+            assert entry["name"] == f"{number}: {question.title}"
+            told = entry["extra_data"]["outcomes"]
+            seen = {t.test_id for t in question.tests}
+            assert set(told) <= seen and set(told.values()) == {"passed"}
+            assert entry["output"] == f"**No points: {len(told)} of {len(told)} tests passed**"
+    paid = [test for test in edition.tests if test.number not in practice]
+    assert len(content["tests"]) - len(paid) <= 2 * len(practice)
+
+
+def test_an_entry_of_practice_says_why_and_no_more_than_its_tests_would():
+    edition = copy.deepcopy(ASSIGNMENT.edition("xcs224n"))
+    object.__setattr__(edition.gradescope, "hidden_tests", "after_published")
+    number, question = next(
+        (n, q)
+        for n, q in practice_of(edition).items()
+        if len({test.is_hidden for test in q.tests}) == 2
+    )
+    results = results_of(edition)
+    results.tests = [
+        replace(t, outcome=Outcome.FAILED, message=f"of {t.spec.kind}\n  got: 1", detail="DETAIL")
+        if t.spec.number == number
+        else t
+        for t in results.tests
+    ]
+    content = written(edition, results=results)
+    document.serialize(content)
+    for entry in (entry for entry in content["tests"] if entry["number"] == number):
+        kind = "basic" if entry["visibility"] == "visible" else "hidden"
+        other = {"basic": "hidden", "hidden": "basic"}[kind]
+        ids = [t.test_id for t in question.tests if t.kind == kind]
+        assert list(entry["extra_data"]["outcomes"]) == ids and entry["status"] == "failed"
+        head, why, advice = entry["output"].split("\n\n")
+        assert head == f"**No points: 0 of {len(ids)} tests passed**"
+        assert html.unescape(why) == f"{', '.join(ids)}: failed: of {kind}"
+        assert advice.endswith(f"`python src/grader.py {number}` says more.")
+        assert f"of {other}" not in entry["output"] and "DETAIL" not in entry["output"]
+
+
+def test_what_practice_says_has_an_end():
+    edition = ASSIGNMENT.edition("xcs224n")
+    results = results_of(edition)
+    results.tests = [
+        replace(t, outcome=Outcome.FAILED, message=f"{i} " + "<" * 4000)
+        for i, t in enumerate(results.tests)
+    ]
+    content = written(edition, results=results)
+    document.serialize(content)
+    entries = [e for e in content["tests"] if len(e["extra_data"]["outcomes"]) > feedback.CAUSES]
+    for entry in entries:
+        more = len(entry["extra_data"]["outcomes"]) - feedback.CAUSES
+        assert f"\n\n{more} more did not pass.\n\n" in entry["output"]
+    assert entries
 
 
 # ---------------------------------------------------------------- what a student reads

@@ -152,7 +152,7 @@ def graded(edition, hours_before, points, hidden_feedback=True):
             "output": "x",
             "visibility": document.visibility(edition, spec),
             "tags": [],
-            "extra_data": {"test_id": spec.test_id, "outcome": "failed"},
+            "extra_data": {"outcomes": {spec.test_id: "failed"}},
         }
         for i, spec in enumerate(edition.tests)
     ]

@@ -262,6 +262,17 @@ SLIPS = {
         '["plian.pretrain.params", "',
         ["[topics.training]: ", "'plian'", "no variant", "'plain'?"],
     ),
+    "a required file twice": (
+        '["plain.pretrain.params", "',
+        '["plain.pretrain.params", "plain.pretrain.params", "',
+        ["[topics.training]: required_files has 'plain.pretrain.params' twice"],
+    ),
+    "a topic left out twice": (
+        '["adding"]',
+        '["adding", "adding"]',
+        ["without has 'adding' twice"],
+    ),
+    "a data set that suits twice": ('["tiny"]', '["tiny", "tiny"]', ["also_for has 'tiny' twice"]),
     "required files that are no list": (
         'required_files = ["plain.pretrain.params", "plain.pretrain.dev.predictions"]',
         'required_files = "plain.pretrain.params"',

@@ -45,6 +45,15 @@ def test_an_edited_pretraining_is_named_since_it_is_not_packed(desk):
     assert desk.warnings() == ["src/pretraining/fast.py is missing; take it from the course's zip"]
 
 
+@pytest.mark.parametrize("name", ["mine.py", "mine/inner.py"])
+def test_a_module_of_ones_own_among_the_given_ones_is_named(desk, name):
+    path = desk.root / "src" / "pretraining" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("x = 1\n", encoding="utf-8")
+    line = f"src/pretraining/{name} is not packed, and the grader has none"
+    assert desk.warnings() == [f"{line}; put what you import into src/submission/"]
+
+
 @pytest.mark.parametrize("kind", [START, END])
 def test_a_lost_marker_is_named(desk, kind):
     path = desk.code / "london_baseline.py"

@@ -87,6 +87,35 @@ def test_old_pythons_can_read_the_command_down_to_the_check(name):
     assert name == "environment.py"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("attention_exploration.py", "--help"),
+        ("check_written.py", "--help"),
+        ("collect_submission.py", "--help"),
+        ("grader.py", "--list"),
+        ("run.py", "--help"),
+    ],
+)
+def test_a_reader_who_has_left_makes_no_traceback(words):
+    """As in `python src/grader.py | head`."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    name, option = words
+    arguments = [sys.executable, *STRICT, f"src/{name}", option]
+    with os.fdopen(writing, "wb") as output:
+        ran = subprocess.run(
+            arguments, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE
+        )
+    assert ran.stderr == b"" and ran.returncode in (0, 130)
+
+
+def test_a_pipe_that_is_not_the_readers_keeps_its_traceback():
+    code = "import environment; environment.end_with_the_reader(); raise BrokenPipeError"
+    ran = python("-c", f"import sys; sys.path.insert(0, 'src'); {code}")
+    assert ran.returncode == 1 and "BrokenPipeError" in ran.stderr
+
+
 # ---------------------------------------------------------------- which command
 
 
@@ -97,10 +126,12 @@ def mend(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["src/grader.py", "1e"])
 
-    def tell(prefix="/usr", base="/usr", there=(), version=(3, 12, 0), conda=""):
+    def tell(prefix="/usr", base="/usr", there=(), version=(3, 12, 0), conda="", lacks=()):
+        monkeypatch.setattr(environment, "find_spec", lambda name: None if name in lacks else name)
         monkeypatch.setattr(sys, "prefix", str(prefix))
         monkeypatch.setattr(sys, "base_prefix", str(base))
         monkeypatch.setattr(sys, "executable", "/bin/p")
+        monkeypatch.setattr(sys, "_base_executable", "/bin/base")
         monkeypatch.setattr(sys, "version_info", version)
         monkeypatch.setattr("shutil.which", lambda name: name if name in there else None)
         monkeypatch.setenv("CONDA_DEFAULT_ENV", conda)
@@ -110,13 +141,20 @@ def mend(tmp_path, monkeypatch):
     return tell
 
 
+def environment_in(folder):
+    """Make what there is of one in every environment."""
+    script = folder / ".venv" / ("Scripts" if os.name == "nt" else "bin") / "activate"
+    script.parent.mkdir(parents=True)
+    script.touch()
+
+
 LISTS = "python -m pip install -r requirements.txt -c constraints.txt"
 posix = pytest.mark.skipif(os.name == "nt", reason="activating is another command on Windows")
 
 
 @posix
 def test_an_environment_that_is_there_is_to_be_activated(mend, tmp_path, monkeypatch):
-    (tmp_path / ".venv").mkdir()
+    environment_in(tmp_path)
     assert mend() == "activate the environment: . .venv/bin/activate"
     assert mend(version=(3, 9, 0)) == "activate the environment: . .venv/bin/activate"
     (tmp_path / "src").mkdir()
@@ -125,7 +163,7 @@ def test_an_environment_that_is_there_is_to_be_activated(mend, tmp_path, monkeyp
 
 
 def test_an_environment_that_is_active_lacks_packages(mend, tmp_path):
-    (tmp_path / ".venv").mkdir()
+    environment_in(tmp_path)
     assert mend(prefix=tmp_path / ".venv") == f"install what is missing: {LISTS}"
 
 
@@ -162,9 +200,34 @@ def test_else_python_makes_one(mend):
 
 
 @posix
+@pytest.mark.parametrize("half_made", [False, True])
+def test_a_python_without_ensurepip_makes_one_all_the_same(mend, tmp_path, half_made):
+    """Debian splits it off; `python3 -m venv` leaves a .venv without pip and without activate."""
+    if half_made:
+        (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    pip = "/bin/p -m pip --python .venv/bin/python"
+    lists = LISTS.removeprefix("python -m pip")
+    assert mend(lacks=("ensurepip",)) == (
+        f"make an environment: /bin/p -m venv --without-pip .venv && . .venv/bin/activate && {pip}"
+        f"{lists}"
+    )
+    said = mend(lacks=("ensurepip", "pip"))
+    assert said.startswith("install uv (https://docs.astral.sh/uv/), or Debian's python3-venv;")
+
+
+@pytest.mark.parametrize(
+    ("there", "pip"), [((), "/bin/base -m pip --python /bin/p"), (("uv",), "uv pip")]
+)
+def test_an_active_environment_without_pip_is_filled_from_outside(mend, tmp_path, there, pip):
+    environment_in(tmp_path)
+    said = mend(prefix=tmp_path / ".venv", there=there, lacks=("pip",))
+    assert said == f"install what is missing: {LISTS.replace('python -m pip', pip)}"
+
+
+@posix
 def test_paths_are_quoted_for_the_shell(mend, tmp_path, monkeypatch):
     folder = tmp_path / "Übung (copy)"
-    (folder / ".venv").mkdir(parents=True)
+    environment_in(folder)
     monkeypatch.setattr(environment, "ROOT", str(folder))
     assert mend() == "activate the environment: . 'Übung (copy)/.venv/bin/activate'"
 

@@ -4,13 +4,13 @@ Exit codes: 0 done, 2 usage or bad input, 130 interrupted. Where a command has o
 says so.
 """
 
-import argparse
 import os
 import sys
 
 from grading.errors import UsageError
 from grading.outcomes import ExitCode
 
+from ..arguments import OneLineParser
 from . import grade, listing, privacy, table
 from .gradebook import bookkeeping, rubrics
 
@@ -22,8 +22,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command; return the exit code."""
     for stream in filter(None, (sys.stdout, sys.stderr)):  # names are in any script
         stream.reconfigure(encoding="utf-8", errors="replace")
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.classroom",
+    parser = OneLineParser(
+        "python -m tools.classroom",
         description="Grade a class.",
         epilog="exit codes: 0 done, 2 usage or bad input, 130 interrupted",
     )

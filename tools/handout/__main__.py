@@ -6,7 +6,7 @@ For each edition, in dist/: EDITION-handout.pdf and .html, EDITION-solutions.pdf
 EDITION-outline.csv (Gradescope's outline of the written assignment), and in
 build/handout/EDITION/written/ what students typeset their answers with. Files of dist/ change only
 when those of all editions are made.
-Exit codes: 0 made, 1 a template or a table has a mistake, or a tool is missing.
+Exit codes: 0 made, 1 a template or a table has a mistake, or a tool is missing, 2 usage.
 """
 
 import sys
@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
                 print("\n".join(made.lines()), flush=True)
     except (HandoutError, UsageError) as error:
         print(f"error: {error}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, UsageError) else 1
     return 0
 
 

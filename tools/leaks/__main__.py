@@ -1,26 +1,26 @@
-"""The command: see the package."""
+"""Look for parts of the solutions in what students get; `tools/leaks/__init__.py` says how."""
 
 import sys
 from pathlib import Path
 
+from ..arguments import OneLineParser
 from ..described import UsageError
 from ..regions import RegionError
 from . import check, facts_of, secrets_of
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Print a line for each leak in files and folders; return the exit code."""
-    edition = None
-    if arguments[:1] == ["--edition"]:
-        edition, arguments = "".join(arguments[1:2]), arguments[2:]
-    paths = [Path(argument) for argument in arguments]
-    missing = [path for path in paths if not path.exists()]
-    if missing or not paths:
-        words = f"{missing[0]}: there is no such file or folder" if missing else "nothing to check"
-        print(f"error: {words}", file=sys.stderr)
+    parser = OneLineParser("python -m tools.leaks", __doc__)
+    parser.add_argument("--edition", help="whose facts to look for (default: of all)")
+    parser.add_argument("paths", nargs="+", type=Path, metavar="FILE-OR-FOLDER")
+    asked = parser.parse_args(arguments)
+    missing = [path for path in asked.paths if not path.exists()]
+    if missing:
+        print(f"error: {missing[0]}: there is no such file or folder", file=sys.stderr)
         return 2
     try:
-        found = check(paths, secrets_of(), facts_of(edition=edition))
+        found = check(asked.paths, secrets_of(), facts_of(edition=asked.edition))
     except OSError as error:
         print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
         return 2
@@ -36,4 +36,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -15,6 +15,7 @@ from typing import Any
 from ..assignment import Edition, TestSpec
 from ..console import passed_of, points
 from ..errors import GradingError
+from ..outcomes import Outcome
 from ..results import Results, TestResult
 from . import feedback
 
@@ -51,7 +52,43 @@ def document(
         "output_format": "md",
         "output": overview([*notes, *_later(results)], _by_question(results)),
         "extra_data": extra | {"edition": edition.name, "seed": str(results.seed)},
-        "tests": [_entry(edition, test) for test in results.tests],
+        "tests": _entries(results),
+    }
+
+
+def _entries(results: Results) -> list[dict[str, Any]]:
+    """Return an entry for each test, and one for all of a question without points.
+
+    Where such a question's hidden tests show later than the basic ones, it has two.
+    """
+    edition, folded = results.edition, results.folded
+    groups: dict[tuple[str, ...], list[TestResult]] = {}
+    for test in results.tests:
+        alone = test.spec.number not in folded
+        shared = test.spec.number, visibility(edition, test.spec)
+        groups.setdefault((test.spec.test_id,) if alone else shared, []).append(test)
+    return [
+        _folded(edition, tests) if tests[0].spec.number in folded else _entry(edition, tests[0])
+        for tests in groups.values()
+    ]
+
+
+def _folded(edition: Edition, tests: list[TestResult]) -> dict[str, Any]:
+    """Return the one entry of tests without points, of one question and visibility."""
+    spec = tests[0].spec
+    title = next(q.title for q in edition.questions if q.number == spec.number)
+    passed = all(test.outcome is Outcome.PASSED for test in tests)
+    return {
+        "number": spec.number,
+        "name": f"{spec.number}: {title}",
+        "score": 0.0,
+        "max_score": 0.0,
+        "status": "passed" if passed else "failed",
+        "output_format": "md",
+        "output": feedback.of_practice(tests),
+        "visibility": visibility(edition, spec),
+        "tags": [spec.topic, *dict.fromkeys(test.spec.kind for test in tests)],
+        "extra_data": {"outcomes": {t.spec.test_id: t.outcome.value for t in tests}},
     }
 
 
@@ -63,12 +100,12 @@ def _entry(edition: Edition, test: TestResult) -> dict[str, Any]:
         "name": f"{spec.test_id}: {test.description}",
         "score": float(test.score),
         "max_score": _maximum(spec),
-        "status": "passed" if test.outcome.value == "passed" else "failed",
+        "status": "passed" if test.outcome is Outcome.PASSED else "failed",
         "output_format": "md",
         "output": feedback.of_test(test),
         "visibility": visibility(edition, spec),
         "tags": tags,
-        "extra_data": {"test_id": spec.test_id, "outcome": test.outcome.value},
+        "extra_data": {"outcomes": {spec.test_id: test.outcome.value}},
     }
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 
 from .. import printable
-from ..console import points
+from ..console import passed_of, points
 from ..outcomes import Outcome
 from ..results import TestResult
 
 MAX_LINES = 24
 MAX_COLUMNS = 100
 MAX_SENTENCE = 600
+CAUSES, MAX_CAUSE = 5, 250  # of tests without points: how many, and how long
 PRINTED_LINES = 8  # of these, for what the student's code printed
 
 
@@ -33,6 +34,27 @@ def of_test(result: TestResult) -> str:
             parts.append(fenced(rest))
     if result.output.strip() and not result.spec.is_hidden:
         parts += ["Your code printed:", fenced(result.output, PRINTED_LINES)]
+    return "\n\n".join(parts)
+
+
+def of_practice(tests: list[TestResult]) -> str:
+    """Return what Gradescope shows of a question's tests that give no points, in Markdown.
+
+    Tests that ended for the same reason share a paragraph.
+    """
+    left: dict[tuple[str, str], list[str]] = {}
+    for test in (t for t in tests if t.outcome is not Outcome.PASSED):
+        sentence = test.message.partition("\n")[0]
+        left.setdefault((test.outcome.value, sentence), []).append(test.spec.test_id)
+    parts = [f"**No points: {passed_of(tests)}**"]
+    for (outcome, sentence), test_ids in list(left.items())[:CAUSES]:
+        parts.append(plain(shortened(f"{', '.join(test_ids)}: {outcome}: {sentence}", MAX_CAUSE)))
+    more = sum(map(len, list(left.values())[CAUSES:]))
+    if more:
+        parts.append(f"{more} more did not pass.")
+    if left:
+        number = tests[0].spec.number
+        parts.append(f"On your computer, `python src/grader.py {number}` says more.")
     return "\n\n".join(parts)
 
 
