@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from . import parameters, predictions
+from . import parameters
 from .index import Entry, Index, authors_of, comparable, ranked, topics_of
 from .parameters import Alike, Parameters
 from .predictions import Predictions, SharedAnswers, WrongAnswers

@@ -189,7 +189,7 @@ def authors_of(entries: list[Entry]) -> list[int]:
 
 
 def topics_of(entries: list[Entry]) -> list[str]:
-    """Return the topics by which pairs of the class can be ranked: two have enough lines of them."""
+    """Return the topics by which pairs of the class can be ranked: of which two have enough."""
     enough: dict[str, int] = defaultdict(int)
     for entry in entries:
         for topic, lines in entry.own_lines.items():

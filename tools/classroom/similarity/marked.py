@@ -68,11 +68,15 @@ def marked(read: Read, number: int, matches: list[Match], side: str) -> list[Lin
                     owner[at] = count
                     first.setdefault(count, at)
     starts = set(first.values())
+    indent = min(
+        (len(line) - len(line.lstrip()) for _, line in read.piece.lines if line.strip()), default=0
+    )
     lines, at = [], 0
     for line_number, line in read.piece.lines:
-        parts = list(_parts(line, owner[at : at + len(line)], at, starts))
+        begin, end = at + min(indent, len(line)), at + len(line)
+        parts = list(_parts(text[begin:end], owner[begin:end], begin, starts))
         lines.append(Line(line_number, parts))
-        at += len(line) + 1
+        at = end + 1
     return lines
 
 

@@ -16,13 +16,14 @@ from ..submissions import RollEntry
 from . import marked
 from .comparison import OF_TOPIC, Comparison, Listed, Ranking
 from .index import MIN_LINES, Entry
-from .matches import matches_of
+from .matches import Match, matches_of
 from .parameters import Alike
 from .tokens import View
 
 INDEX = "index.html"
 PAIRS = "pairs"
 LISTED = 60  # matches that a page lists; all are marked
+RARE = 2  # authors: what they alone have is rare in any class; else, what a tenth of it has
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,10 @@ def _pair(
     found: Comparison, one: int, two: int, first: int, second: int, roll: dict[str, RollEntry]
 ) -> dict[str, Any]:
     left, right = found.entries[first], found.entries[second]
+    rare = max(RARE, found.class_size // 10)
     matches = matches_of(left, right, found.indexes, found.known)
+    matches.sort(key=lambda match: match.authors > rare)  # stable
+    listed = [match for match in matches if match.authors <= rare]
     rankings = found.against if right.is_reference else found.within
     alike = found.alike.get((one, two), Alike())
     topics = sorted({*left.own_lines, *right.own_lines})
@@ -162,11 +166,19 @@ def _pair(
         "cosine_usual": found.pretrained.usual,
         "answers": found.shared_answers(one, two),
         "answers_size": found.answers.authors,
-        "matches": marked.shown(matches, left.texts, right.texts, LISTED),
-        "more": max(len(matches) - LISTED, 0),
-        "exact": [match.view is View.NAMES for match in matches],
+        "matches": marked.shown(listed, left.texts, right.texts, LISTED),
+        "more": max(len(listed) - LISTED, 0),
+        "looks": [_look(match, rare) for match in matches],
+        "usual_at": rare,
         "sides": (_side(left, matches, "one"), _side(right, matches, "two")),
     }
+
+
+def _look(match: Match, rare: int) -> str:
+    """Return how a match looks: the name of a class in similar_pair.css."""
+    if match.authors > rare:
+        return "usual"
+    return "exact" if match.view is View.NAMES else "shape"
 
 
 def _facts(entry: Entry, roll: dict[str, RollEntry]) -> list[str]:

@@ -94,7 +94,7 @@ def compare(
     public = {digest for one in ours for digest in one.hashes.values()}
     found: dict[tuple[int, int], Alike] = defaultdict(Alike)
     _same_tensors(files, public, comparable, found)
-    theirs = [one for one in files if not public & set(one.hashes.values())]
+    theirs = [one for one in files if not _is_ours(one, public)]
     by_form: dict[str, list[Parameters]] = defaultdict(list)
     for one in theirs:
         if len(one.sample):
@@ -102,6 +102,11 @@ def compare(
     for group in by_form.values():
         _cosines(group, comparable, found)
     return dict(found)
+
+
+def _is_ours(one: Parameters, public: set[bytes]) -> bool:
+    """Return whether a file is one of ours: one tensor of them makes it none."""
+    return 2 * len(public & set(one.hashes.values())) > len(one.hashes)
 
 
 def _same_tensors(

@@ -90,7 +90,8 @@ def pieces_of(file: str, text: str, known: Known) -> list[Piece]:
     for start, end in regions:
         inside.update(range(start, end + 1))
         found = tuple((n, lines[n - 1]) for n in range(start + 1, end))
-        pieces.append(Piece(file, _topic(lines[: start - 1], file), found))
+        if any(line.strip() not in known.lines for _, line in found):
+            pieces.append(Piece(file, _topic(lines[: start - 1], file), found))
     outside = [
         (n, line)
         for n, line in enumerate(lines, 1)
