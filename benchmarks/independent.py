@@ -2,10 +2,10 @@
 
     solution(seed) -> {"submission/dataset.py": "...", ...}
 
-A solution is a walk through a grammar, `independent.txt`: each question is a list of steps, each step
-has several ways to be written, right ones and some wrong ones, and each variable has several names.
-Who comments does it in one of several styles. Solutions that come out alike do so by chance, as
-students' do, and more often than students' do: there are only so many ways here.
+A solution is a walk through a grammar, `independent.txt`: each question is a list of steps, each
+step has several ways to be written, right ones and some wrong ones, and each variable has several
+names. Who comments does it in one of several styles. Solutions that come out alike do so by chance,
+as students' do.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NAMES = {
     "doc": "doc document text line sentence example raw s content sample entry original",
     "limit": "limit max_len longest upper max_length hi cap maximum block_limit most",
     "length": "length trunc_len n L new_len t_len size cut target_len trunc_length num_chars",
-    "short": "truncated trunc short piece chunk t truncated_doc clipped doc_trunc shortened cropped",
+    "short": "truncated trunc short piece chunk t truncated_doc clipped doc_trunc shortened",
     "span": "span mask_len span_len m masked_len width k mask_size hole num_masked content_len",
     "start": "start begin mask_start pos i left start_idx offset p first position lo",
     "stop": "end stop mask_end right j end_idx finish q after hi_idx last",
@@ -63,7 +63,7 @@ LEADS = "compute get make build create take now first then here finally next we 
 SUBJECTS = {
     "truncate": "truncated document,random length,prefix of the doc,cut the text,number of chars",
     "mask": "masked content,span to hide,random span,what gets masked,a quarter on average",
-    "join": "put everything together,final string,rearranged doc,prefix and suffix,pad to block size",
+    "join": "everything together,final string,rearranged doc,prefix and suffix,padding to block size",
     "encode": "encode chars,tensor of ids,stoi lookup,x and y,shifted by one",
     "heads": "split into heads,reshape per head,head dim,move heads forward,batch and time dims",
     "score": "attention scores,relu then second layer,bias per column,first linear map,synthesized",

@@ -1,7 +1,7 @@
 """Which runs of tokens two entries share, rarest first: what a page marks in both texts.
 
-Each token of one text belongs to at most one run. From left to right, the longest run that begins at
-a token is taken, wherever in the other's texts it stands, so that what was moved is found, too.
+Each token of one text belongs to at most one run. From left to right, the longest run that begins
+at a token is taken, wherever in the other's texts it stands: what was moved is found, too.
 """
 
 from __future__ import annotations

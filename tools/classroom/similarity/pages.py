@@ -1,7 +1,7 @@
 """Writes what was found: `index.html` with the lists, and a page for each pair in them.
 
-Submissions are named by their ids: the roll knows whose they are. References have the names of their
-folders.
+Submissions are named by their ids: the roll knows whose they are. References have the names of
+their folders.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _most(found: Comparison, pair: tuple[int, int]) -> tuple[str, str, int, int]
 def _in_order(
     entries: list[Entry], one: int, two: int, roll: dict[str, RollEntry]
 ) -> tuple[int, int]:
-    """Return a pair with the one that was handed in first at the left; references are at the right."""
+    """Return a pair, what was handed in first at the left; a reference is always at the right."""
     times = [_time(roll.get(entries[i].name)) for i in (one, two)]
     later = times[0] is not None and times[1] is not None and times[1] < times[0]
     return (two, one) if later and not entries[two].is_reference else (one, two)

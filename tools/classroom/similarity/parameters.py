@@ -1,8 +1,8 @@
 """Parameters that two submissions have in common: the same tensors, or the same pretraining.
 
-Training draws its numbers from a seed of each checkout's own (`src/run.py`), so that not one tensor
-of two trainings is the same. Tensors are compared by a hash of their name and their values, whatever
-the file is called and however it was written.
+Training draws its numbers from a seed of each checkout's own (`src/run.py`), so that not one
+tensor of two trainings is the same. Tensors are compared by a hash of their name and their values,
+whatever the file is called and however it was written.
 
 Finetuning turns each weight matrix of a pretrained model only a little; those of two trainings are
 nearly orthogonal. A sample of each matrix shows how much: SAMPLE numbers at fixed places give a

@@ -1,10 +1,10 @@
 """Wrong answers that two submissions have in common, weighted by how rare they are.
 
 Right answers are the same for all. A wrong one is anybody's if a city is common, and hardly
-anybody's if it is rare: an answer to a question that `df` of N authors give weighs log((N + 1) / df)
-squared, as 5-grams of code do (`index.py`). A pair's score is the weight of the wrong answers that
-both give, divided by that of all wrong answers of the one with less; the divisor is at least LEAST
-answers of two authors.
+anybody's if it is rare: an answer to a question that `df` of N authors give weighs
+log((N + 1) / df)^2, as 5-grams of code do (`index.py`). A pair's score is the weight of the wrong
+answers that both give, divided by that of all wrong answers of the one with less; the divisor is at
+least that of LEAST answers of two authors.
 """
 
 from __future__ import annotations

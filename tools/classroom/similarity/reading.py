@@ -1,7 +1,7 @@
 """The files of a class and of references: their code, parameters and predictions.
 
-Each submission is laid out in a folder of its own by the grader's rules (`grading/staging.py`), read,
-and removed, so that the disk holds one at a time. Nothing in it is run.
+Each submission is laid out in a folder of its own by the grader's rules (`grading/staging.py`),
+read, and removed, so that the disk holds one at a time. Nothing in it is run.
 """
 
 from __future__ import annotations

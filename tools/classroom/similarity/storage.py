@@ -1,4 +1,4 @@
-"""The folder `DIR/similar/`: replaced as a whole, removed when somebody in it is to be forgotten."""
+"""The folder `DIR/similar/`: replaced as a whole, removed when somebody is to be forgotten."""
 
 from __future__ import annotations
 

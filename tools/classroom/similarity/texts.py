@@ -1,8 +1,8 @@
-"""What of a submission's code somebody wrote: the lines between the markers, and what was changed.
+"""What of a submission's code somebody wrote: what is between the markers, and what was changed.
 
-Lines outside the markers count where the file that students get doesn't have them: a helper function
-is often put there. A file without markers counts as a whole. What the starter and the reference have
-in common with it is taken out later, as 5-grams (`index.py`).
+Lines outside the markers count where the files that students get don't have them: a helper function
+is often put there. A file without markers counts as a whole. What the starter and the reference
+have in common with it is taken out later, as 5-grams (`index.py`).
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ def pieces_of(file: str, text: str, known: Known) -> list[Piece]:
     if not regions:
         own = [(n, line) for n, line in enumerate(lines, 1) if line.strip() not in known.lines]
         return [Piece(file, f"{file}, no markers", tuple(own))] if own else []
-    pieces, inside = [], set()
+    pieces: list[Piece] = []
+    inside: set[int] = set()
     for start, end in regions:
         inside.update(range(start, end + 1))
         found = tuple((n, lines[n - 1]) for n in range(start + 1, end))

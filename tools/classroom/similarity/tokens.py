@@ -1,7 +1,7 @@
 """Code and prose as tokens, in two views: `with names`, and `without names`.
 
 A tolerant reader, for files that may be no Python: what it can't make sense of is a token of one
-character. Layout, quotes and comments don't change the code's tokens, so that neither do formatters.
+character. Layout, quotes and comments don't change the code's tokens, so that formatters don't.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from enum import Enum
 GRAM = 5  # tokens
 PATTERN = re.compile(
     r"""
-      (?P<prose> \#[^\n]* | [rRbBuUfF]{0,2} (?: \"{3}(?:\\.|[^\\])*?\"{3} | '{3}(?:\\.|[^\\])*?'{3} ) )
-    | (?P<string> [rRbBuUfFtT]{0,2} (?: "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' ) )
-    | (?P<number> (?:\d|\.\d)[\w.]* (?: (?<=[eE]) [+-] \d+ )? )
+      (?P<prose> \#[^\n]*
+        | [rRbBuUfF]{0,2} (?: \"{3} (?: \\. | [^\\] )*? \"{3} | '{3} (?: \\. | [^\\] )*? '{3} ) )
+    | (?P<string> [rRbBuUfFtT]{0,2} (?: "(?: \\. | [^"\\\n] )*" | '(?: \\. | [^'\\\n] )*' ) )
+    | (?P<number> (?: \d | \.\d ) [\w.]* (?: (?<=[eE]) [+-] \d+ )? )
     | (?P<name> [^\W\d]\w* )
-    | (?P<operator> \*\*= | //= | >>= | <<= | \.\.\. | [-+*/%@&|^=!<>:]= | -> | \*\* | // | << | >> )
+    | (?P<operator> \*\*= | //= | >>= | <<= | \.\.\. | [-+*/%@&|^=!<>:]=
+        | -> | \*\* | // | << | >> )
     | (?P<other> \S )
     """,
     re.VERBOSE | re.DOTALL,

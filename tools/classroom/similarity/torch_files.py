@@ -1,9 +1,10 @@
-"""Reads tensors of a file that `torch.save` wrote, without torch, and without running anything.
+"""Reads tensors from a file of `torch.save`, without torch, and without running anything.
 
-Such a file is a zip with a pickle, which says what is called how, and one entry for the bytes of each
-storage. Unpickling calls what the pickle names; here nothing is unpickled. Its instructions are read
-by `pickletools`, and carried out by a machine that knows no more of them than a dictionary of tensors
-needs: strings, numbers, tuples, dictionaries, and a tensor of a storage. All else is an error.
+Such a file is a zip with a pickle, which says what is called how, and one entry for the bytes of
+each storage. Unpickling calls what the pickle names; here nothing is unpickled. Its instructions
+are read by `pickletools`, and carried out by a machine that knows no more of them than a dictionary
+of tensors needs: strings, numbers, tuples, dictionaries, and a tensor of a storage. All else is an
+error.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ LONGEST_NAME = 200
 WRAPPERS = ("state_dict", "model_state_dict", "model", "params")
 PREFIXES = ("module.", "_orig_mod.")
 BUFFERS = (".mask", ".rope_cache")
-BFLOAT = np.dtype("<u2")  # numpy has none: its upper half of a float32
-DTYPES = {
+BFLOAT: np.dtype = np.dtype("<u2")  # numpy has none: its upper half of a float32
+DTYPES: dict[str, np.dtype] = {
     "HalfStorage": np.dtype("<f2"),
     "BFloat16Storage": BFLOAT,
     "FloatStorage": np.dtype("<f4"),
