@@ -63,7 +63,7 @@ LEADS = "compute get make build create take now first then here finally next we 
 SUBJECTS = {
     "truncate": "truncated document,random length,prefix of the doc,cut the text,number of chars",
     "mask": "masked content,span to hide,random span,what gets masked,a quarter on average",
-    "join": "everything together,final string,rearranged doc,prefix and suffix,padding to block size",
+    "join": "all together,final string,rearranged doc,prefix and suffix,padding up to a block",
     "encode": "encode chars,tensor of ids,stoi lookup,x and y,shifted by one",
     "heads": "split into heads,reshape per head,head dim,move heads forward,batch and time dims",
     "score": "attention scores,relu then second layer,bias per column,first linear map,synthesized",

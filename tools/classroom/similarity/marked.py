@@ -47,13 +47,17 @@ class Shown:
         return self.match.view is View.NAMES
 
 
-def marked(read: Read, number: int, matches: list[Match], side: str) -> list[Line]:
+def marked(
+    read: Read, number: int, matches: list[Match], side: str, anchors: dict[int, int]
+) -> list[Line]:
     """Return a text's lines.
 
     Args:
         number: of the text, among its entry's.
         matches: all of the pair.
         side: "one" or "two": whose text it is.
+        anchors: for each match that is in this text, the one whose mark shows it, is entered:
+            another one where the same tokens belong to several.
     """
     text = read.piece.text
     owner = [0] * len(text)
@@ -67,6 +71,7 @@ def marked(read: Read, number: int, matches: list[Match], side: str) -> list[Lin
                 if not owner[at]:
                     owner[at] = count
                     first.setdefault(count, at)
+        anchors[count] = count if count in first else owner[read.tokens[span.first].start]
     starts = set(first.values())
     indent = min(
         (len(line) - len(line.lstrip()) for _, line in read.piece.lines if line.strip()), default=0

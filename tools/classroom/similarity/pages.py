@@ -144,6 +144,8 @@ def _pair(
     matches = matches_of(left, right, found.indexes, found.known)
     matches.sort(key=lambda match: match.authors > rare)  # stable
     listed = [match for match in matches if match.authors <= rare]
+    anchors: tuple[dict[int, int], dict[int, int]] = ({}, {})
+    sides = (_side(left, matches, "one", anchors[0]), _side(right, matches, "two", anchors[1]))
     rankings = found.against if right.is_reference else found.within
     alike = found.alike.get((one, two), Alike())
     topics = sorted({*left.own_lines, *right.own_lines})
@@ -170,7 +172,8 @@ def _pair(
         "more": max(len(listed) - LISTED, 0),
         "looks": [_look(match, rare) for match in matches],
         "usual_at": rare,
-        "sides": (_side(left, matches, "one"), _side(right, matches, "two")),
+        "sides": sides,
+        "anchors": {"a": anchors[0], "b": anchors[1]},
     }
 
 
@@ -208,9 +211,15 @@ def _topic(found: Comparison, topic: str, one: int, two: int) -> TopicRow:
     return TopicRow(topic, (lines[0], lines[1]), scores, ranks)
 
 
-def _side(entry: Entry, matches: list, side: str) -> list[tuple[str, str, list[marked.Line]]]:
+def _side(
+    entry: Entry, matches: list[Match], side: str, anchors: dict[int, int]
+) -> list[tuple[str, str, list[marked.Line]]]:
     """Return an entry's texts, marked: topic, file, lines."""
     return [
-        (read.piece.topic, read.piece.file, marked.marked(read, number, matches, side))
+        (
+            read.piece.topic,
+            read.piece.file,
+            marked.marked(read, number, matches, side, anchors),
+        )
         for number, read in enumerate(entry.texts)
     ]
