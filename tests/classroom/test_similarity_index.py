@@ -134,8 +134,8 @@ def test_disguises_change_the_text_and_stay_python():
 def test_planted_copies_rank_above_all_independent_pairs():
     """Comments stripped, renamed, reordered: without names each does; with names, two of three."""
     made = planted(solutions=30, copies=3, golden=False)
-    _, with_names = ranks(made, View.NAMES)
-    usual, without = ranks(made, View.SHAPE)
+    _, _, with_names = ranks(made, View.NAMES)
+    usual, _, without = ranks(made, View.SHAPE)
     assert len(usual) > 1_000
     for kind in ("comments stripped", "half renamed", "renamed", "reordered"):
         assert max(without[kind].above) == 0, kind

@@ -14,5 +14,5 @@ independent solutions are depends on the question, and only people can find out 
 - `torch_files`  reads parameters without running anything that is in them
 - `parameters`   identical tensors, and finetunings of the same pretraining
 - `predictions`  identical wrong predictions, weighted by how rare they are
-- `pages`        what is shown, as HTML
+- `pair_pages`   what is shown, as HTML; `marked` the texts in it
 """

@@ -20,7 +20,7 @@ from questions.shared.data_set import CourseData
 from ..folder import ClassFolder
 from ..listing import add_source, summary
 from ..roster import read_class
-from . import pages, reading, storage, texts
+from . import pair_pages, reading, storage, texts
 from .comparison import compare
 from .tokens import View
 
@@ -94,14 +94,16 @@ def run(asked: argparse.Namespace) -> int:
         found.notes = notes
         try:
             with storage.replaced(folder) as target:
-                pages.write(target, found, {one.submission_id: one for one in roll.submissions})
+                pair_pages.write(
+                    target, found, {one.submission_id: one for one in roll.submissions}
+                )
         except OSError as error:
             raise UsageError(f"{folder.path} can't be written: {error.strerror}") from None
     for note in notes:
         print(f"note: {note}")
     pairs = found.within[View.NAMES].usual.pairs
     print(f"{pairs} pairs compared, {len(found.pairs())} of them with a page")
-    print(f"Open {folder.path / storage.NAME / pages.INDEX} in a browser")
+    print(f"Open {folder.path / storage.NAME / pair_pages.INDEX} in a browser")
     return ExitCode.OK
 
 
