@@ -131,10 +131,9 @@ def table(made: Planted) -> str:
         lines += [
             "",
             f"**{view.value.capitalize()}**: of {len(usual):,} independent pairs, "
-            f"{len(generated):,} are of two generated solutions. These have a median of {median:.2f}; "
-            f"99 % are below "
-            f"{most:.2f}, 99.9 % below {nearly_all:.2f}. The highest score of all is "
-            f"{usual[-1]:.2f}.",
+            f"{len(generated):,} are of two generated solutions. These have a median of "
+            f"{median:.2f}; 99 % are below {most:.2f}, 99.9 % below {nearly_all:.2f}. The highest "
+            f"score of all is {usual[-1]:.2f}.",
             "",
             "| copies | lowest score | median | above all independent pairs | independent pairs "
             "above the lowest |",
