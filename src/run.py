@@ -24,6 +24,10 @@ can one layer of its attention do?
         --outputs_path inspect.html
     python src/run.py recall vanilla
 
+A training draws its random numbers from a seed of your own: the first one chooses it and writes it
+to training_seed.txt beside the parameters, and later ones read it there. The same seed on the same
+computer gives the same parameters; --seed takes another.
+
 Another variant takes the place of `vanilla`. Data files are looked for where the command runs, then
 in src/data/. Exit codes: 0 done, 2 usage or bad input, 130 interrupted.
 """
@@ -54,7 +58,7 @@ from inputs import (
     read_answered,
     read_corpus,
 )
-from pretraining import curves, recipes, returned
+from pretraining import curves, recipes, returned, seeds
 from pretraining.errors import InputError
 from pretraining.fast import FORMATS
 from pretraining.files import write_atomically
@@ -99,7 +103,12 @@ def parse_arguments(arguments: list[str] | None, variants: list[str]) -> argpars
     parser.add_argument("--second_params_path", help="parameters of the second variant")
     parser.add_argument("--recipe", help="settings of model and training (default: the data's)")
     parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda", "mps"])
-    parser.add_argument("--seed", type=int, default=0, help="of all random numbers (default: 0)")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        help="of all random numbers (default: 0; for trainings the one in training_seed.txt beside "
+        "the parameters, which the first training draws)",
+    )
     parser.add_argument("--dtype", choices=list(FORMATS), help="default: what is faster here")
     parser.add_argument("--threads", type=int, help="default: as many as make it faster here")
     unfinished = parser.add_mutually_exclusive_group()
@@ -144,6 +153,8 @@ def train(
         config.expected_loss = recipe.expected_loss
     if args.restart:
         Path(config.checkpoint_path).unlink(missing_ok=True)
+    if args.seed_path is not None:
+        seeds.keep(args.seed, args.seed_path)
     started = time.monotonic()
     helper.train(model, path, trainer_obj)
     minutes, seconds = divmod(round(time.monotonic() - started), 60)
@@ -152,7 +163,8 @@ def train(
     history = getattr(trainer_obj, "history", [])
     if history:
         picture = curves.path_for(path)
-        drawn = curves.draw_loss(history, f"{args.function} {args.variant}, {recipe.name}")
+        title = f"{args.function} {args.variant}, {recipe.name}, seed {args.seed}"
+        drawn = curves.draw_loss(history, title)
         write_atomically(picture, drawn)
         print(f"Loss {history[0]:.2f} at first, {history[-1]:.2f} at last: see {picture}.")
     if config.writer is not None:
@@ -169,6 +181,16 @@ def check_unfinished(args: argparse.Namespace) -> None:
             f"{checkpoint} is of a training that was cut short: add --resume to go on with it, or "
             "--restart to begin anew"
         )
+
+
+def choose_seed(args: argparse.Namespace) -> str:
+    """Set the seed that wasn't asked for, and where it is to be kept; return it in words."""
+    args.seed_path = None
+    if args.seed is None and args.writing_params_path is not None:
+        args.seed, args.seed_path = seeds.seed_beside(args.writing_params_path)
+        return f"{args.seed} (kept in {args.seed_path}; --seed takes another)"
+    args.seed = args.seed or 0
+    return str(args.seed)
 
 
 def checkpoint_of(writing_params_path: str) -> str:
@@ -259,6 +281,7 @@ def run(args: argparse.Namespace) -> None:
         check_readable(path)
     recipe = choose_recipe(args.recipe)
     device = choose_device(args.device)
+    seed_in_words = choose_seed(args)
     utils.set_seed(args.seed)
     if args.function == "recall":
         return experiments.run_recall(args, device)
@@ -268,7 +291,7 @@ def run(args: argparse.Namespace) -> None:
     print(
         f"{args.function} {args.variant}: recipe {recipe.name}, {len(dataset)} documents, "
         f"{dataset.vocab_size} characters, {sum(p.numel() for p in model.parameters()):,} "
-        f"parameters, device {device}, seed {args.seed}"
+        f"parameters, device {device}, seed {seed_in_words}"
     )
     functions = {
         "pretrain": run_pretrain,

@@ -60,7 +60,7 @@ def trained(modules, tmp_path_factory):
         for variant in VARIANTS:
             for command in (PRETRAIN, FINETUNE):
                 command = command.replace("vanilla", variant)
-                assert modules[0].main(shlex.split(command)[2:]) == 0
+                assert modules[0].main([*shlex.split(command)[2:], "--seed", "0"]) == 0
     return folder
 
 
@@ -136,6 +136,46 @@ def test_same_seed_gives_same_parameters_and_another_seed_others(run, tmp_path):
     first = parameters("a", 1)
     assert torch.equal(first, parameters("b", 1))
     assert not torch.equal(first, parameters("c", 2))
+
+
+def test_trainings_of_a_folder_have_a_seed_of_their_own(run, tmp_path, monkeypatch):
+    """It is drawn once, kept, printed and recorded; given by hand, it makes the same bits."""
+    drawn = iter((2**32 - 1, 7))
+    monkeypatch.setattr("secrets.randbelow", lambda most: next(drawn))
+    seed = "4294967295"
+    folders = [tmp_path / name for name in "abc"]
+    for folder in folders:
+        folder.mkdir()
+
+    def pretrain(path, *options):
+        command = f"pretrain vanilla wiki.txt --writing_params_path {path}"
+        code, output, errors = run(" ".join([command, *options]))
+        assert code == 0, errors
+        return output, torch.load(path, weights_only=True)
+
+    def same(one, two):
+        return all(torch.equal(one[name], two[name]) for name in one)
+
+    kept = folders[0] / "training_seed.txt"
+    output, first = pretrain(folders[0] / "w.params")
+    assert f"seed {seed} (kept in {kept}; --seed takes another)" in output
+    assert kept.read_text(encoding="utf-8") == f"{seed}\n"
+    assert f"seed {seed}" in (folders[0] / "w.svg").read_text(encoding="utf-8")
+    assert same(first, pretrain(folders[0] / "again.params")[1])
+    _, given = pretrain(folders[1] / "w.params", "--seed", seed)
+    assert same(first, given)
+    assert not (folders[1] / "training_seed.txt").exists()  # what is given is not kept
+    output, other = pretrain(folders[2] / "w.params")
+    assert "seed 7 (kept" in output and not same(first, other)
+
+
+def test_a_seed_that_is_none_is_one_clear_line(run, tmp_path):
+    for text in ("", "-1", "4294967296", "٣", "1 2", "x" * 10_000):
+        (tmp_path / "training_seed.txt").write_text(text, encoding="utf-8")
+        code, _, errors = run(PRETRAIN)
+        assert code == 2 and errors.count("\n") == 1
+        assert "training_seed.txt: got" in errors and "delete the file" in errors
+    (tmp_path / "training_seed.txt").unlink()
 
 
 def test_finetuning_starts_from_the_parameters_given(run, trained, modules, monkeypatch):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.classroom.similar import write
 from tests.follow import commands_of
 from tests.project import ROOT
 from tools.classroom.folder import ClassFolder
@@ -27,6 +28,7 @@ def followed(tmp_path_factory, run_python):
     with folder.locked():
         folder.enroll([RollEntry("submission_1", (Student("ada@example.edu", "Ada"),))])
         folder.write_record("submission_1", "one", {"score": 1})
+    write(home / "earlier-years" / "2025", {"submission/dataset.py": "x = 1\n"})
     answers = {}
     for command in COMMANDS:
         program, *words = shlex.split(command.replace("~", str(home)))
@@ -37,7 +39,7 @@ def followed(tmp_path_factory, run_python):
 
 def test_every_command_ends_well(followed):
     answers, _ = followed
-    assert len(answers) == len(COMMANDS) == 6
+    assert len(answers) == len(COMMANDS) == 7
     for command, answer in answers.items():
         assert (answer.returncode, answer.stderr) == (0, ""), command
 
@@ -49,6 +51,13 @@ def test_the_commands_say_what_the_document_shows(followed):
     assert len(shown.splitlines()) == 5
     for line in shown.splitlines():
         assert line in listed.splitlines()
+
+
+def test_the_class_was_compared(followed):
+    answers, home = followed
+    said = next(answer.stdout for command, answer in answers.items() if " similar " in command)
+    assert f"Open {home}/class/similar/index.html in a browser" in said
+    assert re.search(r"^[1-9]\d* pairs compared, [1-9]\d* of them with a page$", said, re.MULTILINE)
 
 
 def test_a_student_was_forgotten_and_the_rest_purged(followed):

@@ -54,7 +54,7 @@ def trained(source, tmp_path_factory):
                 f"--reading_params_path {pretrained} "
                 "--finetune_corpus_path birth_places_train.tsv",
             ):
-                options = ["--recipe", recipe, "--dtype", "float32", "--threads", "1"]
+                options = f"--recipe {recipe} --dtype float32 --threads 1 --seed 0".split()
                 assert source.run.main([*shlex.split(command), *options]) == 0
     return folder
 

@@ -205,7 +205,8 @@ PRETRAIN = ("pretrain", "vanilla", "wiki.txt", "--writing_params_path")
 
 def test_parameters_that_cant_be_written_are_one_line(root, tmp_path):
     # RLIMIT_FSIZE makes the system refuse writes as a full disk does.
-    process = run_py(root, *PRETRAIN, str(tmp_path / "w"), preexec_fn=limit_file_size)
+    command = (*PRETRAIN, str(tmp_path / "w"), "--seed", "0")
+    process = run_py(root, *command, preexec_fn=limit_file_size)
     _, errors = process.communicate(timeout=HANGS_S)
     assert process.returncode == 2
     assert errors.splitlines()[-1].startswith(f"error: {tmp_path / 'w'}: can't be written")
@@ -230,7 +231,11 @@ def test_interrupted_by_ctrl_c_and_resumed(root, tmp_path):
     output, errors = process.communicate(timeout=HANGS_S)
     assert process.returncode == 0, errors
     assert f"{800 - done} steps of 32 examples" in output
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["w.params", "w.svg"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "training_seed.txt",
+        "w.params",
+        "w.svg",
+    ]
 
 
 def wait_for(condition, seconds=60.0):

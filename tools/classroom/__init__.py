@@ -4,6 +4,7 @@
     python -m tools.classroom grade SOURCE --into DIR  grade it, on all cores or on a cluster
     python -m tools.classroom table --in DIR           what became of each, as a CSV
     python -m tools.classroom gradebook DIR            grades, for Canvas and others
+    python -m tools.classroom similar SOURCE --into DIR  which share what few others have
     python -m tools.classroom forget STUDENT --in DIR  remove a student from a class's folder
     python -m tools.classroom purge --before DATE --in DIR
 
@@ -25,6 +26,8 @@ The modules:
 - `cluster`           dask's cluster, TLS, which workers can grade; `dispatch` keeps them busy
 - `slots`             the workers' end: a host (`src/grading/host.py`) for each slot
 - `gradebook/`        from results, written scores and decisions to grades
+- `similarity`        `similar`: code, parameters and predictions of pairs, side by side
+- `html_pages`        pages in which nothing that a student wrote can act
 - `privacy`           `forget` and `purge`; `listing` is `list`
 
 Only messages for people name students. What is logged, and what is written beside the roll, holds

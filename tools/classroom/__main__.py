@@ -13,9 +13,10 @@ from grading.outcomes import ExitCode
 from ..arguments import OneLineParser
 from . import grade, listing, privacy, table
 from .gradebook import bookkeeping, rubrics
+from .similarity import command as similar
 
 # Each adds its sub-commands, whose `run` takes the arguments and returns an exit code.
-COMMANDS = (listing, grade, table, bookkeeping, rubrics, privacy)
+COMMANDS = (listing, grade, table, bookkeeping, rubrics, similar, privacy)
 
 
 def main(arguments: list[str] | None = None) -> int:

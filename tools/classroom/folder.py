@@ -5,6 +5,7 @@
         roll.json                   who handed in what: the only file with names
         records/SUBMISSION/         all that belongs to one submission
             RELEASE.json            what became of it
+        similar/                    pages of `similar`: code of pairs, without names
         lock                        held while a command changes something
 
 Each file is written whole or not at all, so that whatever ends a command leaves a folder in which

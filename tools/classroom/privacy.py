@@ -19,6 +19,7 @@ from grading.errors import UsageError
 from grading.outcomes import ExitCode
 
 from .folder import LOCK, ROLL, ClassFolder, written_at
+from .similarity import storage
 from .submissions import RollEntry, Student, same, utc
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def run_forget(asked: argparse.Namespace) -> int:
             else:
                 _remove(folder, roll, submission_id)
         folder.write_roll(roll)
+        _remove_pages(folder)
         still = _mentions(folder, student)
     for path in still:
         print(f"{path} still names the student: look at it, and remove it")
@@ -98,6 +100,8 @@ def run_purge(asked: argparse.Namespace) -> int:
         for submission_id in old:
             _remove(folder, roll, submission_id)
         folder.write_roll(roll)
+        if old:
+            _remove_pages(folder)
     print(f"{len(old)} submissions of before {before.isoformat()} removed, {len(roll)} kept.")
     print(ELSEWHERE)
     return ExitCode.OK
@@ -126,6 +130,12 @@ def _remove(folder: ClassFolder, roll: dict[str, RollEntry], submission_id: str)
     enrolled = roll.pop(submission_id, None) is not None
     counted = f"{files} file{'s' * (files != 1)}"
     print(f"{submission_id}: {counted} removed{', and the line of the roll' * enrolled}")
+
+
+def _remove_pages(folder: ClassFolder) -> None:
+    """Remove the pages of `similar`: they quote code, and compare each with all others."""
+    if storage.remove(folder):
+        print(f"{storage.NAME}/ removed; `similar` makes it again, of what is left")
 
 
 def _is_before(

@@ -70,7 +70,7 @@ def _unwrapped(folder: Place) -> Place:
         inner = tidy(folder.children())
         if len(inner) != 1 or inner[0].kind != "folder" or downloads.is_download(inner[0].name):
             break
-        if not _metadata(inner[0]) and _is_submission(inner[0]):
+        if not _metadata(inner[0]) and is_submission(inner[0]):
             break  # a class of one
         folder = inner[0]
     return folder
@@ -81,7 +81,7 @@ def _metadata(folder: Place) -> bool:
     return gradescope_export.METADATA in names
 
 
-def _is_submission(folder: Place) -> bool:
+def is_submission(folder: Place) -> bool:
     """Return whether a folder holds what one student hands in."""
     inner = [place for place in tidy(folder.children()) if not downloads.is_download(place.name)]
     if any(place.name in ("submission", "src") and place.kind == "folder" for place in inner):
@@ -94,7 +94,7 @@ def _refuse_one_submission(root: Place, source: Path) -> None:
     if MARKER in {place.name for place in inner}:
         raise UsageError(f"{source} is a folder of results; expected what a class handed in")
     several = [p for p in inner if p.name.lower().endswith(".zip") or downloads.is_download(p.name)]
-    if _is_submission(root) and not several:
+    if is_submission(root) and not several:
         raise UsageError(
             f"{source} is one submission; expected a class. To grade one: "
             f"python src/grader.py --submission {source}"

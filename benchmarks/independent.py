@@ -1,0 +1,167 @@
+"""Makes solutions that nobody copied: each step, name and comment is drawn by itself.
+
+    solution(seed) -> {"submission/dataset.py": "...", ...}
+
+A solution is a walk through a grammar, `independent.txt`: each question is a list of steps, each
+step has several ways to be written, right ones and some wrong ones, and each variable has several
+names. Who comments does it in one of several styles. Solutions that come out alike do so by chance,
+as students' do.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import textwrap
+from functools import cache
+from pathlib import Path
+
+from grading import paths
+from tools.regions import find_regions
+
+# What a variable may be called: `$doc` in a step is a name of `doc`, the same in all steps.
+NAMES = {
+    "doc": "doc document text line sentence example raw s content sample entry original",
+    "limit": "limit max_len longest upper max_length hi cap maximum block_limit most",
+    "length": "length trunc_len n L new_len t_len size cut target_len trunc_length num_chars",
+    "short": "truncated trunc short piece chunk t truncated_doc clipped doc_trunc shortened",
+    "span": "span mask_len span_len m masked_len width k mask_size hole num_masked content_len",
+    "start": "start begin mask_start pos i left start_idx offset p first position lo",
+    "stop": "end stop mask_end right j end_idx finish q after hi_idx last",
+    "prefix": "prefix before pre head first_part left_part start_text a beginning",
+    "middle": "masked_content masked middle content mid hidden removed target span_text b inner",
+    "suffix": "suffix rest tail post after_text right_part ending remainder c last_part",
+    "mask": "mask MASK m_char mask_char sep mask_token special msk",
+    "joined": "masked_string joined result out corrupted string full combined rearranged new_s",
+    "pad": "padded final padding_added filled full_string with_pad masked_string out_str complete",
+    "inputs": "x_str inp x_text input_string inputs source xs in_chars",
+    "outputs": "y_str out_text y_text output_string outputs targets ys out_chars",
+    "x": "x x_tensor input_ids x_ids inp_tensor",
+    "y": "y y_tensor output_ids y_ids target_ids labels",
+    "ids": "ids encoded indices tokens idxs codes token_ids numbers",
+    "ch": "ch c char token letter u",
+    "hs": "hs head_size d_k head_dim hd dim_per_head d",
+    "nh": "nh heads n_h num_heads H h",
+    "hid": "hidden h1 relu_out act z a1 activated first_layer XA proj_a hid u",
+    "val": "v V values value_heads vals val v_out",
+    "sc": "scores att attn_scores logits e S att_scores raw_scores energy weights_raw",
+    "w": "att weights probs attn alpha p A att_weights softmaxed attention",
+    "out": "y out output o context heads_out mixed result ctx",
+    "causal": "causal tri m mask_t causal_mask keep visible",
+    "model": "model attention_model gpt net m transformer",
+    "state": "state params checkpoint weights state_dict ckpt loaded saved",
+    "file": "f file fh handle fp src reader",
+    "data": "text data contents lines raw_text corpus all_text",
+    "train": "finetune_dataset dataset train_dataset name_dataset ds names finetune_data",
+    "cfg": "settings kwargs hparams config opts options params_dict",
+    "stage": "stage mode which phase kind step_name",
+    "rows": "rows lines examples data_lines entries records",
+    "count": "count total n num size number amount",
+    "right": "correct hits right good matches score",
+}
+LEADS = "compute get make build create take now first then here finally next we let's".split()
+SUBJECTS = {
+    "truncate": "truncated document,random length,prefix of the doc,cut the text,number of chars",
+    "mask": "masked content,span to hide,random span,what gets masked,a quarter on average",
+    "join": "all together,final string,rearranged doc,prefix and suffix,padding up to a block",
+    "encode": "encode chars,tensor of ids,stoi lookup,x and y,shifted by one",
+    "heads": "split into heads,reshape per head,head dim,move heads forward,batch and time dims",
+    "score": "attention scores,relu then second layer,bias per column,first linear map,synthesized",
+    "mix": "causal mask,softmax over keys,weighted sum,dropout on attention,combine values",
+    "merge": "merge heads,output projection,side by side,back to B T C,residual dropout",
+    "settings": "hyperparameters,recipe values,trainer config,learning rate,handout numbers",
+    "load": "load weights,read params file,restore the model,state dict,map to cpu",
+    "data": "read the file,finetuning data,name dataset,open corpus,utf-8 text",
+    "london": "always London,constant guess,count lines,accuracy,compare with answers",
+}
+
+# How often a step is written in a wrong way, where there is one.
+WRONG = 0.15
+USE = re.compile(r"\$(\w+)")
+GRAMMAR = Path(__file__).with_suffix(".txt")
+Place = tuple[str, str, str]
+Step = tuple[str, list[str]]
+
+
+@cache
+def grammar() -> dict[Place, list[Step]]:
+    """Return the steps of each question, in order; wrong ways begin with `!`."""
+    found: dict[Place, list[Step]] = {}
+    for block in re.split(r"\n\n+", GRAMMAR.read_text(encoding="utf-8").strip()):
+        head, text = block[:3], block[3:]
+        if head == "== ":
+            file, function, topic = text.split(", ")
+            steps = found.setdefault((file, function, topic), [])
+        elif head == "-- ":
+            steps.append((text, []))
+        elif not block.startswith("# "):
+            steps[-1][1].append(block.replace("!\n", "!", 1))
+    return found
+
+
+class Author:
+    """Somebody with habits: names, and how much to comment."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(f"independent {seed}")
+        self.names = {key: self.random.choice(names.split()) for key, names in NAMES.items()}
+        self.comments = self.random.choice([0.0, 0.0, 0.2, 0.5, 0.8])
+        self.quote = self.random.choice(["'", '"'])
+
+    def writes(self, steps: list[Step]) -> str:
+        """Return a body, not indented."""
+        used: dict[str, str] = {}
+        lines = []
+        for subject, ways in steps:
+            right = [way for way in ways if not way.startswith("!")]
+            wrong = [way[1:] for way in ways if way.startswith("!")]
+            way = self.random.choice(wrong if wrong and self.random.random() < WRONG else right)
+            if self.random.random() < self.comments:
+                lines.append(f"# {self.remark(subject)}")
+            lines.append(USE.sub(lambda match: self.name(match[1], used), way))
+        text = "\n".join(lines)
+        return (text.replace("'", self.quote) if "f'" not in text else text) + "\n"
+
+    def name(self, key: str, used: dict[str, str]) -> str:
+        """Return what a variable is called; two of a function never have one name."""
+        if key not in used:
+            free = [self.names[key], *NAMES[key].split()]
+            used[key] = next((n for n in free if n not in used.values()), f"{key}_{len(used)}")
+        return used[key]
+
+    def remark(self, subject: str) -> str:
+        """Return a comment in the author's words."""
+        draw = self.random
+        about = draw.sample(SUBJECTS[subject].split(","), draw.choice([1, 1, 2]))
+        text = draw.choice([", ".join(about), f"{draw.choice(LEADS)} {' and '.join(about)}"])
+        return draw.choice([text, text.capitalize(), f"{text} (see handout)", f"{text}."])
+
+
+def solution(seed: int) -> dict[str, str]:
+    """Return what an author hands in: texts by name."""
+    author = Author(seed)
+    bodies = {place: author.writes(steps) for place, steps in grammar().items()}
+    return laid_over_starter(bodies)
+
+
+def laid_over_starter(bodies: dict[Place, str]) -> dict[str, str]:
+    """Return the starter's modules with these bodies between their markers."""
+    texts = {}
+    for path in sorted((paths.ROOT / "src" / "submission").glob("*.py")):
+        texts[f"submission/{path.name}"] = _with_bodies(path, bodies)
+    return texts
+
+
+def _with_bodies(path: Path, bodies: dict[Place, str]) -> str:
+    text = path.read_text(encoding="utf-8")
+    lines = text.split("\n")
+    for region in reversed(find_regions(text, path.name)):
+        above = lines[: region.start - 1]
+        topic = above[-1].strip()[3:-1]
+        found = (re.match(r"\s*def (\w+)", line) for line in reversed(above))
+        function = next((match[1] for match in found if match), "")
+        body = bodies.get((path.name, function, topic))
+        if body is not None:
+            indented = textwrap.indent(body.rstrip("\n"), " " * region.indent)
+            lines[region.start : region.end - 1] = indented.split("\n")
+    return "\n".join(lines)

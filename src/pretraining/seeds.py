@@ -1,0 +1,46 @@
+"""The seed of a checkout's trainings: drawn at the first one, and kept beside the parameters.
+
+If everybody trained with the same seed, two people with computers of one kind would get the same
+parameters, bit for bit, and nobody could tell that from a copy. So each checkout draws its own.
+"""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+from .errors import InputError
+from .files import write_atomically
+
+NAME = "training_seed.txt"
+MOST = 2**32  # numpy takes no larger ones
+
+
+def seed_beside(writing_params_path: str) -> tuple[int, Path]:
+    """Return the seed for a training that will write these parameters, and the file for it.
+
+    Where there is no such file yet, the seed is drawn; `keep` then writes it.
+
+    Raises:
+        InputError: the file holds something else.
+    """
+    path = Path(writing_params_path).parent / NAME
+    if not path.exists():
+        return secrets.randbelow(MOST), path
+    text = path.read_bytes()[:100].decode("utf-8", "replace").strip()
+    if not text.isascii() or not text.isdecimal() or int(text) >= MOST:
+        raise InputError(
+            f"{path}: got {text[:40]!r}, expected a seed, a whole number below 2^32 (delete the "
+            "file, and the next training draws another)"
+        )
+    return int(text), path
+
+
+def keep(seed: int, path: Path) -> None:
+    """Write the seed for the trainings to come, unless one is kept already.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    if not path.exists():
+        write_atomically(path, f"{seed}\n")

@@ -1,0 +1,73 @@
+"""Pages for staff: what a student wrote is shown in them, and does nothing."""
+
+import base64
+import hashlib
+import re
+from html import unescape
+
+import jinja2
+import pytest
+
+from tools.classroom import html_pages
+
+TEMPLATE = (
+    '{% extends "page.html.j2" %}{% block content %}<p id="{{ text }}">{{ text }}{% endblock %}'
+)
+
+
+@pytest.fixture
+def templates(tmp_path, monkeypatch):
+    """A folder of templates with a page that shows a text."""
+    for path in html_pages.TEMPLATES.glob("page.*"):
+        (tmp_path / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "shown.html.j2").write_text(TEMPLATE, encoding="utf-8")
+    (tmp_path / "shown.css").write_text("p { color: red }\n", encoding="utf-8")
+    (tmp_path / "shown.js").write_text("document.title = 1 < 2 && 'ö'\n", encoding="utf-8")
+    made = html_pages._environment.__wrapped__()
+    made.loader = jinja2.FileSystemLoader(tmp_path)
+    monkeypatch.setattr(html_pages, "TEMPLATES", tmp_path)
+    monkeypatch.setattr(html_pages, "_environment", lambda: made)
+    html_pages._inlined.cache_clear()
+    yield tmp_path
+    html_pages._inlined.cache_clear()
+
+
+def test_what_is_shown_is_escaped_and_what_is_hidden_is_shown(templates):
+    nasty = "</p></title><script>\"'&\u202e\u2066\u200b\ufeff\u2028\x00\x1b\ud800\r\nساعت\u200cها"
+    page = html_pages.render("shown.html.j2", title=nasty, text=nasty)
+    shown = "</p></title><script>\"'&" + "".join(
+        f"[U+{code}]" for code in "202E 2066 200B FEFF 2028 0000 001B D800".split()
+    )
+    assert unescape(page).count(shown + "\nساعت\u200cها") == 3
+    assert page.count("<script") == page.count("</title") == 1
+    assert page.encode("utf-8")  # nothing in it can't be written
+
+
+def test_the_policy_allows_the_inlined_styles_and_scripts_alone(templates):
+    page = html_pages.render("shown.html.j2", title="a", text="b")
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    inlined = [
+        found
+        for tag in ("style", "script")
+        for found in re.findall(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+    ]
+    assert len(inlined) == 3
+    digests = [hashlib.sha256(text.encode("utf-8")).digest() for text in inlined]
+    one, two, three = (f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    assert unescape(policy).split("; ") == [
+        "default-src 'none'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        f"style-src {one} {two}",
+        f"script-src {three}",
+    ]
+
+
+def test_a_page_is_private_and_whole_or_not_there(templates, tmp_path):
+    path = tmp_path / "shown.html"
+    html_pages.write_page(path, "shown.html.j2", title="a", text="b")
+    assert path.stat().st_mode & 0o777 == 0o600
+    before = path.read_bytes()
+    with pytest.raises(jinja2.UndefinedError):  # a value that was forgotten
+        html_pages.write_page(path, "shown.html.j2", title="a")
+    assert path.read_bytes() == before

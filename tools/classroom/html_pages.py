@@ -1,0 +1,97 @@
+"""Pages for staff: each is one HTML file that needs nothing else, in which no student's text acts.
+
+    write_page(folder / "report.html", "report.html.j2", title="Homework 5", rows=rows)
+
+A template of `templates/` begins with `{% extends "page.html.j2" %}` and fills the block `content`.
+`page.css` stands in every page; `NAME.css` and `NAME.js` beside `NAME.html.j2` are that page's own.
+
+Three things keep a student's text from doing anything. jinja2 escapes every value. The page's
+Content-Security-Policy lets the browser run and apply nothing but the scripts and styles above, by
+their hashes: a template can use neither `style="..."` nor `onclick="..."` nor pictures. Characters
+that would turn or hide text are shown as `[U+202E]`. Names are in any script: put them into
+`<bdi>`.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import unicodedata
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from grading.writing import replacing
+
+TEMPLATES = Path(__file__).with_name("templates")
+SUFFIX = ".html.j2"
+# Control and format characters, halves of surrogate pairs, and line ends that editors don't show.
+ODD = ("Cc", "Cf", "Cs", "Zl", "Zp")
+# The joiners belong to the spelling of names in Persian and in Indian languages, and to emoji.
+HARMLESS = "\n\t\u200c\u200d"
+
+
+def write_page(path: Path, template: str, **values: Any) -> None:
+    """Write a page that only its owner may read, whole or not at all.
+
+    Args:
+        template: a name in `templates/` that ends in `.html.j2`.
+        values: what the template shows; `title` is the page's title.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    text = render(template, **values)
+    with replacing(path, 0o600) as writer:
+        writer.write(text.encode("utf-8"))
+
+
+def render(template: str, **values: Any) -> str:
+    """Return the page that `write_page` would write."""
+    own = template.removesuffix(SUFFIX)
+    styles = _inlined("page.css", f"{own}.css")
+    scripts = _inlined(f"{own}.js")
+    text = (
+        _environment()
+        .get_template(template)
+        .render(values, policy=_policy(styles, scripts), styles=styles, scripts=scripts)
+    )
+    return visible(text)
+
+
+def visible(text: str) -> str:
+    """Return a text in which characters that would turn or hide text are shown as `[U+202E]`."""
+    plain = text.replace("\r\n", "\n")
+    odd = {c for c in set(plain) if unicodedata.category(c) in ODD and c not in HARMLESS}
+    return plain.translate({ord(c): f"[U+{ord(c):04X}]" for c in odd}) if odd else plain
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES, encoding="utf-8"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+@cache
+def _inlined(*names: str) -> list[Markup]:
+    """Return the contents of those of these files that there are."""
+    paths = [TEMPLATES / name for name in names]
+    return [Markup(path.read_text(encoding="utf-8")) for path in paths if path.is_file()]
+
+
+def _policy(styles: list[Markup], scripts: list[Markup]) -> str:
+    """Return a Content-Security-Policy (W3C, level 3) that allows these alone."""
+    rules = ["default-src 'none'", "base-uri 'none'", "form-action 'none'"]
+    for name, allowed in (("style-src", styles), ("script-src", scripts)):
+        hashes = [hashlib.sha256(text.encode("utf-8")).digest() for text in allowed]
+        sources = [f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in hashes]
+        rules += [" ".join([name, *sources])] if sources else []
+    return "; ".join(rules)

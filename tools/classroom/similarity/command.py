@@ -1,0 +1,122 @@
+"""`similar SOURCE --into DIR`: pages that show which submissions share what few others have."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tqdm import tqdm  # type: ignore[import-untyped]
+
+from grading import paths
+from grading.assignment import load_assignment
+from grading.errors import DataError, UsageError
+from grading.outcomes import ExitCode
+from questions.provided import PROVIDED
+from questions.shared.data_set import CourseData
+
+from ..folder import ClassFolder
+from ..listing import add_source, summary
+from ..roster import read_class
+from . import pair_pages, reading, storage, texts
+from .comparison import compare
+from .tokens import View
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+MOST = 30
+RESULTS = paths.ROOT / "build" / "reference"  # what `make reference` trains
+EPILOG = (
+    "There is no threshold and no verdict: read docs/grading-a-class.md, 'Similarity', before you "
+    "talk to anybody. exit codes: 0 done, 2 usage or bad input, 130 interrupted"
+)
+
+
+def add_to(commands: _SubParsersAction) -> None:
+    """Add the sub-command."""
+    command = commands.add_parser(
+        "similar",
+        help="show which submissions share what few others have",
+        description="Rank pairs of submissions by what they share and few others have, and write "
+        "pages with both texts to DIR/similar/. Open DIR/similar/index.html in a browser.",
+        epilog=EPILOG,
+    )
+    add_source(command)
+    command.add_argument(
+        "--into", type=Path, required=True, metavar="DIR", help="a class's folder, or a new one"
+    )
+    command.add_argument(
+        "--references",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FOLDER",
+        help="what to compare with, besides: earlier years, public repositories",
+    )
+    command.add_argument(
+        "--pairs", type=int, default=MOST, metavar="N", help=f"in each list; default: {MOST}"
+    )
+    command.set_defaults(run=run)
+
+
+def run(asked: argparse.Namespace) -> int:
+    """Compare, write the pages, and say where they are."""
+    if not 1 <= asked.pairs <= 1_000:
+        raise UsageError(f"--pairs {asked.pairs} should be a number from 1 to 1000")
+    roll = read_class(asked.source, asked.attempts)
+    print(summary(roll))
+    notes = list(roll.notes)
+    known = texts.known_code()
+    # Who ever was in a group with somebody is no stranger to what it handed in.
+    groups = {
+        one.submission_id: frozenset(student.key for student in one.students)
+        for one in read_class(asked.source, "all").submissions
+    }
+    folder = ClassFolder.create(asked.into)
+    handed = reading.Handed()
+    with folder.locked():
+        folder.enroll(roll.submissions)
+        for one in tqdm(roll.submissions, unit="submission", disable=not sys.stderr.isatty()):
+            authors = groups.get(one.submission_id, frozenset()) | {s.key for s in one.students}
+            reading.read_submission(handed, one, authors, known, PROVIDED, notes.append)
+        for references in asked.references:
+            reading.read_references(handed, references, known, notes.append)
+        ours = reading.known_results(RESULTS, notes.append)
+        if handed.parameters and not ours[0]:
+            notes.append(
+                "build/reference/ has no parameters, so that a copy of the reference's would not "
+                "be known as such: `make reference` trains them"
+            )
+        found = compare(handed, known, ours, _places(notes), asked.pairs)
+        found.notes = notes
+        try:
+            with storage.replaced(folder) as target:
+                pair_pages.write(
+                    target, found, {one.submission_id: one for one in roll.submissions}
+                )
+        except OSError as error:
+            raise UsageError(f"{folder.path} can't be written: {error.strerror}") from None
+    for note in notes:
+        print(f"note: {note}")
+    pairs = found.within[View.NAMES].usual.pairs
+    print(f"{pairs} pairs compared, {len(found.pairs())} of them with a page")
+    print(f"Open {folder.path / storage.NAME / pair_pages.INDEX} in a browser")
+    return ExitCode.OK
+
+
+def _places(notes: list[str]) -> dict[str, list[str]]:
+    """Return the right answers of each split, as far as they are here."""
+    data = CourseData(load_assignment(paths.ASSIGNMENT), paths.DATA, paths.ANSWERS)
+    found = {}
+    for split in ("dev", "test"):
+        with contextlib.suppress(DataError):
+            places = data.places(split)
+            if places is not None:
+                found[split] = places
+    if len(found) < 2:
+        missing = " and ".join(sorted({"dev", "test"} - set(found)))
+        notes.append(f"predictions for {missing} are not compared: the answers are not here")
+    return found

@@ -1,0 +1,163 @@
+"""The files of a class and of references: their code, parameters and predictions.
+
+Each submission is laid out in a folder of its own by the grader's rules (`grading/staging.py`),
+read, and removed, so that the disk holds one at a time. Nothing in it is run.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from grading import paths, printable
+from grading.errors import SubmissionError, UsageError
+from grading.staging import Provided, stage
+
+from ..places import DiskPlace, Place, ZipPlace, place, tidy
+from ..roster import is_submission
+from ..submissions import Submission
+from ..uploads import Upload
+from . import texts, torch_files
+from .index import Entry, entry_of
+from .parameters import Parameters, parameters_of
+from .predictions import Predictions, lines_of
+from .texts import Known
+
+MAX_FILES = 2_000  # of code, in a reference
+MAX_CODE_BYTES = 4 << 20  # together
+CODE, PARAMETERS, PREDICTIONS = ".py", ".params", ".predictions"
+Note = Callable[[str], None]
+
+
+@dataclass
+class Handed:
+    """What is compared of all entries: the class's, then the references'."""
+
+    entries: list[Entry] = field(default_factory=list)
+    parameters: list[Parameters] = field(default_factory=list)
+    predictions: list[Predictions] = field(default_factory=list)
+
+
+def read_submission(
+    into: Handed,
+    submission: Submission,
+    authors: frozenset[str],
+    known: Known,
+    provided: Provided,
+    note: Note,
+) -> None:
+    """Read a submission of the class; one that can't be read is noted, and has no text."""
+    with tempfile.TemporaryDirectory(prefix="similar-") as folder:
+        work = Path(folder)
+        (work / "upload").mkdir()
+        files: list[Path] = []
+        try:
+            staged = stage(submission.unpack(work / "upload"), work / "staged", provided)
+            files = [staged.root / name for name in sorted(staged.taken)]
+        except SubmissionError as error:
+            note(f"{submission.submission_id}: nothing to compare: {_without(error, work)}")
+        _read(into, submission.submission_id, authors, False, files, known, note)
+
+
+def read_references(into: Handed, folder: Path, known: Known, note: Note) -> None:
+    """Read what a folder of references holds: each folder or zip in it is one, or all of it.
+
+    Raises:
+        UsageError: there is none.
+    """
+    found = 0
+    for name, entry in _references(folder):
+        with tempfile.TemporaryDirectory(prefix="similar-") as unpacked:
+            work = Path(unpacked)
+            files: list[Path] = []
+            try:
+                files = _reference_files(entry, work)
+            except (SubmissionError, UsageError, OSError) as error:
+                note(f"reference {name}: {_without(error, work)}")
+            if any(path.suffix == CODE for path in files):
+                found += 1
+                _read(into, name, frozenset(), True, files, known, note)
+            else:
+                note(f"reference {name}: no Python file is in it")
+    if not found:
+        raise UsageError(f"{folder} holds no reference; expected folders or zips with *.py in them")
+
+
+def _references(folder: Path) -> Iterator[tuple[str, Place]]:
+    """Yield the references of a folder, with names for people."""
+    top = place(folder)
+    if is_submission(top):
+        yield _named(folder.resolve().name), top
+        return
+    for child in tidy(top.children()):
+        name = _named(f"{folder.resolve().name}/{child.name}")
+        if child.kind == "folder":
+            yield name, child
+        elif child.kind == "file" and child.name.lower().endswith(".zip"):
+            yield name, child
+
+
+def _named(name: str) -> str:
+    return printable.line(name, 120)
+
+
+def _reference_files(entry: Place, work: Path) -> list[Path]:
+    """Lay out a reference; return its files, of which there may be any number in any folder."""
+    if entry.kind == "file" and isinstance(entry, DiskPlace):
+        entry = ZipPlace(entry.path)
+    upload = Upload((("", entry),))
+    (work / "upload").mkdir()
+    laid_out = upload.unpack(work / "upload")
+    if laid_out.suffix == ".zip":  # one that held nothing but a zip
+        (work / "inner").mkdir()
+        laid_out = Upload((("", ZipPlace(laid_out)),)).unpack(work / "inner")
+    wanted = (CODE, PARAMETERS, PREDICTIONS)
+    found = [
+        path
+        for path in sorted(laid_out.rglob("*"))
+        if path.suffix in wanted and path.is_file() and not path.is_symlink()
+    ]
+    return found[:MAX_FILES]
+
+
+def _read(
+    into: Handed,
+    name: str,
+    authors: frozenset[str],
+    is_reference: bool,
+    files: list[Path],
+    known: Known,
+    note: Note,
+) -> None:
+    number, pieces, left = len(into.entries), [], MAX_CODE_BYTES
+    for path in files:
+        if path.suffix == CODE:
+            text = texts.decoded(path.read_bytes())[:left]
+            left -= len(text)
+            pieces += texts.pieces_of(path.name, text, known)
+        elif path.suffix == PREDICTIONS:
+            lines = lines_of(path.read_bytes())
+            into.predictions.append(Predictions(number, path.name, lines))
+        elif path.suffix == PARAMETERS:
+            try:
+                tensors = torch_files.read_tensors(path)
+            except torch_files.Unreadable as error:
+                note(f"{name}: {printable.line(path.name, 80)} is not compared: {error}")
+                continue
+            into.parameters.append(parameters_of(number, path.name, tensors))
+    into.entries.append(entry_of(name, authors, is_reference, pieces, known))
+
+
+def known_results(folder: Path, note: Note) -> tuple[list[Parameters], list[Predictions]]:
+    """Return the reference's own parameters and predictions, where they are."""
+    handed = Handed()
+    files = [*sorted(folder.glob("*.params")), *sorted(folder.glob("*.predictions"))]
+    _read(handed, "reference", frozenset(), True, files, texts.known_of([]), note)
+    return handed.parameters, handed.predictions
+
+
+def _without(error: Exception, work: Path) -> str:
+    """Return a message without the paths of this moment's copies."""
+    return printable.line(str(error).replace(str(work), "the upload").replace(str(paths.ROOT), ""))

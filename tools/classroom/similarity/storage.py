@@ -1,0 +1,42 @@
+"""The folder `DIR/similar/`: replaced as a whole, removed when somebody is to be forgotten."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from grading.trees import remove_tree
+
+from ..folder import ClassFolder
+
+NAME = "similar"
+UNFINISHED = "similar-"  # begins the names of folders that are being written
+
+
+@contextlib.contextmanager
+def replaced(folder: ClassFolder) -> Iterator[Path]:
+    """Yield a new, private folder that takes the place of `DIR/similar/` once the block has ended.
+
+    Hold the folder's lock.
+    """
+    for path in folder.path.glob(f"{UNFINISHED}*"):
+        remove_tree(path)
+    target = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=folder.path))
+    try:
+        yield target
+        remove(folder)
+        target.rename(folder.path / NAME)
+    except BaseException:
+        remove_tree(target)
+        raise
+
+
+def remove(folder: ClassFolder) -> bool:
+    """Remove the pages; return whether there were any."""
+    path = folder.path / NAME
+    was_there = path.is_dir()
+    if was_there:
+        remove_tree(path)
+    return was_there
