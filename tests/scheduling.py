@@ -11,6 +11,8 @@ from xdist.scheduler import LoadScopeScheduling
 SHARED = {
     # Two variants are trained once a process, for half a minute.
     "experiments": ("experiments/",),
+    # So is each variant, with a tiny recipe.
+    "running": ("running/",),
     # Attacks that run as one ordinary user kill that user's other tests.
     "redteam": ("redteam/",),
 }

@@ -1,6 +1,5 @@
 """run.py and the two printing commands, with the reference solution and a tiny recipe."""
 
-import importlib
 import json
 import shlex
 import subprocess
@@ -9,59 +8,8 @@ import sys
 import pytest
 
 from tests.interpreter import STRICT
-from tests.laid_out import VARIANTS, imports_from, lay_out
-
-# The problem sheet's, word for word.
-PRETRAIN = """python src/run.py pretrain vanilla wiki.txt \
-        --writing_params_path vanilla.pretrain.params"""
-FINETUNE = """python src/run.py finetune vanilla wiki.txt \
-        --reading_params_path vanilla.pretrain.params \
-        --writing_params_path vanilla.finetune.params \
-        --finetune_corpus_path birth_places_train.tsv"""
-EVALUATE = """python src/run.py evaluate vanilla wiki.txt \
-        --reading_params_path vanilla.finetune.params \
-        --eval_corpus_path birth_dev.tsv \
-        --outputs_path vanilla.pretrain.dev.predictions"""
-
-
-@pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    return lay_out(tmp_path_factory.mktemp("laid_out") / "root")
-
-
-@pytest.fixture(scope="module")
-def modules(root):
-    """run.py and helper.py, imported once: a process of its own takes seconds to start."""
-    with imports_from(root / "src"):
-        yield importlib.import_module("run"), importlib.import_module("submission.helper")
-
-
-@pytest.fixture
-def run(modules, root, tmp_path, monkeypatch, capsys):
-    """A function that runs a command of the sheet in an empty folder: code, output, errors."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(command: str) -> tuple[int, str, str]:
-        try:
-            code = modules[0].main(shlex.split(command.partition("run.py")[2] or command))
-        except SystemExit as error:  # argparse
-            code = error.code
-        return code, *capsys.readouterr()
-
-    return call
-
-
-@pytest.fixture(scope="module")
-def trained(modules, tmp_path_factory):
-    """A folder with parameters of a pretrained and of a finetuned model of each variant."""
-    folder = tmp_path_factory.mktemp("trained")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        for variant in VARIANTS:
-            for command in (PRETRAIN, FINETUNE):
-                command = command.replace("vanilla", variant)
-                assert modules[0].main([*shlex.split(command)[2:], "--seed", "0"]) == 0
-    return folder
+from tests.laid_out import VARIANTS
+from tests.running.commands import EVALUATE, FINETUNE, PRE, PRETRAIN
 
 
 def test_the_sheets_commands_work_from_the_assignments_root(root):
@@ -125,59 +73,6 @@ def test_predictions_that_hold_a_newline_stay_one_line(run, trained, modules, mo
         assert file.read() == "Lon don\n" * 10
 
 
-def test_same_seed_gives_same_parameters_and_another_seed_others(run, tmp_path):
-    import torch
-
-    def parameters(name: str, seed: int):
-        command = f"pretrain vanilla wiki.txt --writing_params_path {name} --seed {seed}"
-        assert run(command)[0] == 0
-        return torch.load(tmp_path / name, weights_only=True)["tok_emb.weight"]
-
-    first = parameters("a", 1)
-    assert torch.equal(first, parameters("b", 1))
-    assert not torch.equal(first, parameters("c", 2))
-
-
-def test_trainings_of_a_folder_have_a_seed_of_their_own(run, tmp_path, monkeypatch):
-    """It is drawn once, kept, printed and recorded; given by hand, it makes the same bits."""
-    drawn = iter((2**32 - 1, 7))
-    monkeypatch.setattr("secrets.randbelow", lambda most: next(drawn))
-    seed = "4294967295"
-    folders = [tmp_path / name for name in "abc"]
-    for folder in folders:
-        folder.mkdir()
-
-    def pretrain(path, *options):
-        command = f"pretrain vanilla wiki.txt --writing_params_path {path}"
-        code, output, errors = run(" ".join([command, *options]))
-        assert code == 0, errors
-        return output, torch.load(path, weights_only=True)
-
-    def same(one, two):
-        return all(torch.equal(one[name], two[name]) for name in one)
-
-    kept = folders[0] / "training_seed.txt"
-    output, first = pretrain(folders[0] / "w.params")
-    assert f"seed {seed} (kept in {kept}; --seed takes another)" in output
-    assert kept.read_text(encoding="utf-8") == f"{seed}\n"
-    assert f"seed {seed}" in (folders[0] / "w.svg").read_text(encoding="utf-8")
-    assert same(first, pretrain(folders[0] / "again.params")[1])
-    _, given = pretrain(folders[1] / "w.params", "--seed", seed)
-    assert same(first, given)
-    assert not (folders[1] / "training_seed.txt").exists()  # what is given is not kept
-    output, other = pretrain(folders[2] / "w.params")
-    assert "seed 7 (kept" in output and not same(first, other)
-
-
-def test_a_seed_that_is_none_is_one_clear_line(run, tmp_path):
-    for text in ("", "-1", "4294967296", "٣", "1 2", "x" * 10_000):
-        (tmp_path / "training_seed.txt").write_text(text, encoding="utf-8")
-        code, _, errors = run(PRETRAIN)
-        assert code == 2 and errors.count("\n") == 1
-        assert "training_seed.txt: got" in errors and "delete the file" in errors
-    (tmp_path / "training_seed.txt").unlink()
-
-
 def test_finetuning_starts_from_the_parameters_given(run, trained, modules, monkeypatch):
     import torch
 
@@ -221,20 +116,6 @@ def test_a_file_here_comes_before_one_of_the_data_set(run, tmp_path):
     assert "1 documents" in output
 
 
-def test_interrupting_keeps_the_older_file(run, modules, monkeypatch, tmp_path):
-    from submission.trainer import Trainer
-
-    def interrupted(self):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Trainer, "train", interrupted)
-    (tmp_path / "w").write_text("older", encoding="utf-8")
-    code, _, errors = run("pretrain vanilla wiki.txt --writing_params_path w")
-    assert code == 130
-    assert errors == "\nInterrupted: w keeps its older contents.\n"
-    assert (tmp_path / "w").read_text(encoding="utf-8") == "older"
-
-
 def test_a_read_only_folder_is_one_line_before_training(run, monkeypatch):
     # For root no folder is read-only: the system's answer to others is put in its place.
     monkeypatch.setattr("os.access", lambda *_: False)
@@ -247,58 +128,6 @@ def test_training_draws_its_loss_and_logs_it(run, tmp_path):
     assert code == 0
     assert "see w.svg." in output and (tmp_path / "w.svg").read_text(encoding="utf-8")
     assert [path.name[:13] for path in (tmp_path / "logs").iterdir()] == ["events.out.tf"]
-
-
-def test_a_checkpoint_of_another_recipe_is_one_line(run, tmp_path, monkeypatch):
-    from pretraining import checkpoints
-
-    command = "pretrain vanilla wiki.txt --writing_params_path w --recipe"
-    with monkeypatch.context() as patch:
-        patch.setattr(checkpoints.Keeper, "after_step", interrupt_after_saving)
-        assert run(f"{command} tiny")[0] == 130
-    code, output, errors = run(f"{command} tiny")
-    assert (code, output) == (2, "")
-    assert errors == (
-        "error: w.checkpoint is of a training that was cut short: add --resume to go on with it, "
-        "or --restart to begin anew\n"
-    )
-    assert (tmp_path / "w.checkpoint").exists() and not (tmp_path / "w").exists()
-    assert run(f"{command} tiny --restart")[0] == 0
-    assert not (tmp_path / "w.checkpoint").exists()
-    with monkeypatch.context() as patch:
-        patch.setattr(checkpoints.Keeper, "after_step", interrupt_after_saving)
-        run(f"{command} tiny")
-    code, _, errors = run(f"{command} smoke --resume")
-    assert code == 2
-    assert "error: w.checkpoint: a checkpoint of another training: model was GPTConfig(" in errors
-
-
-def interrupt_after_saving(keeper):
-    keeper._save("w.checkpoint")
-    raise KeyboardInterrupt
-
-
-def test_resume_and_restart_exclude_each_other(run):
-    code, _, errors = run(f"{PRE} --resume --restart")
-    assert code == 2 and "not allowed with" in errors
-
-
-def test_a_finished_training_runs_again(run, tmp_path):
-    for _ in range(2):
-        assert run(PRE)[0] == 0
-    assert not (tmp_path / "w.checkpoint").exists()
-
-
-def test_restarting_leaves_nothing_of_the_older_training(run, modules, monkeypatch, tmp_path):
-    """Killed before its first checkpoint, the new one can't be taken for the older one."""
-    (tmp_path / "w.checkpoint").write_bytes(b"older")
-
-    def killed(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(modules[1], "train", killed)
-    code, _, errors = run(f"{PRE} --restart")
-    assert (code, errors) == (130, "\nInterrupted: there is no w.\n")
 
 
 def test_a_part_not_written_yet_is_one_line(run, modules, monkeypatch):
@@ -341,7 +170,6 @@ def bad_files(tmp_path, trained) -> None:
         (tmp_path / f"{variant}.params").write_bytes(source.read_bytes())
 
 
-PRE = "pretrain vanilla wiki.txt --writing_params_path w"
 FINE = "finetune vanilla wiki.txt --writing_params_path w --finetune_corpus_path"
 EVAL = "evaluate vanilla wiki.txt --outputs_path out --eval_corpus_path birth_dev.tsv"
 BAD_INPUT = {

@@ -1,0 +1,124 @@
+"""A training's seed, and what is left of one that was cut short."""
+
+import torch
+
+from tests.running.commands import PRE, PRETRAIN
+
+
+def test_same_seed_gives_same_parameters_and_another_seed_others(run, tmp_path):
+    import torch
+
+    def parameters(name: str, seed: int):
+        command = f"pretrain vanilla wiki.txt --writing_params_path {name} --seed {seed}"
+        assert run(command)[0] == 0
+        return torch.load(tmp_path / name, weights_only=True)["tok_emb.weight"]
+
+    first = parameters("a", 1)
+    assert torch.equal(first, parameters("b", 1))
+    assert not torch.equal(first, parameters("c", 2))
+
+
+def test_trainings_of_a_folder_have_a_seed_of_their_own(run, tmp_path, monkeypatch):
+    """It is drawn once, kept, printed and recorded; given by hand, it makes the same bits."""
+    drawn = iter((2**32 - 1, 7))
+    monkeypatch.setattr("secrets.randbelow", lambda most: next(drawn))
+    seed = "4294967295"
+    folders = [tmp_path / name for name in "abc"]
+    for folder in folders:
+        folder.mkdir()
+
+    def pretrain(path, *options):
+        command = f"pretrain vanilla wiki.txt --writing_params_path {path}"
+        code, output, errors = run(" ".join([command, *options]))
+        assert code == 0, errors
+        return output, torch.load(path, weights_only=True)
+
+    def same(one, two):
+        return all(torch.equal(one[name], two[name]) for name in one)
+
+    kept = folders[0] / "training_seed.txt"
+    output, first = pretrain(folders[0] / "w.params")
+    assert f"seed {seed} (kept in {kept}; --seed takes another)" in output
+    assert kept.read_text(encoding="utf-8") == f"{seed}\n"
+    assert f"seed {seed}" in (folders[0] / "w.svg").read_text(encoding="utf-8")
+    assert same(first, pretrain(folders[0] / "again.params")[1])
+    _, given = pretrain(folders[1] / "w.params", "--seed", seed)
+    assert same(first, given)
+    assert not (folders[1] / "training_seed.txt").exists()  # what is given is not kept
+    output, other = pretrain(folders[2] / "w.params")
+    assert "seed 7 (kept" in output and not same(first, other)
+
+
+def test_a_seed_that_is_none_is_one_clear_line(run, tmp_path):
+    for text in ("", "-1", "4294967296", "٣", "1 2", "x" * 10_000):
+        (tmp_path / "training_seed.txt").write_text(text, encoding="utf-8")
+        code, _, errors = run(PRETRAIN)
+        assert code == 2 and errors.count("\n") == 1
+        assert "training_seed.txt: got" in errors and "delete the file" in errors
+    (tmp_path / "training_seed.txt").unlink()
+
+
+def test_interrupting_keeps_the_older_file(run, modules, monkeypatch, tmp_path):
+    from submission.trainer import Trainer
+
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Trainer, "train", interrupted)
+    (tmp_path / "w").write_text("older", encoding="utf-8")
+    code, _, errors = run("pretrain vanilla wiki.txt --writing_params_path w")
+    assert code == 130
+    assert errors == "\nInterrupted: w keeps its older contents.\n"
+    assert (tmp_path / "w").read_text(encoding="utf-8") == "older"
+
+
+def test_a_checkpoint_of_another_recipe_is_one_line(run, tmp_path, monkeypatch):
+    from pretraining import checkpoints
+
+    command = "pretrain vanilla wiki.txt --writing_params_path w --recipe"
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints.Keeper, "after_step", interrupt_after_saving)
+        assert run(f"{command} tiny")[0] == 130
+    code, output, errors = run(f"{command} tiny")
+    assert (code, output) == (2, "")
+    assert errors == (
+        "error: w.checkpoint is of a training that was cut short: add --resume to go on with it, "
+        "or --restart to begin anew\n"
+    )
+    assert (tmp_path / "w.checkpoint").exists() and not (tmp_path / "w").exists()
+    assert run(f"{command} tiny --restart")[0] == 0
+    assert not (tmp_path / "w.checkpoint").exists()
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints.Keeper, "after_step", interrupt_after_saving)
+        run(f"{command} tiny")
+    code, _, errors = run(f"{command} smoke --resume")
+    assert code == 2
+    assert "error: w.checkpoint: a checkpoint of another training: model was GPTConfig(" in errors
+
+
+def interrupt_after_saving(keeper):
+    keeper._save("w.checkpoint")
+    raise KeyboardInterrupt
+
+
+def test_resume_and_restart_exclude_each_other(run):
+    code, _, errors = run(f"{PRE} --resume --restart")
+    assert code == 2 and "not allowed with" in errors
+
+
+def test_a_finished_training_runs_again(run, tmp_path):
+    for _ in range(2):
+        assert run(PRE)[0] == 0
+    assert not (tmp_path / "w.checkpoint").exists()
+
+
+def test_restarting_leaves_nothing_of_the_older_training(run, modules, monkeypatch, tmp_path):
+    """Killed before its first checkpoint, the new one can't be taken for the older one."""
+    (tmp_path / "w.checkpoint").write_bytes(b"older")
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(modules[1], "train", killed)
+    code, _, errors = run(f"{PRE} --restart")
+    assert (code, errors) == (130, "\nInterrupted: there is no w.\n")
