@@ -64,10 +64,15 @@ NOTE = "evidence of pretraining (not of whose it was, nor of the questions finet
 
 @dataclass(frozen=True)
 class Finding:
-    """What is missing, as a sentence for students ("" if nothing is), and what was measured."""
+    """What is missing, as a sentence for students ("" if nothing is), and what was measured.
+
+    Attributes:
+        measured: in words; `numbers` are the same to compare over a class.
+    """
 
     sentence: str
     measured: dict[str, Any]
+    numbers: dict[str, float]
 
 
 def expect_accuracy(
@@ -81,6 +86,8 @@ def expect_accuracy(
     if places is None:
         case.not_graded("the answers of the test split are not here: nobody can judge")
     correct = trained_files.count_correct(predicted, places)
+    case.measure("accuracy", correct / len(places))
+    case.measure("threshold", threshold)
     case.expect(
         correct >= threshold * len(places),
         "too few right answers on the test set",
@@ -95,6 +102,8 @@ def expect_own_answers(case: AsksFiles, variant: str, split: str) -> None:
     expect_match(case, f"{variant}.finetune.params", f"{variant}.pretrain", (split,))
     if f"{variant}.pretrain.params" in case.lab.edition.required_files:
         found = case.once(f"evidence {variant}", lambda apart: _evidence(apart, variant))
+        for name, value in found.numbers.items():
+            case.measure(name, value)
         if found.sentence:
             case.fail(found.sentence, private=True, **found.measured)
         case.note(NOTE + "; ".join(f"{key} {value}" for key, value in found.measured.items()))
@@ -168,19 +177,22 @@ def _evidence(case: AsksFiles, variant: str) -> Finding:
     new, other = _fitting(case, f"{variant}.finetune.params", variant)
     asks = case.lab.data.dataset.evidence
     measured: dict[str, Any] = {}
+    numbers: dict[str, float] = {}
 
     def finding(sentence: str) -> Finding:
-        return Finding(sentence.format(variant=variant), measured)
+        return Finding(sentence.format(variant=variant), measured, numbers)
 
     if config != other:
         measured["shapes"] = "of two recipes"
         return finding(UNRELATED)
     name, cosine = _furthest(old, new)
+    numbers["least cosine"] = cosine
     measured["least cosine"] = f"{cosine:.3f} ({name}), at least {asks.cosine}"
     if not cosine >= asks.cosine:
         return finding(UNRELATED)
     readings = [(_loss(case, variant, config, w), w) for w in _readings(variant, old, config)]
     loss, weights = min(readings, key=lambda pair: pair[0])
+    numbers["loss"] = loss
     measured["loss"] = f"{loss:.3f} nats a character, at most {asks.loss[variant]}"
     if not loss <= largest_loss(asks, variant):
         return finding(UNTRAINED)
@@ -188,6 +200,7 @@ def _evidence(case: AsksFiles, variant: str) -> Finding:
     if log_p is None:
         measured["p"] = "not asked: the corpus says of too few people where they were born"
     else:
+        numbers["log10 p"] = log_p / np.log(10)
         measured["p"] = f"1e{log_p / np.log(10):.1f}, at most {asks.p:g}"
     return finding(lacking(asks, variant, loss, log_p))
 

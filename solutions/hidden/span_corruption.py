@@ -153,6 +153,8 @@ def span_corruption_span_share(
         _mean_share(case, short, 20, ((4000, 0.205, 0.295), (1000, 0.15, 0.35))),
         _mean_share(case, long, 20, ((4000, 0.205, 0.295), (1000, 0.15, 0.35))),
     ]
+    for documents, (mean, *_) in zip(("common", "short", "long"), means, strict=True):
+        case.measure(f"mean share, {documents} documents", mean)
     case.expect(
         all(low <= mean <= high for mean, low, high in means),
         _why_not_a_quarter(means),

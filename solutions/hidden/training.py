@@ -27,6 +27,7 @@ def no_pretraining_remembers_training(case: AsksFiles, given: list[str], places:
     with probability C(50, 6) 0.006^6 < 8e-7.
     """
     right = sum(g == p for g, p in zip(given, places, strict=True))
+    case.measure("remembered", right / len(places))
     case.expect(
         right >= 0.9 * len(places),
         "vanilla.model.params doesn't remember the questions it was finetuned on: was it trained "

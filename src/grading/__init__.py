@@ -11,15 +11,16 @@ staff's solutions/hidden/. The harness knows no topic: what is asked is in `ques
     assignment.py, editions.py, recipes.py, toml_tables.py: the description, read into typed objects
     question_set.py       what an assignment is besides its description
     cases.py, functions.py, judges.py, where.py: tests, their judges, the lines that decide a test
-    runner.py, bench.py, observer.py: a run, a test's place to work, who hears of it
+    runner.py, options.py, bench.py, observer.py: a run, a test's place to work, who hears of it
     staging.py, upload.py, trees.py: which files are graded, what is added, what is removed
     imports.py            what a submission imports that is not there where it is graded
     processes.py, zygote.py, guardian.py, worker.py, frames.py, importing.py, inprocess.py:
                           how workers start, live and end
     sandbox.py, landlock.py, seccomp.py, limits.py, exposure.py: what confines them
     authoritative.py, canary.py, requirements.py: what a run that counts demands
-    outcomes.py, endings.py, printable.py, float_ranges.py: how a test ended, in words
+    outcomes.py, endings.py, causes.py, printable.py, float_ranges.py: how a test ended, in words
     results.py, console.py, report.py, replay.py, provenance.py: who reads what of it
+    deciding.py           what decides each test, as a digest
     student_console.py, terminal.py: what students read in a terminal
     host.py, remembered.py: one process for many submissions, for staff who grade a class
     writing.py            files that are written whole or not at all

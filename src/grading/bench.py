@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 import time
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import importing, provenance, sandbox, trees, wire
 from .assignment import TestSpec
+from .endings import MALFORMED as MALFORMED_WAY
 from .endings import at_place, explain_ending, explain_error, float_ranges
 from .errors import GradingError, ReferenceFailed, Verdict, WireError
 from .frames import Finished
@@ -38,12 +40,19 @@ class Bench:
     """One test's place to work: its limits, what it printed; the `Laboratory` of its case.
 
     With `stands_in`, the reference answers in the submission's place, and has no trained files.
+
+    Attributes:
+        cpu_s: CPU seconds of the submission's own processes, without what several tests share.
+        peak_bytes: the most memory that one of them had, libraries included.
+        measured: numbers that the test saw, by name, for staff.
     """
 
     def __init__(self, run: Run, spec: TestSpec, stands_in: bool = False) -> None:
         self._run, self._spec, self._stands_in = run, spec, stands_in
         self._left_s = spec.timeout_s  # CPU seconds, over all of the test's probes
         self.output, self.notes = "", ""
+        self.cpu_s, self.peak_bytes = 0.0, 0
+        self.measured: dict[str, float] = {}
         self.hidden, self.judges, self.data = run.hidden, run.runner.judges, run.data
         self.edition, self.seed = run.edition, run.seed
         self.staged, self.assignment = run.staged, run.assignment
@@ -60,7 +69,7 @@ class Bench:
                 code of the student's.
         """
         if self._spec.torch and not provenance.has_torch():
-            raise Verdict(Outcome.NOT_RUN, NO_TORCH)
+            raise Verdict(Outcome.NOT_RUN, NO_TORCH, way="no-torch")
         remembered = self._run.runner.remembered
         if remembered is None or role != "reference":
             return self._observe(probe, role, args, seed)
@@ -73,12 +82,15 @@ class Bench:
         # Also with an answer: it may have been written just before the deadline ended its process.
         cut = finished.frame is None or finished.ending.reason == "wall"
         if cut and time.monotonic() >= self._run.deadline:
-            raise Verdict(Outcome.NOT_RUN, OUT_OF_TIME)  # nobody's fault: it was cut short
+            # nobody's fault: it was cut short
+            raise Verdict(Outcome.NOT_RUN, OUT_OF_TIME, way="run-out-of-time")
         if not finished.ready:
             raise GradingError(f"a worker failed before it was ready: {finished.output[-2000:]}")
         if asked_of == "reference":
             return _reference_value(finished)
         self._left_s -= finished.ending.cpu_s
+        self.cpu_s += finished.ending.cpu_s
+        self.peak_bytes = max(self.peak_bytes, finished.ending.memory_bytes)
         self.output += finished.output
         if finished.notes.stopped in self._run.stuck:
             raise self._run.stuck[finished.notes.stopped].verdict(self._spec.is_hidden)
@@ -93,6 +105,11 @@ class Bench:
                 self._run.float_ranges = self._run.float_ranges or place
             return value
         raise explain_error(value, self._spec, self.staged.root)
+
+    def measure(self, name: str, value: float) -> None:
+        """Keep a number that the test saw; one that is not finite is none."""
+        if math.isfinite(value):
+            self.measured[name] = float(value)
 
     def once(self, name: str, make: Callable[[Bench], Any]) -> Any:
         """Return what several tests of this run need; `make` gets its own bench, with torch."""
@@ -190,4 +207,4 @@ def _reference_value(finished: Finished) -> Any:
 
 def malformed(detail: str) -> Verdict:
     """Return the verdict of an answer that our probes never give; `detail` is for staff."""
-    return Verdict(Outcome.ERROR, MALFORMED, detail)
+    return Verdict(Outcome.ERROR, MALFORMED, detail, way=MALFORMED_WAY)

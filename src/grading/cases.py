@@ -86,6 +86,8 @@ class Laboratory(Protocol):
     seed: int
     notes: str
 
+    def measure(self, name: str, value: float) -> None: ...
+
     def observe(self, probe: str, role: str, args: dict, seed: int) -> Any: ...
 
     def once(self, name: str, make: Callable[[Laboratory], Any]) -> Any: ...
@@ -146,27 +148,33 @@ class GradedTestCase:
         """Add a note that staff read if the test passes."""
         self.lab.notes += text
 
+    def measure(self, name: str, value: float) -> None:
+        """Keep a number that staff compare over a class: an accuracy, a mean."""
+        self.lab.measure(name, value)
+
     def not_graded(self, reason: str) -> NoReturn:
         """End the test as one that ran and that nobody judged."""
         raise NotGraded(reason)
 
-    def expect(self, condition: bool, sentence: str, **detail: Any) -> None:
+    def expect(self, condition: bool, sentence: str, way: str = "", **detail: Any) -> None:
         """Fail with `sentence` unless `condition` holds.
 
         Args:
+            way: see `errors.Verdict`: keeps the id of a failure whose sentence is worded anew.
             sentence: what is wrong, in the student's words. With a hidden test it is all that a
                 student reads, so it is a fixed sentence without values.
             detail: got, expected, cause, look_at: shown below it with basic tests; with hidden
                 ones for staff only.
         """
         if not condition:
-            self.fail(sentence, **detail)
+            self.fail(sentence, way=way, **detail)
 
     def fail(
         self,
         sentence: str,
         credit: Fraction = Fraction(0),
         private: bool = False,
+        way: str = "",
         **detail: Any,
     ) -> NoReturn:
         """End the test as failed; see `expect`.
@@ -178,9 +186,9 @@ class GradedTestCase:
         lines = [f"{key.replace('_', ' ')}: {value}" for key, value in detail.items()]
         if self.spec.is_hidden or private:
             staff = "\n".join([*lines, f"seed: {self.seed}"])
-            raise Verdict(Outcome.FAILED, sentence, staff, credit)
+            raise Verdict(Outcome.FAILED, sentence, staff, credit, way=way)
         shown = "\n".join([sentence, *(f"  {line}" for line in lines)])
-        raise Verdict(Outcome.FAILED, shown, credit=credit)
+        raise Verdict(Outcome.FAILED, shown, credit=credit, way=way)
 
     def _observe(self, role: str, name: str, answer: Any, args: dict[str, Any]) -> Any:
         # A seed of the worker's own: student code must not be able to foresee what is drawn here.
@@ -195,7 +203,10 @@ class GradedTestCase:
             if role == "reference":
                 raise
             raise Verdict(
-                Outcome.ERROR, "the submission's process answered something malformed", str(error)
+                Outcome.ERROR,
+                "the submission's process answered something malformed",
+                str(error),
+                way="malformed",
             ) from None
         return value
 
@@ -287,11 +298,7 @@ def select(bound: list[BoundTest], wanted: tuple[str, ...]) -> list[BoundTest]:
         return bound
     chosen = []
     for word in wanted:
-        found = [
-            t
-            for t in bound
-            if word in (t.spec.test_id, t.spec.number) or _is_part(word, t.spec.number)
-        ]
+        found = [t for t in bound if in_scope(word, t.spec.test_id)]
         if not found:
             known = sorted({t.spec.number for t in bound})
             raise UsageError(
@@ -300,6 +307,12 @@ def select(bound: list[BoundTest], wanted: tuple[str, ...]) -> list[BoundTest]:
             )
         chosen.extend(found)
     return [t for t in bound if t in chosen]
+
+
+def in_scope(word: str, test_id: str) -> bool:
+    """Return whether a word names a test: by its id, its question's number or its part's."""
+    number = test_id.rsplit("-", 2)[0]
+    return word in (test_id, number) or _is_part(word, number)
 
 
 def _is_part(word: str, number: str) -> bool:

@@ -40,6 +40,7 @@ REPORTED = (
 OF_IMPORTS = (Outcome.SYNTAX_ERROR, Outcome.IMPORT_ERROR, Outcome.MISSING_FILE)
 # What random.randint, range and the like say of 28.5, and of 28.0 from Python 3.12 on.
 OF_A_FLOAT = re.compile(r"non-integer .* for randrange\(\)|'float' object cannot be interpreted as")
+MALFORMED = "malformed"  # the way of an answer that our probes never give
 HIDE = "; its text is not shown with hidden tests"
 
 BY_REASON = {
@@ -78,10 +79,11 @@ def explain_ending(finished: Finished, limits: Limits) -> Verdict | None:
     detail = f"{ended}\noutput:\n{finished.output[-2000:]}"
     if ending.reason:
         outcome, sentence = BY_REASON[ending.reason]
-        return Verdict(outcome, "your code " + sentence.format(**_numbers(limits)), detail)
+        message = "your code " + sentence.format(**_numbers(limits))
+        return Verdict(outcome, message, detail, way=ending.reason)
     if ending.signal:
         said = SIGNALS.get(ending.signal, f"was ended by signal {ending.signal}")
-        return Verdict(Outcome.KILLED, "your code " + said, detail)
+        return Verdict(Outcome.KILLED, "your code " + said, detail, way=f"signal-{ending.signal}")
     if finished.frame is None:
         return Verdict(
             Outcome.EXITED, "your code ended the process (exit, quit or os._exit?)", detail
@@ -101,7 +103,8 @@ def at_place(verdict: Verdict, stack: str, spec: TestSpec, staged: Path) -> Verd
         return verdict
     message = verdict.message if spec.is_hidden else f"{verdict.message}; it was at {place}"
     where = f"out of time {_function_of(place, staged) or place}"
-    return Verdict(verdict.outcome, message, f"{verdict.detail}\nat: {place}", place=where)
+    detail = f"{verdict.detail}\nat: {place}"
+    return Verdict(verdict.outcome, message, detail, place=where, way=verdict.way, where=place)
 
 
 def _numbers(limits: Limits) -> dict[str, float]:
@@ -130,7 +133,8 @@ def explain_error(error: Any, spec: TestSpec, staged: Path) -> Verdict:
         schema.check(error, ERROR_SPEC)
         outcome = Outcome(error["outcome"])
     except (WireError, ValueError):
-        return Verdict(Outcome.ERROR, "the submission's process answered something malformed")
+        message = "the submission's process answered something malformed"
+        return Verdict(Outcome.ERROR, message, way=MALFORMED)
     if outcome not in REPORTED:
         outcome = Outcome.ERROR
     where = _place(error["where"], staged)
@@ -150,7 +154,8 @@ def explain_error(error: Any, spec: TestSpec, staged: Path) -> Verdict:
     detail = "" if kind == "NotImplementedError" else error["traceback"]
     doubtful = outcome in OF_IMPORTS or (outcome is Outcome.ERROR and not where)
     place = f"{kind} {_function_of(where, staged) or where}" if where else ""
-    return (Doubtful if doubtful else Verdict)(outcome, message, detail, place=place)
+    kind_of_verdict = Doubtful if doubtful else Verdict
+    return kind_of_verdict(outcome, message, detail, place=place, way=kind, where=where)
 
 
 def float_ranges(envelope: dict[str, Any], staged: Path) -> str:

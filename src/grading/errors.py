@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from . import printable
+from . import causes, printable
 from .outcomes import Outcome
 
 
@@ -59,6 +59,9 @@ class Verdict(GradingError):
             with hidden tests.
         credit: the share of the test's points that is earned all the same, 0 to 1.
         place: of a crash, its kind and function, by which tests are told to have crashed alike.
+        way: names this way to fail among those of the same outcome (`causes.py`), for staff; by
+            default, that of the message. Nothing in it may come from a student.
+        where: of a crash, the student's line (`submission/dataset.py:57`), for staff.
     """
 
     def __init__(
@@ -68,6 +71,8 @@ class Verdict(GradingError):
         detail: str = "",
         credit: Fraction = Fraction(0),
         place: str = "",
+        way: str = "",
+        where: str = "",
     ) -> None:
         super().__init__(message)
         self.outcome = outcome
@@ -75,6 +80,15 @@ class Verdict(GradingError):
         self.detail = detail
         self.credit = credit
         self.place = place
+        self.way = way
+        self.where = where
+
+    @property
+    def cause(self) -> str:
+        """The id of this way to fail; "" for a pass."""
+        is_worded = self.outcome is Outcome.FAILED and not self.way
+        way = causes.way_of(self.message.partition("\n")[0]) if is_worded else self.way
+        return causes.cause_of(self.outcome, way)
 
 
 class NotGraded(Verdict):

@@ -30,6 +30,7 @@ from .outcomes import Outcome
 
 PACKAGE = "submission"
 MAX_NOTES_BYTES = 32 << 10  # a submission has a few dozen modules
+WAY = "import"  # see errors.Verdict
 ADVICE = 'does it train there? Such code belongs below `if __name__ == "__main__":`'
 
 
@@ -139,7 +140,7 @@ class Stuck:
         where = self.where(is_hidden)
         sentence = f"not run: importing {where} took too long in an earlier test"
         message = sentence if is_hidden else f"{sentence}; {ADVICE}"
-        return Verdict(Outcome.TIMED_OUT, message, f"stuck: {self.file}")
+        return Verdict(Outcome.TIMED_OUT, message, f"stuck: {self.file}", way=WAY)
 
     def explain(self, verdict: Verdict, is_hidden: bool) -> Verdict:
         """Return the verdict of the test that found the module stuck, with its place."""
@@ -148,7 +149,7 @@ class Stuck:
             message = f"{verdict.message} while it was imported"
         else:
             message = f"{message}; {ADVICE}"
-        return Verdict(verdict.outcome, message, f"{verdict.detail}\nstuck: {self.file}")
+        return Verdict(verdict.outcome, message, f"{verdict.detail}\nstuck: {self.file}", way=WAY)
 
 
 def find_stuck(

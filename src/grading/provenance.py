@@ -27,13 +27,14 @@ def judged_by(provided: Provided) -> str:
     The same in a checkout and in the release that was built from it.
     """
     digest = hashlib.sha256()
-    for path in sorted(_files(provided)):
+    for path in sorted(files(provided)):
         digest.update(f"\0{Path(os.path.relpath(path, paths.ROOT)).as_posix()}\0".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
 
-def _files(provided: Provided) -> Iterator[Path]:
+def files(provided: Provided) -> Iterator[Path]:
+    """Yield all files that decide a verdict."""
     yield paths.ASSIGNMENT
     yield paths.SRC / "grader.py"
     for folder in (paths.SRC / "grading", paths.QUESTIONS):

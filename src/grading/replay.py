@@ -98,7 +98,14 @@ def _record(raw: dict[str, Any]) -> Record:
 def line(results: Results) -> str:
     """Put a run's record into one line, for the end of the standard output."""
     tests = [
-        {"test_id": t.spec.test_id, "outcome": t.outcome.value, "score": float(t.score)}
+        {
+            "test_id": t.spec.test_id,
+            "outcome": t.outcome.value,
+            "score": float(t.score),
+            "credit": str(t.credit),
+            "cause": t.cause,
+            "digest": t.digest,
+        }
         for t in results.tests
     ]
     head = {"edition": results.edition.name, "seed": str(results.seed)}

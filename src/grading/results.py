@@ -7,6 +7,7 @@ and complete: a test that did not run stands there with its outcome and zero poi
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -42,6 +43,14 @@ class TestResult:
     wall_s: float = 0.0
     asked: bool = True  # False: the command line named other tests
     place: str = ""  # see errors.Verdict; it stays on this computer
+    # For staff alone:
+    cause: str = ""  # the id of the way to fail (causes.py); "" for a pass
+    where: str = ""  # the student's line where it crashed or ran out of time
+    credit: Fraction = Fraction(0)  # the share of the points that is earned, exactly
+    measured: Mapping[str, float] = field(default_factory=dict)  # numbers that the test saw
+    cpu_s: float = 0.0  # of the submission's processes; 0 where they can't be measured
+    peak_bytes: int = 0
+    digest: str = ""  # of all that decides the test, but for the submission (deciding.py)
 
     def __post_init__(self) -> None:
         for name, most in MAX_CHARACTERS.items():
@@ -49,7 +58,7 @@ class TestResult:
 
     def as_dict(self, staff: bool) -> dict[str, Any]:
         """Return plain data for the results file."""
-        shown = {
+        shown: dict[str, Any] = {
             "test_id": self.spec.test_id,
             "name": self.description,
             "topic": self.spec.topic,
@@ -64,7 +73,16 @@ class TestResult:
             "wall_s": round(self.wall_s, 3 if staff or not self.spec.is_hidden else 0),
         }
         if staff:
-            shown["detail"] = self.detail
+            shown |= {
+                "detail": self.detail,
+                "cause": self.cause,
+                "where": self.where,
+                "credit": str(self.credit),
+                "measured": dict(self.measured),
+                "cpu_s": round(self.cpu_s, 3),
+                "peak_bytes": self.peak_bytes,
+                "digest": self.digest,
+            }
         if staff or not self.spec.is_hidden:
             shown["output"] = self.output
         return shown

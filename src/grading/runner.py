@@ -5,6 +5,7 @@ results = CourseTestRunner(assignment, questions).run(options, seed, observer)
 
 from __future__ import annotations
 
+import functools
 import tempfile
 import threading
 import time
@@ -33,6 +34,7 @@ from . import (
 from .assignment import Assignment, Edition
 from .bench import OUT_OF_TIME, Bench, malformed
 from .cases import BoundTest, bind, derive_seed, select
+from .deciding import Deciding, in_environment
 from .errors import (
     DataError,
     Doubtful,
@@ -44,6 +46,8 @@ from .errors import (
 from .inprocess import InProcessPool, own_package
 from .judges import Judge, bind_judges, load_hidden
 from .observer import Observer
+from .options import DEADLINE_S as DEADLINE_S
+from .options import Options as Options
 from .outcomes import Outcome
 from .processes import Pool, open_pool
 from .question_set import Data, QuestionSet
@@ -52,39 +56,10 @@ from .requirements import require_data, require_staff
 from .results import Results, TestResult, share_of
 from .staging import Staged, stage, stage_reference
 
-# Gradescope's time-out, 600 s, throws everything away. Staging counts; a worker that runs into the
-# deadline is killed, and what follows is bounded: twice GRACE_S, a scratch folder's few thousand
-# files, the results.
-DEADLINE_S = 540.0
 MAX_NAME = 200  # characters of a submission's name
 NO_DATA = "not run, it needs the data set"
 LEFT_OUT = "not run: {} tests of question {} ran out of time; name one alone to run it"
 GRADER_FAILED = "the grader itself failed here; this is not your fault: tell staff"
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a run was asked for; see `python grader.py --help`."""
-
-    submission: Path
-    name: str = ""  # of the submission, for results; by default, that of its folder or zip
-    edition: str | None = None
-    wanted: tuple[str, ...] = ()  # test ids or questions; empty: all
-    jobs: int = 1  # how many tests run side by side
-    in_process: bool = False
-    patience: int | None = None  # time-outs in a question before its other tests are left out
-    authoritative: bool = False
-    complete: bool = False  # refuse to run without the whole data set; an authoritative run does
-    private: tuple[Path, ...] = ()  # files that no student's code may read: results, ...
-    deadline_s: float = DEADLINE_S
-    data: Path = paths.DATA
-    answers: Path = paths.ANSWERS  # staff only; used where solutions/hidden/ is
-    layers: sandbox.Layers = field(default_factory=sandbox.detect)
-
-    @property
-    def counts(self) -> bool:
-        """Whether a test that lacks its data would cost a student points."""
-        return self.authoritative or self.complete
 
 
 class CourseTestRunner:
@@ -108,6 +83,20 @@ class CourseTestRunner:
 
     def tests(self, edition: Edition) -> list[BoundTest]:
         return bind(edition.tests, self._cases)
+
+    @functools.cached_property
+    def _judged_by(self) -> str:
+        return provenance.judged_by(self.questions.provided)
+
+    @functools.cache  # noqa: B019  (a process has one runner)
+    def digests(self, edition: str) -> dict[str, str]:
+        """Return what decides each test here (`deciding.py`), by id; only staff compare it."""
+        if self.hidden is None:
+            return {}
+        found = Deciding(self.assignment, self.questions, self.hidden)
+        here = provenance.versions(), provenance.processor()
+        of = found.of(self.assignment.edition(edition))
+        return {test_id: in_environment(digest, *here) for test_id, digest in of.items()}
 
     def run(
         self, options: Options, seed: int, observer: Observer, pool: Pool | None = None
@@ -197,11 +186,15 @@ class CourseTestRunner:
         Args:
             name: of the submission.
         """
-        tests = [TestResult(t.spec, t.description) for t in self.tests(edition)]
+        digests = self.digests(edition.name)
+        tests = [
+            TestResult(t.spec, t.description, digest=digests.get(t.spec.test_id, ""))
+            for t in self.tests(edition)
+        ]
         facts = {
             "submission": printable.line(name, MAX_NAME),
             "graded": provenance.now(),
-            "judged_by": provenance.judged_by(self.questions.provided),
+            "judged_by": self._judged_by,
             "versions": provenance.versions(),
         }
         return Results(edition, seed, tests, facts)
@@ -321,10 +314,11 @@ class Run:
         """
         started = time.monotonic()
         if started > self.deadline:
-            return replace(result, message=OUT_OF_TIME)
+            return replace(result, message=OUT_OF_TIME, cause="not-run.run-out-of-time")
         question = test.spec.number
         if self.patience is not None and self._timed_out[question] >= self.patience:
-            return replace(result, message=LEFT_OUT.format(self.patience, question))
+            message = LEFT_OUT.format(self.patience, question)
+            return replace(result, message=message, cause="not-run.left-out")
         bench = Bench(self, test.spec)
         verdict, score = self._judged(test, bench)
         self._timed_out[question] += verdict.outcome is Outcome.TIMED_OUT
@@ -337,6 +331,12 @@ class Run:
             output=bench.output,
             place=verdict.place,
             wall_s=time.monotonic() - started,
+            cause=verdict.cause,
+            where=verdict.where,
+            credit=verdict.credit,
+            measured=bench.measured,
+            cpu_s=bench.cpu_s,
+            peak_bytes=bench.peak_bytes,
         )
 
     def _judged(self, test: BoundTest, bench: Bench) -> tuple[Verdict, Decimal]:
@@ -345,7 +345,7 @@ class Run:
             verdict = self._verdict(test, bench)
             return verdict, share_of(test.spec.max_score, verdict.credit)
         except DataError as error:
-            lacking = Verdict(Outcome.NOT_RUN, f"{NO_DATA}: {error}")
+            lacking = Verdict(Outcome.NOT_RUN, f"{NO_DATA}: {error}", way="no-data")
             # In a run that counts, all of the data was there when it began.
             return _our_fault() if self.counts else lacking, Decimal("0.00")
         except UsageError:

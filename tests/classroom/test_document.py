@@ -14,8 +14,9 @@ from tools.classroom.folder import ClassFolder
 from tools.classroom.submissions import RollEntry, Student
 
 DOCUMENT = (ROOT / "docs" / "grading-a-class.md").read_text(encoding="utf-8")
-# See test_graded_document.py and gradebook/test_document.py.
+# See test_graded_document.py, gradebook/test_document.py and regrading/test_document.py.
 ELSEWHERE = "grade|table|certificates|gradebook|explain|policy|rubrics"
+ELSEWHERE += "|regrade|apply|discard|history|repeat|stored|report"
 GRADE = re.compile(rf"tools\.classroom (?:{ELSEWHERE}) ")
 COMMANDS = [command for command in commands_of(DOCUMENT) if not GRADE.search(command)]
 

@@ -5,6 +5,8 @@
     python -m tools.classroom table --in DIR           what became of each, as a CSV
     python -m tools.classroom gradebook DIR            grades, for Canvas and others
     python -m tools.classroom similar SOURCE --into DIR  which share what few others have
+    python -m tools.classroom regrade DIR              what would another release change?
+    python -m tools.classroom report DIR               what the class did
     python -m tools.classroom forget STUDENT --in DIR  remove a student from a class's folder
     python -m tools.classroom purge --before DATE --in DIR
 
@@ -25,6 +27,10 @@ The modules:
 - `shipping`          the release, the class's seed, and submissions, as they are sent
 - `cluster`           dask's cluster, TLS, which workers can grade; `dispatch` keeps them busy
 - `slots`             the workers' end: a host (`src/grading/host.py`) for each slot
+- `dispatching`       workers for commands that grade; `handed_files` what they grade
+- `choosing`          lists of students that commands are given
+- `regrading`         `regrade`, `apply`, `discard`, `history`, `repeat`, `stored`
+- `reports`           `report`: what a class did, for staff and for each student
 - `gradebook/`        from results, written scores and decisions to grades
 - `similarity`        `similar`: code, parameters and predictions of pairs, side by side
 - `html_pages`        pages in which nothing that a student wrote can act

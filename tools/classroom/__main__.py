@@ -13,10 +13,16 @@ from grading.outcomes import ExitCode
 from ..arguments import OneLineParser
 from . import grade, listing, privacy, table
 from .gradebook import bookkeeping, rubrics
+from .regrading import regrade, repeat, stored
+from .reports import class_report
 from .similarity import command as similar
 
 # Each adds its sub-commands, whose `run` takes the arguments and returns an exit code.
-COMMANDS = (listing, grade, table, bookkeeping, rubrics, similar, privacy)
+COMMANDS = (
+    *(listing, grade, table),
+    *(regrade, repeat, stored, class_report),
+    *(bookkeeping, rubrics, similar, privacy),
+)
 
 
 def main(arguments: list[str] | None = None) -> int:

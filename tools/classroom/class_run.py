@@ -29,6 +29,7 @@ MOST_LOSSES = 2  # tries without a result: a second one, alone, is the last
 PACKING = "packing-"  # begins the names of folders for what is about to be sent
 UNREADABLE = "unreadable"  # in place of a digest
 Say = Callable[[str], None]
+Done = Callable[[], object]
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class ClassRun:
         release: shipping.Release,
         runner: CourseTestRunner,
         say: Say,
-        done: Callable[[], object],
+        done: Done,
     ) -> None:
         """
         Args:
@@ -75,11 +76,10 @@ class ClassRun:
         for place in self._folder.path.glob(f"{PACKING}*"):
             trees.remove_tree(place)  # of a run that was killed
         for submission_id, submission in self._submissions.items():
-            try:
-                digest = submission.digest()
-            except SubmissionError:
-                digest = UNREADABLE
-            self._digests[submission_id] = digest
+            if not self._is_to_do(submission_id):
+                self._done()
+                continue
+            digest = self._digest(submission)
             record = self._read(submission_id)
             if records.is_final(record, digest, self._asked.counts):
                 self._done()
@@ -110,6 +110,26 @@ class ClassRun:
             if record is not None:
                 yield submission_id, record
 
+    def _digest(self, submission: Submission) -> str:
+        """Return the hash of what was handed in."""
+        if submission.submission_id not in self._digests:
+            try:
+                self._digests[submission.submission_id] = submission.digest()
+            except SubmissionError:
+                self._digests[submission.submission_id] = UNREADABLE
+        return self._digests[submission.submission_id]
+
+    def _is_to_do(self, submission_id: str) -> bool:
+        """Return whether a submission is to be graded at all."""
+        return True
+
+    def _wanted(self, submission_id: str) -> tuple[str, ...]:
+        """Return the tests to run; () for all."""
+        return ()
+
+    def _seed(self, submission_id: str) -> str:
+        return str(self._release.seed)
+
     def _read(self, submission_id: str) -> Record | None:
         return self._folder.read_record(submission_id, self.release)
 
@@ -123,7 +143,7 @@ class ClassRun:
         """
         for submission_id in submission_ids:
             record = self._read(submission_id)
-            wanted: list[str] = []
+            wanted = list(self._wanted(submission_id))
             if record is not None and self._is_unfinished(record, self._digests[submission_id]):
                 wanted = record["again"]
             if (job := self._job(submission_id, wanted)) is not None:
@@ -138,7 +158,7 @@ class ClassRun:
         """Pack a submission; where there is nothing to grade, write that down and return None."""
         request = {
             "name": submission_id,
-            "seed": str(self._release.seed),
+            "seed": self._seed(submission_id),
             "edition": self._asked.edition,
             "wanted": wanted,
             "counts": self._asked.counts,
@@ -152,17 +172,18 @@ class ClassRun:
                 upload = self._submissions[submission_id].unpack(unpacked)
                 packed = shipping.pack(upload, work, self._runner.questions.provided)
         except SubmissionError as error:
-            self._refuse(submission_id, str(error))
+            self._finish(submission_id, self._nothing(submission_id, str(error)))
+            self._say(f"{submission_id}: nothing to grade: {error}")
             return None
         return Job(submission_id, packed.content, packed.left, request)
 
-    def _refuse(self, submission_id: str, why: str) -> None:
+    def _nothing(self, submission_id: str, why: str) -> Record:
+        """Return the record of an upload that can't be graded at all."""
         seed, edition = self._release.seed, self._asked.edition
         results = host.nothing_to_grade(self._runner, edition, seed, submission_id)
         results.facts["authoritative"] = self._asked.counts
         answer = {"results": results.as_dict(staff=True), "refused": why}
-        self._finish(submission_id, records.graded(self._digests[submission_id], answer, True))
-        self._say(f"{submission_id}: nothing to grade: {why}")
+        return records.graded(self._digests[submission_id], answer, alone=True)
 
     def _take(self, job: Job, answer: Answer) -> None:
         """Take an answer of the first pass."""
@@ -184,19 +205,26 @@ class ClassRun:
             if len(losses) < MOST_LOSSES:
                 self._alone.append(submission_id)
                 return
-            digest = self._digests[submission_id]
-            self._finish(submission_id, records.staff_fault(digest, losses, self._asked.counts))
+            self._finish(submission_id, self._fault(submission_id, losses))
             self._say(f"{submission_id}: staff fault: {losses[-1].splitlines()[0]}")
             return
         record = self._read(submission_id)
-        if job.request["wanted"] and record is not None:
-            self._finish(submission_id, records.with_rerun(record, answer))
+        if record is not None and self._is_unfinished(record, self._digests[submission_id]):
+            self._finish(submission_id, self._rerun(record, answer))
         else:
             self._finish(submission_id, self._graded(job, answer, alone=True))
 
     def _graded(self, job: Job, answer: Answer, alone: bool) -> Record:
         answer["results"]["facts"]["left"] = job.left
-        return records.graded(self._digests[job.submission_id], answer, alone)
+        record = records.graded(self._digests[job.submission_id], answer, alone)
+        wanted = job.request["wanted"]  # others have not run: nobody asked for them
+        return record | {"again": [t for t in record["again"] if not wanted or t in wanted]}
+
+    def _fault(self, submission_id: str, losses: list[str]) -> Record:
+        return records.staff_fault(self._digests[submission_id], losses, self._asked.counts)
+
+    def _rerun(self, record: Record, answer: Answer) -> Record:
+        return records.with_rerun(record, answer)
 
     def _is_lost(self, job: Job, answer: dict[str, Any]) -> bool:
         why = records.ours(answer, self._asked.counts)

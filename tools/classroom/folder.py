@@ -2,7 +2,8 @@
 
     DIR/                            0700, every file 0600
         classroom.json              says that this is such a folder
-        roll.json                   who handed in what: the only file with names
+        roll.json                   who handed in what: with pages, the only file with names
+        sources.json                where the files of submissions are
         records/SUBMISSION/         all that belongs to one submission
             RELEASE.json            what became of it
         similar/                    pages of `similar`: code of pairs, without names
@@ -30,9 +31,9 @@ from grading.errors import UsageError
 from grading.trees import remove_tree
 from grading.writing import replacing
 
-from .submissions import ID, MARKER, RollEntry, Student
+from .submissions import ID, MARKER, Attempts, RollEntry, Student
 
-ROLL, RECORDS, LOCK = "roll.json", "records", "lock"
+ROLL, RECORDS, LOCK, SOURCES = "roll.json", "records", "lock", "sources.json"
 FORMAT = 1
 RELEASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 UNFINISHED = re.compile(r".+\.json\.[a-z0-9_]{8}")  # what `replacing` leaves where it is killed
@@ -45,6 +46,14 @@ class Record:
     submission_id: str
     release: str
     path: Path
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the files of submissions are: what `grade` was given."""
+
+    path: Path
+    attempts: Attempts
 
 
 class ClassFolder:
@@ -67,7 +76,7 @@ class ClassFolder:
             UsageError: it lies in the project, holds something else, or can't be made.
         """
         path = path.resolve()
-        _refuse_project(path)
+        refuse_project(path)
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not (path / MARKER).is_file():
@@ -90,7 +99,7 @@ class ClassFolder:
             UsageError: it is no such folder, lies in the project, or is somebody else's.
         """
         path = path.resolve()
-        _refuse_project(path)
+        refuse_project(path)
         marker = read_json(path / MARKER) if (path / MARKER).is_file() else None
         if not isinstance(marker, dict):
             raise UsageError(f"{path} is no class's folder: it has no {MARKER}")
@@ -155,6 +164,19 @@ class ClassFolder:
         entries = {key: _fields(entry) for key, entry in sorted(roll.items())}
         write_json(self.path / ROLL, {"format": FORMAT, "submissions": entries})
 
+    def sources(self) -> list[Source]:
+        """Return what was graded into this folder, the latest first."""
+        path = self.path / SOURCES
+        kept = read_json(path)["sources"] if path.is_file() else []
+        return [Source(Path(fields["path"]), fields["attempts"]) for fields in kept]
+
+    def remember(self, source: Source) -> None:
+        """Keep where a source is, for commands that need its files again."""
+        absolute = Source(source.path.resolve(), source.attempts)
+        others = [one for one in self.sources() if one.path != absolute.path]
+        fields = [{"path": str(s.path), "attempts": s.attempts} for s in (absolute, *others)]
+        write_json(self.path / SOURCES, {"format": FORMAT, "sources": fields})
+
     def submission(self, submission_id: str) -> Path:
         """Return the folder for all that belongs to a submission; it may not be there yet."""
         assert ID.fullmatch(submission_id), submission_id
@@ -215,7 +237,7 @@ def read_json(path: Path) -> Any:
         raise UsageError(f"{path} can't be read: {type(error).__name__}: {error!s:.200}") from None
 
 
-def _refuse_project(path: Path) -> None:
+def refuse_project(path: Path) -> None:
     """Refuse a folder inside the project, in this copy or another."""
     for folder in (path, *path.parents):
         is_copy = (folder / "assignment.toml").is_file() and (folder / "tools").is_dir()

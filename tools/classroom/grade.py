@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,14 +12,14 @@ from tqdm import tqdm  # type: ignore[import-untyped]
 
 from grading import paths
 from grading.assignment import load_assignment
-from grading.errors import GradingError, UsageError
 from grading.outcomes import ExitCode
 from grading.runner import CourseTestRunner
 from questions.course import Course
 
 from . import shipping
 from .class_run import Asked, ClassRun, Say
-from .folder import ClassFolder
+from .dispatching import Cluster, NoCluster, add_cluster, check_cluster
+from .folder import ClassFolder, Source
 from .listing import add_source, summary
 from .roster import read_class
 
@@ -46,13 +47,7 @@ def add_to(commands: _SubParsersAction) -> None:
         "--into", type=Path, required=True, metavar="DIR", help="outside the repository"
     )
     command.add_argument("--edition", help="default: assignment.toml's")
-    command.add_argument(
-        "--slots", type=int, metavar="N", help="submissions at once; default: one for each core"
-    )
-    command.add_argument("--scheduler", metavar="tls://HOST:PORT", help="an existing cluster")
-    command.add_argument(
-        "--certificates", type=Path, metavar="DIR", help="for --scheduler; see `certificates`"
-    )
+    add_cluster(command)
     command.add_argument(
         "--preview", action="store_true", help="on any worker, also not root's; counts for nothing"
     )
@@ -66,10 +61,7 @@ def add_to(commands: _SubParsersAction) -> None:
 
 def run(asked: argparse.Namespace) -> int:
     """Grade a class; return the exit code."""
-    if asked.slots is not None and not 1 <= asked.slots <= 512:
-        raise UsageError(f"--slots {asked.slots} should be a number from 1 to 512")
-    if asked.slots is not None and asked.scheduler is not None:
-        raise UsageError("--slots is for a cluster of this machine's own: leave it out")
+    check_cluster(asked)
     runner = CourseTestRunner(load_assignment(paths.ASSIGNMENT), Course())
     edition = runner.assignment.edition(asked.edition).name
     roll = read_class(asked.source, asked.attempts)
@@ -80,6 +72,7 @@ def run(asked: argparse.Namespace) -> int:
     folder = ClassFolder.create(asked.into)
     with folder.locked(), tqdm(total=len(roll.submissions), unit="submission") as bar:
         folder.enroll(roll.submissions)
+        folder.remember(Source(asked.source, asked.attempts))
 
         def say(line: str) -> None:
             bar.write(line, file=sys.stderr)  # above the bar
@@ -98,28 +91,12 @@ def run(asked: argparse.Namespace) -> int:
 
 def _grade(asked: argparse.Namespace, graded: ClassRun, release: shipping.Release, say: Say) -> str:
     """Grade with a cluster; return what cut it short, or ""."""
+    cluster = Cluster(asked, release, not asked.preview, say)
     try:
-        from . import cluster, dispatch
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f"{error.name} is not installed: pip install -r requirements-class.txt"
-        ) from None
-    try:
-        with (
-            cluster.connected(asked.scheduler, asked.certificates, asked.slots) as client,
-            cluster.installed(client, release, counts=not asked.preview) as name,
-        ):
-            dispatcher = dispatch.Dispatcher(client, name, cluster.Workers(client, name))
-            say(f"{dispatcher.wait(say)} submissions at once")
-            graded.run(dispatcher)
-    except cluster.ClusterFailed as error:
-        return str(error)
-    except OSError as error:
-        return f"{error.filename or asked.into}: {error.strerror or error}"
-    except UsageError:
-        raise
-    except GradingError as error:  # a disk that is full where submissions are packed
-        return str(error)
+        with cluster.failures(), contextlib.closing(cluster):
+            graded.run(cluster.dispatcher())
+    except NoCluster as failed:
+        return str(failed)
     return ""
 
 

@@ -17,10 +17,12 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 from grading import printable
 
 from .places import Place, tidy
+from .places import place as opened
 from .submissions import ID, Attempts, Student, Submission, id_of
 from .symbols import Node, entries, moment
 from .uploads import Upload
@@ -64,6 +66,20 @@ def read(export: Place, attempts: Attempts) -> tuple[list[Submission], list[str]
             "of active attempts alone"
         )
     return reader.found, reader.notes
+
+
+def metadata_of(source: Path) -> Place | None:
+    """Return the metadata of an export, or None where there is none.
+
+    Raises:
+        UsageError: the source can't be read.
+    """
+    root = opened(source)
+    for folder in (root, *(inner for inner in root.children() if inner.kind == "folder")):
+        for found in folder.children():
+            if found.name == METADATA and found.kind == "file":
+                return found
+    return None
 
 
 class _Export:

@@ -17,8 +17,12 @@ from typing import TYPE_CHECKING
 
 from grading.errors import UsageError
 from grading.outcomes import ExitCode
+from grading.trees import remove_tree
 
-from .folder import LOCK, ROLL, ClassFolder, written_at
+from .folder import LOCK, RECORDS, ROLL, ClassFolder, written_at
+from .regrading.preview import FOLDER as REGRADES
+from .regrading.preview import PAGES
+from .reports.class_report import USUAL as REPORTS
 from .similarity import storage
 from .submissions import RollEntry, Student, same, utc
 
@@ -133,9 +137,16 @@ def _remove(folder: ClassFolder, roll: dict[str, RollEntry], submission_id: str)
 
 
 def _remove_pages(folder: ClassFolder) -> None:
-    """Remove the pages of `similar`: they quote code, and compare each with all others."""
+    """Remove pages that show more than one student, or name members of a group."""
     if storage.remove(folder):
         print(f"{storage.NAME}/ removed; `similar` makes it again, of what is left")
+    for name in (*REPORTS, REGRADES):
+        if (folder.path / name).is_dir():
+            remove_tree(folder.path / name)
+            word = "regrade" if name == REGRADES else "report"
+            print(f"{name}/ removed; `{word}` makes it again, of what is left")
+    for pages in (folder.path / RECORDS).glob(f"*/{PAGES}"):
+        remove_tree(pages)
 
 
 def _is_before(

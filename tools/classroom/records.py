@@ -10,7 +10,9 @@ fault      why there is no result that counts; "" if there is one
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from grading.outcomes import Outcome
@@ -20,6 +22,7 @@ FORMAT = 1
 LIMITS = {o.value for o in (Outcome.TIMED_OUT, Outcome.OUT_OF_MEMORY, Outcome.KILLED)}
 NOT_RUN = Outcome.NOT_RUN.value  # the whole run was out of time
 Record = dict[str, Any]
+Results = dict[str, Any]  # see grading/results.py
 
 
 def graded(upload: str, answer: dict[str, Any], alone: bool) -> Record:
@@ -76,11 +79,44 @@ def ours(answer: dict[str, Any], counts: bool) -> str:
 
 def with_rerun(record: Record, answer: dict[str, Any]) -> Record:
     """Return a record with the tests that were run again in place of those of `again`."""
-    again = {t["test_id"]: t for t in answer["results"]["tests"] if t["test_id"] in record["again"]}
-    tests = [again.get(t["test_id"], t) for t in record["results"]["tests"]]
-    score = sum((Decimal(str(t["score"])) for t in tests), Decimal(0))
-    results = record["results"] | {"tests": tests, "score": float(score)}
+    results = merged(record["results"], answer["results"], record["again"])
     return record | {"results": results, "again": []}
+
+
+def merged(results: Results, partial: Results, test_ids: Collection[str]) -> Results:
+    """Return results with those tests in place that a partial run was asked for.
+
+    All others stay as they are: a test that nobody asked for is no zero.
+    """
+    asked = {t["test_id"]: t for t in partial["tests"] if t["test_id"] in test_ids}
+    return with_tests(results, [asked.get(t["test_id"], t) for t in results["tests"]])
+
+
+def with_tests(results: Results, tests: list[dict[str, Any]]) -> Results:
+    """Return results with these tests, and the points that they sum to."""
+    paid = [t for t in tests if not t.get("is_extra_credit")]
+    return results | {
+        "tests": tests,
+        "score": float(sum((points(t["score"]) for t in tests), Decimal(0))),
+        "max_score": float(sum((points(t.get("max_score", 0)) for t in paid), Decimal(0))),
+    }
+
+
+def points(number: float | str) -> Decimal:
+    """Return points as they are counted: in hundredths, exactly."""
+    return Decimal(str(number))
+
+
+def credit_of(test: dict[str, Any]) -> Fraction | None:
+    """Return the share of its points that a test earned; None where the record can't tell.
+
+    Results of before there was such a field tell it of all or nothing.
+    """
+    if "credit" in test:
+        return Fraction(test["credit"])
+    if test["outcome"] == Outcome.PASSED.value:
+        return Fraction(1)
+    return None if test["score"] else Fraction(0)
 
 
 def is_final(record: Record | None, upload: str, counts: bool) -> bool:

@@ -23,25 +23,27 @@ Node: TypeAlias = "str | None | list[Node] | dict[str, Node]"
 SKIPPED = (":results",)  # what a grader wrote: nearly all of the file
 MAX_DEPTH = 6  # in a submission; :history's entries have their texts at the third
 MAX_TEXT = 1_000  # characters that are kept of one text
+MAX_RESULT = 4 << 20  # of one text of a result: the staff output ends in what is needed
 MAX_ANCHORS = 200_000
 NULL = ("", "~", "null", "Null", "NULL")
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C: twenty times as fast
 
 
-def entries(stream: IO[bytes], name: str) -> Iterator[tuple[str, Node, int]]:
+def entries(stream: IO[bytes], name: str, results: bool = False) -> Iterator[tuple[str, Node, int]]:
     """Yield each entry of the file: its key, what stands there, and its line.
 
     Texts are as they stand in the file, leading zeros and all; nulls are None. Without `SKIPPED`.
 
     Args:
         name: what the file is called in messages.
+        results: with what a grader wrote of each active attempt.
 
     Raises:
         UsageError: it is no YAML, or no table.
     """
     events = yaml.parse(stream, Loader=LOADER)
     try:
-        yield from _Reader(events).entries()
+        yield from _Reader(events, results).entries()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
@@ -72,8 +74,9 @@ class _Malformed(Exception):
 class _Reader:
     """Builds values from events, each only as deep and as long as one needs."""
 
-    def __init__(self, events: Iterator[yaml.Event]) -> None:
-        self._events = events
+    def __init__(self, events: Iterator[yaml.Event], results: bool) -> None:
+        self._events, self._results = events, results
+        self._most = MAX_TEXT
         # Ruby writes an object that occurs twice once, and then refers to it.
         self._anchors: dict[str, Node] = {}
 
@@ -100,7 +103,7 @@ class _Reader:
             return self._anchors.get(event.anchor or "")
         if isinstance(event, yaml.ScalarEvent):
             is_null = event.implicit[0] and event.value in NULL
-            found = None if is_null else event.value[:MAX_TEXT]
+            found = None if is_null else event.value[: self._most]
         elif depth > MAX_DEPTH:
             self._skip(event)
         elif isinstance(event, yaml.SequenceStartEvent):
@@ -121,7 +124,11 @@ class _Reader:
         found: dict[str, Node] = {}
         while not isinstance(event := next(self._events), yaml.MappingEndEvent):
             key = self._value(event, depth + 1)
-            if key in SKIPPED:
+            if key in SKIPPED and self._results and depth == 1:
+                self._most = MAX_RESULT
+                found[key] = self._value(next(self._events), depth + 1)
+                self._most = MAX_TEXT
+            elif key in SKIPPED:
                 self._skip(next(self._events))
             elif isinstance(key, str):
                 found[key] = self._value(next(self._events), depth + 1)

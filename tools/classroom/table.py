@@ -15,6 +15,7 @@ from grading.results import write_atomically
 from .folder import ClassFolder, read_json
 from .gradebook.cells import Number, write
 from .records import Record
+from .regrading.history import counting
 from .submissions import RollEntry, Student
 
 if TYPE_CHECKING:
@@ -51,15 +52,17 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def newest_release(folder: ClassFolder) -> str:
-    """Return the release that wrote the newest record.
+    """Return the release whose results count: what was graded or applied last.
+
+    A regrade that was not applied counts for nothing.
 
     Raises:
         UsageError: there is no record.
     """
-    found = folder.records()
+    found = dict(counting(folder))
     if not found:
         raise UsageError(f"{folder.path} has no records yet; `grade SOURCE --into DIR` writes them")
-    return max(found, key=lambda record: record.path.stat().st_mtime_ns).release
+    return max(found, key=found.__getitem__)
 
 
 def table(folder: ClassFolder, release: str) -> str:

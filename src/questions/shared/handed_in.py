@@ -34,6 +34,8 @@ class AsksFiles(GradedTestCase):
         if trained_files.in_another_order(predicted, places):
             sentence = f"{name} holds nearly all the right places, not in the questions' order"
             cause = "lines were sorted or shuffled; write the file with run.py evaluate"
+        self.measure("accuracy", correct / len(places))
+        self.measure("threshold", threshold)
         self.expect(
             correct >= threshold * len(places),
             sentence,
@@ -118,6 +120,7 @@ class AsksFiles(GradedTestCase):
                 Outcome.MISSING_FILE,
                 f"{params} is missing; run.py {command} with `--writing_params_path {params}` "
                 "writes it",
+                way="parameters",
             )
         read = self.probe("shared.read_parameters", specs.PARAMETERS, name=params)
         weights = trained_files.parameters(read, params)
@@ -138,4 +141,5 @@ class AsksFiles(GradedTestCase):
             Outcome.FAILED,
             f"{params} does not fit the {variant} model: {first}; was it written by another "
             "variant, or trained on another corpus or recipe?",
+            way="parameters-fit-no-model",
         )

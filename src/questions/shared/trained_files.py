@@ -31,6 +31,7 @@ def read_predictions(staged: Staged, name: str, expected_lines: int) -> list[str
             Outcome.MISSING_FILE,
             f"{name} is missing; the command in the handout that ends in "
             f"`--outputs_path {name}` writes it",
+            way="predictions",
         )
     if path.stat().st_size > MAX_PREDICTION_BYTES:
         raise Verdict(Outcome.FAILED, f"{name} is far too long for {expected_lines} places")
@@ -55,6 +56,7 @@ def read_predictions(staged: Staged, name: str, expected_lines: int) -> list[str
             Outcome.FAILED,
             f"{name} has {got}, expected {expected_lines}, one for each question: "
             + _why_so_many(len(lines), expected_lines),
+            way="predictions-have-another-length",
         )
     return lines
 
@@ -100,6 +102,7 @@ def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:
         raise Verdict(
             Outcome.FAILED,
             f"{name} can't be read as parameters: {read['problem']}; write it with run.py",
+            way="parameters-can-not-be-read",
         )
     weights = dict(zip(read["names"], read["arrays"], strict=True))
     for key, array in weights.items():
@@ -107,6 +110,7 @@ def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:
             raise Verdict(
                 Outcome.FAILED,
                 f"{name}: {_named(key)} holds numbers that are not finite; train again",
+                way="parameters-are-not-finite",
             )
     return weights
 

@@ -1,0 +1,130 @@
+"""A class's folder with records as grading writes them, of students who try what a page does.
+
+Names and texts hold markup, characters that turn text around, and 300 letters. Nothing is graded.
+"""
+
+import random
+from collections.abc import Iterable
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+from tools.classroom.folder import ClassFolder
+from tools.classroom.submissions import RollEntry, Student
+
+MARKUP = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>"
+TURNED = "evil\u202egnp.exe\u2066"
+LONG = "Wolfeschlegelsteinhausenbergerdorff" * 9  # 315 letters
+NAMES = (MARKUP, TURNED, LONG, "=cmd|' /C calc'!A0", "محمد بن موسى", "Ngô Bảo Châu", "O'Brien, Zoë")
+RELEASE = "0123456789abcdef"
+FIRST = datetime(2026, 11, 2, 9, 0, tzinfo=timezone(timedelta(hours=-8)))
+# Test, description, points, topic, and what its failures are: outcome, cause, message.
+TESTS: tuple[tuple[str, str, float, str, tuple[str, str, str]], ...] = (
+    (
+        "1e-0-basic",
+        "ids are sorted",
+        1.5,
+        "span_corruption",
+        ("failed", "failed.the-vocabulary-1a2b", f"the vocabulary is wrong\n  got: {MARKUP}"),
+    ),
+    (
+        "1e-1-hidden",
+        "the span is a quarter",
+        4.0,
+        "span_corruption",
+        ("failed", "failed.the-masked-span-3c4d", "the masked span is too short"),
+    ),
+    (
+        "1e-2-hidden",
+        "any alphabet",
+        2.5,
+        "span_corruption",
+        ("error", "error.KeyError", "submission/dataset.py, in __getitem__: KeyError"),
+    ),
+    (
+        "1f-0-basic",
+        "the accuracy on dev",
+        2.0,
+        "pretraining",
+        ("failed", "failed.too-few-right-5e6f", f"too few right answers {TURNED}"),
+    ),
+    ("1f-1-hidden", "everybody passes", 1.0, "pretraining", ("failed", "failed.x", "x")),
+)
+VERSIONS = {"python": "3.11.2", "torch": "2.5.1", "numpy": "2.1", "system": "Linux"}
+
+
+def test_of(index: int, passes: bool, rng: random.Random, **changed: Any) -> dict[str, Any]:
+    """A test's entry in a record."""
+    test_id, name, points, topic, (outcome, cause, message) = TESTS[index]
+    accuracy = rng.uniform(0.3, 0.9) if passes else rng.uniform(0.0, 0.3)
+    measured = {"accuracy": accuracy, "threshold": 0.3} if test_id == "1f-0-basic" else {}
+    return {
+        "test_id": test_id,
+        "name": name,
+        "topic": topic,
+        "test": name.replace(" ", "_"),
+        "kind": test_id.rpartition("-")[2],
+        "outcome": "passed" if passes else outcome,
+        "score": points if passes else 0.0,
+        "max_score": points,
+        "is_extra_credit": False,
+        "message": "" if passes else message,
+        "wall_s": 1.0,
+        "output": f"printed {MARKUP}" if index == 0 else "",
+        "detail": "" if passes else f"staff's detail\nlook at: f in submission/dataset.py {MARKUP}",
+        "cause": "" if passes else cause,
+        "where": "submission/dataset.py:3" if cause == "error.KeyError" and not passes else "",
+        "credit": "1" if passes else "0",
+        "measured": measured,
+        "cpu_s": rng.uniform(0.1, 3.0),
+        "peak_bytes": rng.randrange(10 << 20, 900 << 20),
+        "digest": f"digest of {test_id}",
+        **changed,
+    }
+
+
+def record_of(tests: Iterable[dict[str, Any]], name: str = "submission") -> dict[str, Any]:
+    """A record of such tests."""
+    tests = list(tests)
+    return {
+        "format": 1,
+        "upload": f"upload of {name}",
+        "counts": True,
+        "refused": "",
+        "again": [],
+        "fault": "",
+        "processor": "Xeon",
+        "took_s": 1.0,
+        "results": {
+            "edition": "xcs224n",
+            "seed": "7",
+            "score": sum(test["score"] for test in tests),
+            "max_score": sum(test["max_score"] for test in tests),
+            "asked": [],
+            "tests": tests,
+            "facts": {"authoritative": True, "versions": VERSIONS, "left": [], "submission": name},
+        },
+    }
+
+
+def nasty_class(path: Path, count: int = 40, seed: int = 1) -> ClassFolder:
+    """Write a class; the last is a staff fault, and the one before has not been graded."""
+    rng = random.Random(seed)
+    folder = ClassFolder.create(path)
+    with folder.locked():
+        for number in range(count):
+            name = NAMES[number] if number < len(NAMES) else f"Student {number}"
+            students = [Student(f"s{number}@x.edu", name, f"{number:05}", f"s{number}@x.edu")]
+            if number % 8 == 7:
+                students.append(Student(f"p{number}@x.edu", f"Partner {number}"))
+            key = f"submission_{number:02}"
+            at = FIRST + timedelta(hours=5 * number)
+            folder.enroll([RollEntry(key, tuple(students), at, number % 9 == 0, 1 + number % 3)])
+            skill = rng.random()
+            passes = [index == 4 or rng.random() < skill for index in range(len(TESTS))]
+            record = record_of((test_of(i, p, rng) for i, p in enumerate(passes)), key)
+            if number == count - 1:
+                record |= {"results": None, "fault": f"its worker was killed {MARKUP}"}
+            if number != count - 2:
+                folder.write_record(key, RELEASE, record)
+    return folder

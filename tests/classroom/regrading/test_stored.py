@@ -1,0 +1,152 @@
+"""A Gradescope export is enough to begin with: its results are a baseline, each with its seed."""
+
+import json
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+import yaml
+
+from grading import replay
+from grading.gradescope import document
+from grading.outcomes import Outcome
+from grading.results import Results, TestResult
+from tests import pinned
+from tests.classroom.make_class import _Ruby, _Time
+from tools.classroom.__main__ import main
+from tools.classroom.folder import ClassFolder
+from tools.classroom.regrading.stored import EARLIER, FAILED, STORED
+from tools.classroom.table import newest_release
+
+EDITION = pinned.load().edition("xcs224n")
+SEED = 2**62 + 11  # more than a float holds
+
+
+def results_of(*failing: str, seed: int = SEED, hidden: bool = True) -> Results:
+    """A run in which these tests failed, one of them with a third of its points."""
+    tests = []
+    for spec in EDITION.tests:
+        fails = spec.name in failing
+        result = TestResult(
+            spec,
+            f"does {spec.name}",
+            Outcome.FAILED if fails else Outcome.PASSED,
+            Decimal("0.00") if fails else spec.max_score,
+            message="a sentence" if fails else "",
+            credit=Fraction(0) if fails else Fraction(1),
+            cause="failed.a-sentence" if fails else "",
+            digest=f"digest of {spec.name}",
+        )
+        skipped = spec.is_hidden and not hidden
+        tests.append(TestResult(spec, "", asked=False) if skipped else result)
+    facts = {"submission": "submission 1", "digest": "d", "graded": "2027-01-30 18:02 UTC"}
+    facts |= {"judged_by": "f" * 64, "versions": {"python": "3.12.1", "torch": "2.5"}}
+    return Results(EDITION, seed, tests, facts)
+
+
+def stored(results: Results, record: bool = True, in_full: bool = True) -> dict:
+    """What Gradescope keeps of a run."""
+    extra = {key: results.facts[key] for key in ("submission", "graded", "judged_by", "versions")}
+    extra |= {"authoritative": True, "hidden_feedback": in_full, "digest": "d"}
+    made = document.document(results, [], extra, 61.0)
+    if record:
+        made["stdout"] = "Taken: 9 files\n  record: no\n" + replay.line(results) + "\n"
+    return made
+
+
+@pytest.fixture
+def begin(tmp_path, capsys):
+    """begin(results...) makes an export, runs the command, and returns the records in order."""
+
+    def run(*of_each: dict | None):
+        root = tmp_path / "assignment_1_export"
+        text = "---\n"
+        for number, results in enumerate(of_each):
+            folder = root / f"submission_{number}" / "submission"
+            folder.mkdir(parents=True)
+            (folder / "a.py").write_text(f"x = {number}\n", encoding="utf-8")
+            fields = {
+                ":submitters": [{":name": f"S {number}", ":email": f"s{number}@x.edu"}],
+                ":created_at": _Time("2026-11-02 09:00:00 -08:00"),
+                ":score": 1.0,
+                ":status": "processed",
+                ":results": results,
+                ":history": [{":id": 99, ":results": {"tests": [{"score": 5}]}, ":score": 5.0}],
+            }
+            entry = {f"submission_{number}": fields}
+            text += yaml.dump(entry, Dumper=_Ruby, allow_unicode=True, sort_keys=False)
+        (root / "submission_metadata.yml").write_text(text, encoding="utf-8")
+        code = main(["stored", str(root), "--into", str(tmp_path / "class")])
+        folder = ClassFolder.existing(tmp_path / "class")
+        found = [folder.read_record(f"submission_{n}", STORED) for n in range(len(of_each))]
+        return code, capsys.readouterr().out, found, folder
+
+    return run
+
+
+@pytest.mark.parametrize("record", [True, False])
+def test_results_become_records_with_their_own_seed(begin, record):
+    one = results_of("pairs")
+    other = results_of("span_share", seed=12)
+    code, said, (first, second), folder = begin(stored(one, record), stored(other, record))
+    assert code == 0 and "2 of 2 submissions have results that can be compared" in said
+    assert newest_release(folder) == STORED and folder.sources()
+    assert (first["results"]["seed"], second["results"]["seed"]) == (str(SEED), "12")
+    assert first["results"]["edition"] == "xcs224n" and first["counts"] and not first["again"]
+    tests = {test["test_id"]: test for test in first["results"]["tests"]}
+    assert list(tests) == [spec.test_id for spec in EDITION.tests]
+    for spec, result in zip(EDITION.tests, one.tests, strict=True):
+        test = tests[spec.test_id]
+        assert (test["outcome"], test["score"]) == (result.outcome.value, float(result.score))
+        assert (test["topic"], test["kind"]) == (spec.topic, spec.kind)
+        assert test["name"] == result.description
+        assert test.get("digest") == (result.digest if record else None)
+        assert test.get("cause") == (result.cause if record else None)
+    assert first["results"]["score"] == float(one.score)
+
+
+@pytest.mark.parametrize("record", [True, False])
+def test_an_earlier_submissions_points_are_no_baseline(begin, record):
+    limited = results_of(hidden=False)
+    kept = stored(results_of())["tests"]  # the earlier submission's
+    _, said, (made,), _ = begin(stored(limited, record, in_full=False) | {"tests": kept})
+    assert made["fault"] == EARLIER and made["results"] is None and made["seed"] == str(SEED)
+    assert f"submission_0: no baseline: {EARLIER}" in said and "0 of 1" in said
+
+
+def test_what_is_not_ours_is_named_and_no_zero(begin):
+    strange = stored(results_of(), record=False)
+    strange["tests"][0]["extra_data"] = {}
+    seedless = stored(results_of(), record=False)
+    del seedless["extra_data"]["seed"]
+    forged = stored(results_of(), record=False) | {"stdout": "record: {\n"}
+    failure = {"output": "The autograder failed to execute correctly."}
+    infinite = stored(results_of(), record=False)
+    infinite["tests"][0]["score"] = float("inf")
+    code, said, found, _ = begin(strange, seedless, forged, failure, None, infinite)
+    assert code == 0 and "1 of 6 submissions" in said
+    assert [made["results"] is None for made in found] == [True, True, False, True, True, True]
+    assert "not this grader's: KeyError: 'test_id'" in found[0]["fault"]
+    assert "neither their record nor extra_data has edition and seed" in found[1]["fault"]
+    assert found[3]["fault"] == found[4]["fault"] == FAILED
+    assert ".inf" in found[5]["fault"]
+
+
+def test_a_record_that_disagrees_with_the_points_lends_them_nothing(begin):
+    one = results_of()
+    other = replace(one.tests[0], outcome=Outcome.FAILED, cause="failed.x")
+    made = stored(one, record=False)
+    made["stdout"] = replay.line(Results(EDITION, SEED, [other, *one.tests[1:]], one.facts))
+    _, _, (found,), _ = begin(made)
+    tests = found["results"]["tests"]
+    assert "digest" not in tests[0] and "cause" not in tests[0] and "digest" in tests[1]
+    assert json.dumps(found).count("failed.x") == 0
+
+
+def test_another_source_is_refused(tmp_path, capsys):
+    (tmp_path / "plain" / "one" / "submission").mkdir(parents=True)
+    (tmp_path / "plain" / "one" / "submission" / "a.py").write_text("x", encoding="utf-8")
+    (tmp_path / "plain" / "two.zip").write_bytes(b"PK\x05\x06" + b"\0" * 18)
+    assert main(["stored", str(tmp_path / "plain"), "--into", str(tmp_path / "class")]) == 2
+    assert "expected a Gradescope export" in capsys.readouterr().err

@@ -1,0 +1,109 @@
+"""Each way to fail has an id of its own, in which stands nothing of a submission."""
+
+import json
+from fractions import Fraction
+
+import pytest
+
+from grading import causes, endings, replay
+from grading.errors import Verdict
+from grading.frames import Finished
+from grading.guardian import Ending
+from grading.limits import Limits
+from grading.outcomes import Outcome
+from grading.results import Results, TestResult
+from tests import pinned
+
+EDITION = pinned.load().edition(None)
+STAFFS = {"detail", "cause", "where", "credit", "measured", "cpu_s", "peak_bytes", "digest"}
+
+
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        ("items differ in length", 'items differ in length ("7 and 8")'),
+        ("a.predictions has 3 lines, expected 100", "a.predictions has 1e3 lines, expected 50.5"),
+        ("f(3, [1, 2]) is wrong", "f(4) is wrong"),
+    ],
+)
+def test_values_are_no_part_of_a_way(one, other):
+    assert causes.way_of(one) == causes.way_of(other)
+
+
+def test_sentences_with_other_words_are_other_ways():
+    long = "the masked span is too short: less than a quarter of the truncated document"
+    ways = {causes.way_of(s) for s in (long, long + " on average", long.replace("short", "long"))}
+    assert len(ways) == 3
+    assert all(way.startswith("the-masked-span-is-too-") for way in ways)
+
+
+@pytest.mark.parametrize(
+    "verdict, cause",
+    [
+        (Verdict(Outcome.PASSED, "", credit=Fraction(1)), ""),
+        (Verdict(Outcome.RAN_NOT_GRADED, "later"), "ran-not-graded"),
+        (Verdict(Outcome.ERROR, "KeyError: 3", way="KeyError"), "error.KeyError"),
+        (Verdict(Outcome.FAILED, "worded anew", way="shape"), "failed.shape"),
+        (Verdict(Outcome.FAILED, "no pairs\n  got: 7"), "failed.no-pairs-5448"),
+    ],
+)
+def test_a_cause_is_the_outcome_and_the_way(verdict, cause):
+    assert verdict.cause == cause
+
+
+def finished(**changed) -> Finished:
+    ending = {"code": 0, "signal": 0, "reason": "", "cpu_s": 1.0, "wall_s": 1.0, "memory_bytes": 1}
+    return Finished(Ending(**ending | changed), True, None, "")
+
+
+@pytest.mark.parametrize(
+    "ended, cause",
+    [
+        ({"reason": "cpu"}, "timed-out.cpu"),
+        ({"reason": "wall"}, "timed-out.wall"),
+        ({"reason": "memory"}, "out-of-memory.memory"),
+        ({"signal": 11}, "killed.signal-11"),
+        ({"code": 3}, "exited"),
+    ],
+)
+def test_ends_of_a_process_have_causes(ended, cause):
+    verdict = endings.explain_ending(finished(**ended), Limits.for_test(2.0))
+    assert verdict is not None and verdict.cause == cause
+
+
+def test_a_crash_has_its_type_and_for_staff_its_line(tmp_path):
+    (tmp_path / "submission").mkdir()
+    (tmp_path / "submission" / "dataset.py").write_text("x = 1\ny = 2\n", encoding="utf-8")
+    hidden = next(spec for spec in EDITION.tests if spec.is_hidden)
+    report = {"outcome": "error", "message": "secret", "traceback": "", "where": ""}
+    report |= {"type": "KeyError", "where": "submission/dataset.py:2"}
+    verdict = endings.explain_error(report, hidden, tmp_path)
+    assert (verdict.cause, verdict.where) == ("error.KeyError", "submission/dataset.py:2")
+    assert ":2" not in verdict.message
+    # A type or a place that code made up says nothing.
+    report |= {"type": "Carries42", "where": "submission/other.py:42"}
+    verdict = endings.explain_error(report, hidden, tmp_path)
+    assert (verdict.cause, verdict.where) == ("error.Exception", "")
+
+
+def test_what_is_for_staff_is_told_to_nobody_else():
+    spec = next(spec for spec in EDITION.tests if not spec.is_hidden)
+    result = TestResult(
+        spec,
+        "a test",
+        Outcome.FAILED,
+        cause="failed.x",
+        where="submission/dataset.py:2",
+        credit=Fraction(1, 3),
+        measured={"accuracy": 0.25},
+        cpu_s=1.23456,
+        peak_bytes=7,
+        digest="d" * 64,
+    )
+    shown, staffs = result.as_dict(staff=False), result.as_dict(staff=True)
+    assert staffs.keys() - shown.keys() == STAFFS
+    assert staffs["credit"] == "1/3" and staffs["cpu_s"] == 1.235
+    assert staffs["measured"] == {"accuracy": 0.25}
+    results = Results(EDITION, 5, [result])
+    (recorded,) = json.loads(replay.line(results).removeprefix(replay.RECORD))["tests"]
+    assert recorded["cause"] == "failed.x" and recorded["credit"] == "1/3"

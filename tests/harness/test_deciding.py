@@ -1,0 +1,220 @@
+"""A test's digest changes with whatever decides the test, and with nothing that doesn't."""
+
+import re
+from types import ModuleType
+
+import pytest
+
+from grading import deciding, judges, paths, where
+from grading.assignment import load_assignment
+from grading.deciding import Deciding, in_environment
+from grading.runner import CourseTestRunner
+from questions.course import Course
+from tests import pinned
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return pinned.text()
+
+
+@pytest.fixture(scope="module")
+def read(text, tmp_path_factory):
+    """read(edits) returns the description with some of its text replaced."""
+    path = tmp_path_factory.mktemp("description") / "assignment.toml"
+
+    def load(*edits: tuple[str, str]):
+        changed = text
+        for before, after in edits:
+            assert before in changed, before
+            changed = changed.replace(before, after)
+        path.write_text(changed, encoding="utf-8")
+        return load_assignment(path)
+
+    return load
+
+
+@pytest.fixture(scope="module")
+def runner(read) -> CourseTestRunner:
+    return CourseTestRunner(read(), Course())
+
+
+@pytest.fixture(scope="module")
+def digests(runner):
+    """digests(assignment) returns the digests of the edition with the most topics, by test."""
+
+    def of(assignment=runner.assignment) -> dict[str, str]:
+        found = Deciding(assignment, Course(), runner.hidden)
+        return found.of(assignment.edition("current"))
+
+    return of
+
+
+def changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
+    assert before.keys() == after.keys()
+    return {test_id for test_id in before if before[test_id] != after[test_id]}
+
+
+# ---------------------------------------------------------------- files
+
+
+def test_a_change_of_each_file_changes_all_tests_that_it_decides(runner):
+    """Compared with what modules hold once they are imported, and with what --where prints."""
+    edition = runner.assignment.edition("current")
+    tests = runner.tests(edition)
+    found = Deciding(runner.assignment, runner.questions, runner.hidden)
+    before = found.of(edition)
+    decides = {test.spec.test_id: _truly_decides(runner, test) for test in tests}
+    own = {name for names in decides.values() for name in names}
+    assert len(own) > 25  # modules of questions and of staff that decide something
+    for path in list(found._hashes):
+        name = path.relative_to(paths.ROOT).as_posix()
+        kept, found._hashes[path] = found._hashes[path], "another"
+        differ = changed(before, found.of(edition))
+        found._hashes[path] = kept
+        of_topics = name.startswith(("src/questions/", "solutions/hidden/"))
+        if name == "assignment.toml":
+            assert not differ  # see below
+        elif not of_topics or name.count("/") < 3 and name.startswith("src/"):
+            assert differ == set(before), name
+        else:
+            assert differ >= {t for t, names in decides.items() if name in names}, name
+    assert found.of(edition) == before
+
+
+def _truly_decides(runner, test) -> set[str]:
+    """The files of a test: what its modules hold of other modules, and what --where names."""
+    modules = {test.case.__module__}
+    judge = runner.judges.get(f"{test.spec.topic}_{test.spec.name}")
+    if judge is not None:
+        modules.add(where._plain(judge).__module__)
+    waiting = list(modules)
+    while waiting:
+        for name in _held(waiting.pop()) - modules:
+            modules.add(name)
+            waiting.append(name)
+    files = {_file(name) for name in modules}
+    for line in where.lines(runner, test):
+        files.add(line.split()[1].partition(":")[0])
+    return {name for name in files if not name.startswith("src/grading/")}
+
+
+def _held(module: str) -> set[str]:
+    import sys
+
+    held = vars(sys.modules[module]).values()
+    names = [
+        v.__name__ if isinstance(v, ModuleType) else getattr(v, "__module__", "") for v in held
+    ]
+    return {name for name in names if re.match(r"(questions\.\w+|hidden)\.\w+", str(name))}
+
+
+def _file(module: str) -> str:
+    folder = "solutions" if module.startswith("hidden.") else "src"
+    return f"{folder}/{module.replace('.', '/')}.py"
+
+
+def test_a_change_in_a_topics_folder_leaves_other_topics_alone(runner):
+    edition = runner.assignment.edition("current")
+    found = Deciding(runner.assignment, runner.questions, runner.hidden)
+    before = found.of(edition)
+    path = paths.QUESTIONS / "span_corruption" / "tests.py"
+    found._hashes[path] = "another"
+    differ = changed(before, found.of(edition))
+    assert differ == {t.test_id for t in edition.tests if t.topic == "span_corruption"}
+
+
+def test_modules_are_imported_in_ways_that_a_reader_of_text_sees():
+    for folder in (paths.QUESTIONS, paths.HIDDEN):
+        for path in folder.rglob("*.py"):
+            source = path.read_text(encoding="utf-8")
+            assert not re.search(r"import_module|__import__|importlib|exec\(", source), path
+
+
+@pytest.mark.parametrize(
+    "source, found",
+    [
+        ("from questions.one import helper\n", {"one/helper.py"}),
+        ("from questions.one import (\n    nothing,\n    helper,\n)\n", {"one/helper.py"}),
+        ("from . import own\n", {"two/own.py"}),
+        ("from .own import (\n    name as other\n)\n", {"two/own.py"}),
+        ("import questions.one.helper as other\n", {"one/helper.py"}),
+        ("    from questions.one.helper import name\n", {"one/helper.py"}),
+        ("x = self.probe('one.ask', SPEC)\n", {"one/probe.py"}),
+        ("helper = own = 1  # one.ask\n", set()),
+    ],
+)
+def test_imports_and_probes_are_read_from_the_text(source, found, runner, monkeypatch):
+    made = Deciding(runner.assignment, runner.questions, None)
+    names = ("one/helper.py", "one/probe.py", "two/own.py", "two/probe.py")
+    texts = {paths.QUESTIONS / name: "" for name in names} | {paths.QUESTIONS / "two/a.py": source}
+    monkeypatch.setattr(made, "_texts", texts)
+    linked = made._linked(paths.QUESTIONS / "two/a.py")
+    assert {path.relative_to(paths.QUESTIONS).as_posix() for path in linked} == found
+
+
+# ---------------------------------------------------------------- the description
+
+
+def test_points_titles_and_comments_change_nothing(digests, read, text):
+    after = read(
+        ('"span_corruption", coding = 16', '"span_corruption", coding = 20'),
+        ("[topics.span_corruption]\n", "# a comment\n[topics.span_corruption]\n"),
+    )
+    assert after.edition("current").tests != read().edition("current").tests
+    assert changed(digests(), digests(after)) == set()
+
+
+def test_a_threshold_changes_the_tests_that_may_read_it(digests, read, text, runner):
+    table = text[text.index("[datasets.") :]
+    line = re.search(r"^thresholds = .*$", table, re.MULTILINE)
+    assert line is not None
+    differ = changed(digests(), digests(read((line[0], re.sub(r"0\.\d+", "0.01", line[0])))))
+    tests = {t.test_id: t for t in runner.assignment.edition("current").tests}
+    topics = {tests[test_id].topic for test_id in differ}
+    assert {"pretraining", "synthesizer", "rope"} <= topics
+    assert not topics & {"span_corruption", "attention_copying"}
+    reading = [t for t in tests.values() if t.name.endswith("accuracy")]
+    assert len(reading) == 6 and {t.test_id for t in reading} <= differ
+
+
+@pytest.mark.parametrize("key", ["learning_rate", "block_size"])
+def test_a_recipe_changes_all_tests(digests, read, text, key):
+    line = re.search(rf"\b{key} = [\d.e_-]+", text)
+    assert line is not None
+    before = digests()
+    assert changed(before, digests(read((line[0], f"{key} = 96")))) == set(before)
+
+
+def test_a_time_limit_changes_its_own_test(digests, read, text, runner):
+    line = 'remembers_training = { kind = "hidden", weight = 3, timeout_s = 60'
+    differ = changed(digests(), digests(read((line, line.replace("60", "61")))))
+    (test_id,) = differ
+    tests = {t.test_id: t for t in runner.assignment.edition("current").tests}
+    assert tests[test_id].name == "remembers_training"
+
+
+# ---------------------------------------------------------------- where it runs
+
+
+def test_versions_and_processor_count_and_the_kernel_does_not():
+    versions = {"python": "3.12.1", "torch": "2.5", "numpy": "2", "system": "Linux-6.1"}
+    one = in_environment("d", versions, "Xeon avx2")
+    assert in_environment("d", versions | {"system": "Linux-6.2"}, "Xeon avx2") == one
+    others = [
+        in_environment("e", versions, "Xeon avx2"),
+        in_environment("d", versions | {"torch": "2.6"}, "Xeon avx2"),
+        in_environment("d", versions, "Xeon avx2 avx512f"),
+    ]
+    assert len({one, *others}) == 4
+
+
+def test_results_of_staff_have_digests_and_those_of_students_none(runner, monkeypatch):
+    edition = runner.assignment.edition("xcs224n")
+    tests = runner.blank(edition, 5, "name").as_dict(staff=True)["tests"]
+    assert all(re.fullmatch("[0-9a-f]{64}", test["digest"]) for test in tests)
+    monkeypatch.setattr(judges, "load_hidden", lambda folder: None)
+    monkeypatch.setattr("grading.runner.load_hidden", lambda folder: None)
+    monkeypatch.setattr(deciding, "Deciding", None)
+    student = CourseTestRunner(runner.assignment, Course())
+    assert {t.digest for t in student.blank(edition, 5, "name").tests} == {""}

@@ -1,0 +1,60 @@
+"""The files of a class's submissions, where `grade` found them or where they are by now."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import get_args
+
+from grading.errors import UsageError
+
+from .folder import ClassFolder, Source
+from .roster import read_class
+from .submissions import Attempts, Submission
+
+
+def add_files(command: argparse.ArgumentParser) -> None:
+    """Add the arguments that say where the files are."""
+    command.add_argument(
+        "--source",
+        type=Path,
+        metavar="SOURCE",
+        help="what was handed in; default: where `grade` found it",
+    )
+    command.add_argument(
+        "--attempts",
+        choices=get_args(Attempts),
+        default="latest",
+        help="of --source; default: latest",
+    )
+
+
+def submissions_of(
+    folder: ClassFolder, asked: argparse.Namespace, say: Callable[[str], None]
+) -> list[Submission]:
+    """Return the submissions with their files; of those in several sources, the latest one's.
+
+    Args:
+        say: is told of sources that can't be read any more.
+
+    Raises:
+        UsageError: none can be read.
+    """
+    if asked.source is not None:
+        folder.remember(Source(asked.source, asked.attempts))
+    found: dict[str, Submission] = {}
+    problems = []
+    for source in folder.sources():
+        try:
+            roll = read_class(source.path, source.attempts)
+        except UsageError as error:
+            problems.append(str(error))
+            continue
+        found = {one.submission_id: one for one in roll.submissions} | found
+    if not found:
+        reasons = "; ".join(problems) or "this folder doesn't say where it is"
+        raise UsageError(f"what was handed in is needed: {reasons}; give it as --source SOURCE")
+    for problem in problems:
+        say(f"note: {problem}")
+    return list(found.values())

@@ -1,0 +1,282 @@
+"""`regrade`, `apply`, `discard` and `history`."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import getpass
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tqdm import tqdm  # type: ignore[import-untyped]
+
+from grading import paths, printable
+from grading.assignment import load_assignment
+from grading.errors import UsageError
+from grading.outcomes import ExitCode
+from grading.runner import CourseTestRunner
+from questions.course import Course
+
+from .. import shipping
+from ..choosing import chosen
+from ..dispatching import Cluster, Environment, NoCluster, add_cluster, check_cluster
+from ..folder import ClassFolder
+from ..handed_files import add_files, submissions_of
+from ..records import Record
+from ..table import newest_release
+from . import difference, history, plan, preview
+from .history import Regrade
+from .other_release import Described, describe
+from .plan import Rules
+from .regrade_run import RegradeRun, Regrading
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+CODES = (
+    "exit codes: 0 done, 1 some could not be graded, by our own fault, 2 usage or bad input, 3 "
+    "there is no cluster that can grade, or DIR can't be written, 130 interrupted. Whatever ended "
+    "it, the same command goes on where it was"
+)
+
+
+def add_to(commands: _SubParsersAction) -> None:
+    """Add the sub-commands."""
+    _add_regrade(commands)
+    for name, run, words in (
+        ("apply", run_apply, "let the results of a regrade count"),
+        ("discard", run_discard, "drop the results of a regrade"),
+    ):
+        decided = commands.add_parser(name, help=words)
+        decided.add_argument("folder", type=Path, metavar="DIR", help="a class's folder")
+        decided.add_argument("--reason", required=name == "apply", default="", help="for history")
+        decided.add_argument("--author", help="for history; default: this user")
+        decided.set_defaults(run=run)
+    shown = commands.add_parser("history", help="show what was decided of regrades, and why")
+    shown.add_argument("folder", type=Path, metavar="DIR", help="a class's folder")
+    shown.set_defaults(run=run_history)
+
+
+def _add_regrade(commands: _SubParsersAction) -> None:
+    command = commands.add_parser(
+        "regrade",
+        help="grade a class again by another release, and show the difference",
+        description="Run the tests that changed, each with the seed of the result that it would "
+        "replace, and show who goes up and down. Nothing counts until `apply`.",
+        epilog=CODES,
+    )
+    command.add_argument("folder", type=Path, metavar="DIR", help="a class's folder")
+    command.add_argument(
+        "--release",
+        type=Path,
+        default=paths.ROOT,
+        metavar="CHECKOUT",
+        help="a checkout of the repository; default: this one",
+    )
+    add_scope(command)
+    add_files(command)
+    add_cluster(command)
+    command.add_argument("--names", action="store_true", help="show who goes up and down")
+    command.set_defaults(run=run_regrade)
+
+
+def add_scope(command: argparse.ArgumentParser) -> None:
+    """Add the arguments that restrict a command to some tests and submissions."""
+    command.add_argument(
+        "--only", action="append", default=[], metavar="TEST", help="a test or question (1e)"
+    )
+    command.add_argument(
+        "--students", type=Path, metavar="FILE", help="only these: a CSV with a column "
+        "submission_id, sid or email, or one of them a line",
+    )  # fmt: skip
+
+
+def run_regrade(asked: argparse.Namespace) -> int:
+    """Run what changed, and show the difference."""
+    check_cluster(asked)
+    folder = ClassFolder.existing(asked.folder)
+    with folder.locked(), tqdm(unit="submission", disable=None) as bar:
+        history.drop_records(folder)
+        before = Before.read(folder, newest_release(folder))
+        release = before.release_of(asked.release)
+        described = describe(asked.release, before.edition)
+        described.scope(asked.only)
+        ids = chosen(folder, asked.students)
+        wanted = Regrade(
+            0,
+            "open",
+            release.digest[:16],
+            before.name,
+            tuple(asked.only),
+            None if ids is None else tuple(sorted(ids)),
+            begun="",
+        )
+        regrade = history.begin(folder, wanted)
+
+        def say(line: str) -> None:
+            bar.write(line, file=sys.stderr)
+
+        cluster = Cluster(asked, release, before.counts, say)
+        with contextlib.closing(cluster):
+            failed = _run(asked, folder, before, described, regrade, cluster, release, bar)
+        return _show(asked, folder, regrade, failed)
+
+
+@dataclass(frozen=True)
+class Before:
+    """The results that a regrade would replace."""
+
+    name: str
+    records: dict[str, Record]
+
+    @classmethod
+    def read(cls, folder: ClassFolder, name: str) -> Before:
+        """Read them.
+
+        Raises:
+            UsageError: there are none, or they can't be compared.
+        """
+        found = {
+            one.submission_id: record
+            for one in folder.records(name)
+            if (record := folder.read_record(one.submission_id, name)) is not None
+        }
+        made = cls(name, found)
+        if not made.editions:
+            raise UsageError(f"{folder.path} has no results by release {name}: `grade` first")
+        if len(made.editions) > 1:
+            raise UsageError(f"release {name} graded {' and '.join(sorted(made.editions))}")
+        return made
+
+    @property
+    def editions(self) -> set[str]:
+        results = [record["results"] for record in self.records.values()]
+        return {each["edition"] for each in results if each is not None}
+
+    @property
+    def edition(self) -> str:
+        (found,) = self.editions
+        return found
+
+    @property
+    def counts(self) -> bool:
+        """Whether they have authority; those that replace them need it, too."""
+        return any(record["counts"] for record in self.records.values())
+
+    def release_of(self, checkout: Path) -> shipping.Release:
+        """Pack a checkout, with the seed that these results were graded with."""
+        release = shipping.make_release(checkout, self.edition)
+        seed = plan.common_seed(self.records.values())
+        return release if seed is None else replace(release, seed=int(seed))
+
+
+def _run(
+    asked: argparse.Namespace,
+    folder: ClassFolder,
+    before: Before,
+    described: Described,
+    regrade: Regrade,
+    cluster: Cluster,
+    release: shipping.Release,
+    bar: tqdm,
+) -> str:
+    """Run what is to be run; return what cut it short, or ""."""
+
+    def say(line: str) -> None:
+        bar.write(line, file=sys.stderr)
+
+    try:
+        environments: tuple[Environment, ...] = ()
+        with cluster.failures() if asked.scheduler else contextlib.nullcontext():
+            environments = tuple(cluster.environments())
+        rules = Rules(described, environments, before.name, tuple(asked.only))
+        ids = frozenset(before.records if regrade.students is None else regrade.students)
+        ids &= before.records.keys()
+        needed = [key for key in sorted(ids) if rules.plan(before.records[key]).wanted]
+        submissions = submissions_of(folder, asked, say) if needed else []
+        regrading = Regrading(rules, regrade.name, ids, str(release.seed))
+        runner = CourseTestRunner(load_assignment(paths.ASSIGNMENT), Course())
+        bar.reset(total=len(before.records))
+        made = RegradeRun(
+            regrading, before.counts, folder, submissions, release, runner, say, bar.update
+        )
+        if made.plan():
+            with cluster.failures():
+                made.run(cluster.dispatcher())
+    except NoCluster as failed:
+        return str(failed)
+    except OSError as error:  # a full disk, where records that need no run are written
+        return f"{error.filename or folder.path}: {error.strerror or error}"
+    return ""
+
+
+def _show(asked: argparse.Namespace, folder: ClassFolder, regrade: Regrade, failed: str) -> int:
+    """Print and write the preview; a regrade that changes nothing ends here."""
+    found = difference.compare(folder, regrade.baseline, regrade.name)
+    if not (failed or found.tests or found.unfinished or found.new):
+        history.leave_out(folder, regrade)
+        print("No test and no points have changed: there is nothing to regrade.")
+        return ExitCode.OK
+    page = preview.write_page(folder, regrade, found)
+    for line in preview.lines(folder, regrade, found, names=asked.names):
+        print(line)
+    print(f"{page} links to both results of each")
+    if failed:
+        print(f"classroom: {failed}; the same command goes on from here", file=sys.stderr)
+        return ExitCode.GRADER_ERROR
+    return ExitCode.FAILED if found.unfinished else ExitCode.OK
+
+
+def run_apply(asked: argparse.Namespace) -> int:
+    """Let the results of the open regrade count."""
+    folder = ClassFolder.existing(asked.folder)
+    with folder.locked():
+        regrade = history.the_open_one(folder)
+        reason = printable.line(asked.reason.strip())
+        if not reason:
+            raise UsageError("--reason is blank; history should say why points changed")
+        found = difference.compare(folder, regrade.baseline, regrade.name)
+        if newest_release(folder) != regrade.baseline or found.unfinished:
+            left = len(found.unfinished)
+            raise UsageError(
+                f"{regrade.name} is not complete: {left} submissions have no new result, or were "
+                "graded since; give `regrade` again, or `discard` it"
+            )
+        kept = replace(regrade, changes=found.numbers())
+        history.decide(folder, kept, "applied", _author(asked), reason)
+    print(f"{regrade.name} counts now: {preview.counts(found)}")
+    return ExitCode.OK
+
+
+def run_discard(asked: argparse.Namespace) -> int:
+    """Drop the open regrade."""
+    folder = ClassFolder.existing(asked.folder)
+    with folder.locked():
+        regrade = history.the_open_one(folder)
+        found = difference.compare(folder, regrade.baseline, regrade.name)
+        kept = replace(regrade, changes=found.numbers())
+        reason = printable.line(asked.reason.strip())
+        history.decide(folder, kept, "discarded", _author(asked), reason)
+        history.drop_records(folder)
+        preview.remove_page(folder, regrade)
+    print(f"{regrade.name} is dropped; the results of {regrade.baseline} stand")
+    return ExitCode.OK
+
+
+def _author(asked: argparse.Namespace) -> str:
+    return printable.line(asked.author or getpass.getuser(), 200)
+
+
+def run_history(asked: argparse.Namespace) -> int:
+    """Print what was decided of each regrade."""
+    folder = ClassFolder.existing(asked.folder)
+    found = history.read(folder)
+    for regrade in found:
+        for line in preview.history_lines(regrade):
+            print(line)
+    if not found:
+        print("There was no regrade.")
+    print(f"What counts now: {newest_release(folder)}")
+    return ExitCode.OK

@@ -1,0 +1,176 @@
+"""`stored EXPORT --into DIR`: begin with the results that Gradescope stored, to regrade them.
+
+Each result keeps the seed that it was graded with: it stands in the record that ends the staff
+output, or in `extra_data`. Where the daily limit on hidden feedback held, the points stored are an
+earlier submission's, and nothing is compared with them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from grading import replay
+from grading.errors import SubmissionError, UsageError
+from grading.outcomes import ExitCode, Outcome
+
+from .. import records
+from ..folder import ClassFolder, Source
+from ..gradescope_export import METADATA, metadata_of
+from ..listing import summary
+from ..records import Record
+from ..roster import read_class
+from ..submissions import ID, Submission
+from ..symbols import Node, entries
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+STORED = "gradescope"  # the name of the release
+EARLIER = "the points on Gradescope are an earlier submission's: the daily limit held"
+FAILED = "the autograder failed on Gradescope: there are no results"
+UNKNOWN = "the results on Gradescope are not this grader's: {}"
+
+
+def add_to(commands: _SubParsersAction) -> None:
+    """Add the sub-command."""
+    command = commands.add_parser(
+        "stored",
+        help="begin a class's folder with the results that Gradescope stored",
+        description="Take the results out of a Gradescope export, so that `regrade` can compare "
+        "them with another release.",
+    )
+    command.add_argument("source", type=Path, metavar="EXPORT", help="a Gradescope export")
+    command.add_argument(
+        "--into", type=Path, required=True, metavar="DIR", help="outside the repository"
+    )
+    command.set_defaults(run=run)
+
+
+def run(asked: argparse.Namespace) -> int:
+    """Write a record of each stored result."""
+    roll = read_class(asked.source)
+    metadata = metadata_of(asked.source)
+    if metadata is None:
+        raise UsageError(f"{asked.source} has no {METADATA}: expected a Gradescope export")
+    print(summary(roll))
+    for note in roll.notes:
+        print(f"note: {note}")
+    folder = ClassFolder.create(asked.into)
+    with folder.locked():
+        folder.enroll(roll.submissions)
+        folder.remember(Source(asked.source, "latest"))
+        kept = 0
+        with metadata.open() as stream:  # one at a time: all together may be hundreds of megabytes
+            for submission, stored in _stored(stream, roll.submissions):
+                record = record_of(submission, stored)
+                folder.write_record(submission.submission_id, STORED, record)
+                kept += not record["fault"]
+                if record["fault"]:
+                    print(f"{submission.submission_id}: no baseline: {record['fault']}")
+    print(f"{kept} of {len(roll.submissions)} submissions have results that can be compared")
+    return ExitCode.OK
+
+
+def _stored(
+    stream: IO[bytes], submissions: Iterable[Submission]
+) -> Iterator[tuple[Submission, Node]]:
+    """Yield each submission with what is stored of it; None where there is nothing."""
+    waiting = {one.submission_id: one for one in submissions}
+    for key, entry, _ in entries(stream, METADATA, results=True):
+        if isinstance(entry, dict) and key in waiting:
+            yield waiting.pop(key), entry.get(":results")
+    yield from ((submission, None) for submission in waiting.values())
+
+
+def record_of(submission: Submission, stored: Node) -> Record:
+    """Return the record of a stored result; one without a baseline holds why, and the seed."""
+    assert ID.fullmatch(submission.submission_id)
+    try:
+        digest = submission.digest()
+    except SubmissionError:
+        digest = "unreadable"
+    if not isinstance(stored, dict) or not _dicts(stored.get("tests")):
+        return records.staff_fault(digest, [FAILED], counts=True)
+    staff = _staff_record(stored)
+    extra = _dict(stored.get("extra_data"))
+    facts = _dict(staff.get("facts")) or extra
+    head = staff or extra
+    seed = str(head.get("seed", ""))
+    if not seed.isdecimal() or not head.get("edition"):
+        why = UNKNOWN.format("neither their record nor extra_data has edition and seed")
+        return records.staff_fault(digest, [why], counts=True)
+    if extra.get("hidden_feedback") == "false" or _is_partial(staff):
+        return records.staff_fault(digest, [EARLIER], counts=True) | {"seed": seed}
+    try:
+        known = {test["test_id"]: test for test in _dicts(staff.get("tests"))}
+        tests = [_test(test, known) for test in _dicts(stored["tests"])]
+    except (KeyError, ValueError, TypeError) as error:
+        why = UNKNOWN.format(f"{type(error).__name__}: {error!s:.100}")
+        return records.staff_fault(digest, [why], counts=True) | {"seed": seed}
+    results: dict[str, Any] = {"edition": str(head["edition"]), "seed": seed, "asked": []}
+    results["facts"] = {
+        "authoritative": extra.get("authoritative", "true") == "true",
+        "submission": submission.submission_id,
+        **{key: facts[key] for key in ("graded", "judged_by", "versions") if key in facts},
+    }
+    answer = {"results": records.with_tests(results, tests), "refused": ""}
+    return records.graded(digest, answer, alone=True)
+
+
+def _staff_record(stored: dict[str, Node]) -> dict[str, Any]:
+    """Return the record that ends the staff output; {} where the export has none."""
+    text = stored.get("stdout")
+    lines = text.strip().splitlines() if isinstance(text, str) else []
+    if not lines or not lines[-1].startswith(replay.RECORD):
+        return {}
+    try:
+        return _dict(json.loads(lines[-1].removeprefix(replay.RECORD)))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _is_partial(staff: dict[str, Any]) -> bool:
+    """Return whether hidden tests were not asked for in the run that a record is of."""
+    return any(t.get("outcome") == Outcome.NOT_RUN.value for t in _dicts(staff.get("tests")))
+
+
+def _test(stored: dict[str, Any], known: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return a test as records hold it.
+
+    Raises:
+        KeyError, ValueError, TypeError: it is not one of ours.
+    """
+    about = _dict(stored["extra_data"])
+    test_id, outcome = str(about["test_id"]), Outcome(about["outcome"]).value
+    score, most = float(stored["score"]), float(stored["max_score"])
+    if not (math.isfinite(score) and math.isfinite(most)):
+        raise ValueError(f"{test_id} has {score} of {most} points")
+    tags = [tag for tag in stored.get("tags") or [] if isinstance(tag, str)]
+    found = {
+        "test_id": test_id,
+        "name": str(stored.get("name") or "").removeprefix(f"{test_id}: "),
+        "topic": tags[0] if tags else "",
+        "kind": test_id.rpartition("-")[2],
+        "outcome": outcome,
+        "score": score,
+        "max_score": most,
+        "is_extra_credit": "extra credit" in tags,
+        "message": str(stored.get("output") or ""),
+    }
+    staffs = known.get(test_id, {})
+    if staffs.get("outcome") == outcome:
+        found |= {key: staffs[key] for key in ("credit", "cause", "digest") if key in staffs}
+    return found
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []

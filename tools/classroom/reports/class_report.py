@@ -1,0 +1,254 @@
+"""`report DIR`: what a class did, as pages and as CSV files."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from grading.console import points as shown_points
+from grading.errors import UsageError
+from grading.outcomes import ExitCode
+from grading.results import write_atomically
+from grading.trees import remove_tree
+
+from ..choosing import chosen
+from ..folder import ClassFolder, refuse_project
+from ..gradebook.cells import write as write_csv
+from ..handed_files import add_files, submissions_of
+from ..html_pages import write_page
+from ..submissions import Submission
+from ..table import newest_release
+from . import anonymous, csv_files, numbers
+from .failures import Failure, failures
+from .gathered import Gathered, Handed, gather
+from .quoted import quote
+from .result_pages import titles, write_result
+from .when import when
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+INDEX = "index.html"
+USUAL = ("report", "report-anonymous")  # folders in DIR
+WITHHELD = Path("gradebook") / "withheld.csv"  # see the gradebook
+EMPTY: frozenset[str] = frozenset()
+MOST_EXAMPLES = 40  # with code: each unpacks a submission
+MOST_WHO = 200  # names in a list
+MOST_MESSAGE = 2_000  # characters of what an example's student read
+
+
+def add_to(commands: _SubParsersAction) -> None:
+    """Add the sub-command."""
+    command = commands.add_parser(
+        "report",
+        help="write what a class did: pages, and the same numbers as CSV files",
+        description="Write index.html and CSV files about the class, and for each submission a "
+        "page as its student would see it and one for staff.",
+    )
+    command.add_argument("folder", type=Path, metavar="DIR", help="a class's folder")
+    command.add_argument("--release", metavar="RELEASE", help="default: the one that counts")
+    command.add_argument(
+        "--into", type=Path, metavar="FOLDER", help="default: DIR/report, or DIR/report-anonymous"
+    )
+    command.add_argument(
+        "--withheld",
+        type=Path,
+        metavar="FILE",
+        help="students who get no page: as --students of `regrade`; default: DIR/gradebook/"
+        "withheld.csv, if it is there",
+    )
+    command.add_argument(
+        "--anonymous",
+        action="store_true",
+        help="pseudonyms; no code, no texts of students, no pages of their own",
+    )
+    add_files(command)
+    command.set_defaults(run=run)
+
+
+def run(asked: argparse.Namespace) -> int:
+    """Write a report."""
+    folder = ClassFolder.existing(asked.folder)
+    with folder.locked():
+        gathered = gather(folder, asked.release or newest_release(folder))
+        withheld = _withheld(folder, asked.withheld)
+        usual = folder.path / USUAL[asked.anonymous]
+        target = _target(usual if asked.into is None else asked.into)
+        draft = target.with_name(f".{target.name}.draft")
+        remove_tree(draft)
+        draft.mkdir(mode=0o700, parents=True)
+        try:
+            files = {} if asked.anonymous else _files(folder, asked)
+            key = anonymous.key_of(folder) if asked.anonymous else None
+            _write(draft, gathered, files, key, withheld)
+            remove_tree(target)
+            os.replace(draft, target)
+        finally:
+            remove_tree(draft)
+    print(f"{target / INDEX}: {len(gathered.counted)} of {len(gathered.handed)} submissions")
+    return ExitCode.OK
+
+
+def _withheld(folder: ClassFolder, file: Path | None) -> frozenset[str]:
+    """Return the submissions of students whose grades are withheld."""
+    usual = folder.path / WITHHELD
+    if file is None and usual.is_file():  # it may name people who handed in no code
+        return chosen(folder, usual, lambda line: print(f"note: {line}", file=sys.stderr)) or EMPTY
+    return chosen(folder, file) or EMPTY
+
+
+def _target(path: Path) -> Path:
+    """Return a folder that may be replaced.
+
+    Raises:
+        UsageError: it holds something else, or lies in the project.
+    """
+    path = path.resolve()
+    refuse_project(path)
+    if path.exists() and not (path / INDEX).is_file() and any(path.iterdir()):
+        raise UsageError(f"--into {path} holds something else; expected a new folder")
+    return path
+
+
+def _files(folder: ClassFolder, asked: argparse.Namespace) -> dict[str, Submission]:
+    """Return the files of submissions, as far as they are still there."""
+    try:
+        found = submissions_of(folder, asked, lambda line: print(line, file=sys.stderr))
+    except UsageError as error:
+        print(f"note: examples come without code: {error}", file=sys.stderr)
+        return {}
+    return {one.submission_id: one for one in found}
+
+
+def _write(
+    place: Path,
+    gathered: Gathered,
+    files: dict[str, Submission],
+    key: bytes | None,
+    withheld: frozenset[str],
+) -> None:
+    """Write all files of a report.
+
+    Args:
+        files: from which examples quote; {} for none.
+        key: of pseudonyms; None for names.
+    """
+    known = titles()
+
+    def called(one: Handed) -> str:
+        return one.submission_id if key is None else anonymous.pseudonym(key, one.submission_id)
+
+    questions, tests = numbers.questions(gathered), numbers.tests(gathered)
+    found, measured = failures(gathered), numbers.measured(gathered)
+    at = when(gathered)
+    pages = {} if key is not None else _pages(place, gathered, known, withheld)
+    write_page(
+        place / INDEX,
+        "report.html.j2",
+        title="What the class did",
+        release=gathered.release,
+        is_anonymous=key is not None,
+        handed=[_row(one, called, pages, key is None) for one in gathered.handed],
+        counted=len(gathered.counted),
+        max_score=shown_points(gathered.max_score),
+        scores=numbers.spread([float(one.score) for one in gathered.counted]),
+        bins=numbers.histogram(
+            [float(one.score) for one in gathered.counted], float(gathered.max_score)
+        ),
+        questions=questions,
+        titles=known,
+        tests=tests,
+        everybody=[t.test_id for t in tests if t.passed == t.total],
+        nobody=[t.test_id for t in tests if not t.passed],
+        failures=[
+            _failure(failure, number, files, called, key is None, pages)
+            for number, failure in enumerate(found)
+        ],
+        measured=measured,
+        when=at,
+        late=[called(one) for one in at.late],
+        points=shown_points,
+    )
+    for name, text in csv_files.files(
+        gathered, questions, tests, found, measured, at, called
+    ).items():
+        write_atomically(place / name, text)
+
+
+def _row(
+    one: Handed, called: Callable[[Handed], str], pages: dict[str, str], named: bool
+) -> dict[str, Any]:
+    """Return what the index shows of a submission."""
+    fault = one.record["fault"] if one.record is not None and named else ""
+    return {
+        "id": called(one),
+        "names": one.names if named else "",
+        "status": one.status,
+        "fault": fault.splitlines()[0] if fault else "",
+        "score": shown_points(one.score) if one.is_counted else "",
+        "page": pages.get(one.submission_id, ""),
+        "varied": [(test_id, ends.most_common()) for test_id, ends in one.varied.items()],
+    }
+
+
+def _failure(
+    failure: Failure,
+    number: int,
+    files: dict[str, Submission],
+    called: Callable[[Handed], str],
+    named: bool,
+    pages: dict[str, str],
+) -> dict[str, Any]:
+    """Return what the index shows of a way to fail; its example only with names."""
+    example = failure.example
+    shown: dict[str, Any] = {
+        "failure": failure,
+        "who": [called(one) for one in failure.handed[:MOST_WHO]],
+        "more": max(0, len(failure.handed) - MOST_WHO),
+        "message": "",
+        "quoted": None,
+        "example": "",
+        "page": "",
+    }
+    if not named or example is None:
+        return shown
+    quoted = None
+    if number < MOST_EXAMPLES:
+        quoted = quote(files.get(example.submission_id), failure)
+    return shown | {
+        "who": [f"{one.names} ({one.submission_id})" for one in failure.handed[:MOST_WHO]],
+        "message": failure.message[:MOST_MESSAGE],
+        "quoted": quoted,
+        "example": example.names,
+        "page": pages.get(example.submission_id, ""),
+    }
+
+
+def _pages(
+    place: Path, gathered: Gathered, known: dict[str, str], withheld: frozenset[str]
+) -> dict[str, str]:
+    """Write a page for each student and one for staff; return where the latter are."""
+    rows = [["name", "sid", "email", "submission", "page"]]
+    found = {}
+    for one in gathered.handed:
+        if one.record is None:
+            continue
+        path = Path("staff") / f"{one.submission_id}.html"
+        title = f"{one.submission_id}, {one.status}"
+        write_result(place / path, one.record, one.names, staff=True, known=known, note=title)
+        found[one.submission_id] = path.as_posix()
+        if one.submission_id in withheld or not one.is_counted:
+            continue
+        for student in one.entry.students:
+            name = hashlib.sha256(student.key.encode("utf-8", "replace")).hexdigest()[:12]
+            own = Path("students") / one.submission_id / f"{name}.html"
+            write_result(place / own, one.record, student.name, staff=False, known=known)
+            cells = [student.name, student.sid or "", student.email or ""]
+            rows.append([*cells, one.submission_id, own.as_posix()])
+    write_atomically(place / "pages.csv", write_csv(rows))
+    return found

@@ -1,0 +1,90 @@
+"""What failed, grouped by cause: whom it befell, and one example."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from grading.causes import cause_of
+from grading.outcomes import Outcome
+
+from ..records import points
+from .gathered import Gathered, Handed
+
+# Sentences of tests that say where a student should look.
+LOOK_AT = re.compile(r"^ *look at: (?:([\w.]+) in )?(submission/\w+\.py)", re.MULTILINE)
+NO_FAILURES = (Outcome.PASSED.value, Outcome.RAN_NOT_GRADED.value)
+
+
+@dataclass
+class Failure:
+    """A way to fail in a topic.
+
+    Attributes:
+        tests: how often each test failed so.
+        handed: the submissions, each once, in the roll's order.
+        cost: points that the class lost by it.
+        message: what the example's student read, or the first line of it.
+        example: the submission that is shown: one with a place, if any has one.
+        where: a line of the example's, such as `submission/dataset.py:57`, or "".
+        look_at: (function, file) of the topic, as tests name it; the function may be "".
+    """
+
+    topic: str
+    cause: str
+    tests: Counter[str] = field(default_factory=Counter)
+    handed: list[Handed] = field(default_factory=list)
+    cost: Decimal = Decimal(0)
+    message: str = ""
+    example: Handed | None = None
+    where: str = ""
+    look_at: tuple[str, str] = ("", "")
+
+
+def failures(gathered: Gathered) -> list[Failure]:
+    """Return all ways to fail, the most frequent first."""
+    found: dict[tuple[str, str], Failure] = {}
+    looked: dict[str, Counter[tuple[str, str]]] = {}
+    for one in gathered.counted:
+        for test in one.tests:
+            if test["outcome"] in NO_FAILURES:
+                continue
+            place = _look_at(test)
+            if place is not None:
+                looked.setdefault(test.get("topic", ""), Counter())[place] += 1
+            _add(found, one, test, place)
+    for failure in found.values():
+        known = looked.get(failure.topic)
+        if failure.look_at == ("", "") and known:
+            failure.look_at = known.most_common(1)[0][0]
+    return sorted(found.values(), key=lambda f: (-len(f.handed), -f.cost, f.topic, f.cause))
+
+
+def _add(
+    found: dict[tuple[str, str], Failure],
+    one: Handed,
+    test: dict[str, Any],
+    place: tuple[str, str] | None,
+) -> None:
+    topic = test.get("topic", "")
+    cause = test.get("cause") or cause_of(Outcome(test["outcome"]), "")
+    failure = found.setdefault((topic, cause), Failure(topic, cause))
+    failure.tests[test["test_id"]] += 1
+    failure.cost += points(test["max_score"]) - points(test["score"])
+    if one not in failure.handed:
+        failure.handed.append(one)
+    where = test.get("where", "")
+    if failure.example is None or (where and not failure.where):
+        failure.example, failure.where = one, where
+        failure.message = test.get("message", "")
+    if place is not None and failure.look_at == ("", ""):
+        failure.look_at = place
+
+
+def _look_at(test: dict[str, Any]) -> tuple[str, str] | None:
+    text = f"{test.get('message', '')}\n{test.get('detail', '')}"
+    match = LOOK_AT.search(text)
+    return (match[1] or "", match[2]) if match else None

@@ -1,0 +1,56 @@
+"""When a class handed in: days, attempts, and who was late."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+
+from grading import paths
+from grading.errors import UsageError
+
+from ...described import load_course
+from ..submissions import utc
+from .gathered import Gathered, Handed
+
+
+@dataclass(frozen=True)
+class When:
+    """When a class handed in.
+
+    Attributes:
+        days: each day, how many handed in, and the share of the busiest day's number.
+        attempts: how many submissions are a first, a second ... attempt.
+        late: those that the platform marks, or that came after the due date of course.toml.
+        due: that date, or None.
+        undated: how many submissions there are of which no time is known.
+    """
+
+    days: list[tuple[str, int, float]]
+    attempts: list[tuple[int, int]]
+    late: list[Handed]
+    due: datetime | None
+    undated: int
+
+
+def when(gathered: Gathered) -> When:
+    """Return when a class handed in; days are those of the time zone of each time."""
+    try:
+        due: datetime | None = load_course(paths.ROOT).dates.due
+    except UsageError:
+        due = None
+    known = [one.entry.created_at for one in gathered.handed if one.entry.created_at]
+    counts = Counter(time.date().isoformat() for time in known)
+    most = max(counts.values(), default=1)
+    return When(
+        [(day, count, count / most) for day, count in sorted(counts.items())],
+        sorted(Counter(one.entry.attempt for one in gathered.handed).items()),
+        [one for one in gathered.handed if _is_late(one, due)],
+        due,
+        len(gathered.handed) - len(known),
+    )
+
+
+def _is_late(one: Handed, due: datetime | None) -> bool:
+    created = one.entry.created_at
+    return one.entry.late or (due is not None and created is not None and utc(created) > due)
