@@ -209,7 +209,7 @@ class Host:
         hash_seed = derive_seed(seed, "hash")
         if self._pool is None or hash_seed != self._hash_seed:
             self.close()
-            self._pool, self._hash_seed = open_pool(hash_seed), hash_seed
+            self._pool, self._hash_seed = open_pool(hash_seed, lasting=True), hash_seed
         return self._pool
 
     def _is_used_up(self) -> bool:
