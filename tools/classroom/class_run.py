@@ -16,7 +16,7 @@ from grading import host, trees
 from grading.errors import SubmissionError
 from grading.runner import CourseTestRunner
 
-from . import records, shipping
+from . import findings, records, shipping
 from .folder import ClassFolder
 from .records import Record
 from .shipping import Job
@@ -142,6 +142,7 @@ class ClassRun:
             "edition": self._asked.edition,
             "wanted": wanted,
             "counts": self._asked.counts,
+            findings.KEY: findings.known(self._folder, submission_id),
         }
         try:
             # In the class's own folder: whatever ends this, a copy lies nowhere else.
@@ -190,13 +191,15 @@ class ClassRun:
             return
         record = self._read(submission_id)
         if job.request["wanted"] and record is not None:
-            self._finish(submission_id, records.with_rerun(record, answer))
+            kept = {findings.KEY: findings.of(record) | findings.of(answer)}
+            self._finish(submission_id, records.with_rerun(record, answer) | kept)
         else:
             self._finish(submission_id, self._graded(job, answer, alone=True))
 
     def _graded(self, job: Job, answer: Answer, alone: bool) -> Record:
         answer["results"]["facts"]["left"] = job.left
-        return records.graded(self._digests[job.submission_id], answer, alone)
+        kept = {findings.KEY: findings.of(answer)}
+        return records.graded(self._digests[job.submission_id], answer, alone) | kept
 
     def _is_lost(self, job: Job, answer: dict[str, Any]) -> bool:
         why = records.ours(answer, self._asked.counts)
