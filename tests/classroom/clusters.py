@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,15 @@ def wait_for_records(folder: Path, count: int, process: subprocess.Popen) -> Non
 
 def is_final(content: bytes) -> bool:
     return not json.loads(content)["again"]
+
+
+def wait_for_hosts(pids: Iterable[int]) -> None:
+    """Wait until none of some processes is a host any more."""
+    deadline = time.monotonic() + 60
+    for pid in pids:
+        while is_host(_line(pid)):
+            assert time.monotonic() < deadline, _line(pid)
+            time.sleep(0.1)
 
 
 def _line(pid: int) -> str:
