@@ -23,7 +23,7 @@ second needs the pretraining that the assignment is about.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,7 @@ IGNORANT = (
 )
 
 
+CODE = (__name__, "questions.shared.probe")  # what finds evidence
 NOTE = "evidence of pretraining (not of whose it was, nor of the questions finetuned on): "
 
 
@@ -101,7 +102,7 @@ def expect_own_answers(case: AsksFiles, variant: str, split: str) -> None:
     """Expect the parameters to give these answers, and to have been pretrained."""
     expect_match(case, f"{variant}.finetune.params", f"{variant}.pretrain", (split,))
     if f"{variant}.pretrain.params" in case.lab.edition.required_files:
-        found = case.once(f"evidence {variant}", lambda apart: _evidence(apart, variant))
+        found = case.once(f"evidence {variant}", lambda apart: _remembered(apart, variant))
         for name, value in found.numbers.items():
             case.measure(name, value)
         if found.sentence:
@@ -136,11 +137,15 @@ def _differing(case: AsksFiles, params: str, split: str, predicted: list[str], m
     variant = params.split(".")[0]
     weights, config = _fitting(case, params, variant)
     asked = {"questions": case.lab.data.questions(split), "predicted": predicted, "most": most}
-    found = [
-        _ask(case, "shared.differing", DIFFERING, variant, config, each, **asked)
-        for each in _readings(variant, weights, config)
-    ]
-    return min(found, key=lambda answer: len(answer["lines"]))
+
+    def look() -> dict[str, Any]:
+        found = [
+            _ask(case, "shared.differing", DIFFERING, variant, config, each, **asked)
+            for each in _readings(variant, weights, config)
+        ]
+        return min(found, key=lambda answer: len(answer["lines"]))
+
+    return case.finding([variant, config, weights, asked], CODE, look)
 
 
 def _fitting(case: AsksFiles, params: str, variant: str) -> tuple[dict[str, np.ndarray], dict]:
@@ -169,6 +174,16 @@ def _ask(
     corpus = case.lab.data.corpus()
     shared = {"variant": variant, "config": config, "weights": weights, "corpus": corpus}
     return case.reference(probe, answer, **shared, **asked)
+
+
+def _remembered(case: AsksFiles, variant: str) -> Finding:
+    """Return the evidence; in a class's run, as it was found before for the same parameters."""
+    files = [f"{variant}.{stage}.params" for stage in ("pretrain", "finetune")]
+    fitting = [_fitting(case, name, variant) for name in files]
+    limits = asdict(case.lab.data.dataset.evidence)
+    about = {"variant": variant, "files": [list(pair) for pair in fitting], "limits": limits}
+    found = case.finding(about, CODE, lambda: asdict(_evidence(case, variant)))
+    return Finding(**found)
 
 
 def _evidence(case: AsksFiles, variant: str) -> Finding:

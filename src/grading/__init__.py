@@ -14,8 +14,8 @@ staff's solutions/hidden/. The harness knows no topic: what is asked is in `ques
     runner.py, options.py, bench.py, observer.py: a run, a test's place to work, who hears of it
     staging.py, upload.py, trees.py: which files are graded, what is added, what is removed
     imports.py            what a submission imports that is not there where it is graded
-    processes.py, zygote.py, guardian.py, worker.py, frames.py, importing.py, inprocess.py:
-                          how workers start, live and end
+    processes.py, jobs.py, zygotes.py, zygote.py, guardian.py, killer.py, huge_pages.py, worker.py,
+    frames.py, importing.py, inprocess.py: how workers start, live and end
     sandbox.py, landlock.py, seccomp.py, limits.py, exposure.py: what confines them
     authoritative.py, canary.py, requirements.py: what a run that counts demands
     outcomes.py, endings.py, causes.py, printable.py, float_ranges.py: how a test ended, in words

@@ -120,6 +120,13 @@ class Bench:
         )
         return self._run.once(name, lambda: make(Bench(self._run, spec)))
 
+    def finding(self, about: Any, code: tuple[str, ...], find: Callable[[], Any]) -> Any:
+        """Return what `find` returns, or what it returned about the same earlier in a class."""
+        remembered = self._run.runner.remembered
+        if remembered is None or self._stands_in:
+            return find()
+        return remembered.finding(about, code, find)
+
     def _placed(self, verdict: Verdict, finished: Finished, limits: Limits) -> Verdict:
         """Return the verdict of a worker that ended badly, with where it was, if that is known.
 

@@ -1,9 +1,9 @@
-"""The guardian: a small process between the zygote and a worker that watches it (Linux).
+"""The guardian: a process between the zygote and a worker that watches it (Linux).
 
-It runs none of the student's code. It is a child subreaper, so that a daemonized grandchild comes
-back to it; it measures CPU seconds, resident memory and the number of processes of everything the
-worker started, and what lies in its scratch folder, kills all of it at the end, and reports how the
-worker ended.
+It runs none of the student's code, and watches one worker after another. It is a child subreaper,
+so that a daemonized grandchild comes back to it; it measures CPU seconds, resident memory and the
+number of processes of everything the worker started, and what lies in its scratch folder, kills all
+of it at the end, and reports how the worker ended.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ def become_subreaper() -> None:
 def watch(pid: int, limits: Limits, lifeline: int, scratch: str) -> Ending:
     """Wait for the worker; kill it when it goes over a limit or `lifeline` closes."""
     started = time.monotonic()
+    before_s = _reaped_cpu_s()  # of earlier workers
     reason, peak, reaped = "", 0, 0
     folder = _Scratch(scratch, limits)
     libraries = resident_bytes()  # the worker was forked with them, as this process was
@@ -66,7 +67,7 @@ def watch(pid: int, limits: Limits, lifeline: int, scratch: str) -> Ending:
             if pidfd in ready:
                 break
             reaped += _reap_orphans(pid, limits.processes + 1)
-            use = _usage(libraries, reaped)
+            use = _usage(libraries, reaped, before_s)
             peak = max(peak, use.memory_bytes)
             elapsed = time.monotonic() - started
             reason = _over(use, elapsed, limits, lifeline in ready)
@@ -79,7 +80,7 @@ def watch(pid: int, limits: Limits, lifeline: int, scratch: str) -> Ending:
         _, status, rusage = os.wait4(pid, 0)
     finally:
         os.close(pidfd)
-    cpu_s = _reaped_cpu_s()
+    cpu_s = _reaped_cpu_s() - before_s
     died_of = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     if not reason and died_of in (signal.SIGXCPU, signal.SIGKILL) and cpu_s >= limits.cpu_s:
         reason = "cpu"  # the kernel's limit was faster than the watch
@@ -209,8 +210,10 @@ def resident_bytes() -> int:
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _usage(libraries: int, reaped: int) -> _Usage:
+def _usage(libraries: int, reaped: int, before_s: float) -> _Usage:
     """Return what everything below this process uses now, and what reaped orphans have used.
+
+    CPU time is counted without `before_s`, which was used before the present worker began.
 
     Memory is counted without the bytes of the libraries, once. Orphans still count as processes:
     a chain of them is never long at any one time.
@@ -231,7 +234,7 @@ def _usage(libraries: int, reaped: int) -> _Usage:
             continue
     tick = os.sysconf("SC_CLK_TCK")
     held = pages * os.sysconf("SC_PAGE_SIZE") - libraries
-    return _Usage(cpu_ticks / tick + _reaped_cpu_s(), max(held, 0), processes, threads)
+    return _Usage(cpu_ticks / tick + _reaped_cpu_s() - before_s, max(held, 0), processes, threads)
 
 
 def _pages(pid: int, numbers: list[bytes]) -> int:

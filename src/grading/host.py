@@ -8,8 +8,8 @@ the next, so that libraries are imported once. `tools/classroom/slots.py` starts
 
     {"do": "examine", "seed": "7", "counts": true}       {"obstacles": [...], "facts": {...}}
     {"do": "grade", "seed": "7", "counts": true,         {"results": {...}, "refused": "..."}
-     "submission": FILE, "name": ..., "edition": ...,    {"fault": "..."}
-     "wanted": []}
+     "submission": FILE, "name": ..., "edition": ...,     "findings": {}}
+     "wanted": [], "findings": {}}                       {"fault": "..."}
 
 With "last": true in an answer the host wants to be replaced: it has had its share of submissions,
 has grown, or met a fault of ours.
@@ -117,7 +117,7 @@ class Host:
         self._runner = CourseTestRunner(load_assignment(paths.ASSIGNMENT), questions)
         answers = place / ANSWERS
         answers.mkdir(mode=0o700, exist_ok=True)
-        self._runner.remembered = Remembered(answers, questions)
+        self._remembered = self._runner.remembered = Remembered(answers, questions)
         self._layers = sandbox.detect()
         self._pool: Pool | None = None
         self._hash_seed = -1
@@ -188,6 +188,7 @@ class Host:
             answers=paths.ANSWERS,
         )
         refused = ""
+        self._remembered.begin(request.get("findings", {}))
         try:
             results = self._runner.run(options, seed, Observer(), self._pool_of(seed))
         except SubmissionError as error:
@@ -199,6 +200,7 @@ class Host:
         return {
             "results": results.as_dict(staff=True),
             "refused": refused,
+            "findings": self._remembered.used(),
             "processor": provenance.processor(),
             "took_s": round(time.monotonic() - started, 3),
             "last": self._is_used_up() or ours,
@@ -209,7 +211,7 @@ class Host:
         hash_seed = derive_seed(seed, "hash")
         if self._pool is None or hash_seed != self._hash_seed:
             self.close()
-            self._pool, self._hash_seed = open_pool(hash_seed), hash_seed
+            self._pool, self._hash_seed = open_pool(hash_seed, lasting=True), hash_seed
         return self._pool
 
     def _is_used_up(self) -> bool:

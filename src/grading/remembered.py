@@ -1,8 +1,14 @@
-"""What the reference answered, kept for other submissions of a class: they get the same inputs.
+"""What is kept while a class is graded, so that nothing is asked twice.
 
-An answer's name is a digest of all that it depends on: what judges (the reference, probes, data),
-versions, the kind of processor, the probe, its seed and its arguments. Only probes are remembered
-that get nothing of a student's (`QuestionSet.seeded_probes`).
+Answers of the reference: submissions of a class get the same inputs. An answer's name is a digest
+of all that it depends on: what judges (the reference, probes, data), versions, the kind of
+processor, the probe, its seed and its arguments. Only probes are remembered that get nothing of a
+student's (`QuestionSet.seeded_probes`).
+
+Findings of judges: what one has found out about a student's parameters, at length, holds for them
+wherever they are handed in, and when a later release grades them. A finding's key is a digest of
+what it is about, of the code that found it, the data, versions and the kind of processor; neither
+of the release nor of the seed. It is plain data, which a class's records keep.
 """
 
 from __future__ import annotations
@@ -13,8 +19,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import provenance, wire, writing
+from . import paths, provenance, source_digest, wire, writing
 from .question_set import QuestionSet
+
+Findings = dict[str, Any]  # plain data, by key
 
 
 class Remembered:
@@ -27,7 +35,10 @@ class Remembered:
         """
         self._folder, self._probes = folder, questions.seeded_probes
         judged_by = provenance.judged_by(questions.provided)
-        self._facts = [judged_by, provenance.versions(), provenance.processor()]
+        self._machine = [provenance.versions(), provenance.processor()]
+        self._facts = [judged_by, *self._machine]
+        self._known: Findings = {}
+        self._used: Findings = {}
 
     def answer(self, probe: str, args: dict[str, Any], seed: int, ask: Callable[[], Any]) -> Any:
         """Return what the reference answers: as remembered, or by `ask`, which may raise."""
@@ -39,10 +50,59 @@ class Remembered:
         except FileNotFoundError:
             pass
         value = ask()
-        with writing.replacing(path, mode=0o600) as writer:
-            writer.write(wire.encode(value))
+        self._write(path, wire.encode(value))
         return value
+
+    def begin(self, known: Findings) -> None:
+        """Begin with another submission.
+
+        Args:
+            known: what was found about it before, as `used` returned it.
+        """
+        self._known, self._used = known, {}
+
+    def used(self) -> Findings:
+        """Return the findings that this submission's results rest on."""
+        return self._used
+
+    def finding(self, about: Any, code: tuple[str, ...], find: Callable[[], Any]) -> Any:
+        """Return what a judge has found: as remembered, or by `find`, which may raise.
+
+        Args:
+            about: all that it depends on besides code, data and machine, as `wire` encodes it.
+            code: modules that find it.
+
+        Returns:
+            plain data, as it comes back from JSON.
+        """
+        facts = [*self._machine, source_digest.digest_of(code), _data_digest()]
+        known = json.dumps(facts, sort_keys=True).encode("utf-8")
+        key = hashlib.sha256(known + wire.encode(about)).hexdigest()
+        path = self._folder / f"finding-{key}"
+        if key not in self._known:
+            try:
+                self._known[key] = json.loads(path.read_bytes())
+            except FileNotFoundError:
+                content = json.dumps(find(), allow_nan=False).encode("utf-8")
+                self._write(path, content)
+                self._known[key] = json.loads(content)
+        self._used[key] = self._known[key]
+        return self._used[key]
+
+    def _write(self, path: Path, content: bytes) -> None:
+        with writing.replacing(path, mode=0o600) as writer:
+            writer.write(content)
 
     def _key(self, probe: str, args: dict[str, Any], seed: int) -> str:
         known = json.dumps([*self._facts, probe, str(seed)], sort_keys=True)
         return hashlib.sha256(known.encode("utf-8") + wire.encode(args)).hexdigest()
+
+
+def _data_digest() -> str:
+    """Return one hash of the data set and its answers."""
+    digest = hashlib.sha256()
+    for path in [*sorted(paths.DATA.glob("*")), *sorted(paths.ANSWERS.glob("*.tsv"))]:
+        if path.is_file():
+            content = hashlib.sha256(path.read_bytes()).digest()
+            digest.update(f"\0{path.name}\0".encode() + content)
+    return digest.hexdigest()

@@ -268,29 +268,38 @@ def hide_memory() -> None:
         _prctl(PR_SET_DUMPABLE, 0)
 
 
-def kill_user(uid: int) -> bool:
+def kill_user(uid: int, kill: Callable[[int], None] | None = None) -> bool:
     """Kill everything that runs as `uid`, until nothing is left; return whether nothing is.
 
-    `kill(-1)` from that uid reaches all of it at once, daemons in sessions of their own included;
-    needs root to become it.
+    Args:
+        kill: sends SIGKILL to all of it at once; by default, `kill_as`.
     """
     deadline = time.monotonic() + CLEANUP_S
     while time.monotonic() < deadline:
-        killer = os.fork()
-        if killer == 0:
-            try:
-                os.setresuid(uid, uid, uid)
-                os.kill(-1, signal.SIGKILL)
-            except OSError:
-                pass  # nobody there
-            finally:
-                os._exit(0)
-        os.waitpid(killer, 0)
+        (kill or kill_as)(uid)
         if not processes_of(uid):
             return True
         _reap()
         time.sleep(0.002)
     return False
+
+
+def kill_as(uid: int) -> None:
+    """Send SIGKILL to everything that runs as `uid`.
+
+    `kill(-1)` from that uid reaches all of it at once, daemons in sessions of their own included;
+    needs root to become it.
+    """
+    killer = os.fork()
+    if killer == 0:
+        try:
+            os.setresuid(uid, uid, uid)
+            os.kill(-1, signal.SIGKILL)
+        except OSError:
+            pass  # nobody there
+        finally:
+            os._exit(0)
+    os.waitpid(killer, 0)
 
 
 def processes_of(uid: int) -> list[int]:
@@ -356,15 +365,22 @@ def _lives_as(uid: int, pid: str) -> bool:
 
     Its `status` tells: the owner of /proc/PID is root for whoever has changed its uid.
     """
+    if str(uid).encode() not in _status_of(pid):
+        return False  # of nearly all, and quickly told
     fields = _status(pid)
     # A process whose first thread has ended looks like a zombie as long as the others live.
     ended = fields[b"State"][0] in (b"Z", b"X") and int(fields[b"Threads"][0]) < 2
     return str(uid).encode() in fields[b"Uid"] and not ended
 
 
+def _status_of(pid: str) -> bytes:
+    with open(f"/proc/{pid}/status", "rb", buffering=0) as reader:
+        return reader.read(1 << 16)
+
+
 def _status(pid: str) -> dict[bytes, list[bytes]]:
     fields: dict[bytes, list[bytes]] = {}
-    for line in Path(f"/proc/{pid}/status").read_bytes().splitlines():
+    for line in _status_of(pid).splitlines():
         key, _, value = line.partition(b":")
         fields.setdefault(key, value.split())  # the name comes first, and may be anything
     return fields

@@ -1,9 +1,11 @@
-"""The zygote: a process that has imported the libraries once and forks a worker a test (Linux).
+"""The zygote: a process that has imported the libraries once, for all workers (Linux).
 
-    parent --exec--> zygote --fork--> guardian --fork--> worker
+    parent --exec--> zygote --fork--> guardian --fork--> worker, worker, ...
 
-The parent sends one JSON message a job over a socket, with its descriptors beside it; the
-zygote forks a guardian and forgets about it. The guardian reports on the job's status pipe.
+The parent asks the zygote for a guardian, which gets a socket of its own. Over this the parent
+sends one JSON message a job, with the job's descriptors beside it. The guardian forks a worker for
+it, and reports on the job's status pipe. It serves one job at a time, and ends when its socket
+closes, or when it can't clean up after a job.
 """
 
 from __future__ import annotations
@@ -20,52 +22,50 @@ import traceback
 from dataclasses import asdict, replace
 from typing import Any
 
-from . import guardian, importing, limits, sandbox, wire, worker
+from . import guardian, huge_pages, importing, killer, limits, sandbox, wire, worker
 
 DESCRIPTORS = 6  # request, frame, output, status, lifeline; claims of uids, if there are any
 ZYGOTES_SCORE = 500  # see limits.offer
 REQUEST_FD, FRAME_FD = 3, 4  # where the worker finds its two
 
 
-def main(control_fd: int, with_torch: bool) -> None:
-    """Serve jobs until the parent closes the socket. Started by `processes.Zygote`."""
+def main(control_fd: int, with_torch: bool, lasting: bool) -> None:
+    """Serve until the parent closes the socket. Started by `zygotes.Zygote`.
+
+    Args:
+        lasting: there will be so many jobs that it pays to make forks cheap.
+    """
     control = socket.socket(fileno=control_fd)
     sandbox.hide_memory()
-    worker.preload(with_torch)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's; it closes the socket
+    kills = killer.start(control) if os.geteuid() == 0 else None
+    worker.preload(with_torch, lasting)
     usual_score = limits.offer(ZYGOTES_SCORE)
     gc.freeze()  # or a worker's garbage collector looks at, and so copies, all that it shares
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's; it closes the socket
-    try:
+    if lasting:
+        huge_pages.collapse()
+    with contextlib.suppress(ConnectionError):  # the parent has left without a word
         control.send(b"ready")
-        _serve(control, usual_score)
-    except ConnectionError:
-        os._exit(0)  # the parent has left without a word: bad usage, say, or nothing to run
+        _serve(control, usual_score, kills)
+    control.close()
+    if kills is not None:
+        kills.close()
+    _wait_for_all()
+    os._exit(0)  # taking torch down in good order takes longer than many a test
 
 
-def _serve(control: socket.socket, usual_score: int) -> None:
+def _serve(control: socket.socket, usual_score: int, kills: killer.Killer | None) -> None:
+    """Fork a guardian for each message, whose socket comes with it."""
     while True:
-        message, fds, _, _ = socket.recv_fds(control, 1 << 16, DESCRIPTORS)
+        message, fds, _, _ = socket.recv_fds(control, 16, 1)
         _reap()
         if not message:
-            os._exit(0)  # taking torch down in good order takes longer than many a test
-        job = json.loads(message)
-        _import_probe(job["probe"])
-        pid = os.fork()
-        if pid == 0:
+            return
+        if os.fork() == 0:
             control.close()
             limits.offer(usual_score)
-            _guard(job, fds)
-        for fd in fds:
-            os.close(fd)
-
-
-def _import_probe(name: str) -> None:
-    """Import a probe here, where it can be read, and once for all workers that run it.
-
-    A mistake in it shows in the worker, which tries again and can tell.
-    """
-    with contextlib.suppress(BaseException):  # SystemExit, too
-        worker.find_probe(name)
+            _guard(socket.socket(fileno=fds[0]), kills)
+        os.close(fds[0])
 
 
 def _reap() -> None:
@@ -77,15 +77,39 @@ def _reap() -> None:
         pass
 
 
-def _guard(job: dict[str, Any], fds: list[int]) -> None:
-    """Live the guardian's life, from fork to exit."""
-    request, frame, output, status, lifeline, *_claims = fds  # the claims: held until we end
-    code = 1
+def _wait_for_all() -> None:
+    """Wait for guardians, which end after the jobs that they have begun."""
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.wait()
+
+
+def _guard(jobs: socket.socket, kills: killer.Killer | None) -> None:
+    """Live a guardian's life, from fork to exit."""
     try:
         os.setsid()
+        goes_on = True
+        while goes_on:
+            message, fds, _, _ = socket.recv_fds(jobs, 1 << 16, DESCRIPTORS)
+            goes_on = bool(message) and _do(json.loads(message), fds, kills)
+    except ConnectionError:
+        pass  # the parent has left without a word
+    finally:
+        try:
+            guardian.kill_descendants()  # whatever went wrong here, no worker goes on without us
+        finally:
+            os._exit(0)
+
+
+def _do(job: dict[str, Any], fds: list[int], kills: killer.Killer | None) -> bool:
+    """Have a worker do a job, and report; return whether nothing is left of it."""
+    request, frame, output, status, lifeline, *claims = fds
+    clean = False
+    try:
         guardian.become_subreaper()
         allowed = limits.Limits(**job["limits"])
         confinement = sandbox.Confinement(**job["confinement"])
+        _import_probe(job["probe"])
         pid = os.fork()
         if pid == 0:
             os.close(status)
@@ -94,23 +118,30 @@ def _guard(job: dict[str, Any], fds: list[int]) -> None:
         for fd in (request, frame, output):
             os.close(fd)
         ending = guardian.watch(pid, allowed, lifeline, job["scratch"])
-        ending = replace(ending, clean=_clean_up(confinement))
-        os.write(status, json.dumps(asdict(ending)).encode("ascii"))
-        code = 0
+        clean = _clean_up(confinement, kills)
+        os.write(status, json.dumps(asdict(replace(ending, clean=clean))).encode("ascii"))
     except Exception:  # ours: the worker may not touch this process
         os.write(status, json.dumps({"failed": traceback.format_exc()[-4000:]}).encode("ascii"))
-    finally:
-        try:
-            guardian.kill_descendants()  # whatever went wrong here, no worker goes on without us
-        finally:
-            os._exit(code)
+        return False
+    for fd in (status, lifeline, *claims):  # claims of uids are held for as long as the job lasts
+        os.close(fd)
+    return clean
 
 
-def _clean_up(confinement: sandbox.Confinement) -> bool:
+def _import_probe(name: str) -> None:
+    """Import a probe here, where it can be read, and once for all workers that run it.
+
+    A mistake in it shows in the worker, which tries again and can tell.
+    """
+    with contextlib.suppress(BaseException):  # SystemExit, too
+        worker.find_probe(name)
+
+
+def _clean_up(confinement: sandbox.Confinement, kills: killer.Killer | None) -> bool:
     """Leave nothing of a test behind; return whether nothing is left."""
     clean = True
     if confinement.uid is not None:
-        clean = sandbox.kill_user(confinement.uid)
+        clean = sandbox.kill_user(confinement.uid, kills.kill if kills else None)
     clean = guardian.kill_descendants() and clean
     if confinement.uid is not None and not confinement.landlock:
         sandbox.sweep_files(confinement.uid)

@@ -59,11 +59,11 @@ def run_class(tmp_path, runner):
     roll = read_class(source)
     folder = ClassFolder.create(tmp_path / "class")
 
-    def run(workers, counts=True, **patches):
+    def run(workers, counts=True, release=RELEASE, **patches):
         said, done = [], []
         asked = Asked("xcs224n", counts)
         made = ClassRun(
-            asked, folder, roll.submissions, RELEASE, runner, said.append, lambda: done.append(1)
+            asked, folder, roll.submissions, release, runner, said.append, lambda: done.append(1)
         )
         for name, value in patches.items():
             setattr(made, name, value)

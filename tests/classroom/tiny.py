@@ -92,13 +92,11 @@ def classroom(course, temporary):
     def start(*words: str | Path, **keywords) -> subprocess.Popen:
         process = subprocess.Popen(
             [sys.executable, "-m", "tools.classroom", *map(str, words)],
-            cwd=course,
-            env=os.environ | {"TMPDIR": str(temporary)},
+            **{"cwd": course, "env": os.environ | {"TMPDIR": str(temporary)}, **keywords},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
             encoding="utf-8",
-            **keywords,
         )
         started.append(process)
         return process

@@ -32,6 +32,11 @@ def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
+def children(pid: int) -> list[int]:
+    listing = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+    return list(map(int, listing.split()))
+
+
 def test_between_two_tests(write_query, grade, zygote_of):
     submission = write_query(RIGHT)
     assert grade(submission, ID)[ID].outcome is Outcome.PASSED
@@ -41,10 +46,26 @@ def test_between_two_tests(write_query, grade, zygote_of):
     assert zygote_of() != before
 
 
+def test_a_guardian_serves_one_test_after_another_and_is_replaced_when_killed(
+    write_query, grade, zygote_of
+):
+    submission = write_query(RIGHT)
+    grade(submission, ID)
+    before = children(zygote_of())
+    grade(submission, ID)
+    assert children(zygote_of()) == before
+    for guardian in before:  # with the small process that kills, if there is one
+        kill(guardian)
+    assert grade(submission, ID)[ID].outcome is Outcome.PASSED
+    assert not set(children(zygote_of())) & set(before)
+
+
 def test_before_it_has_begun_what_it_was_sent(write_query, grade, pools, zygote_of):
     submission = write_query(RIGHT)
     grade(submission, ID)
     stopped = zygote_of()
+    for guardian in children(stopped):  # or the idle one would do the job
+        kill(guardian)
     os.kill(stopped, signal.SIGSTOP)
     killer = threading.Timer(0.5, kill, [stopped])
     killer.start()
@@ -73,8 +94,7 @@ def test_with_its_guardian_while_a_students_code_runs_the_test_is_lost_and_no_ot
     zygote = zygote_of()
 
     def kill_both():
-        children = Path(f"/proc/{zygote}/task/{zygote}/children").read_text(encoding="ascii")
-        for pid in (zygote, *map(int, children.split())):
+        for pid in (zygote, *children(zygote)):
             kill(pid)
 
     killer = threading.Timer(0.5, kill_both)

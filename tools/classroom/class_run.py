@@ -16,7 +16,7 @@ from grading import host, trees
 from grading.errors import SubmissionError
 from grading.runner import CourseTestRunner
 
-from . import records, shipping
+from . import findings, records, shipping
 from .folder import ClassFolder
 from .records import Record
 from .shipping import Job
@@ -162,6 +162,7 @@ class ClassRun:
             "edition": self._asked.edition,
             "wanted": wanted,
             "counts": self._asked.counts,
+            findings.KEY: findings.known(self._folder, submission_id),
         }
         try:
             # In the class's own folder: whatever ends this, a copy lies nowhere else.
@@ -210,7 +211,8 @@ class ClassRun:
             return
         record = self._read(submission_id)
         if record is not None and self._is_unfinished(record, self._digests[submission_id]):
-            self._finish(submission_id, self._rerun(record, answer))
+            kept = {findings.KEY: findings.of(record) | findings.of(answer)}
+            self._finish(submission_id, self._rerun(record, answer) | kept)
         else:
             self._finish(submission_id, self._graded(job, answer, alone=True))
 
@@ -218,7 +220,8 @@ class ClassRun:
         answer["results"]["facts"]["left"] = job.left
         record = records.graded(self._digests[job.submission_id], answer, alone)
         wanted = job.request["wanted"]  # others have not run: nobody asked for them
-        return record | {"again": [t for t in record["again"] if not wanted or t in wanted]}
+        again = [test for test in record["again"] if not wanted or test in wanted]
+        return record | {"again": again, findings.KEY: findings.of(answer)}
 
     def _fault(self, submission_id: str, losses: list[str]) -> Record:
         return records.staff_fault(self._digests[submission_id], losses, self._asked.counts)

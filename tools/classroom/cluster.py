@@ -20,6 +20,7 @@ from typing import Any
 import cloudpickle
 import dask
 from distributed import Client, LocalCluster, Security
+from distributed.client import ClosedClientError
 
 from grading.errors import UsageError
 
@@ -42,6 +43,8 @@ CONFIG = {
     "distributed.comm.timeouts.connect": f"{CONNECT_S:.0f}s",
     "distributed.logging.distributed": "critical",  # what is lost, we say
 }
+# What dask raises where the scheduler has left, or does not answer.
+LEFT = (OSError, TimeoutError, RuntimeError, ValueError, ClosedClientError)
 cloudpickle.register_pickle_by_value(slots)  # workers need nothing of this repository
 
 
@@ -191,7 +194,10 @@ def installed(client: Client, release: Release, counts: bool) -> Iterator[str]:
     """
     name = f"grader-{release.digest[:16]}" + ("" if counts else "-preview")
     plugin = slots.GraderHosts(name, release.content, str(release.seed), counts)
-    client.register_plugin(plugin, name=name)
+    try:
+        client.register_plugin(plugin, name=name)
+    except LEFT as error:
+        raise ClusterFailed(f"the release can't be sent to the workers: {error}") from None
     try:
         yield name
     finally:
@@ -225,7 +231,7 @@ class Workers:
                 if new
                 else {}
             )
-        except (OSError, TimeoutError, RuntimeError, ValueError) as error:
+        except LEFT as error:
             raise ClusterFailed(f"the scheduler does not answer: {error}") from None
         for address, report in found.items():
             obstacles = report["obstacles"]

@@ -17,7 +17,7 @@ from typing import Any
 
 from distributed import Client, Future
 
-from .cluster import GRADE, Able, ClusterFailed, Workers
+from .cluster import GRADE, LEFT, Able, ClusterFailed, Workers
 from .shipping import Job
 
 AHEAD = 1  # submissions that wait at a worker, besides those in its slots
@@ -95,7 +95,8 @@ class Dispatcher:
                 if self._sent or waiting:
                     yield from self._next(LOOK_S if self._sent else 0.2)
         finally:
-            self._client.cancel([sent.future for sent in self._sent.values()])
+            with contextlib.suppress(*LEFT):
+                self._client.cancel([sent.future for sent in self._sent.values()])
             self._sent.clear()
 
     def _look(self, say: Callable[[str], None]) -> None:
@@ -124,17 +125,20 @@ class Dispatcher:
 
     def _send(self, job: Job, address: str) -> None:
         key = f"grade-{secrets.token_hex(8)}"  # tells nobody whose it is
-        future = self._client.submit(
-            GRADE,
-            self._name,
-            job.upload,
-            job.request,
-            key=key,
-            workers=[address],
-            allow_other_workers=False,
-            retries=0,
-            pure=False,
-        )
+        try:
+            future = self._client.submit(
+                GRADE,
+                self._name,
+                job.upload,
+                job.request,
+                key=key,
+                workers=[address],
+                allow_other_workers=False,
+                retries=0,
+                pure=False,
+            )
+        except LEFT as error:
+            raise ClusterFailed(f"the scheduler has left: {error}") from None
         self._sent[key] = _Sent(job, future, address, len(job.upload))
         future.add_done_callback(lambda ended: self._ended.put(ended.key))
 

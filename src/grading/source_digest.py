@@ -1,0 +1,94 @@
+"""Hashes the code that some modules consist of, with all of ours that it imports.
+
+What was found by that code is found again as long as the digest stays, whatever else changes.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from . import paths
+
+REFERENCE, PRETRAINING = "submission", "pretraining"  # what the reference's workers import
+HIDDEN = "hidden"  # staff's judges: see judges.load_hidden
+
+
+@functools.cache
+def digest_of(modules: tuple[str, ...]) -> str:
+    """Return one hash for modules and all that they import of ours, also inside functions.
+
+    Args:
+        modules: names as Python has them here: "hidden.evidence", "questions.shared.probe".
+
+    Raises:
+        FileNotFoundError: there is no such module.
+    """
+    digest = hashlib.sha256()
+    contents = sorted(
+        (path.relative_to(_root(path)).as_posix(), path.read_bytes()) for path in files_of(modules)
+    )
+    for name, content in contents:
+        digest.update(f"\0{name}\0".encode() + hashlib.sha256(content).digest())
+    return digest.hexdigest()
+
+
+def files_of(modules: Iterable[str]) -> list[Path]:
+    """Return the files that are hashed.
+
+    Raises:
+        FileNotFoundError: see `digest_of`.
+    """
+    seen: set[Path] = set()
+    for name in modules:
+        if not (found := set(_files(name))):
+            raise FileNotFoundError(f"no module of ours is called {name}")
+        seen |= found
+    waiting = list(seen)
+    while waiting:
+        path = waiting.pop()
+        new = {each for name in _imported(path) for each in _files(name)} - seen
+        seen |= new
+        waiting += new
+    return sorted(seen)
+
+
+def _files(module: str) -> Iterator[Path]:
+    """Yield the file of a module of ours, and of the packages that Python runs for it.
+
+    Of the reference all: its package imports lazily. Judges' package runs all judges, which is
+    none of a module's business.
+    """
+    parts = module.split(".")
+    if parts[0] in (REFERENCE, PRETRAINING):
+        yield from (paths.SOLUTIONS / REFERENCE).glob("*.py")
+        yield from (paths.SRC / REFERENCE).glob("*.py")
+        yield from (paths.SRC / PRETRAINING).glob("*.py")
+        return
+    root = paths.SOLUTIONS if parts[0] == HIDDEN else paths.SRC
+    whole = root.joinpath(*parts)
+    found = [whole.with_suffix(".py")]
+    if parts[0] != HIDDEN:
+        found += [folder / "__init__.py" for folder in (whole, *whole.parents) if folder != root]
+    if any(each.is_file() for each in (found[0], whole / "__init__.py")):
+        yield from (each for each in found if each.is_file() and each.is_relative_to(root))
+
+
+def _root(path: Path) -> Path:
+    return paths.SOLUTIONS if path.is_relative_to(paths.SOLUTIONS) else paths.SRC
+
+
+def _imported(path: Path) -> Iterator[str]:
+    """Yield the names of modules that a file may import: of `from a import b`, a and a.b."""
+    package = path.relative_to(_root(path)).parent.parts
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) + 1 - node.level] if node.level else ()
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            yield base
+            yield from (f"{base}.{alias.name}" for alias in node.names)

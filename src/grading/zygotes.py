@@ -1,0 +1,253 @@
+"""The parent's end of zygotes and their guardians (Linux): see `zygote.py`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import threading
+
+from . import wire
+from .errors import GradingError
+from .frames import MAX_FRAME_BYTES, MAX_OUTPUT_BYTES, Finished, Reader, finished, send, start
+from .jobs import GRACE_S, START_S, Job, clean_environment, command, join, read_ending
+
+
+class ZygotePool:
+    """A zygote with torch and one without, each started when first needed.
+
+    Submissions and the reference are forked from the same: it has read no secret, a child that is
+    to read one does so in its own memory, and a second one would double what torch takes (in a
+    container of 768 MB, PyTorch's CUDA build would not fit twice).
+
+    A zygote that was killed is replaced, and what it didn't get to do is done again. One whose
+    guardian could not clean up is replaced, too, before its next job. Where the
+    memory of a container ends, the kernel ends a worker; now and then it looks a second time before
+    that worker's memory is free, and then it's the zygote's turn (see `limits.offer`).
+    """
+
+    def __init__(self, hash_seed: int, lasting: bool = False) -> None:
+        self._hash_seed, self._lasting = hash_seed, lasting
+        self._zygotes: dict[bool, Zygote] = {}
+        self._replaced: list[Zygote] = []  # their guardians may still be at work
+        self._lock = threading.Lock()
+
+    def run(self, job: Job) -> Finished:
+        try:
+            return self._run(job)
+        except ZygoteKilled:
+            return self._run(job)
+
+    def _run(self, job: Job) -> Finished:
+        zygote = self._zygote(job.torch)
+        finished = zygote.run(job)
+        if not finished.ending.clean:
+            zygote.is_clean = False
+        return finished
+
+    def warm(self, with_torch: bool) -> None:
+        """Start a zygote ahead of its first job; it imports while others work."""
+        self._zygote(with_torch)
+
+    def abandon(self) -> None:
+        for zygote in [*self._zygotes.values(), *self._replaced]:
+            zygote.abandon()
+
+    def close(self) -> None:
+        for zygote in [*self._zygotes.values(), *self._replaced]:
+            zygote.close()
+        self._zygotes.clear()
+        self._replaced.clear()
+
+    def _zygote(self, with_torch: bool) -> Zygote:
+        with self._lock:
+            zygote = self._zygotes.get(with_torch)
+            if zygote is not None and not (zygote.is_clean and zygote.is_alive()):
+                self._replaced = [each for each in self._replaced if not each.is_gone()]
+                self._replaced.append(self._zygotes.pop(with_torch))
+                zygote.retire()
+            if with_torch not in self._zygotes:
+                environment = clean_environment(self._hash_seed)
+                self._zygotes[with_torch] = Zygote(with_torch, environment, self._lasting)
+            return self._zygotes[with_torch]
+
+
+class ZygoteKilled(GradingError):
+    """A job was not begun: its zygote is no more. The student's code has not run."""
+
+
+class Zygote:
+    """The parent's end of one zygote process and its guardians."""
+
+    def __init__(
+        self, with_torch: bool, environment: dict[str, str], lasting: bool = False
+    ) -> None:
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            fd = theirs.fileno()
+            self._process = subprocess.Popen(
+                command(f"from grading.zygote import main; main({fd}, {with_torch}, {lasting})"),
+                env=environment,
+                pass_fds=[fd],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        self._ready = False
+        self._lock = threading.Lock()
+        self._lifelines: set[int] = set()
+        self._idle: list[socket.socket] = []  # of guardians that have nothing to do
+        self._retired = False
+        self.is_clean = True  # whether nothing is left of any job that has ended
+
+    def is_alive(self) -> bool:
+        """Return whether the process still runs; it doesn't end by itself before `close`."""
+        return self._process.poll() is None
+
+    def retire(self) -> None:
+        """Let the process end after the jobs it has begun; others raise ZygoteKilled."""
+        with self._lock, contextlib.suppress(OSError):  # the process has ended already
+            self._retired = True
+            while self._idle:
+                self._idle.pop().close()
+            self._control.shutdown(socket.SHUT_RDWR)
+
+    def is_gone(self) -> bool:
+        """Return whether the process and all its jobs have ended; if so, nothing of it is held."""
+        gone = not self._lifelines and not self.is_alive()
+        if gone:
+            self.close()
+        return gone
+
+    def _ends_within(self, seconds: float) -> bool:
+        """Return whether it ends in that time; its descriptors close before that is known."""
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def run(self, job: Job) -> Finished:
+        """Have a worker do a job.
+
+        Raises:
+            ZygoteKilled: the job can be done again, by another zygote.
+        """
+        self._wait_until_ready()
+        pipes = [os.pipe() for _ in range(5)]
+        request_r, request_w = pipes[0]
+        (frame_r, frame_w), (output_r, output_w), (status_r, status_w) = pipes[1:4]
+        lifeline_r, lifeline_w = pipes[4]
+        message = json.dumps(
+            {
+                "probe": job.request["probe"],
+                "limits": job.limits.as_dict(),
+                "scratch": str(job.scratch),
+                "confinement": job.confinement.as_dict(),
+            }
+        )
+        theirs = [request_r, frame_w, output_w, status_w, lifeline_r]
+        self._lifelines.add(lifeline_w)
+        try:
+            kept = [] if job.claims_fd is None else [job.claims_fd]
+            guardian = self._send(message.encode("utf-8"), theirs + kept)
+        except ConnectionError:
+            self._cut(lifeline_w)
+            for fd in (request_w, frame_r, output_r, status_r):
+                os.close(fd)
+            raise ZygoteKilled(f"the zygote ended with {self._process.poll()}") from None
+        finally:
+            for fd in theirs:
+                os.close(fd)
+        sender = start(send, request_w, wire.encode(job.request))
+        frame = Reader(frame_r, MAX_FRAME_BYTES)
+        output = Reader(output_r, MAX_OUTPUT_BYTES)
+        status = Reader(status_r, 1 << 16)
+        clean = False
+        try:
+            status.join(job.limits.wall_s + GRACE_S)
+            self._cut(lifeline_w)  # whatever is still alive is killed by the guardian now
+            join(sender, frame, output, status)
+            if not status.data and not frame.data and self._ends_within(1.0):
+                raise ZygoteKilled(f"the zygote ended with {self._process.poll()}")
+            ending = read_ending(status.data)
+            clean = ending.clean
+        finally:
+            self._cut(lifeline_w)
+            self._give_back(guardian, clean)
+        return finished(ending, frame, output)
+
+    def _send(self, message: bytes, fds: list[int]) -> socket.socket:
+        """Send a job to a guardian that has nothing to do, else to a new one; return its socket.
+
+        Raises:
+            ConnectionError: there is no zygote any more.
+        """
+        while True:
+            with self._lock:
+                is_new = not self._idle
+                guardian = self._new_guardian() if is_new else self._idle.pop()
+            try:
+                socket.send_fds(guardian, [message], fds)
+                return guardian
+            except ConnectionError:  # it was killed
+                guardian.close()
+                if is_new:
+                    raise
+
+    def _new_guardian(self) -> socket.socket:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            try:
+                socket.send_fds(self._control, [b"guard"], [theirs.fileno()])
+            except OSError:
+                ours.close()
+                raise
+        return ours
+
+    def _give_back(self, guardian: socket.socket, clean: bool) -> None:
+        """Keep a guardian for another job; one that has anything left to do ends by itself."""
+        with self._lock:
+            if clean and not self._retired:
+                self._idle.append(guardian)
+            else:
+                guardian.close()
+
+    def abandon(self) -> None:
+        for lifeline in list(self._lifelines):
+            self._cut(lifeline)
+
+    def _cut(self, lifeline: int) -> None:
+        with self._lock:
+            if lifeline in self._lifelines:
+                self._lifelines.discard(lifeline)
+                os.close(lifeline)
+
+    def close(self) -> None:
+        self.retire()
+        self._control.close()
+        if not self._ready:
+            self._process.kill()  # nobody has used it; it may still be importing
+        try:
+            self._process.wait(GRACE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _wait_until_ready(self) -> None:
+        with self._lock:
+            if self._ready:
+                return
+            self._control.settimeout(START_S)
+            try:
+                hello = self._control.recv(16)
+            except TimeoutError:
+                hello = b""
+            if hello != b"ready":
+                raise GradingError(
+                    "the process that imports the libraries did not start; is everything in "
+                    "requirements.txt installed for this Python?"
+                )
+            self._control.settimeout(None)
+            self._ready = True

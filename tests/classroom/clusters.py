@@ -1,0 +1,184 @@
+"""Clusters that are really there: a class for them, its table, programs of dask's, processes."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from tests.classroom.tiny import class_of
+
+NAMES = ("right", "wrong", "exits", "slow", "daemon", "raises", "slow", "floods")
+
+
+@pytest.fixture(scope="session")
+def source(tmp_path_factory) -> Path:
+    return class_of(tmp_path_factory.mktemp("class") / "source", *NAMES)
+
+
+@pytest.fixture(scope="session")
+def expected(source, course) -> dict[str, list]:
+    """The table of a serial run without a cluster or a host: each with a run of its own."""
+    code = """
+import json, sys
+from pathlib import Path
+from grading import paths
+from grading.assignment import load_assignment
+from grading.observer import Observer
+from grading.runner import CourseTestRunner, Options
+from questions.course import Course
+from tools.classroom import shipping
+from tools.classroom.roster import read_class
+runner = CourseTestRunner(load_assignment(paths.ASSIGNMENT), Course())
+seed = shipping.make_release(paths.ROOT, "tiny").seed
+found = {}
+for number, one in enumerate(read_class(Path(sys.argv[1])).submissions):
+    into = Path(sys.argv[2], str(number))
+    into.mkdir(parents=True)
+    options = Options(submission=one.unpack(into), edition="tiny", authoritative=True)
+    results = runner.run(options, seed, Observer()).as_dict(staff=True)
+    ends = [[t["test_id"], t["outcome"], t["score"], t["message"]] for t in results["tests"]]
+    found[one.submission_id] = [True, [], "", ends]
+print(json.dumps(found))
+"""
+    place = source.parent / "unpacked"
+    ran = subprocess.run(
+        [sys.executable, "-c", "import sys; sys.path[:0] = ['src', '.']" + code, source, place],
+        cwd=course,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)
+    assert len({json.dumps(row[3]) for row in found.values()}) >= 4  # they end differently
+    return found
+
+
+def left_in(temporary: Path) -> list[str]:
+    """What is still there, besides dask's own folder, which holds nothing of ours."""
+    return [path.name for path in temporary.iterdir() if not path.name.startswith("dask-")]
+
+
+def descendants(pid: int) -> dict[int, str]:
+    """Processes below one, with their command lines."""
+    found: dict[int, str] = {}
+    try:
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+        children = [c for t in threads for c in (t / "children").read_text("ascii").split()]
+    except OSError:
+        return found
+    for child in map(int, children):
+        try:
+            line = Path(f"/proc/{child}/cmdline").read_bytes()
+        except OSError:
+            continue
+        found[child] = line.replace(b"\0", b" ").decode("utf-8", "replace")
+        found |= descendants(child)
+    return found
+
+
+def is_worker(line: str) -> bool:
+    return "multiprocessing.spawn" in line
+
+
+def is_host(line: str) -> bool:
+    return "host.main(" in line
+
+
+def is_below_a_host(line: str) -> bool:
+    """A zygote, a guardian, the small process that kills, or what runs a student's code."""
+    return "grading.zygote import" in line
+
+
+def records_in(folder: Path) -> int:
+    return len(list(folder.glob("records/*/*.json")))
+
+
+def wait_for_records(folder: Path, count: int, process: subprocess.Popen) -> None:
+    deadline = time.monotonic() + 120
+    while records_in(folder) < count and process.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def is_final(content: bytes) -> bool:
+    return not json.loads(content)["again"]
+
+
+def wait_for_hosts(pids: Iterable[int]) -> None:
+    """Wait until none of some processes is a host any more."""
+    deadline = time.monotonic() + 60
+    for pid in pids:
+        while is_host(_line(pid)):
+            assert time.monotonic() < deadline, _line(pid)
+            time.sleep(0.1)
+
+
+def _line(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+@pytest.fixture(scope="session")
+def certificates(classroom, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("tls") / "certificates"
+    made = classroom("certificates", folder)
+    assert made.wait(60) == 0, made.stdout.read()
+    assert all(path.stat().st_mode & 0o077 == 0 for path in (folder, *folder.iterdir()))
+    return folder
+
+
+@pytest.fixture
+def start(certificates, temporary, tmp_path):
+    """A function that starts a program of dask's on loopback, elsewhere than in the project."""
+    processes = []
+    tls = [
+        "--tls-ca-file",
+        certificates / "ca.pem",
+        "--tls-cert",
+        certificates / "certificate.pem",
+        "--tls-key",
+        certificates / "key.pem",
+    ]
+
+    def run(program: str, *words) -> subprocess.Popen:
+        command = [sys.executable, "-m", f"distributed.cli.dask_{program}", *tls, *words]
+        with open(tmp_path / f"{program}-{len(processes)}.log", "wb") as log:
+            made = subprocess.Popen(
+                list(map(str, command)),
+                cwd=tmp_path,
+                stdout=log,
+                stderr=log,
+                env=_environment(temporary),
+            )
+        processes.append(made)
+        return made
+
+    yield run
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def _environment(temporary: Path) -> dict[str, str]:
+    """Without what would let a worker find our modules: the release is all it gets."""
+    kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    return kept | {"TMPDIR": str(temporary)}
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]

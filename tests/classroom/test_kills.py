@@ -1,0 +1,198 @@
+"""Whatever is killed while a class is graded, the same command completes it, to the same table."""
+
+import os
+import random
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.classroom.clusters import (
+    descendants,
+    free_port,
+    is_below_a_host,
+    is_final,
+    is_host,
+    is_worker,
+    left_in,
+    records_in,
+    wait_for_hosts,
+    wait_for_records,
+)
+from tests.classroom.tiny import needs_root, table
+
+pytestmark = needs_root
+
+
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
+def test_a_client_that_is_stopped_loses_nothing_that_was_done(
+    source, expected, grade, classroom, temporary, tmp_path, stop
+):
+    into = tmp_path / "class"
+    words = ("grade", source, "--into", into, "--edition", "tiny", "--slots", "2")
+    process = classroom(*words)
+    wait_for_records(into, 2, process)
+    family = descendants(process.pid)
+    assert any(is_host(line) for line in family.values())
+    process.send_signal(stop)
+    output = process.communicate(timeout=90)[0]
+    assert process.returncode == (130 if stop == signal.SIGINT else -signal.SIGKILL), output
+    wait_for_hosts(family)
+    kept = {path: path.read_bytes() for path in into.glob("records/*/*.json")}
+    assert len(kept) >= 2
+    code, output = grade(source, into, "--slots", "2")
+    assert code == 0, output
+    assert table(into) == expected
+    assert all(path.read_bytes() == content for path, content in kept.items() if is_final(content))
+    assert left_in(temporary) == []
+
+
+@pytest.mark.parametrize("kinds", [(is_host, is_worker, is_host), (is_below_a_host,) * 6])
+def test_workers_hosts_and_what_is_below_them_may_be_killed(
+    source, expected, grade, classroom, temporary, tmp_path, kinds
+):
+    into = tmp_path / "class"
+    words = ("grade", source, "--into", into, "--edition", "tiny", "--slots", "2")
+    process = classroom(*words)
+    rng = random.Random(1)
+    killed = 0
+    for count, kind in enumerate(kinds, 1):
+        wait_for_records(into, count, process)
+        victims = [pid for pid, line in descendants(process.pid).items() if kind(line)]
+        if victims and process.poll() is None:
+            os.kill(rng.choice(sorted(victims)), signal.SIGKILL)
+            killed += 1
+    code, output = process.wait(240), process.stdout.read()
+    assert killed >= 2, output
+    assert code in (0, 1), output
+    if code == 1:  # what was killed twice: the same command completes the class
+        code, output = grade(source, into, "--slots", "2")
+    assert code == 0, output
+    assert table(into) == expected
+    assert left_in(temporary) == []
+
+
+@pytest.fixture
+def disk():
+    """A small disk of its own, where other users pass, too."""
+    folder = Path(tempfile.mkdtemp(prefix="disk-"))
+    folder.chmod(0o755)
+    command = ["mount", "-t", "tmpfs", "-o", "size=32m,mode=755", "tmpfs", folder]
+    if subprocess.run(command, check=False).returncode:
+        folder.rmdir()
+        pytest.skip("no file system can be mounted here")
+    yield folder
+    subprocess.run(["umount", "--lazy", folder], check=True)
+    folder.rmdir()
+
+
+def fill(disk: Path) -> None:
+    filler = os.open(disk / "filler", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    with pytest.raises(OSError, match="No space left"):
+        while os.write(filler, bytes(4096)):
+            pass
+    os.close(filler)
+
+
+def test_where_the_disk_of_the_class_is_full_what_was_written_stays(
+    source, expected, grade, classroom, temporary, disk
+):
+    into = disk / "class"
+    words = ("grade", source, "--into", into, "--edition", "tiny", "--slots", "1")
+    process = classroom(*words)
+    wait_for_records(into, 2, process)
+    fill(disk)
+    output = process.communicate(timeout=90)[0]
+    assert process.returncode == 3 and "No space left on device" in output, output
+    assert "the same command goes on from here" in output and "Traceback" not in output
+    kept = {path: path.read_bytes() for path in into.glob("records/*/*.json")}
+    assert 2 <= len(kept) < len(expected)
+    (disk / "filler").unlink()
+    code, output = grade(source, into, "--slots", "2")
+    assert code == 0, output
+    assert table(into) == expected
+    assert all(path.read_bytes() == content for path, content in kept.items() if is_final(content))
+    assert left_in(temporary) == []
+
+
+def test_where_the_disk_of_a_worker_is_full_nobody_gets_a_zero(
+    source, expected, grade, classroom, disk, tmp_path
+):
+    into = tmp_path / "class"
+    words = ("grade", source, "--into", into, "--edition", "tiny", "--slots", "1")
+    process = classroom(*words, env=os.environ | {"TMPDIR": str(disk)})
+    wait_for_records(into, 2, process)
+    deadline = time.monotonic() + 180
+    while process.poll() is None:
+        assert time.monotonic() < deadline
+        fill(disk)  # what one submission frees, the next one must not get
+        time.sleep(0.005)
+    output = process.communicate(timeout=60)[0]
+    assert process.returncode == 1 and "staff fault" in output, output
+    assert "No space left on device" in output and "Traceback" not in output
+    graded = {key: row for key, row in table(into).items() if row[3]}
+    assert 2 <= len(graded) < len(expected)
+    assert all(row == expected[key] for key, row in graded.items())
+    code, output = grade(source, into, "--slots", "2")
+    assert code == 0, output
+    assert table(into) == expected
+
+
+def test_a_scheduler_that_is_killed_ends_the_command_and_another_goes_on(
+    source, expected, grade, classroom, start, certificates, temporary, tmp_path
+):
+    port = free_port()
+    address = f"tls://127.0.0.1:{port}"
+    words = ("--scheduler", address, "--certificates", certificates)
+    here = ["--nthreads", "1", "--no-dashboard", "--host", "tls://127.0.0.1"]
+    into = tmp_path / "class"
+
+    def cluster() -> list[subprocess.Popen]:
+        scheduler = start("scheduler", "--host", address, "--no-dashboard")
+        return [scheduler, start("worker", address, *here)]
+
+    first = cluster()
+    process = classroom("grade", source, "--into", into, "--edition", "tiny", *words)
+    wait_for_records(into, 1, process)
+    family = descendants(first[1].pid)
+    first[0].kill()
+    output = process.communicate(timeout=120)[0]
+    assert process.returncode == 3, output
+    assert "the same command goes on from here" in output and "Traceback" not in output
+    first[1].terminate()
+    first[1].wait(60)
+    wait_for_hosts(family)  # they end with their worker, and it with its nanny
+    kept = records_in(into)
+    assert 1 <= kept < len(expected)
+    cluster()
+    code, output = grade(source, into, *words)
+    assert code == 0, output
+    assert table(into) == expected
+
+
+def test_a_scheduler_with_workers_of_its_own_and_kills_gives_the_same_table(
+    source, expected, grade, classroom, start, certificates, temporary, tmp_path
+):
+    port = free_port()
+    address = f"tls://127.0.0.1:{port}"
+    start("scheduler", "--host", address, "--no-dashboard")
+    here = ["--nthreads", "1", "--no-dashboard", "--host", "tls://127.0.0.1"]
+    workers = [start("worker", address, *here) for _ in range(2)]
+    into = tmp_path / "class"
+    words = ("--scheduler", address, "--certificates", certificates)
+    process = classroom("grade", source, "--into", into, "--edition", "tiny", *words)
+    wait_for_records(into, 2, process)
+    assert process.poll() is None, process.stdout.read()
+    workers[0].kill()  # the nanny, and with it its worker
+    code, output = process.wait(240), process.stdout.read()
+    if code == 1:
+        code, output = grade(source, into, *words)
+    assert code == 0, output
+    assert table(into) == expected
+    deadline = time.monotonic() + 60
+    while left_in(temporary) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert left_in(temporary) == []  # the release was taken away, though workers go on

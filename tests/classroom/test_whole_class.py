@@ -1,0 +1,112 @@
+"""A class of 40 of all kinds, from an export to its table: nobody is dropped, nobody gets too much.
+
+    python -m pytest tests/classroom/test_whole_class.py -m "long or not long"
+
+The long one grades it again on a scheduler with four workers, while processes are killed.
+"""
+
+import csv
+import os
+import random
+import signal
+
+import pytest
+
+from tests.classroom.clusters import descendants, free_port, is_host, wait_for_records
+from tests.classroom.tiny import needs_root, table
+from tests.variants import all_variants
+from tools.classroom.table import FORMULA
+
+pytestmark = needs_root
+TOPIC = "attention_copying"  # what the tiny edition asks
+POINTS = 8.0
+COUNT = 40
+
+
+@pytest.fixture(scope="session")
+def whole(made, grade, classroom, tmp_path_factory):
+    """The class, graded on this machine's own cluster: (class, its folder, rows of its table)."""
+    cls = made("gradescope", True)
+    into = tmp_path_factory.mktemp("whole") / "class"
+    code, output = grade(cls.source, into, "--slots", "2")
+    assert code == 0, output
+    assert classroom("table", "--in", into, "--csv", into / "table.csv").wait(60) == 0
+    with open(into / "table.csv", encoding="utf-8", newline="") as file:
+        return cls, into, list(csv.DictReader(file))
+
+
+def test_every_student_comes_out_once_with_the_submission_that_was_theirs(whole):
+    cls, _, rows = whole
+    handed_in = {
+        (
+            "'" * p.name.startswith(FORMULA) + p.name,
+            p.sid or "",
+            p.email,
+            f"submission_{each.number}",
+            each.at.isoformat(),
+        )
+        for each in cls.submissions
+        for p in each.people
+    }
+    assert len(cls.submissions) == COUNT and len(handed_in) > COUNT
+    keys = ("name", "sid", "email", "submission", "created_at")
+    came_out = [tuple(row[key] for key in keys) for row in rows]
+    assert sorted(came_out) == sorted(handed_in)
+
+
+def _cell(name: str) -> str:
+    """A name as the table has it: no spreadsheet takes it for a formula."""
+    return f"'{name}" if name.startswith(FORMULA) else name
+
+
+def test_everybody_gets_what_their_submission_is_worth(whole):
+    cls, _, rows = whole
+    contents = {f"submission_{each.number}": each.content for each in cls.submissions}
+    caught = {v.name: v.caught_by for v in all_variants() if not v.is_right}
+    kinds = set()
+    for row in rows:
+        content = contents[row["submission"]]
+        kinds.add(content.kind)
+        status = "nothing to grade" if content.refused else "graded"
+        assert (row["status"], float(row["max_score"])) == (status, POINTS), content
+        score = float(row["score"])
+        if content.kind in ("right", "layout"):
+            assert score == POINTS, content
+        elif content.kind == "wrong":
+            is_wrong_here = any(name.startswith(f"{TOPIC}.") for name in caught[content.name])
+            assert (score < POINTS) is is_wrong_here, content
+        else:
+            assert score == 0, content
+    assert kinds == {"right", "wrong", "starter", "layout", "attack", "upload"}
+
+
+@pytest.mark.long
+def test_four_workers_and_kills_give_the_same_table(
+    whole, grade, classroom, start, certificates, tmp_path
+):
+    cls, graded, _ = whole
+    port = free_port()
+    address = f"tls://127.0.0.1:{port}"
+    words = ("--scheduler", address, "--certificates", certificates)
+    start("scheduler", "--host", address, "--no-dashboard")
+    here = ["--nthreads", "1", "--no-dashboard", "--host", "tls://127.0.0.1"]
+    workers = [start("worker", address, *here) for _ in range(4)]
+    into = tmp_path / "class"
+    process = classroom("grade", cls.source, "--into", into, "--edition", "tiny", *words)
+    rng = random.Random(1)
+    for count in range(1, 30, 3):
+        wait_for_records(into, count, process)
+        nanny = rng.choice(workers)
+        kind = rng.choice([is_host, lambda line: "distributed" in line])
+        victims = [pid for pid, line in descendants(nanny.pid).items() if kind(line)]
+        if victims:
+            os.kill(rng.choice(victims), signal.SIGKILL)
+        if count == 16:
+            workers.remove(nanny)
+            nanny.kill()
+    code, output = process.wait(600), process.stdout.read()
+    for _ in range(3):  # what was killed twice is a staff fault: the same command completes it
+        if code == 1:
+            code, output = grade(cls.source, into, *words, within_s=600)
+    assert code == 0, output
+    assert table(into) == table(graded)
