@@ -35,6 +35,7 @@ RULES = [
     (r"solutions/hidden/", {"grading", "questions"}),
     (r"solutions/written/", {"submission", "pretraining", "heads_compared", "rounding"}),
     (r"tools/watched_pretraining\.py", {"submission", "pretraining"}),  # a program of its own
+    (r"tools/__init__\.py", {"environment"}),
     (r"tools/", {"tools", "grading", "questions", "pretraining"}),
 ]
 # What the grader's workers import; pages.py, which makes HTML, is for run.py alone.

@@ -197,16 +197,16 @@ def no_build_of_autograder(*arguments):
 
 
 @pytest.mark.parametrize(
-    ("command", "edit", "words"),
+    ("command", "edit", "words", "code"),
     [
-        ("release", (ACCURACY, "<< answer() >>", ""), "no place for an answer"),
-        ("release", ("course.toml", "2027-01-18", "2027-02-18"), "is after due"),
-        ("release", (TOML, 'recipe = "smoke"', 'recipe = "smok"'), "recipe"),
-        ("autograder", (TOML, 'recipe = "smoke"', 'recipe = "smok"'), "recipe"),  # has no sheet
+        ("release", (ACCURACY, "<< answer() >>", ""), "no place for an answer", 1),
+        ("release", ("course.toml", "2027-01-18", "2027-02-18"), "is after due", 1),
+        ("release", (TOML, 'recipe = "smoke"', 'recipe = "smok"'), "recipe", 2),
+        ("autograder", (TOML, 'recipe = "smoke"', 'recipe = "smok"'), "recipe", 2),  # has no sheet
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_trained(
-    project, dist, monkeypatch, tools_are_there, command, edit, words, capsys
+    project, dist, monkeypatch, tools_are_there, command, edit, words, code, capsys
 ):
     module, _, arguments = BUILDS[command]
     monkeypatch.setattr(module, "REPO", project)
@@ -217,7 +217,7 @@ def test_what_is_wrong_is_said_before_anything_is_trained(
     assert old in text
     try:
         path.write_text(text.replace(old, new, 1), encoding="utf-8")
-        assert module.main([*arguments, "--edition", "xcs224n"]) == 1
+        assert module.main([*arguments, "--edition", "xcs224n"]) == code
     finally:
         path.write_text(text, encoding="utf-8")
     assert words in capsys.readouterr().err

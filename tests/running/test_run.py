@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
 from tests.interpreter import STRICT
 from tests.laid_out import VARIANTS
