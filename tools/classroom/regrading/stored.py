@@ -108,7 +108,7 @@ def record_of(submission: Submission, stored: Node) -> Record:
         return records.staff_fault(digest, [EARLIER], counts=True) | {"seed": seed}
     try:
         known = {test["test_id"]: test for test in _dicts(staff.get("tests"))}
-        tests = [_test(test, known) for test in _dicts(stored["tests"])]
+        tests = [test for entry in _dicts(stored["tests"]) for test in _tests(entry, known)]
     except (KeyError, ValueError, TypeError) as error:
         why = UNKNOWN.format(f"{type(error).__name__}: {error!s:.100}")
         return records.staff_fault(digest, [why], counts=True) | {"seed": seed}
@@ -139,14 +139,22 @@ def _is_partial(staff: dict[str, Any]) -> bool:
     return any(t.get("outcome") == Outcome.NOT_RUN.value for t in _dicts(staff.get("tests")))
 
 
-def _test(stored: dict[str, Any], known: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return a test as records hold it.
+def _tests(stored: dict[str, Any], known: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the tests that an entry stands for, as records hold them.
+
+    All of a question without points share an entry. Each entry had one test, before they did.
 
     Raises:
         KeyError, ValueError, TypeError: it is not one of ours.
     """
     about = _dict(stored["extra_data"])
-    test_id, outcome = str(about["test_id"]), Outcome(about["outcome"]).value
+    outcomes = about["outcomes"] if "outcomes" in about else {about["test_id"]: about["outcome"]}
+    return [_test(stored, str(i), Outcome(end).value, known) for i, end in outcomes.items()]
+
+
+def _test(
+    stored: dict[str, Any], test_id: str, outcome: str, known: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
     score, most = float(stored["score"]), float(stored["max_score"])
     if not (math.isfinite(score) and math.isfinite(most)):
         raise ValueError(f"{test_id} has {score} of {most} points")
