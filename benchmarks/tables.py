@@ -75,8 +75,8 @@ def table(title: str, runs: list[dict], name: Callable[[dict], str]) -> str:
     rows: dict[str, list[dict]] = {}
     for run in runs:
         rows.setdefault(name(run), []).append(run)
-    lines = [f"### {title}\n", "| | computed in | dev, each run | median | minutes | MiB |"]
-    lines.append("|---|---|---|---|---|---|")
+    heads = "| | computed in | dev, each run | median | dev and test | minutes | CPU s | MiB |"
+    lines = [f"### {title}\n", heads, "|---|---|---|---|---|---|---|---|"]
     for key, group in rows.items():
         dev = [run["dev"] for run in sorted(group, key=lambda run: run["seed"])]
         # Where other work ran beside it, a run tells accuracies, but no time.
@@ -85,9 +85,16 @@ def table(title: str, runs: list[dict], name: Callable[[dict], str]) -> str:
         paces = "; ".join(sorted({run["pace"] for run in group}))
         each = ", ".join(f"{share:.0%}" if share >= 0.2 else f"{share:.1%}" for share in dev)
         middle = statistics.median(dev)
+        held_out = [
+            sum(column)
+            for column in zip(*(run.get("held_out") or () for run in group), strict=False)
+        ]
+        of_all = f"{held_out[0] / held_out[1]:.0%} of {held_out[1]}" if held_out else ""
+        cpu = [run["cpu_s"] for run in group if "cpu_s" in run]
+        cpu_s = f"{statistics.median(cpu):.0f}" if cpu else ""
         lines.append(
-            f"| {key} | {paces} | {each} | {middle:.1%} | {minutes} | "
-            f"{max(run['peak_mib'] for run in group)} |"
+            f"| {key} | {paces} | {each} | {middle:.1%} | {of_all} | "
+            f"{minutes} | {cpu_s} | {max(run['peak_mib'] for run in group)} |"
         )
     return "\n".join(lines) + "\n"
 
@@ -96,8 +103,11 @@ def variant(run: dict) -> str:
     """For the first table."""
     recipe = f", {run['recipe']}" if run["recipe"] else ""
     isa = ", AVX2" if run["isa"] == "avx2" else ""
+    made = ""
+    if run.get("world") is not None:
+        made = f", {run['people'] or 600} people, sentences {run['sentences']}"
     names = {"nopretrain": "vanilla without pretraining"}
-    return f"{run['dataset']}{recipe}: {names.get(run['pipeline'], run['pipeline'])}{isa}"
+    return f"{run['dataset']}{recipe}: {names.get(run['pipeline'], run['pipeline'])}{made}{isa}"
 
 
 def corruption(run: dict) -> str:
