@@ -23,7 +23,8 @@ second needs the pretraining that the assignment is about.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import dataclasses
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -180,9 +181,9 @@ def _remembered(case: AsksFiles, variant: str) -> Finding:
     """Return the evidence; in a class's run, as it was found before for the same parameters."""
     files = [f"{variant}.{stage}.params" for stage in ("pretrain", "finetune")]
     fitting = [_fitting(case, name, variant) for name in files]
-    limits = asdict(case.lab.data.dataset.evidence)
+    limits = dataclasses.asdict(case.lab.data.dataset.evidence)
     about = {"variant": variant, "files": [list(pair) for pair in fitting], "limits": limits}
-    found = case.finding(about, CODE, lambda: asdict(_evidence(case, variant)))
+    found = case.finding(about, CODE, lambda: dataclasses.asdict(_evidence(case, variant)))
     return Finding(**found)
 
 

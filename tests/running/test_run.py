@@ -75,7 +75,6 @@ def test_predictions_that_hold_a_newline_stay_one_line(run, trained, modules, mo
 
 
 def test_finetuning_starts_from_the_parameters_given(run, trained, modules, monkeypatch):
-    import torch
 
     seen = {}
     monkeypatch.setattr(
