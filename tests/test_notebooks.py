@@ -15,7 +15,7 @@ import pytest
 from tests.interpreter import python
 from tests.project import ROOT
 from tools import leaks, notebooks
-from tools.commands import PIPELINES, pipelines_of
+from tools.commands import EXPERIMENTS, PIPELINES, pipelines_of, predict_unseen
 from tools.handout import build, description
 
 PLAY, COLAB = (ROOT / name for name in notebooks.NOTEBOOKS)
@@ -244,9 +244,14 @@ def commands_of(notebook):
     return [line[1:] for source in sources for line in source.splitlines() if line[:1] == "!"]
 
 
-def colab(edition):
+def topics_of(edition):
+    """The edition's topics, in the order of its questions."""
+    return list(description.describe(ROOT, edition, "world").questions)
+
+
+def colab(edition, without=()):
     """The notebook as the edition's students get it."""
-    topics = set(description.describe(ROOT, edition, "world").questions)
+    topics = set(topics_of(edition)) - set(without)
     return notebooks.for_topics(notebooks.read(COLAB), topics)
 
 
@@ -254,8 +259,10 @@ def colab(edition):
 def test_colabs_commands_are_the_sheets(edition):
     found = commands_of(colab(edition))
     trained = [command for command in found if "src/run.py" in command]
-    pipelines = pipelines_of(ROOT, [edition]).values()
-    assert trained == [str(command) for commands in pipelines for command in commands]
+    asked = [*pipelines_of(ROOT, [edition]).values()]
+    looked = EXPERIMENTS | {"consider_unseen": [predict_unseen("vanilla")]}
+    asked += [looked[topic] for topic in topics_of(edition) if topic in looked]
+    assert trained == [str(command) for commands in asked for command in commands]
     for command in set(found) - set(trained):
         assert (ROOT / command.split()[1]).is_file(), f"`{command}` runs no file of the project"
     assert found.index("python src/grader.py") > found.index(trained[-1])
@@ -317,13 +324,16 @@ def test_colab_goes_from_the_zip_to_what_is_handed_in(tree, tmp_path, in_colab):
     with zipfile.ZipFile(uploads / "my-work.zip", "w") as writer:  # of an earlier day
         for path in sorted((ROOT / "solutions" / "submission").glob("*.py")):
             writer.write(path, f"src/submission/{path.name}")
-    notebook = colab("xcs224n")
+    # What these two print is tested elsewhere (tests/experiments), and takes half a minute here.
+    notebook = colab("xcs224n", without=("consider_cloze", "consider_recall"))
     text = printed(notebooks.run(notebook, COLAB.name, tmp_path / "content", **in_colab))
     assert "Traceback" not in text and "error:" not in text, text
     root = tmp_path / "content" / "pretraining"
     assert [command.writes for command in COMMANDS if not (root / command.writes).is_file()] == []
+    assert "inspect.html" in {path.name for path in downloads.iterdir()}
+    assert len(re.findall(r"^Where was .* born\? \S", text, re.MULTILINE)) == 10
     kept = zipfile.ZipFile(downloads / "my-work.zip").namelist()
-    assert "src/submission/helper.py" in kept
+    assert {"src/submission/helper.py", "training_seed.txt"} <= set(kept)
     told = re.search(r"basic (\d+) of (\d+); .*; without points (\d+) of (\d+)", text)
     assert told, text
     passed, of, without_points, of_these = map(int, told.groups())

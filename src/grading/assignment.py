@@ -25,7 +25,7 @@ from .editions import (
 )
 from .errors import UsageError
 from .recipes import DataSet, Recipe, Recipes, Variant, shipped
-from .toml_tables import Count, Rule, Where, nearest, read
+from .toml_tables import Count, NaturalNumber, Rule, Where, nearest, read
 
 EDITION_FILE = "edition.txt"  # beside assignment.toml: the name of another default edition
 OUTPUTS = (".params", ".predictions")
@@ -111,7 +111,7 @@ class Assignment:
         practice: the part whose questions have no points but those that an edition gives.
         parts: titles of the sheet's sections.
         times: minutes that the commands of a topic take, by recipe and topic: with avx512_bf16
-            and with AVX2 only, or one number where nobody has told them apart.
+            and with AVX2 only (0: not measured), or one number where nobody has told them apart.
     """
 
     title: str
@@ -161,7 +161,7 @@ class _File:
     datasets: dict[str, DataSet] = field(default_factory=dict)
     variants: dict[str, Variant] = field(default_factory=dict)
     recipes: dict[str, Recipe] = field(default_factory=dict)
-    times: dict[str, dict[str, Count | tuple[Count, Count]]] = field(default_factory=dict)
+    times: dict[str, dict[str, Count | tuple[Count, NaturalNumber]]] = field(default_factory=dict)
 
 
 def load_assignment(path: Path) -> Assignment:

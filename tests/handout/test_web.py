@@ -123,6 +123,39 @@ def test_code_is_broken_nowhere_or_behind_its_joints(code, shown):
     assert web._unbroken(block) == block
 
 
+COS = '<mrow><mi mathvariant="normal">cos</mi><mo>&#8289;</mo></mrow>'
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"{COS}<mi>i</mi>", f"{COS}{web.THIN}<mi>i</mi>"),
+        (f"<mi>L</mi>{COS}<mn>2</mn>", f"<mi>L</mi>{web.THIN}{COS}{web.THIN}<mn>2</mn>"),
+        (f'{COS}<mo form="prefix">(</mo>', f'{COS}<mo form="prefix">(</mo>'),
+        (f"<msub>{COS}<mn>2</mn></msub>", f"<msub>{COS}<mn>2</mn></msub>"),
+        (f"<msup>{COS}<mn>2</mn></msup>", f"<msup>{COS}<mn>2</mn></msup>"),
+    ],
+)
+def test_functions_stand_apart_from_what_they_are_of(text, shown):
+    assert web._spaced(text) == shown
+
+
+FORMULA = '<math display="inline" xmlns="x"><mi>n</mi></math>'
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"some {FORMULA} here", f"some {FORMULA} here"),
+        (f"some {FORMULA}.", f'some <span class="whole">{FORMULA}.</span>'),
+        (f"({FORMULA}), {FORMULA}", f'<span class="whole">({FORMULA}),</span> {FORMULA}'),
+        (FORMULA.replace("inline", "block") + ".", FORMULA.replace("inline", "block") + "."),
+    ],
+)
+def test_punctuation_stays_with_its_formula(text, shown):
+    assert web._punctuated(text) == shown
+
+
 @needs_tex
 @needs_browser
 @needs_drawings
@@ -154,6 +187,7 @@ def test_axe_finds_no_fault_with_the_page(opened):
             page = opened(edition, width, color_scheme=scheme)
             form = page.locator(".heads form")
             form.get_by_label("a second head").check()
+            page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
             found = Axe().run(page)
             assert found.violations_count == 0, found.generate_report()
             assert len(found.response["passes"]) > 15

@@ -244,6 +244,11 @@ GOOD = """[[part]]\nsays = "it"\npatterns = ['an? answer']\nexamples = ["an answ
         ("'an? answer'", "1", "part, fact 1: patterns is [1], expected a list of texts"),
         ("'an? answer'", "'the answer'", "part, fact 1: no pattern finds the example 'an answer'"),
         ('says = "it"', 'says = "it"\nsaid = 1', "part, fact 1: unknown key 'said'"),
+        (
+            "'an? answer'",
+            "'an? answer', 'reply'",
+            "part, fact 1: the pattern 'reply' finds none of the examples",
+        ),
     ],
 )
 def test_each_mistake_is_one_line(tmp_path, before, after, words):

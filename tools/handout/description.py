@@ -42,8 +42,8 @@ class Description:
     """The problem set as one edition gives it, with one data set.
 
     Attributes:
-        minutes: that the commands of a topic take with the data set's recipe, with avx512_bf16
-            and with AVX2 only, or one number; None where nobody has measured it.
+        minutes: that the commands of a topic take with the data set's recipe, as in
+            `Assignment.times`; None where nobody has measured it.
     """
 
     assignment: Assignment

@@ -1,16 +1,54 @@
 """What stands on the sheet's first page: what everything is worth, and how long it takes."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import reduce
 from itertools import groupby
+from operator import add
 
 from grading.assignment import TestSpec
 
 from .description import Description, Part, Question, points, shown_number
 from .templates import plain, tex
 
-Minutes = int | tuple[int, int]
 SERVER, LAPTOP = r"\code{avx512\_bf16}", "AVX2 only"
+
+
+@dataclass(frozen=True)
+class Minutes:
+    """How long commands take on two cores.
+
+    Attributes:
+        server: minutes with avx512_bf16, or on any processor.
+        laptop: minutes with AVX2 only; None where nobody has told the two apart.
+        is_estimate: whether `laptop` was not measured: it is twice `server`, at least in part.
+    """
+
+    server: int
+    laptop: int | None = None
+    is_estimate: bool = False
+
+    @classmethod
+    def of(cls, given: int | tuple[int, int]) -> Minutes:
+        """Return what assignment.toml says: one number, or two, of which the second may be 0."""
+        if not isinstance(given, tuple):
+            return cls(given)
+        server, laptop = given
+        return cls(server, laptop or 2 * server, is_estimate=not laptop)
+
+    @property
+    def longest(self) -> int:
+        """The longer of both."""
+        return max(self.server, self.laptop or 0)
+
+    def __add__(self, other: Minutes) -> Minutes:
+        is_estimate = self.is_estimate or other.is_estimate
+        if self.laptop is None and other.laptop is None:
+            return Minutes(self.server + other.server)
+        laptop = sum(one.server if one.laptop is None else one.laptop for one in (self, other))
+        return Minutes(self.server + other.server, laptop, is_estimate)
 
 
 @dataclass(frozen=True)
@@ -44,9 +82,8 @@ def rows(described: Description) -> list[Row]:
 
 def _section(section: Part, described: Description) -> Row:
     time = f"about {hours(section.questions)} of work"
-    taken = [minutes_of(described, question.topic) for question in section.questions]
-    if any(taken):
-        time += f"; computing: {_both(_sum(taken))}"
+    if taken := minutes_of(described, *(question.topic for question in section.questions)):
+        time += f"; computing: about {_both(taken)}"
     is_practice = all(question.is_practice for question in section.questions)
     nothing = is_practice and not any(q.coding or q.written for q in section.questions)
     worth = "practice" if nothing else _worth(section.questions)
@@ -119,9 +156,11 @@ def hours(questions: tuple[Question, ...]) -> str:
     return "half an hour" if halves == 1 else "1 hour" if halves == 2 else f"{halves / 2:g} hours"
 
 
-def minutes_of(described: Description, topic: str) -> Minutes | None:
-    """Return the minutes that the commands of a topic take; None where nobody has measured."""
-    return (described.minutes or {}).get(topic)
+def minutes_of(described: Description, *topics: str) -> Minutes | None:
+    """Return how long the commands of topics take together; None if nobody has measured any."""
+    known = described.minutes or {}
+    taken = [Minutes.of(known[topic]) for topic in topics if topic in known]
+    return reduce(add, taken) if taken else None
 
 
 def training_time(described: Description, topic: str) -> str:
@@ -138,14 +177,13 @@ def training_time(described: Description, topic: str) -> str:
 def time_in_all(described: Description, trained: set[str]) -> str:
     """Say how long all trainings together take; "more than" where one of them has no time."""
     recipe = rf"with the recipe \code{{{tex(described.data.recipe)}}}"
-    taken = [minutes_of(described, topic) for topic in described.questions]
-    if not any(taken):
+    taken = minutes_of(described, *described.questions)
+    if taken is None:
         return f"Models are trained several times, {recipe}; each training says how long it takes."
-    total = _sum(taken)
     known = {topic for topic in trained if minutes_of(described, topic)}
     about = "about" if trained <= known else "more than"
-    words = f"Models are trained several times, {recipe}: on two cores, {about} {_in_full(total)}"
-    if max(_pair(total)) < 60:
+    words = f"Models are trained several times, {recipe}: on two cores, {about} {_in_full(taken)}"
+    if taken.longest < 60:
         return words + ", all in all. Nothing needs a GPU."
     return words + ", all in all, or a few hours of a GPU. Start early."
 
@@ -170,20 +208,9 @@ def total(questions: tuple[Question, ...], kind: str, extra: bool) -> str:
     return points(sum((getattr(question, kind) for question in chosen), Decimal(0)))
 
 
-def _pair(minutes: Minutes) -> tuple[int, int]:
-    return minutes if isinstance(minutes, tuple) else (minutes, minutes)
-
-
-def _sum(taken: list[Minutes | None]) -> Minutes:
-    """Add minutes; a pair only where one of them is."""
-    known = [minutes for minutes in taken if minutes]
-    first, second = (sum(_pair(minutes)[place] for minutes in known) for place in (0, 1))
-    return (first, second) if any(isinstance(minutes, tuple) for minutes in known) else first
-
-
 def _both(minutes: Minutes) -> str:
     """`14 to 27 minutes`."""
-    first, second = _pair(minutes)
+    first, second = minutes.server, minutes.longest
     if first == second:
         return _duration(first)
     return f"{first} to {_duration(second)}" if second < 90 else f"up to {_duration(second)}"
@@ -191,12 +218,12 @@ def _both(minutes: Minutes) -> str:
 
 def _in_full(minutes: Minutes) -> str:
     """`5 minutes with avx512_bf16 (recent servers) and 9 with AVX2 only (most laptops)`."""
-    if not isinstance(minutes, tuple):
-        return _duration(minutes)
-    first, second = minutes
+    if minutes.laptop is None:
+        return _duration(minutes.server)
+    estimated = "by our estimate " if minutes.is_estimate else ""
     return (
-        f"{_duration(first)} where the processor has {SERVER} (recent servers), and "
-        f"{_duration(second)} where it has {LAPTOP} (most laptops)"
+        f"{_duration(minutes.server)} where the processor has {SERVER} (recent servers), and "
+        f"{estimated}{_duration(minutes.laptop)} where it has {LAPTOP} (most laptops)"
     )
 
 

@@ -55,6 +55,15 @@ INTERACTIVE = re.compile(r"<p>@interactive:(\w+)@</p>")
 WHOLE = 30
 POINTS = re.compile(r"\s*\[[^]]*\]\s*$")  # at the end of a question's heading
 BREAKS = re.compile(r"(?<=[_/.])(?=[\w-])")
+# `sin`, `log`, as pandoc writes them, and what stands around. Not `log_2`: that has two children.
+FUNCTION = re.compile(
+    r"(</(?:mi|mn|msub|msup)>)?(?<!<msub>)(?<!<msup>)(?<!<munder>)"
+    r'(<mrow><mi mathvariant="normal">\w+</mi><mo>&#8289;</mo></mrow>)'
+    r"(?=(<(?:mi|mn|msub|msup)\b)?)"
+)
+THIN = '<mspace width="0.167em"></mspace>'
+# A formula in a line, with the punctuation that must not stand apart from it.
+PUNCTUATED = re.compile(r'[(“]?<math display="inline".*?</math>[.,;:?!)”’]*', re.DOTALL)
 
 
 def page(
@@ -77,7 +86,7 @@ def page(
         body = _with_figure(body, name, figure["alt"], folder)
     if left := re.findall(r"figures/\S+|\\[a-zA-Z]+\{[^<]{0,30}", _without_math(body)):
         raise HandoutError(f"the web page still holds LaTeX: {left[0]!r}")
-    body = _with_anchors(_unbroken(_scrolling(body)))
+    body = _with_anchors(_punctuated(_unbroken(_scrolling(_spaced(body)))))
     contents = _contents(body)
     body, scripts = _with_interactive(body, given)
     style = (given / STYLE).read_text(encoding="utf-8")
@@ -202,6 +211,27 @@ def _unbroken(body: str) -> str:
     outside = re.split(r"(<pre.*?</pre>)", body, flags=re.DOTALL)
     outside[::2] = [re.sub(r"<code>([^<]*)</code>", marked, text) for text in outside[::2]]
     return "".join(outside)
+
+
+def _spaced(body: str) -> str:
+    """Put the thin spaces around functions that TeX has: `cos i`, where pandoc gives `cosi`."""
+
+    def apart(found: re.Match[str]) -> str:
+        before, function, after = found.groups()
+        return (before + THIN if before else "") + function + (THIN if after else "")
+
+    return FUNCTION.sub(apart, body)
+
+
+def _punctuated(body: str) -> str:
+    """Keep punctuation on the line of its formula: browsers would break the line before it."""
+
+    def kept(found: re.Match[str]) -> str:
+        text = found[0]
+        alone = text.startswith("<") and text.endswith("</math>")
+        return text if alone else f'<span class="whole">{text}</span>'
+
+    return PUNCTUATED.sub(kept, body)
 
 
 def _with_anchors(body: str) -> str:

@@ -6,7 +6,7 @@ its question written points.
 
     [[attention_averaging]]
     says = "which keys the query is made of"     # for the one who reads the message
-    patterns = ['k a \\+ k b']                    # any of them states it
+    patterns = ['k a \\+ k b']                    # any of them states it, and finds an example
     examples = ["q = s (k_a + k_b)"]             # each of them has to be found; tests plant them
 
 Patterns are regular expressions with re.VERBOSE: white space in them is for the reader. They are
@@ -113,13 +113,17 @@ def _fact(slot: str, number: int, row: dict[str, Any]) -> Fact:
     if unknown := set(row) - set(KEYS):
         raise _fault(slot, f"unknown key {min(unknown)!r}, expected {', '.join(KEYS)}", number)
     try:
-        pattern = re.compile("|".join(f"(?:{p})" for p in row["patterns"]), re.VERBOSE)
+        patterns = {text: re.compile(text, re.VERBOSE) for text in row["patterns"]}
+        whole = re.compile("|".join(f"(?:{p})" for p in row["patterns"]), re.VERBOSE)
     except re.error as error:
         raise _fault(slot, f"patterns: {error}", number) from None
-    fact = Fact(slot, row["says"], pattern, tuple(row["examples"]))
+    fact = Fact(slot, row["says"], whole, tuple(row["examples"]))
     for example in fact.examples:
         if not fact.is_in(flat(example)):
             raise _fault(slot, f"no pattern finds the example {example!r}", number)
+    for text, pattern in patterns.items():
+        if not any(pattern.search(flat(example)) for example in fact.examples):
+            raise _fault(slot, f"the pattern {text!r} finds none of the examples", number)
     return fact
 
 
