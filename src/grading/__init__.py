@@ -16,13 +16,14 @@ staff's solutions/hidden/. The harness knows no topic: what is asked is in `ques
     imports.py            what a submission imports that is not there where it is graded
     processes.py, jobs.py, zygotes.py, zygote.py, guardian.py, killer.py, huge_pages.py, worker.py,
     frames.py, importing.py, inprocess.py: how workers start, live and end
-    sandbox.py, landlock.py, seccomp.py, limits.py, exposure.py: what confines them
+    sandbox.py, landlock.py, seccomp.py, limits.py, leftovers.py, exposure.py: what confines them
     authoritative.py, canary.py, requirements.py: what a run that counts demands
     outcomes.py, endings.py, causes.py, printable.py, float_ranges.py: how a test ended, in words
     results.py, console.py, report.py, replay.py, provenance.py: who reads what of it
     deciding.py           what decides each test, as a digest
     student_console.py, terminal.py: what students read in a terminal
-    host.py, remembered.py: one process for many submissions, for staff who grade a class
+    host.py, remembered.py, source_digest.py: one process for many submissions, for staff who grade
+                          a class, and what is kept from one to the next
     writing.py            files that are written whole or not at all
     gradescope/           results.json and metadata, as Gradescope documents them
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import os
 import secrets
 import signal
@@ -23,9 +24,8 @@ import weakref
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-from . import landlock, paths, seccomp, trees
+from . import landlock, paths, seccomp
 from .limits import Limits
 
 PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
@@ -34,7 +34,6 @@ CLAIMS = Path("/run/grading-uids")  # which of these are in use; root's alone
 LIBRARIES = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 FACTS = ("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/sys/devices/system", "/proc/self")
-SHARED_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "/run/lock")  # where anyone may write
 CLEANUP_S = 5.0
 
 
@@ -184,13 +183,18 @@ def interpreter_folders() -> list[str]:
 
     A folder of `sys.path` that holds the solutions (the root, with `python -m`) is none of them.
     """
+    return list(_folders_on(tuple(sys.path), paths.SOLUTIONS))
+
+
+@functools.lru_cache(maxsize=1)
+def _folders_on(path: tuple[str, ...], solutions: Path) -> tuple[str, ...]:
     found = {sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(sys.executable)}
     found.add(os.path.dirname(os.path.realpath(sys.executable)))
-    solutions = os.path.realpath(paths.SOLUTIONS)
-    for path in filter(os.path.isdir, sys.path):
-        if os.path.commonpath([solutions, os.path.realpath(path)]) != os.path.realpath(path):
-            found.add(path)
-    return sorted({os.path.realpath(path) for path in found} | found)
+    secret = os.path.realpath(solutions)
+    for folder in filter(os.path.isdir, path):
+        if os.path.commonpath([secret, os.path.realpath(folder)]) != os.path.realpath(folder):
+            found.add(folder)
+    return tuple(sorted({os.path.realpath(folder) for folder in found} | found))
 
 
 def readable_by_all() -> tuple[str, ...]:
@@ -322,42 +326,6 @@ def users_of_processes() -> set[int]:
         with contextlib.suppress(OSError, KeyError):  # it has ended
             found |= set(map(int, _status(entry)[b"Uid"]))
     return found
-
-
-def sweep_files(uid: int) -> None:
-    """Remove what a test's uid left in folders that anyone may write to, as far as time allows."""
-    until = time.monotonic() + CLEANUP_S
-    for folder in SHARED_FOLDERS:
-        try:
-            entries = list(os.scandir(folder))
-        except OSError:
-            continue
-        for entry in entries:
-            if time.monotonic() > until:
-                return
-            with contextlib.suppress(OSError):  # others tidy up there, too
-                if entry.stat(follow_symlinks=False).st_uid == uid:
-                    trees.remove_tree(Path(entry.path), until)
-
-
-def sweep_memory(uid: int) -> None:
-    """Remove System V's shared memory, semaphores and queues of a test's uid: they outlive it."""
-    libc = ctypes.CDLL(None)
-    removals: dict[str, Callable[..., Any]] = {
-        "shm": libc.shmctl,
-        "msg": libc.msgctl,
-        "sem": lambda i, *_: libc.semctl(i, 0, 0),
-    }
-    for kind, remove in removals.items():
-        try:
-            header, *rows = Path(f"/proc/sysvipc/{kind}").read_text(encoding="utf-8").splitlines()
-        except OSError:
-            continue
-        columns = header.split()
-        for row in rows:
-            entry = dict(zip(columns, row.split(), strict=True))
-            if entry["uid"] == str(uid):
-                remove(int(entry[f"{kind}id"] if kind != "msg" else entry["msqid"]), 0, None)
 
 
 def _lives_as(uid: int, pid: str) -> bool:

@@ -22,7 +22,7 @@ import traceback
 from dataclasses import asdict, replace
 from typing import Any
 
-from . import guardian, huge_pages, importing, killer, limits, sandbox, wire, worker
+from . import guardian, huge_pages, importing, killer, leftovers, limits, sandbox, wire, worker
 
 DESCRIPTORS = 6  # request, frame, output, status, lifeline; claims of uids, if there are any
 ZYGOTES_SCORE = 500  # see limits.offer
@@ -144,9 +144,9 @@ def _clean_up(confinement: sandbox.Confinement, kills: killer.Killer | None) -> 
         clean = sandbox.kill_user(confinement.uid, kills.kill if kills else None)
     clean = guardian.kill_descendants() and clean
     if confinement.uid is not None and not confinement.landlock:
-        sandbox.sweep_files(confinement.uid)
+        leftovers.sweep_files(confinement.uid)
     if confinement.uid is not None and not confinement.seccomp:
-        sandbox.sweep_memory(confinement.uid)
+        leftovers.sweep_memory(confinement.uid)
     return clean
 
 
