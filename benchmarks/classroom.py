@@ -3,6 +3,7 @@
     python -m benchmarks.classroom --submissions 40            both, and what they cost
     python -m benchmarks.classroom --submissions 1000 --no-loop
     python -m benchmarks.classroom --dispatch 10000            what handing out alone costs
+    python -m benchmarks.classroom --reckon 100000 --submissions 20    what a large class would cost
 
 Costs are CPU seconds of all processes, in units of importing torch once, so that machines compare.
 Run it as root on an idle machine, from the root, with a data set installed. `--trained
@@ -28,6 +29,7 @@ from benchmarks.grading import ROOT, measure
 from tests.classroom.make_class import make_class
 from tools.classroom import cluster, dispatch, shipping
 from tools.classroom.roster import read_class
+from tools.classroom.submissions import Submission
 
 SUBMISSION_BYTES = 20_000  # of an empty one's upload: code without parameters
 
@@ -91,7 +93,7 @@ def one_by_one(source: Path, place: Path) -> Cost:
     """Grade each with a command of its own."""
     wall_s = cpu_s = 0.0
     peak = 0
-    for number, submission in enumerate(read_class(source).submissions):
+    for number, submission in enumerate(roll(source)):
         into = place / f"one-{number}"
         into.mkdir()
         path = submission.unpack(into)
@@ -122,21 +124,113 @@ class Echo(WorkerPlugin):
         return {}
 
 
-def dispatched(count: int, slots: int) -> None:
-    """Hand out submissions that take no time, and print how long that took."""
+@dataclass(frozen=True)
+class Handing:
+    """What handing out took, a submission."""
+
+    wall_s: float
+    here_s: float  # CPU of the process in which client and scheduler are
+    workers_s: float
+
+
+def dispatched(count: int, slots: int, size: int = SUBMISSION_BYTES) -> Handing:
+    """Hand out submissions that take no time, and return what that took."""
 
     def jobs() -> Iterator[dispatch.Job]:
         for number in range(count):
-            yield shipping.Job(str(number), bytes(SUBMISSION_BYTES), [], {})
+            yield shipping.Job(str(number), bytes(size), [], {})
 
     with cluster.connected(None, None, slots) as client:
         client.register_plugin(Echo(), name="echo")
         dispatcher = dispatch.Dispatcher(client, "echo", cluster.Workers(client, "echo"))
         dispatcher.wait(print)
+        workers = [Path(f"/proc/{pid}/stat") for pid in client.run(os.getpid).values()]
+        before = time.process_time(), sum(map(cpu_of, workers))
         started = time.monotonic()
         ended = sum(1 for _ in dispatcher.run(jobs(), print))
         took_s = time.monotonic() - started
-    print(f"{ended} empty submissions in {took_s:.1f} s: {took_s / ended * 1e3:.1f} ms each")
+        here_s = time.process_time() - before[0]
+        workers_s = sum(map(cpu_of, workers)) - before[1]
+    assert ended == count
+    return Handing(took_s / count, here_s / count, workers_s / count)
+
+
+def cpu_of(stat: Path) -> float:
+    """Return the CPU seconds of a process that runs, of its own."""
+    fields = stat.read_bytes().rpartition(b") ")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def show_dispatch(count: int, slots: int) -> None:
+    """Print what handing out costs."""
+    found = dispatched(count, slots)
+    print(
+        f"{count} empty submissions in {found.wall_s * count:.1f} s: {found.wall_s * 1e3:.1f} ms "
+        f"each; CPU: {found.here_s * 1e3:.1f} ms of client and scheduler, "
+        f"{found.workers_s * 1e3:.1f} ms of the workers"
+    )
+
+
+def reckon(count: int, sample: int, slots: int, trained: Path | None) -> None:
+    """Print what a class of `count` would cost, from parts that are measured here."""
+    with tempfile.TemporaryDirectory() as place:
+        graded_s, kept, packed = measured_sample(sample, slots, trained, Path(place))
+    plain = dispatched(500, slots)
+    size = 16 << 20
+    large = dispatched(20, slots, size)
+    byte_s = max(large.here_s - plain.here_s, 0.0) / size
+    here_s = plain.here_s + byte_s * packed
+    hours, at_most = count * graded_s / 3600, graded_s / here_s
+    print(f"{processor()}; measured with {sample} submissions")
+    print(f"grading: {graded_s:.1f} s of CPU a submission, the cluster's start apart")
+    print(f"handing out: {here_s * 1e3:.1f} ms of CPU of client and scheduler a submission")
+    print(f"sent: {packed / 1e6:.2f} MB a submission; kept: {kept / 1e3:.0f} kB a record")
+    print(f"a class of {count}:")
+    print(f"  workers: {hours:.0f} core-hours, so {hours / 24:.0f} cores for a day")
+    print(f"  scheduler: {count * here_s / 3600:.1f} hours of one core; enough for {at_most:.0f}")
+    print(f"  network: {count * packed / 1e9:.0f} GB to the scheduler, as much from it to workers")
+    print(f"  storage: {count * kept / 1e9:.1f} GB of records, besides what was handed in")
+
+
+def measured_sample(
+    sample: int, slots: int, trained: Path | None, place: Path
+) -> tuple[float, float, float]:
+    """Grade a small class; return CPU seconds, bytes kept and bytes sent, each a submission.
+
+    What the cluster's start costs is measured with a class of one, and taken off.
+    """
+    costs = []
+    for count in (1, sample):
+        source = make_class(place / f"class-{count}", count, trained=trained).source
+        into = place / f"graded-{count}"
+        command = [sys.executable, "-m", "tools.classroom", "grade", source, "--into", into]
+        costs.append(graded([*map(str, command), "--slots", str(slots)]).cpu_s)
+    records = [path.stat().st_size for path in into.glob("records/*/*.json")]
+    packed = [packed_bytes(one, place / f"packed-{n}") for n, one in enumerate(roll(source))]
+    return (
+        (costs[1] - costs[0]) / (sample - 1),
+        sum(records) / len(records),
+        sum(packed) / len(packed),
+    )
+
+
+def roll(source: Path) -> tuple[Submission, ...]:
+    """Return a class's submissions."""
+    return read_class(source).submissions
+
+
+def packed_bytes(submission: Submission, place: Path) -> int:
+    """Return how many bytes of a submission are sent to a worker."""
+    from grading.errors import SubmissionError
+    from questions.course import Course
+
+    for folder in (place / "unpacked", place / "work"):
+        folder.mkdir(parents=True)
+    try:
+        upload = submission.unpack(place / "unpacked")
+        return len(shipping.pack(upload, place / "work", Course.provided).content)
+    except SubmissionError:
+        return 0  # there is nothing to grade, and so nothing to send
 
 
 def main() -> None:
@@ -147,9 +241,14 @@ def main() -> None:
     parser.add_argument("--no-loop", action="store_true", help="leave out the slow comparison")
     parser.add_argument("--trained", type=Path, metavar="DIR", help="build/reference")
     parser.add_argument("--dispatch", type=int, metavar="N", help="only hand out N that are empty")
+    parser.add_argument("--reckon", type=int, metavar="N", help="what a class of N would cost")
     asked = parser.parse_args()
     if asked.dispatch:
-        dispatched(asked.dispatch, asked.slots)
+        show_dispatch(asked.dispatch, asked.slots)
+    elif asked.reckon:
+        if asked.submissions < 2:
+            parser.error("--reckon needs --submissions 2 or more to measure")
+        reckon(asked.reckon, asked.submissions, asked.slots, asked.trained)
     else:
         compare(asked.submissions, asked.slots, not asked.no_loop, asked.trained)
 

@@ -149,7 +149,7 @@ def start(certificates, temporary, tmp_path):
         certificates / "key.pem",
     ]
 
-    def run(program: str, *words) -> subprocess.Popen:
+    def run(program: str, *words, tmpdir: Path = temporary) -> subprocess.Popen:
         command = [sys.executable, "-m", f"distributed.cli.dask_{program}", *tls, *words]
         with open(tmp_path / f"{program}-{len(processes)}.log", "wb") as log:
             made = subprocess.Popen(
@@ -157,7 +157,7 @@ def start(certificates, temporary, tmp_path):
                 cwd=tmp_path,
                 stdout=log,
                 stderr=log,
-                env=_environment(temporary),
+                env=_environment(tmpdir),
             )
         processes.append(made)
         return made

@@ -242,3 +242,12 @@ class Workers:
                 self.refused[address] = "; ".join(obstacles)
         self._able = {a: worker for a, worker in self._able.items() if a in present}
         return self._able
+
+    def refuse(self, address: str, why: str) -> None:
+        """Let a worker grade no more."""
+        self.refused[address] = why
+        self._able.pop(address, None)
+
+    def why_none(self) -> str:
+        """Say why no worker can grade."""
+        return "no worker can grade: " + "; ".join(sorted(set(self.refused.values())))

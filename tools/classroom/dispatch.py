@@ -11,6 +11,7 @@ import contextlib
 import queue
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,7 @@ AHEAD = 1  # submissions that wait at a worker, besides those in its slots
 MOST_BYTES = 512 << 20  # of submissions on their way, which the scheduler holds, too
 LOOK_S = 2.0  # between two looks at which workers there are
 PATIENCE_S = 120.0  # without any worker that can grade
+MOST_IN_A_ROW = 5  # submissions that a worker loses before it gets no more
 GONE = "its worker was killed, or could not be reached any more"
 Answer = dict[str, Any]
 
@@ -50,6 +52,7 @@ class Dispatcher:
         self._looked_at = self._able_at = time.monotonic()
         self._able: dict[str, Able] = {}
         self._told: set[str] = set()
+        self._lost: Counter[str] = Counter()  # in a row, by worker
 
     def wait(self, say: Callable[[str], None]) -> int:
         """Wait for a worker that can grade, until all have been examined; return the slots.
@@ -64,8 +67,7 @@ class Dispatcher:
             if self._able and not unknown:
                 return sum(worker.slots for worker in self._able.values())
             if present and not unknown:
-                reasons = sorted(set(self._workers.refused.values()))
-                raise ClusterFailed("no worker can grade: " + "; ".join(reasons))
+                raise ClusterFailed(self._workers.why_none())
             time.sleep(0.2)
 
     def run(
@@ -106,6 +108,10 @@ class Dispatcher:
             self._able_at = self._looked_at
         elif self._looked_at > self._able_at + PATIENCE_S:
             raise ClusterFailed(f"for {PATIENCE_S:.0f} s there was no worker that can grade")
+        self._tell(say)
+
+    def _tell(self, say: Callable[[str], None]) -> None:
+        """Say which workers don't grade, each once."""
         for address in self._workers.refused.keys() - self._told:
             self._told.add(address)
             say(f"worker {address} does not grade: {self._workers.refused[address]}")
@@ -149,7 +155,28 @@ class Dispatcher:
                 sent = self._sent.pop(self._ended.get(timeout=timeout_s), None)
                 timeout_s = 0.0
                 if sent is not None:
-                    yield sent.job, _answer(sent.future)
+                    answer = _answer(sent.future)
+                    self._count(sent.address, answer)
+                    yield sent.job, answer
+
+    def _count(self, address: str, answer: Answer) -> None:
+        """Take a worker's work away that loses whatever it gets: its disk is full, say.
+
+        Otherwise it would get all submissions, since it is done with each at once.
+        """
+        why = answer.get("lost") or answer.get("fault")
+        if not why or why == GONE:
+            self._lost[address] = 0
+            return
+        self._lost[address] += 1
+        if self._lost[address] == MOST_IN_A_ROW:
+            last = why.strip().splitlines()[-1]
+            self._workers.refuse(
+                address, f"it lost {MOST_IN_A_ROW} submissions in a row: {last:.300}"
+            )
+            self._able = self._workers.able()
+            if not self._able:
+                raise ClusterFailed(self._workers.why_none())
 
     def _without_worker(self) -> Iterator[tuple[Job, Answer]]:
         """Yield jobs whose worker has gone; no other may do them unasked."""
