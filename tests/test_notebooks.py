@@ -322,6 +322,7 @@ def test_colab_goes_from_the_zip_to_what_is_handed_in(tree, tmp_path, in_colab):
     uploads, downloads = tmp_path / "uploads", tmp_path / "downloads"
     pack_student_zip(tree, uploads / "xcs224n-student (1).zip")
     with zipfile.ZipFile(uploads / "my-work.zip", "w") as writer:  # of an earlier day
+        writer.writestr("training_seed.txt", "7\n")
         for path in sorted((ROOT / "solutions" / "submission").glob("*.py")):
             writer.write(path, f"src/submission/{path.name}")
     # What these two print is tested elsewhere (tests/experiments), and takes half a minute here.
