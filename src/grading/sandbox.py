@@ -183,13 +183,16 @@ def interpreter_folders() -> list[str]:
 
     A folder of `sys.path` that holds the solutions (the root, with `python -m`) is none of them.
     """
-    return list(_folders_on(tuple(sys.path), paths.SOLUTIONS))
+    interpreter = (sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(sys.executable))
+    real = os.path.dirname(os.path.realpath(sys.executable))
+    return list(_folders_of((*interpreter, real), tuple(sys.path), paths.SOLUTIONS))
 
 
 @functools.lru_cache(maxsize=1)
-def _folders_on(path: tuple[str, ...], solutions: Path) -> tuple[str, ...]:
-    found = {sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(sys.executable)}
-    found.add(os.path.dirname(os.path.realpath(sys.executable)))
+def _folders_of(
+    interpreter: tuple[str, ...], path: tuple[str, ...], solutions: Path
+) -> tuple[str, ...]:
+    found = set(interpreter)
     secret = os.path.realpath(solutions)
     for folder in filter(os.path.isdir, path):
         if os.path.commonpath([secret, os.path.realpath(folder)]) != os.path.realpath(folder):
