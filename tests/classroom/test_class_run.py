@@ -130,6 +130,28 @@ def test_what_was_lost_twice_is_a_staff_fault_and_never_a_zero(run_class, loss):
     assert not found[first]["fault"] and outcomes(found[first]) == ["passed", "passed"]
 
 
+TRACEBACK = "Traceback (most recent call last):\n  File ...\nOSError: No space left on device\n"
+
+
+@pytest.mark.parametrize(
+    "answer, line",
+    [
+        ({"fault": TRACEBACK, "last": True}, "OSError: No space left on device"),
+        ({"lost": "killed"}, "killed"),
+        ({}, "an answer without results"),
+    ],
+)
+def test_a_loss_is_told_in_its_first_line(answer, line):
+    assert records.ours(answer, counts=True).splitlines()[0] == line
+
+
+def test_a_fault_in_a_test_is_told_in_its_first_line():
+    answer = ended("passed")
+    answer["results"]["tests"][1] |= {"outcome": "grader error", "detail": TRACEBACK}
+    first = records.ours(answer, counts=True).splitlines()[0]
+    assert first == f"{TESTS[1]}: OSError: No space left on device"
+
+
 @pytest.mark.parametrize("limit", ["timed out", "out of memory", "killed", "not run"])
 def test_a_test_that_ended_in_a_limit_is_run_again_alone_before_it_counts(run_class, limit):
     first = run_class.ids[0]

@@ -66,15 +66,24 @@ def limited(results: dict[str, Any]) -> list[str]:
 def ours(answer: dict[str, Any], counts: bool) -> str:
     """Return why an answer is none, by our own fault; "" if it is one.
 
+    The first line says it all, for those who don't read tracebacks.
+
     Args:
         counts: whether it was to have authority.
     """
     if "results" not in answer:
-        return str(answer.get("lost") or answer.get("fault") or "an answer without results")
+        why = answer.get("lost") or answer.get("fault") or "an answer without results"
+        return _with_its_end_first(str(why))
     if counts and not answer["results"]["facts"].get("authoritative"):
         return "it was graded without authority"
     faults = [t for t in answer["results"]["tests"] if t["outcome"] == Outcome.GRADER_ERROR.value]
-    return "\n".join(f"{t['test_id']}: {t.get('detail', '')}" for t in faults)
+    return "\n".join(f"{t['test_id']}: {_with_its_end_first(t.get('detail', ''))}" for t in faults)
+
+
+def _with_its_end_first(text: str) -> str:
+    """Put a traceback's last line, which says what was wrong, before it."""
+    lines = text.strip().splitlines()
+    return f"{lines[-1]}\n{text}" if lines and lines[0].startswith("Traceback") else text
 
 
 def with_rerun(record: Record, answer: dict[str, Any]) -> Record:
