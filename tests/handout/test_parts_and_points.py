@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from tests.handout.test_sheet import words
+from tests.handout.outlines import words
 from tests.project import ROOT
 from tools.handout import build
 from tools.handout.templates import HandoutError

@@ -6,103 +6,12 @@ import shlex
 import pytest
 
 from tests import pinned
+from tests.handout.outlines import COMMANDS, OUTLINES, PRACTICE, SLOTS, SUB_POINTS, headings, words
 from tests.project import ROOT
 from tools.commands import pipelines_of
 from tools.handout import build, description, templates
 from tools.handout.sheet import Sheet
 from tools.handout.templates import HandoutError
-
-PRACTICE = [
-    ("4a", "Scaled dot-product attention", "Practice"),
-    ("4b", "Splitting and merging heads", "Practice"),
-    ("4c", "Masks and cross-attention", "Practice"),
-    ("4d", "Masking before or after the softmax", "Practice"),
-    ("4e", "Sinusoidal positions", "Practice"),
-    ("4f", "Moving by an offset", "Practice"),
-    ("4g", "Add or concatenate", "Practice"),
-    ("4h", "Relative biases", "Practice"),
-    ("4i", "The buckets of T5", "Practice"),
-    ("4j", "Rotary positions", "Practice"),
-    ("4k", "Layer norm and the block", "Practice"),
-    ("4l", "Residual connections", "Practice"),
-    ("4m", "Span corruption with sentinels", "Practice"),
-    ("4n", "Masked language modelling", "Practice"),
-    ("4o", "Perplexity and bits", "Practice"),
-    ("4p", "Receptive fields", "Practice"),
-    ("4q", "The cost of attention", "Practice"),
-    ("4r", "The parameters of a GPT", "Practice"),
-    ("4s", "In words", "Practice"),
-]
-# By the public sheets, in their order: number, title, what stands in brackets; then our practice.
-OUTLINES = {
-    "xcs224n": [
-        ("1a", "Check out the demo", "0 points (Coding)"),
-        ("1b", "Read through NameDataset", "0 points (Coding)"),
-        ("1c", "Implement finetuning (without pretraining)", "0 points (Coding)"),
-        ("1d", "Make predictions (without pretraining)", "10 points (Coding)"),
-        ("1e", "Define a span corruption function", "16 points (Coding)"),
-        ("1f", "Pretrain, finetune, and make predictions", "16 points (Coding)"),
-        ("1g", "Write and try out the synthesizer variant", "11 points (Coding)"),
-        ("2a", "Why pretraining helps", "0.5 points (Written, Extra Credit)"),
-        ("2b", "Retrieved or made up", "0.5 points (Written, Extra Credit)"),
-        ("2c", "People nobody has seen", "1 point (Written, Extra Credit)"),
-        ("3a", "Copying in attention", "1 point (Written, Extra Credit)"),
-        ("3b", "An average of two", "2 points (Written, Extra Credit)"),
-        ("3c", "Drawbacks of single-headed attention", "2 points (Written, Extra Credit)"),
-        ("3d", "Benefits of multi-headed attention", "1 point (Written, Extra Credit)"),
-        ("3e", "Key-query-value self-attention", "2 points (Written, Extra Credit)"),
-        *PRACTICE,
-    ],
-    "cs224n": [
-        ("1a", "Copying in attention", "2 points (Written)"),
-        ("1b", "An average of two", "4 points (Written)"),
-        ("1c", "Drawbacks of single-headed attention", "5 points (Written)"),
-        ("1d", "Benefits of multi-headed attention", "3 points (Written)"),
-        ("1e", "Key-query-value self-attention", "7 points (Written)"),
-        ("2a", "Check out the demo", "0 points (Coding)"),
-        ("2b", "Read through NameDataset", "0 points (Coding)"),
-        ("2c", "Implement finetuning (without pretraining)", "0 points (Coding)"),
-        ("2d", "Make predictions (without pretraining)", "5 points (Coding)"),
-        ("2e", "Define a span corruption function", "10 points (Coding)"),
-        ("2f", "Pretrain, finetune, and make predictions", "10 points (Coding)"),
-        (
-            "2g",
-            "Write and try out the synthesizer variant",
-            "8 points (Coding), 2 points (Written)",
-        ),
-        ("3a", "Why pretraining helps", "1 point (Written)"),
-        ("3b", "Retrieved or made up", "2 points (Written)"),
-        ("3c", "People nobody has seen", "2 points (Written)"),
-        *PRACTICE,
-    ],
-}
-OUTLINES["current"] = [
-    *OUTLINES["xcs224n"][:7],
-    ("1h", "Write and try out rotary positions", "8 points (Coding)"),
-    *OUTLINES["xcs224n"][7:],
-    ("5a", "Attention without positions", "1.5 points (Written, Extra Credit)"),
-    ("5b", "Sinusoidal positions", "1.5 points (Written, Extra Credit)"),
-]
-SLOTS = {
-    "xcs224n": "1d 1f 1g 2a 2b 2c 3a 3b 3c-i 3c-ii 3d-i 3d-ii 3e-i 3e-ii",
-    "cs224n": "1a 1b 1c-i 1c-ii 1d-i 1d-ii 1e-i 1e-ii 2d 2f 2g 2g-ii 3a 3b 3c",
-}
-SUB_POINTS = {
-    "xcs224n": {"3c-i": 1, "3c-ii": 1, "3d-i": 0.5, "3d-ii": 0.5, "3e-i": 1, "3e-ii": 1},
-    "cs224n": {"1c-i": 2, "1c-ii": 3, "1d-i": 1, "1d-ii": 2, "1e-i": 3, "1e-ii": 4, "2g-ii": 2},
-}
-SLOTS["current"] = SLOTS["xcs224n"].replace("1g ", "1g 1h ") + " 5a-i 5a-ii 5b-i 5b-ii"
-SUB_POINTS["current"] = SUB_POINTS["xcs224n"] | {"5a-i": 1, "5a-ii": 0.5, "5b-i": 0.5, "5b-ii": 1}
-COMMANDS = {"xcs224n": 11, "cs224n": 11, "current": 15}  # of the public sheets, and rope's
-
-
-def headings(text):
-    found = re.findall(r"^\\question\{(\w+)\}\{(\w+)\}\{(.*)\}\{(.*)\}\{q:\w+\}$", text, re.M)
-    return [(part + letter, title, worth) for part, letter, title, worth in found]
-
-
-def words(text):
-    return " ".join(text.split())
 
 
 @pytest.mark.parametrize("edition", OUTLINES)
@@ -290,80 +199,6 @@ def check_links(text):
     assert referred <= set(re.findall(r"\\label\{([^}]+)\}", text))
 
 
-def test_practice_has_a_place_to_answer_where_an_edition_gives_it_written_points(rendered, change):
-    plain, _ = rendered("cs224n")
-    assert "\\answerspace{4s}" not in plain and "python src/grader.py 4r" in plain
-    last = '  { number = "3c", topic = "consider_unseen", written = 2 },\n'
-    line = '  { number = "4s", topic = "blocks_in_words", written = 2, extra_credit = true },\n'
-    change("assignment.toml", last, last + line)
-    text, sheet = rendered("cs224n")
-    assert headings(text)[-1] == ("4s", "In words", "2 points (Written, Extra Credit)")
-    assert "\\answerspace{4s}" in text and sheet.slots[-1].id == "4s"
-
-
-ANSWERS = sorted(p.name.removesuffix(".tex.j2") for p in (ROOT / "handout/answers").iterdir())
-
-
-@pytest.mark.parametrize("edition", OUTLINES)
-def test_each_question_of_practice_links_to_its_answer_at_the_end(rendered, edition):
-    text, sheet = rendered(edition)
-    before, _, answers = text.partition("\\frontsection{Answers to practice}")
-    links = re.findall(r"\\answerlink\{(\w+)\}", before)
-    practised = [q for q in sheet._described.edition.questions if q.is_practice]
-    assert [q.topic for q in sorted(practised, key=lambda q: q.topic)] == ANSWERS
-    assert links == [q.number for q in practised]
-    assert re.findall(r"\\practiceanswer\{(\w+)\}", answers) == links
-    # What only answers cite is among the references all the same.
-    cited = set(re.findall(r"\\hyperref\[(ref:\w+)\]", text))
-    assert cited == set(re.findall(r"\\label\{(ref:\w+)\}", text))
-
-
-def test_on_the_web_answers_stand_below_their_questions(rendered):
-    text, _ = rendered(target="web")
-    assert "Answers to practice" not in text and "\\answerlink" not in text
-    for piece in text.split("\\question{")[1:]:
-        is_practice = "{Practice}" in piece.partition("\n")[0]  # not a part of it alone
-        assert piece.count("\nANSWERBEGINS 4(") == piece.count("\nANSWERENDS") == is_practice
-
-
-def test_staff_find_the_answers_to_practice_as_solutions(rendered, numbers):
-    text, _ = rendered(target="solutions", numbers=numbers)
-    assert "\\answerlink" not in text and "Answers to practice" not in text
-    for number, _, _ in PRACTICE:
-        shown = f"4({number[1]})"
-        assert f"\\renewcommand{{\\solutionof}}{{{shown}}}" in text
-
-
-@pytest.mark.parametrize("points", ["coding = 5", "written = 2"])
-@pytest.mark.parametrize("target", ["print", "web"])
-def test_an_answer_that_any_edition_gives_points_for_reaches_nobody(
-    rendered, change, points, target
-):
-    secret = "weights depend on the difference of the scores alone"
-    assert secret in words(rendered("xcs224n", target)[0]).lower()
-    last = '  { number = "3c", topic = "consider_unseen", written = 2 },\n'
-    line = f'  {{ number = "4a", topic = "blocks_attention", {points} }},\n'
-    change("assignment.toml", last, last + line)
-    for edition in OUTLINES:
-        text, _ = rendered(edition, target)
-        assert secret not in words(text).lower() and "answerlink{4a}" not in text
-        assert "ANSWERBEGINS 4(a)" not in text
-
-
-def test_answers_leave_out_what_other_questions_are_graded_for(rendered, change):
-    """`current` asks in 5a and 5b what 4(e) and 4(s) would tell."""
-    text = words(rendered()[0])
-    assert "its answer is not given here" in text and "postman bit" not in text
-    assert "similar encodings" not in text and "a matter of trial" not in text
-    for line in ("positions_permutation", "positions_sinusoids"):
-        source = (ROOT / "tests/small/editions.toml").read_text(encoding="utf-8")
-        (row,) = re.findall(rf"^.*{line}.*\n", source, re.M)
-        change("assignment.toml", row, "")
-    text = words(rendered()[0])
-    assert "its answer is not given here" not in text and "postman bit" in text
-    assert "similar encodings" in text and "a matter of trial" in text
-
-
 def test_every_building_block_is_named_where_it_is_practised(rendered):
     text, _ = rendered()
     for path in (ROOT / "solutions/submission").glob("building_blocks*.py"):
@@ -431,12 +266,6 @@ def test_a_mistake_is_one_line_with_file_line_and_word(
     assert "\n" not in message
     for part in parts:
         assert part in message, message
-
-
-def test_a_missing_template_is_named(rendered, repo):
-    (repo / "handout/topics/demo.tex.j2").unlink()
-    with pytest.raises(HandoutError, match=r"topics/demo\.tex\.j2 is missing"):
-        rendered()
 
 
 def test_plain_text_becomes_latex():
