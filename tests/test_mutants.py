@@ -57,6 +57,9 @@ class Case(AsksFiles, GradedTestCase):
     def once(self, name, make):
         return self._answers[name]
 
+    def measure(self, name, value):
+        """Keep nothing: no staff compare these."""
+
 
 class Judging(Case):
     """A case where staff's judges are, and find nothing to object to."""
@@ -69,7 +72,7 @@ class Judging(Case):
 
 def files(tmp_path, lines: int, sentence: str = "") -> Case:
     """A case that has found so many lines that differ, and what is missing of the evidence."""
-    answers = {"evidence vanilla": SimpleNamespace(sentence=sentence, measured={})}
+    answers = {"evidence vanilla": SimpleNamespace(sentence=sentence, measured={}, numbers={})}
     for split in ("dev", "test"):
         key = f"vanilla.finetune.params vanilla.pretrain.{split}.predictions"
         answers[key] = {"lines": list(range(lines)), "given": ["?"] * lines}

@@ -196,7 +196,8 @@ def _evidence(case: AsksFiles, variant: str) -> Finding:
     numbers: dict[str, float] = {}
 
     def finding(sentence: str) -> Finding:
-        return Finding(sentence.format(variant=variant), measured, numbers)
+        finite = {name: float(n) for name, n in numbers.items() if np.isfinite(n)}
+        return Finding(sentence.format(variant=variant), measured, finite)
 
     if config != other:
         measured["shapes"] = "of two recipes"

@@ -1,5 +1,6 @@
 """Evidence is looked for once for the same parameters, whoever hands them in."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -161,27 +162,42 @@ def test_the_judge_finds_evidence_once_for_the_same_parameters(hidden, tmp_path,
 
     def evidence(case, variant):
         looked.append(variant)
-        return hidden.Finding("", {"loss": "0.2"})
+        return hidden.Finding("", {"loss": "0.2"}, {"loss": 0.2})
 
     kept = Remembered(tmp_path, Course())
     monkeypatch.setattr(hidden, "_evidence", evidence)
 
     def found(weights, variant="vanilla", p=1e-6):
-        limits = hidden.Evidence(p=p, cosine=0.9, loss={"vanilla": 0.8})
-        case = SimpleNamespace(
-            once=lambda name, make: make(case),
-            fitting=lambda params, variant: ({"w": weights}, {"n_layer": 1}),
-            finding=kept.finding,
-            lab=SimpleNamespace(data=SimpleNamespace(dataset=SimpleNamespace(evidence=limits))),
-        )
-        return hidden._remembered(case, variant)
+        return hidden._remembered(case_of(hidden, kept, weights, p), variant)
 
     one, other = np.zeros((2, 2)), np.ones((2, 2))
-    assert found(one) == found(one) == hidden.Finding("", {"loss": "0.2"})
+    assert found(one) == found(one) == hidden.Finding("", {"loss": "0.2"}, {"loss": 0.2})
     assert len(looked) == 1
     for asked in ((other,), (one, "rope"), (one, "vanilla", 1e-7)):
         found(*asked)
     assert looked == ["vanilla", "vanilla", "rope", "vanilla"]
+
+
+def case_of(hidden, kept, weights, p=1e-6) -> SimpleNamespace:
+    """A case whose submission's files all have these parameters."""
+    limits = hidden.Evidence(p=p, cosine=0.9, loss={"vanilla": 0.8})
+    case = SimpleNamespace(
+        once=lambda name, make: make(case),
+        fitting=lambda params, variant: ({"w": weights}, {"n_layer": 1}),
+        finding=kept.finding,
+        lab=SimpleNamespace(data=SimpleNamespace(dataset=SimpleNamespace(evidence=limits))),
+    )
+    return case
+
+
+def test_parameters_that_are_no_numbers_are_found_wanting_and_can_be_written(
+    hidden, tmp_path, data
+):
+    """A class's records hold no NaN: a submission full of them would end the command."""
+    kept = Remembered(tmp_path, Course())
+    found = hidden._remembered(case_of(hidden, kept, np.full((2, 2), np.nan)), "vanilla")
+    assert "was not finetuned from" in found.sentence and found.numbers == {}
+    json.dumps(kept.used(), allow_nan=False)
 
 
 NEXT = shipping.Release("cd" * 32, b"", 6)
