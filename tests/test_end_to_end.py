@@ -229,8 +229,9 @@ def test_the_references_zip_earns_full_marks(tree, demo, tmp_path):
     trained = tree / "build" / "reference"
     package = student / "src" / "submission"
     shutil.copytree(trained / "src" / "submission", package, dirs_exist_ok=True)
-    starter = sorted((tree / "src" / "submission").glob("*.py"))
-    texts = {f"submission/{path.name}": path.read_text(encoding="utf-8") for path in starter}
+    source = tree / "src"
+    starter = [p for name in ("submission", "pretraining") for p in (source / name).glob("*.py")]
+    texts = {p.relative_to(source).as_posix(): p.read_text(encoding="utf-8") for p in starter}
     given = json.dumps(fingerprints(texts))
     (student / "src" / "submission_lines.json").write_text(given, encoding="utf-8")
     for path in (*trained.glob("*.params"), *trained.glob("*.predictions")):
