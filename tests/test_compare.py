@@ -78,6 +78,7 @@ def test_a_comparison_that_fails_leaves_the_last_table(tmp_path, monkeypatch):
     table.write_text("of an earlier call", encoding="utf-8")
     monkeypatch.setattr(compare, "TARGET", tmp_path)
     monkeypatch.setattr(compare, "lay_out", lambda *_: None)
+    monkeypatch.setattr(compare, "require_data_set", lambda *_: None)
     monkeypatch.setattr(compare, "run", fail)
     with pytest.raises(compare.TrainingFailed):
         compare.compare(None, 0, 1)

@@ -35,7 +35,7 @@ def test_a_client_that_is_stopped_loses_nothing_that_was_done(
     into = tmp_path / "class"
     words = ("grade", source, "--into", into, "--edition", "tiny", "--slots", "2")
     process = classroom(*words)
-    wait_for_records(into, 2, process)
+    wait_for_records(into, 1, process)  # seven are left: some seconds' work
     family = descendants(process.pid)
     assert any(is_host(line) for line in family.values())
     process.send_signal(stop)
@@ -43,7 +43,7 @@ def test_a_client_that_is_stopped_loses_nothing_that_was_done(
     assert process.returncode == (130 if stop == signal.SIGINT else -signal.SIGKILL), output
     wait_for_hosts(family)
     kept = {path: path.read_bytes() for path in into.glob("records/*/*.json")}
-    assert len(kept) >= 2
+    assert kept
     code, output = grade(source, into, "--slots", "2")
     assert code == 0, output
     assert table(into) == expected
