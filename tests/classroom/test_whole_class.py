@@ -15,7 +15,7 @@ import pytest
 from tests.classroom.clusters import descendants, free_port, is_host, wait_for_records
 from tests.classroom.tiny import needs_root, table
 from tests.variants import all_variants
-from tools.classroom.table import FORMULA
+from tools.classroom.gradebook.cells import guarded
 
 pytestmark = needs_root
 TOPIC = "attention_copying"  # what the tiny edition asks
@@ -38,13 +38,7 @@ def whole(made, grade, classroom, tmp_path_factory):
 def test_every_student_comes_out_once_with_the_submission_that_was_theirs(whole):
     cls, _, rows = whole
     handed_in = {
-        (
-            "'" * p.name.startswith(FORMULA) + p.name,
-            p.sid or "",
-            p.email,
-            f"submission_{each.number}",
-            each.at.isoformat(),
-        )
+        (guarded(p.name), p.sid or "", p.email, f"submission_{each.number}", each.at.isoformat())
         for each in cls.submissions
         for p in each.people
     }
@@ -52,11 +46,6 @@ def test_every_student_comes_out_once_with_the_submission_that_was_theirs(whole)
     keys = ("name", "sid", "email", "submission", "created_at")
     came_out = [tuple(row[key] for key in keys) for row in rows]
     assert sorted(came_out) == sorted(handed_in)
-
-
-def _cell(name: str) -> str:
-    """A name as the table has it: no spreadsheet takes it for a formula."""
-    return f"'{name}" if name.startswith(FORMULA) else name
 
 
 def test_everybody_gets_what_their_submission_is_worth(whole):
