@@ -18,7 +18,7 @@ def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None
         make: fills the folder, which is empty. If it raises, the next process tries it again.
     """
     base = factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
+    if base.name.startswith("popen-"):  # a process of pytest-xdist, or of a pytest inside one
         base = base.parent  # that of all processes of this run
     folder = base / f"once-{name}"
     with FileLock(base / f"once-{name}.lock"):
