@@ -1,5 +1,6 @@
 """What the judges of span corruption read in items, and what they tell of mistakes."""
 
+import tracemalloc
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -87,6 +88,26 @@ DOUBLED = RIGHT.replace("B", "BB")
 def test_items_are_read_back():
     (example,) = read([RIGHT]).examples
     assert (example.truncated, example.start, example.masked) == (20, 4, "Byron")
+
+
+@pytest.mark.parametrize("document", [DOCUMENT, FOREIGN, DOCUMENT + "\0 \ud800"])
+def test_items_are_read_back_whatever_their_characters(document):
+    reading = read([item(document, 4, 6)] * 3, document)
+    assert not reading.wrong
+    assert [each.original for each in reading.examples] == [document] * 3
+
+
+def test_reading_items_takes_no_object_for_each_character(monkeypatch):
+    monkeypatch.setattr(f"{__name__}.BLOCK_SIZE", 1000)
+    drawn = run([RIGHT] * 500, [DOCUMENT])  # mostly PADs, which are no character of Latin-1
+    tracemalloc.start()
+    reading = items.read(**drawn)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(reading.examples) == 500
+    # Copies of the ids and the decoded text take 2.3 times the bytes of x. With an object for
+    # each character it was 11 times.
+    assert peak < 5 * drawn["drawn"]["x"].nbytes
 
 
 @pytest.mark.parametrize("wrong", [DOUBLED, "", items.PAD_CHAR])

@@ -208,9 +208,13 @@ def texts(drawn: dict[str, Any], itos: list[str]) -> Iterator[str | Malformed]:
     inner[starts[sizes > 0]] = False  # x[t] of these has a y[t - 1] to be equal to
     whole = np.array_equal(sizes, drawn["y_sizes"]) and bool(sizes.all())
     if whole and np.array_equal(x[inner], y[:-1][inner[1:]]) and _are_ids(x, y, len(itos)):
-        table = np.array(itos)
-        text = "".join(table[x].tolist())
-        lasts = table[y[ends - 1]].tolist()
+        code_points = np.array([ord(c) for c in itos], dtype="<u4")
+
+        def decoded(ids: np.ndarray) -> str:
+            # Without an object for each character: an answer has millions of them.
+            return code_points[ids].tobytes().decode("utf-32-le", "surrogatepass")
+
+        text, lasts = decoded(x), decoded(y[ends - 1])
         yield from (text[i:j] + c for i, j, c in zip(starts, ends, lasts, strict=True))
     else:
         for one_x, one_y in items(drawn):
