@@ -67,7 +67,7 @@ def graded(command: list[str]) -> Cost:
 
 def processor() -> str:
     """Return the kind of processor, as written in records."""
-    from grading import provenance  # on the path once `tools` has been imported
+    from grading import provenance
 
     return provenance.processor()
 

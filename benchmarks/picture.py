@@ -11,10 +11,8 @@ from __future__ import annotations
 import statistics
 import sys
 
-import tools  # noqa: F401  # puts src/ on the path
 from benchmarks.tables import HERE, rows_of
-
-from pretraining.plots import Axis, Panel, svg, text  # isort: skip
+from pretraining.plots import Axis, Panel, svg, text
 
 PICTURE = HERE / "accuracy.svg"
 # Each bar's pipeline in training.jsonl, and its label.

@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks import picture, tables
 from pretraining import plots
+from tests.interpreter import python
 from tests.project import ROOT
 
 RUNS = tables.rows_of("training.jsonl")
@@ -39,6 +40,12 @@ def test_the_tables_are_what_their_script_writes():
     assert tables.replaced(made, *tables.EVIDENCE, evidence) == text, (
         "run `python -m benchmarks.tables`"
     )
+
+
+def test_a_benchmark_finds_what_it_measures():
+    """Without a PYTHONPATH: the package puts src/ on the path."""
+    asked = python(ROOT, "-m", "benchmarks.similarity", "--help")
+    assert asked.returncode == 0 and "--solutions" in asked.stdout, asked.stderr
 
 
 def test_another_measurement_makes_another_picture():
