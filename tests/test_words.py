@@ -63,7 +63,7 @@ PHRASES = {
     "who does what where": "layout",
     "whoever draws a length first": "if you draw a length first",
     # Rates: so much *per* unit.
-    "(bits|nats) a *": "per",
+    "(bits|nats) a (character|token|word)": "per",
     "(steps|tokens) a second": "per",
     "a perplexity of * a *": "per",
     "CPU a (submission|test)": "per",
