@@ -1,14 +1,13 @@
-"""Measure how fast a class is graded, compared with a loop over the grader's own command.
+"""Measures how fast a class is graded, against a loop over the grader's own command.
 
-    python -m benchmarks.classroom --submissions 40            both, with their costs
+    python -m benchmarks.classroom --submissions 40            both, and what they cost
     python -m benchmarks.classroom --submissions 1000 --no-loop
-    python -m benchmarks.classroom --dispatch 10000            the cost of dispatching alone
-    python -m benchmarks.classroom --reckon 100000 --submissions 20    estimate for a large class
+    python -m benchmarks.classroom --dispatch 10000            what handing out alone costs
+    python -m benchmarks.classroom --reckon 100000 --submissions 20    what a large class would cost
 
-Costs are CPU seconds of all processes, also in units of importing torch once, so that machines can
-be compared. Run it as root on an idle machine, from the root of the repository, with a data set
-installed. `--trained build/reference` adds trained files to submissions that would be right with
-them.
+Costs are CPU seconds of all processes, in units of importing torch once, so that machines compare.
+Run it as root on an idle machine, from the root, with a data set installed. `--trained
+build/reference` adds trained files to submissions that would be right with them.
 """
 
 from __future__ import annotations
@@ -32,16 +31,16 @@ from tools.classroom import cluster, dispatch, shipping
 from tools.classroom.roster import read_class
 from tools.classroom.submissions import Submission
 
-SUBMISSION_BYTES = 20_000  # of an empty submission's upload: code without parameters
+SUBMISSION_BYTES = 20_000  # of an empty one's upload: code without parameters
 
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of grading a class."""
+    """What grading took."""
 
     wall_s: float
     cpu_s: float
-    peak_bytes: int  # memory of the largest process, as counted by the kernel
+    peak_bytes: int  # the largest process's, as the kernel counts it
 
     def line(self, name: str, count: int, unit_s: float, slots: int) -> str:
         each = self.cpu_s / count
@@ -54,7 +53,7 @@ class Cost:
 
 
 def graded(command: list[str]) -> Cost:
-    """Run a command and return its cost, including all its descendants."""
+    """Run a command and return what it and all below it cost."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     started = time.monotonic()
     ran = subprocess.run(command, cwd=ROOT, check=False, stdout=subprocess.DEVNULL)
@@ -66,18 +65,18 @@ def graded(command: list[str]) -> Cost:
 
 
 def processor() -> str:
-    """Return the kind of processor, as written in records."""
-    from grading import provenance
+    """Return the kind of processor, as records have it."""
+    from grading import provenance  # found once `tools` has been imported
 
     return provenance.processor()
 
 
 def compare(count: int, slots: int, loop: bool, trained: Path | None) -> None:
-    """Grade a generated class in both ways, and print a table."""
+    """Grade a generated class both ways, and print a table."""
     unit_s = min(measure([sys.executable, "-c", "import torch"])[1] for _ in range(3))
     print(f"{processor()}; {slots} slots, {os.cpu_count()} CPUs; {count} submissions")
     print(f"importing torch: {unit_s:.2f} s of CPU")
-    print(f"{'per submission':<28}{'wall':>10}{'CPU':>10}{'torch':>8}{'busy':>8}{'/core-h':>10}")
+    print(f"{'a submission':<28}{'wall':>10}{'CPU':>10}{'torch':>8}{'busy':>8}{'a core-h':>10}")
     with tempfile.TemporaryDirectory() as place:
         source = make_class(Path(place) / "class", count, trained=trained).source
         into = Path(place) / "graded"
@@ -91,7 +90,7 @@ def compare(count: int, slots: int, loop: bool, trained: Path | None) -> None:
 
 
 def one_by_one(source: Path, place: Path) -> Cost:
-    """Grade each submission with a separate command."""
+    """Grade each with a command of its own."""
     wall_s = cpu_s = 0.0
     peak = 0
     for number, submission in enumerate(roll(source)):
@@ -112,13 +111,13 @@ def one_by_one(source: Path, place: Path) -> Cost:
 
 
 class Echo(WorkerPlugin):
-    """A replacement for hosts that grades every submission instantly."""
+    """Takes the place of hosts: every submission is graded at once."""
 
     name = "echo"
     report = {"obstacles": [], "facts": {}}
 
     def setup(self, worker: Worker) -> None:
-        """Do nothing, as nothing needs to be prepared."""
+        """Have nothing to get ready."""
 
     def grade(self, upload: bytes, request: dict) -> dict:
         """Return an empty answer."""
@@ -127,15 +126,15 @@ class Echo(WorkerPlugin):
 
 @dataclass(frozen=True)
 class Handing:
-    """The cost of dispatching, per submission."""
+    """What handing out took, a submission."""
 
     wall_s: float
-    here_s: float  # CPU of the process that contains client and scheduler
+    here_s: float  # CPU of the process in which client and scheduler are
     workers_s: float
 
 
 def dispatched(count: int, slots: int, size: int = SUBMISSION_BYTES) -> Handing:
-    """Dispatch submissions that take no time to grade, and return the cost per submission."""
+    """Hand out submissions that take no time, and return what that took."""
 
     def jobs() -> Iterator[dispatch.Job]:
         for number in range(count):
@@ -157,23 +156,23 @@ def dispatched(count: int, slots: int, size: int = SUBMISSION_BYTES) -> Handing:
 
 
 def cpu_of(stat: Path) -> float:
-    """Return the CPU seconds of a running process, without its children."""
+    """Return the CPU seconds of a process that runs, of its own."""
     fields = stat.read_bytes().rpartition(b") ")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def show_dispatch(count: int, slots: int) -> None:
-    """Print the cost of dispatching."""
+    """Print what handing out costs."""
     found = dispatched(count, slots)
     print(
         f"{count} empty submissions in {found.wall_s * count:.1f} s: {found.wall_s * 1e3:.1f} ms "
-        f"each; CPU: {found.here_s * 1e3:.1f} ms in client and scheduler, "
-        f"{found.workers_s * 1e3:.1f} ms in the workers"
+        f"each; CPU: {found.here_s * 1e3:.1f} ms of client and scheduler, "
+        f"{found.workers_s * 1e3:.1f} ms of the workers"
     )
 
 
 def reckon(count: int, sample: int, slots: int, trained: Path | None) -> None:
-    """Estimate and print what a class of `count` would cost, from parts that are measured here."""
+    """Print what a class of `count` would cost, from parts that are measured here."""
     with tempfile.TemporaryDirectory() as place:
         graded_s, kept, packed = measured_sample(sample, slots, trained, Path(place))
     plain = dispatched(500, slots)
@@ -183,22 +182,22 @@ def reckon(count: int, sample: int, slots: int, trained: Path | None) -> None:
     here_s = plain.here_s + byte_s * packed
     hours, at_most = count * graded_s / 3600, graded_s / here_s
     print(f"{processor()}; measured with {sample} submissions")
-    print(f"grading: {graded_s:.1f} s of CPU per submission, without starting the cluster")
-    print(f"dispatching: {here_s * 1e3:.1f} ms of CPU in client and scheduler per submission")
-    print(f"sent: {packed / 1e6:.2f} MB per submission; stored: {kept / 1e3:.0f} kB per record")
+    print(f"grading: {graded_s:.1f} s of CPU a submission, the cluster's start apart")
+    print(f"handing out: {here_s * 1e3:.1f} ms of CPU of client and scheduler a submission")
+    print(f"sent: {packed / 1e6:.2f} MB a submission; kept: {kept / 1e3:.0f} kB a record")
     print(f"a class of {count}:")
-    print(f"  workers: {hours:.0f} core-hours, which is {hours / 24:.0f} cores for a day")
-    print(f"  scheduler: {count * here_s / 3600:.1f} core-hours; can serve {at_most:.0f} cores")
+    print(f"  workers: {hours:.0f} core-hours, so {hours / 24:.0f} cores for a day")
+    print(f"  scheduler: {count * here_s / 3600:.1f} hours of one core; enough for {at_most:.0f}")
     print(f"  network: {count * packed / 1e9:.0f} GB to the scheduler, as much from it to workers")
-    print(f"  storage: {count * kept / 1e9:.1f} GB of records, in addition to the submissions")
+    print(f"  storage: {count * kept / 1e9:.1f} GB of records, besides what was handed in")
 
 
 def measured_sample(
     sample: int, slots: int, trained: Path | None, place: Path
 ) -> tuple[float, float, float]:
-    """Grade a small class; return CPU seconds, bytes stored and bytes sent, all per submission.
+    """Grade a small class; return CPU seconds, bytes kept and bytes sent, each a submission.
 
-    The cost of starting the cluster is measured with a class of one, and subtracted.
+    What the cluster's start costs is measured with a class of one, and taken off.
     """
     costs = []
     for count in (1, sample):
@@ -231,7 +230,7 @@ def packed_bytes(submission: Submission, place: Path) -> int:
         upload = submission.unpack(place / "unpacked")
         return len(shipping.pack(upload, place / "work", Course.provided).content)
     except SubmissionError:
-        return 0  # there is nothing to grade, so nothing is sent
+        return 0  # there is nothing to grade, and so nothing to send
 
 
 def main() -> None:
@@ -241,8 +240,8 @@ def main() -> None:
     parser.add_argument("--slots", type=int, default=cluster.cores())
     parser.add_argument("--no-loop", action="store_true", help="leave out the slow comparison")
     parser.add_argument("--trained", type=Path, metavar="DIR", help="build/reference")
-    parser.add_argument("--dispatch", type=int, metavar="N", help="dispatch N empty submissions")
-    parser.add_argument("--reckon", type=int, metavar="N", help="estimate the cost of a class of N")
+    parser.add_argument("--dispatch", type=int, metavar="N", help="only hand out N that are empty")
+    parser.add_argument("--reckon", type=int, metavar="N", help="what a class of N would cost")
     asked = parser.parse_args()
     if asked.dispatch:
         show_dispatch(asked.dispatch, asked.slots)

@@ -1,12 +1,12 @@
-"""Measure how planted copies rank among independent solutions, and how long a class takes.
+"""Where planted copies rank among solutions that nobody copied, and how long a class takes.
 
-    python -m benchmarks.similarity               a table with the ranks of planted copies
+    python -m benchmarks.similarity               ranks of planted copies, as a table
     python -m benchmarks.similarity --time 1000   the time for a class of 1,000, on one core
 
-The class consists of 100 generated solutions (`independent.py`; --solutions), the golden variants,
-and copies of some of the solutions, each disguised in one way (`copies.py`). Golden variants are
-the reference with one region changed, all by the same author, so pairs of golden variants count
-neither as copies nor as independent. All other pairs that aren't planted are independent.
+The class is 100 generated solutions (`independent.py`; --solutions), the golden variants, and one
+copy of some of the solutions, disguised in one way each (`copies.py`). A golden variant is the
+reference with one region changed, by the same hand as the next: pairs of two of them count neither
+as copies nor as independent. All others that aren't planted are independent.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tools.classroom.similarity import texts
 from tools.classroom.similarity.index import Entry, Index, entry_of
 from tools.classroom.similarity.tokens import View
 
-COPIES = 12  # of each kind, each of a different solution
+COPIES = 12  # of each kind, of other solutions each
 Texts = dict[str, str]
 
 
@@ -37,8 +37,8 @@ class Planted:
 
     Attributes:
         entries: solutions, then golden variants, then copies.
-        solutions: the number of generated solutions.
-        copies: pairs (index of the original, index of the copy), by kind.
+        solutions: how many of them are generated.
+        copies: (the original, the copy) by kind.
     """
 
     entries: list[Entry]
@@ -47,7 +47,7 @@ class Planted:
 
 
 def planted(solutions: int, copies: int, golden: bool = True) -> Planted:
-    """Generate a class; the same arguments always generate the same class."""
+    """Make a class; the same arguments make the same one."""
     known = texts.known_code()
     made = [solution(seed) for seed in range(solutions)]
     entries = [_entry(f"solution {i}", files, known) for i, files in enumerate(made)]
@@ -56,7 +56,7 @@ def planted(solutions: int, copies: int, golden: bool = True) -> Planted:
     pairs: dict[str, list[tuple[int, int]]] = {}
     for number, kind in enumerate(KINDS):
         for i in range(copies):
-            # Each solution is copied at most once, as long as there are enough of them.
+            # Each solution is copied once at most, as long as there are enough of them.
             original = (number * copies + i) % solutions
             copy = disguised(made[original], kind, seed=i)
             pairs.setdefault(kind, []).append((original, len(entries)))
@@ -74,7 +74,7 @@ def _entry(name: str, files: Texts, known: texts.Known) -> Entry:
 
 
 def golden_variants() -> list[tuple[str, Texts]]:
-    """Return the name and the modules of each golden variant."""
+    """Return the modules of each golden variant, by its name."""
     found = []
     for variant in all_variants():
         with tempfile.TemporaryDirectory() as folder:
@@ -86,11 +86,11 @@ def golden_variants() -> list[tuple[str, Texts]]:
 
 @dataclass(frozen=True)
 class Ranks:
-    """The ranks of one kind of copies in one view.
+    """What became of one kind of copies in one view.
 
     Attributes:
-        scores: scores of the copies, lowest first.
-        above: for each copy, the number of independent pairs that score as high or higher.
+        scores: of the copies, the lowest first.
+        above: for each, how many independent pairs score as high or higher.
     """
 
     scores: list[float]
@@ -98,10 +98,10 @@ class Ranks:
 
 
 def ranks(made: Planted, view: View) -> tuple[np.ndarray, np.ndarray, dict[str, Ranks]]:
-    """Return the scores of all independent pairs, those without golden variants, and the ranks.
+    """Return the scores of all independent pairs, those without golden variants, and ranks.
 
-    Scores are sorted. Golden variants equal the reference except for one region, so they have
-    little to share with others; the typical scores are therefore those without golden variants.
+    Scores are sorted. A golden variant, all of which but a region is the reference's, has little
+    that anybody could share: what is usual is seen without them.
     """
     scores = Index(made.entries, view).scores()
     copied = {pair for pairs in made.copies.values() for pair in pairs}
@@ -123,7 +123,7 @@ def ranks(made: Planted, view: View) -> tuple[np.ndarray, np.ndarray, dict[str, 
 
 
 def table(made: Planted) -> str:
-    """Return a Markdown table for each of the two views."""
+    """Return both views as a table in Markdown."""
     lines = []
     for view in View:
         usual, generated, found = ranks(made, view)
@@ -150,7 +150,7 @@ def table(made: Planted) -> str:
 
 
 def timed(submissions: int) -> str:
-    """Measure the command on a class of code; return its CPU seconds and pages in words."""
+    """Return how long the command takes for a class of code, in CPU seconds of this process."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "class")
         for seed in range(submissions):
@@ -168,10 +168,9 @@ def timed(submissions: int) -> str:
 
 
 def main() -> None:
-    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--solutions", type=int, default=100)
-    parser.add_argument("--copies", type=int, default=COPIES, help="copies of each kind")
+    parser.add_argument("--copies", type=int, default=COPIES, help="of each kind")
     parser.add_argument("--time", type=int, metavar="N", help="time a class of N instead")
     asked = parser.parse_args()
     print(timed(asked.time) if asked.time else table(planted(asked.solutions, asked.copies)))

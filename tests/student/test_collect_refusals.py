@@ -88,7 +88,7 @@ def test_a_place_that_is_none_is_refused(desk, out):
 
 @contextlib.contextmanager
 def without_rights() -> Iterator[None]:
-    """Run as a user other than root, because root may write everywhere."""
+    """As another user than root, who may write everywhere."""
     root = os.geteuid() == 0
     if root:
         os.seteuid(NOBODY)

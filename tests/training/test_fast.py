@@ -84,7 +84,7 @@ RIGHT = [v for v in all_variants() if v.topic == "synthesizer" and v.is_right]
 
 @pytest.mark.parametrize("variant", RIGHT, ids=lambda variant: variant.path.stem)
 def test_students_synthesizers_train_in_bfloat16(submission, build, batch, variant, module_of):
-    # However they are written: constants whose dtype differs from their operands' are common.
+    # However they are written: constants of another dtype than what they meet are common.
     dataset, model = build("synthesizer")
     theirs = module_of(variant, "attention")
     for block in model.blocks:

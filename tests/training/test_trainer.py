@@ -51,8 +51,8 @@ def test_the_trainer_learns_a_few_examples_by_heart(s, optimizer):
     model = s.model.GPT(s.model.GPTConfig(20, 32, 0.0, 0.0, 0.0, 2, 4, 16))
     train(s, model, pairs, max_epochs=100, learning_rate=1e-2, optimizer=optimizer)
     x, y = map(torch.stack, zip(*pairs, strict=True))
-    # First characters are a guess among 8 or so, and the six others can be known, which makes less
-    # than .5 nats per character on average. An untrained model has log 20 = 3.
+    # First characters are a guess among 8 or so; the six others can be known: below .5 nats a
+    # character in all; an untrained model has log 20 = 3.
     assert model.eval()(x, y)[1] < 0.5
 
 
