@@ -1,10 +1,10 @@
-# Every command of the project. `make` alone lists them; variables are named in the help.
-# GNU make 3.81 (the Mac's) is enough.
+# Every command of the project. `make` alone lists them with their variables. GNU make 3.81, which
+# comes with macOS, is enough.
 SHELL := /bin/sh
 PYTHON_VENV := .venv/bin/python
 STAMP := .venv/.stamp
 DATA := src/data/dataset.json
-# What edits break most often, in under two minutes.
+# The tests that edits break most often; they take less than two minutes.
 QUICK := $(addprefix tests/, test_layout.py test_starter.py test_pins.py test_imports.py \
   test_span_corruption.py test_attention.py test_report.py student leaks/test_leaks.py \
   handout/test_sheet.py gradescope/test_document.py $(addprefix harness/test_, assignment.py \
@@ -20,8 +20,8 @@ TARGETS := help setup setup-tex world data starter question check reference comp
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
-# What each target may be given on the command line, besides what making .venv takes: other names are
-# refused, so that a typing error is never taken for nothing.
+# The variables that each target accepts on the command line, besides those for creating .venv. Other
+# names are rejected, so that a typing error is never ignored.
 SETUP_KNOWS := PYTHON TORCH_INDEX UV
 world_KNOWS := PEOPLE DATASET SEED FORCE
 data_KNOWS := SOURCE
@@ -40,7 +40,7 @@ class_KNOWS := SUBMISSIONS INTO EDITION ARGS
 test_KNOWS := ARGS
 seeds_KNOWS := ARGS
 redteam_KNOWS := ARGS
-# What a target can't do without, as a message shows it, and what may only be 1.
+# The variables that a target requires, as error messages show them, and those that may only be 1.
 data_NEEDS := SOURCE=DIR
 question_NEEDS := TOPIC=NAME
 emulate_NEEDS := SUBMISSION=ZIP-OR-FOLDER
@@ -48,8 +48,8 @@ class_NEEDS := SUBMISSIONS=EXPORT-OR-FOLDER INTO=DIR
 new-term_NEEDS := TERM=NAME
 SWITCHES := FORCE SETUP
 
-# The targets that were asked for, and the variables on the command line. (Others, of the
-# environment, don't count: TERM is the terminal's there.)
+# The requested targets, and the variables on the command line. (Variables from the environment don't
+# count: TERM, for example, describes the terminal there.)
 ASKED := $(or $(MAKECMDGOALS),help)
 is_given = $(filter command,$(origin $(1)))
 GIVEN := $(strip $(foreach name,$(.VARIABLES),$(if $(call is_given,$(name)),$(name))))
@@ -60,7 +60,7 @@ name_of = $(firstword $(subst =, ,$(1)))
 has_text = $(and $(call is_given,$(1)),$(strip $($(1))))
 NEEDED := $(foreach target,$(ASKED),$($(target)_NEEDS))
 MISSING := $(firstword $(foreach form,$(NEEDED),$(if $(call has_text,$(call name_of,$(form))),,$(form))))
-# Targets that are none are left to make's own message.
+# For unknown targets, make prints its own message.
 ifeq ($(filter-out $(TARGETS),$(ASKED)),)
 ifneq ($(UNKNOWN),)
 $(error make $(ASKED): unknown variable $(UNKNOWN); known: $(or $(strip $(KNOWN)),none))
@@ -69,16 +69,16 @@ ifneq ($(MISSING),)
 $(error make $(ASKED): $(call name_of,$(MISSING)) is missing, expected: make $(ASKED) $(MISSING))
 endif
 $(foreach name,$(filter $(SWITCHES),$(GIVEN)),$(if $(filter-out _1_,_$($(name))_),\
-  $(error make $(ASKED): $(name)=$($(name)), expected $(name)=1, or none of it)))
+  $(error make $(ASKED): $(name)=$($(name)), expected $(name)=1 or no $(name))))
 endif
-# What make was given is not for the makes that it starts.
+# Variables on the command line are not passed on to other makes that make starts.
 MAKEOVERRIDES =
-# A variable as an option of a command; its text goes through the environment, quotes and all.
+# Turn a variable into an option of a command; its value is passed in the environment, with any quotes.
 option = $(if $(call is_given,$(1)),--$(2)="$$$(1)")
 
-setup: $(STAMP) ## make .venv with uv or pip from the pinned lists [TORCH_INDEX=URL PYTHON=FILE]
+setup: $(STAMP) ## create .venv with the pinned packages, using uv or pip [TORCH_INDEX=URL PYTHON=FILE]
 
-# A TORCH_INDEX other than the one that .venv was made with makes it anew.
+# If TORCH_INDEX differs from the one that .venv was created with, .venv is recreated.
 ifneq ($(TORCH_INDEX),)
 ifneq ($(TORCH_INDEX),$(shell cat $(STAMP) 2>/dev/null))
 $(STAMP): force
@@ -87,43 +87,43 @@ endif
 $(STAMP): $(wildcard requirements*.txt) constraints.txt tools/setup.sh
 	@PYTHON="$(PYTHON)" TORCH_INDEX="$(TORCH_INDEX)" sh tools/setup.sh
 
-setup-tex: $(STAMP) ## install LaTeX and what else apt.txt names (Debian, Ubuntu; as root)
+setup-tex: $(STAMP) ## install LaTeX and the other packages of apt.txt (Debian, Ubuntu; as root)
 	@$(PYTHON_VENV) -m tools.apt --loud
 
-world: $(STAMP) ## make a world of fictional people [SEED=64-BITS PEOPLE=N DATASET=NAME FORCE=1]
+world: $(STAMP) ## generate a data set about fictional people [SEED=64-BITS PEOPLE=N DATASET=NAME FORCE=1]
 	@$(PYTHON_VENV) -m tools.world $(call option,SEED,seed) $(call option,PEOPLE,people) \
 	  $(call option,DATASET,dataset) $(if $(call is_given,FORCE),--force)
 
-# For the targets that need some data set: one is generated when there is none.
+# For targets that need a data set: generate one if there is none.
 $(DATA): | $(STAMP)
 	@$(PYTHON_VENV) -m tools.world
 
-data: $(STAMP) ## check and install the real course files instead: SOURCE=DIR
+data: $(STAMP) ## check and install the original course files instead: SOURCE=DIR
 	@$(PYTHON_VENV) -m tools.install_data -- "$$SOURCE"
 
-starter: $(STAMP) ## generate what students complete from solutions/submission
+starter: $(STAMP) ## generate the starter code from solutions/submission
 	@$(PYTHON_VENV) -m tools.starter
 
-question: $(STAMP) ## begin a coding question with an example that works: TOPIC=NAME
+question: $(STAMP) ## create a coding question with a working example: TOPIC=NAME
 	@$(PYTHON_VENV) -m tools.question -- "$$TOPIC"
 
-check: $(STAMP) ## fail when src/submission or a list of pyproject.toml is stale
+check: $(STAMP) ## fail if src/submission or a list in pyproject.toml is out of date
 	@$(PYTHON_VENV) -m tools.starter --check
 	@$(PYTHON_VENV) -m tools.pins --check
 
 reference: $(STAMP) $(DATA) ## train the reference solution in build/reference [RECIPE=NAME EDITION=NAME]
 	@$(PYTHON_VENV) -m tools.reference $(call option,RECIPE,recipe) $(call option,EDITION,edition)
 
-compare: $(STAMP) $(DATA) ## train the variants at equal steps: a table, a figure [RECIPE=NAME ARGS="--marks 8"]
+compare: $(STAMP) $(DATA) ## train all variants for equal steps; make a table and a figure [RECIPE=NAME ARGS="--marks 8"]
 	@$(PYTHON_VENV) -m tools.compare $(call option,RECIPE,recipe) $(ARGS)
 
 grade: $(STAMP) $(DATA) ## grade src/submission [ARGS="1e-0-basic --seed 1"]
 	@$(PYTHON_VENV) src/grader.py $(ARGS)
 
-demo: $(STAMP) $(DATA) ## the whole way: data set, training, grading [RECIPE=NAME]
+demo: $(STAMP) $(DATA) ## generate a data set, train and grade the reference solution [RECIPE=NAME]
 	@$(PYTHON_VENV) -m tools.demo $(call option,RECIPE,recipe)
 
-# solutions/submission is the same package as src/submission, so that it is checked by itself.
+# solutions/submission and src/submission are the same package, so mypy must check them separately.
 lint: $(STAMP) ## check style, formatting and types
 	@$(PYTHON_VENV) -m ruff check .
 	@$(PYTHON_VENV) -m ruff format --check .
@@ -132,24 +132,24 @@ lint: $(STAMP) ## check style, formatting and types
 	@MYPYPATH=solutions $(PYTHON_VENV) -m mypy --no-error-summary solutions/submission
 	@$(PYTHON_VENV) -m tools.notebooks --check
 
-handout: $(STAMP) ## the sheet as PDF and HTML, solutions, outline [EDITION=NAME PAPER=a4|letter]
+handout: $(STAMP) ## build the sheet as PDF and HTML, the solutions and the outline [EDITION=NAME PAPER=a4|letter]
 	@$(PYTHON_VENV) -m tools.handout $(call option,EDITION,edition) $(call option,PAPER,paper)
 
-student: $(STAMP) $(DATA) ## what students download [EDITION=NAME PAPER=a4|letter]
+student: $(STAMP) $(DATA) ## build the zip that students download [EDITION=NAME PAPER=a4|letter]
 	@$(PYTHON_VENV) -m tools.student $(call option,EDITION,edition) $(call option,PAPER,paper)
 
-release: $(STAMP) $(DATA) ## handout, student, autograder, proved together [EDITION=NAME RECIPE=NAME PAPER=a4|letter]
+release: $(STAMP) $(DATA) ## build handout, student and autograder, and verify them together [EDITION=NAME RECIPE=NAME PAPER=a4|letter]
 	@$(PYTHON_VENV) -m tools.release $(call option,EDITION,edition) \
 	  $(call option,RECIPE,recipe) $(call option,PAPER,paper)
 
-new-term: $(STAMP) ## another world, term, dates: TERM="Spring 2027" [DUE=DATE SEED=64-BITS DATASET=NAME]
+new-term: $(STAMP) ## generate a new data set and set term and dates: TERM="Spring 2027" [DUE=DATE SEED=64-BITS DATASET=NAME]
 	@$(PYTHON_VENV) -m tools.new_term $(call option,TERM,term) $(call option,DUE,due) \
 	  $(call option,SEED,seed) $(call option,DATASET,dataset)
 
-autograder: $(STAMP) $(DATA) ## build and prove what goes to Gradescope [EDITION=NAME RECIPE=NAME]
+autograder: $(STAMP) $(DATA) ## build and verify the autograder for Gradescope [EDITION=NAME RECIPE=NAME]
 	@$(PYTHON_VENV) -m tools.autograder $(call option,EDITION,edition) $(call option,RECIPE,recipe)
 
-class: $(STAMP) $(DATA) ## grade a class: SUBMISSIONS=EXPORT-OR-FOLDER INTO=DIR [EDITION=NAME ARGS="--slots 8"]
+class: $(STAMP) $(DATA) ## grade a whole class: SUBMISSIONS=EXPORT-OR-FOLDER INTO=DIR [EDITION=NAME ARGS="--slots 8"]
 	@$(PYTHON_VENV) -m tools.classroom grade --into="$$INTO" $(call option,EDITION,edition) \
 	  $(ARGS) -- "$$SUBMISSIONS"
 
@@ -157,21 +157,21 @@ emulate: $(STAMP) ## grade as Gradescope would: SUBMISSION=ZIP-OR-FOLDER [EDITIO
 	@$(PYTHON_VENV) -m tools.emulate $(call option,EDITION,edition) \
 	  $(call option,METADATA,metadata) $(if $(call is_given,SETUP),--setup) -- "$$SUBMISSION"
 
-test: $(STAMP) ## run everything that we check [ARGS="-k starter"]
+test: $(STAMP) ## run all checks and tests [ARGS="-k starter"]
 	@$(PYTHON_VENV) -m tools.apt
 	@$(MAKE) check lint
 	@$(PYTHON_VENV) $(STRICT) -m pytest $(if $(ARGS),$(ARGS),-n 3)
 
-test-quick: $(STAMP) ## check what edits break most often, in two minutes
+test-quick: $(STAMP) ## run the tests that edits break most often: two minutes
 	@$(MAKE) check lint
 	@$(PYTHON_VENV) $(STRICT) -m pytest -n 2 $(QUICK)
 
-seeds: $(STAMP) ## run random tests with 200 seeds on all right codes [ARGS="--seeds 20"]
+seeds: $(STAMP) ## run every random test with 200 seeds on every right solution: hours [ARGS="--seeds 20"]
 	@$(PYTHON_VENV) $(STRICT) -m tests.golden_seeds $(ARGS)
 
-redteam: $(STAMP) ## attack the grader with all that we know, in every mode: minutes [ARGS="-k NAME"]
+redteam: $(STAMP) ## run every known attack on the grader, in every mode: minutes [ARGS="-k NAME"]
 	@$(PYTHON_VENV) $(STRICT) -m pytest tests/redteam -m "long or not long" $(ARGS)
 
-clean: ## remove build, dist and caches (not .venv, not the data)
+clean: ## remove build, dist and caches, but not .venv or the data
 	rm -rf build dist .pytest_cache .ruff_cache .mypy_cache
 	find . -name .venv -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,10 +1,11 @@
-"""How long the attention exploration takes to grade, as a share of importing torch.
+"""Measure how long grading the attention exploration takes, relative to importing torch.
 
-    python benchmarks/attention_exploration.py              the questions of the default edition
+    python benchmarks/attention_exploration.py
     python benchmarks/attention_exploration.py --runs 20
 
-Runs both commands by turns; the ratio is the median over these pairs, since what else runs on the
-machine slows both of a pair. Wanted: less than one half.
+Grades the questions of the default edition. Both commands run alternately, and the ratio is the
+median over these pairs, because other work on the machine slows down both runs of a pair. The
+target is a ratio below one half.
 """
 
 import argparse
@@ -23,10 +24,10 @@ COMMANDS = {
 
 
 def seconds(arguments: list[str]) -> float:
-    """Wall time of one run.
+    """Return the wall time of one run, in seconds.
 
     Raises:
-        subprocess.CalledProcessError: it failed; a grader that fails early would be fast.
+        subprocess.CalledProcessError: if it failed; a grader that fails early would be fast.
     """
     started = time.perf_counter()
     subprocess.run([sys.executable, *arguments], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
@@ -34,7 +35,7 @@ def seconds(arguments: list[str]) -> float:
 
 
 def main() -> int:
-    """Print times and the ratio; 1 when it is too large."""
+    """Print the times and the ratio; return 1 if the ratio is too large."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -46,10 +47,10 @@ def main() -> int:
             times[name].append(seconds(arguments))
     for name, measured in times.items():
         median = statistics.median(measured)
-        print(f"{name:14} {min(measured):.2f} s at best, {median:.2f} s in the middle")
+        print(f"{name:14} {min(measured):.2f} s minimum, {median:.2f} s median")
     torch, grader = times.values()
     ratio = statistics.median(g / t for t, g in zip(torch, grader, strict=True))
-    print(f"ratio          {ratio:.2f}, wanted: below {WANTED}")
+    print(f"ratio          {ratio:.2f}, target: below {WANTED}")
     return int(ratio >= WANTED)
 
 

@@ -1,9 +1,9 @@
-"""Disguises of a copy: what somebody does to another's solution before handing it in.
+"""Disguise copies, as somebody might change another student's solution before submitting it.
 
-    disguised(texts, "renamed", seed) -> the same modules, with what stands between markers changed
+    disguised(texts, "renamed", seed) -> the same modules, with the code between the markers changed
 
-Each works on the statements between a pair of markers, as Python's own parser reads them, so that
-comments and layout are lost, too, in all but `half renamed`.
+Each disguise works on the code between a pair of markers, and also removes comments. Those that
+rewrite statements use Python's own parser and lose the layout, too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Callable
 from grading import markers
 from tools.classroom.similarity.tokens import PATTERN
 
-# What a region is: its statements, what to draw from, and a name for helper functions in it.
+# The statements of a region.
 Body = list[ast.stmt]
 SPARED = {"self", "B", "T", "C", "tconf", "trainer_obj", "attention_model", *dir(builtins)}
 NEW_NAMES = [
@@ -33,9 +33,9 @@ def disguised(texts: dict[str, str], kind: str, seed: int) -> dict[str, str]:
     """Return copies of a solution's modules.
 
     Args:
-        texts: by name.
+        texts: the modules' texts by name.
         kind: one of KINDS.
-        seed: of what is drawn.
+        seed: seed for all random choices.
     """
     draw = random.Random(f"{kind} {seed}")
     return {name: _module(text, KINDS[kind], draw) for name, text in texts.items()}
@@ -54,7 +54,7 @@ def _module(text: str, change: Callable[[str, random.Random], tuple[str, str]], 
         helpers.append(helper)
     found = "\n".join(lines)
     helper_text = "\n\n".join(filter(None, helpers))
-    if helper_text:  # above the first class or function, where all can call them
+    if helper_text:  # above the first class or function, where all functions can call them
         first = re.search(r"^(?:class|def|@|# <)", found, re.MULTILINE)
         found = f"{found[: first.start()]}{helper_text}\n\n\n{found[first.start() :]}"
     ast.parse(found)
@@ -62,13 +62,13 @@ def _module(text: str, change: Callable[[str, random.Random], tuple[str, str]], 
 
 
 def without_comments(body: str, draw: random.Random) -> tuple[str, str]:
-    """Take out the comments; nothing else changes."""
+    """Remove the comments; nothing else changes."""
     kept = PATTERN.sub(lambda m: "" if m.group().startswith("#") else m.group(), body)
     return "\n".join(line.rstrip() for line in kept.split("\n") if line.strip()), ""
 
 
 def renamed(body: str, draw: random.Random, share: float = 1.0) -> tuple[str, str]:
-    """Give new names to what the code assigns; comments go."""
+    """Rename the variables that the code assigns, and remove comments."""
     body, _ = without_comments(body, draw)
     own = sorted(
         {
@@ -99,12 +99,12 @@ def renamed(body: str, draw: random.Random, share: float = 1.0) -> tuple[str, st
 
 
 def half_renamed(body: str, draw: random.Random) -> tuple[str, str]:
-    """Give new names to half of what the code assigns; comments go."""
+    """Rename half of the variables that the code assigns, and remove comments."""
     return renamed(body, draw, 0.5)
 
 
 def reordered(body: str, draw: random.Random) -> tuple[str, str]:
-    """Exchange neighbours that don't depend on one another, several times over."""
+    """Swap neighbouring statements that don't depend on each other, in several passes."""
     statements = _parsed(body).body
     for _ in range(4):
         for i in range(len(statements) - 1):
@@ -139,13 +139,13 @@ def in_helpers(body: str, draw: random.Random) -> tuple[str, str]:
 
 
 def other_products(body: str, draw: random.Random) -> tuple[str, str]:
-    """Write products of matrices as einsum, and einsum as products."""
+    """Write matrix products as einsum, and einsum as matrix products."""
     tree = _Products().visit(_parsed(body))
     return _written(tree.body), ""
 
 
 def everything(body: str, draw: random.Random) -> tuple[str, str]:
-    """Rename, reorder, translate products, and move to helper functions."""
+    """Rename, reorder, translate products, and move code to helper functions."""
     for change in (renamed, reordered, other_products):
         body, _ = change(body, draw)
     return in_helpers(body, draw)
@@ -208,7 +208,7 @@ ARGUMENTS = {
 
 
 def _independent(one: ast.stmt, two: ast.stmt) -> bool:
-    """Return whether two statements may change places: plain assignments without common names."""
+    """Return whether two statements can be swapped: plain assignments without common names."""
     if not all(isinstance(s, ast.Assign) for s in (one, two)):
         return False
     writes, others = _names(one, ast.Store), _names(two, ast.Store)

@@ -1,9 +1,9 @@
-"""Answering 500 questions in batches, as run.py does, as a ratio to one by one.
+"""Measure answering 500 questions in batches, as run.py does, compared with one by one.
 
     python -m benchmarks.decoding [--repeat 3]
 
-Both give the same answers, which is checked. Untrained models answer with all of their 32
-characters, which is the longest an answer can be.
+Checks that both give the same answers. The models are untrained, so every answer has 32 characters,
+the maximum length.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ QUESTIONS = 500
 
 
 def one_by_one(model, dataset, questions: list[str]) -> list[str]:
-    """As the public course's run.py: sample each, cut at the second MASK."""
+    """Sample each answer and cut it at the second MASK, as the public course's run.py does."""
     mask = dataset.MASK_CHAR
     answers = []
     for question in questions:
@@ -44,12 +44,12 @@ def one_by_one(model, dataset, questions: list[str]) -> list[str]:
 
 
 def batched(model, dataset, questions: list[str]) -> list[str]:
-    """Ours."""
+    """Answer in batches, as our run.py does."""
     return [each.place for each in utils.predict_places(model, dataset, questions)]
 
 
 def main() -> int:
-    """Print both times and the ratio for each variant."""
+    """Print both times and their ratio for each variant."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

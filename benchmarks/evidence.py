@@ -1,14 +1,14 @@
-"""How far honest trainings and cheats lie from the limits that evidence of pretraining has.
+"""Measure how far honest trainings and cheats are from the limits of evidence of pretraining.
 
-    python -m benchmarks.evidence                      every case that is not measured yet
+    python -m benchmarks.evidence                      all cases that are not measured yet
     python -m benchmarks.evidence reference noise      these cases
     python -m benchmarks.evidence --list
 
-A case is trained in build/evidence/NAME (what is there already is kept), by the sheet's commands
-with a recipe, a corruption or questions of its own, in one thread, on the installed generated
-world; cases of the course's files need these in ../shared/data, and those in bfloat16 a processor
-that has it (they take a day on others). Then the staff's code
-(solutions/hidden/spans.py) measures what it shows, as the grader does, twice with different seeds.
+Each case is trained in build/evidence/NAME, unless this was done before. It uses the sheet's
+commands with the case's own recipe, corruption or questions, in one thread, on the installed
+generated world. Cases with the course's files need these files in ../shared/data, and cases in
+bfloat16 need a processor that supports it (on others, they take a day). Then the staff's code
+(solutions/hidden/spans.py) measures the evidence as the grader does, twice with different seeds.
 Each measurement is a line of benchmarks/evidence.jsonl; `python -m benchmarks.tables` makes a table
 of them.
 """
@@ -50,7 +50,7 @@ BUFFERS = (".mask", ".rope_cache")
 
 
 def main() -> int:
-    """Train and measure what is asked for."""
+    """Train and measure the requested cases."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -59,7 +59,7 @@ def main() -> int:
     asked = parser.parse_args()
     unknown = sorted(set(asked.cases) - set(CASES))
     if unknown:
-        parser.error(f"no case {unknown[0]!r}; there are: {', '.join(CASES)}")
+        parser.error(f"there is no case {unknown[0]!r}; expected one of: {', '.join(CASES)}")
     if asked.list:
         print(
             "\n".join(f"{name:<21} {case.variant:<12} {case.words}" for name, case in CASES.items())
@@ -79,7 +79,7 @@ def main() -> int:
 
 
 def train(name: str) -> Path:
-    """Train a case, and return its folder with the two files of parameters."""
+    """Train a case, and return the folder with its two parameter files."""
     case, folder = CASES[name], FOLDER / name
     if (folder / "done").exists():
         return folder
@@ -117,7 +117,7 @@ def train(name: str) -> Path:
 
 
 def run_stage(case: Case, folder: Path, stage: str, extra: list[str]) -> None:
-    """One training command of the sheet."""
+    """Run one training command of the sheet."""
     path = folder / f"{case.variant}.{stage}.params"
     fixed = ["--seed", str(case.seed), "--threads", "1", "--dtype", case.dtype]
     fixed += ["--recipe", case.recipe]
@@ -163,7 +163,7 @@ def find_questions(data: Path, target: Path) -> None:
 
 
 def add_noise(path: Path, share: float) -> None:
-    """Add normal noise to a file's weights, a share of each array's own deviation."""
+    """Add normal noise to a file's weights, as a share of each array's standard deviation."""
     state = torch.load(path, weights_only=True)
     generator = torch.Generator().manual_seed(1)
     for name, tensor in state.items():
@@ -177,7 +177,7 @@ def add_noise(path: Path, share: float) -> None:
 
 
 def measure(name: str, folder: Path) -> list[dict[str, Any]]:
-    """Run the tests on a case with two seeds, and return what they measured."""
+    """Run the tests on a case with two seeds, and return their measurements."""
     load_hidden(paths.HIDDEN)
     reference.come_first()
     spans = sys.modules["hidden.spans"]
@@ -232,15 +232,15 @@ def measure(name: str, folder: Path) -> list[dict[str, Any]]:
 
 
 def parameters(folder: Path, variant: str, stage: str) -> dict[str, np.ndarray]:
-    """Return a file's parameters, as the reference reads them."""
+    """Return the parameters in a file, as the reference reads them."""
     state = torch.load(folder / f"{variant}.{stage}.params", weights_only=True, map_location="cpu")
     return {k: t.float().numpy() for k, t in state.items() if not k.endswith(BUFFERS)}
 
 
 def folk(folder: Path, case: Case) -> list[tuple[str, str]]:
-    """(question, place) of dev and test."""
+    """Return (question, place) for each person in dev and test."""
     tables = [folder / "src/data/birth_dev.tsv"]
-    if case.recipe != "real":  # whose test answers are held back
+    if case.recipe != "real":  # the course's test answers are not available
         answers = folder if case.world is not None else ROOT
         tables.append(answers / "solutions/data/birth_test.tsv")
     rows = [row for table in tables for row in table.read_text(encoding="utf-8").splitlines()]
@@ -248,7 +248,7 @@ def folk(folder: Path, case: Case) -> list[tuple[str, str]]:
 
 
 def answered(folder: Path, case: Case) -> float:
-    """Return the share of the dev questions that the finetuned parameters answer."""
+    """Return the accuracy of the finetuned parameters on dev."""
     path = folder / f"{case.variant}.pretrain.dev.predictions"
     if not path.exists():
         (command,) = (

@@ -1,11 +1,11 @@
-"""Trainings, honest ones and cheats, on which the limits of evidence of pretraining rest."""
+"""The honest trainings and cheats from which the limits of evidence of pretraining were chosen."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
-# Bodies of __getitem__ in place of the span corruption.
+# Bodies of __getitem__ that replace the span corruption.
 TEXT_ONLY = """
         document = self.data[idx][: int(self.block_size * 7 / 8)]
         text = (document + self.MASK_CHAR).ljust(self.block_size + 1, self.PAD_CHAR)
@@ -40,26 +40,27 @@ SHORT_SPANS = """
 
 @dataclass(frozen=True)
 class Case:
-    """A training, and what of it is handed in.
+    """A training, and which of its results are submitted.
 
     Attributes:
-        words: what it is, for the table.
+        words: a description for the table.
         honest: whether it should pass.
         model, pretrain: changes to the recipe.
         corruption: a right variant of tests/golden/span_corruption.
-        body: of __getitem__, in place of the corruption.
+        body: a body of __getitem__ that replaces the corruption.
         questions: whether it is finetuned on questions found by searching the corpus.
         of: the case whose pretrained parameters it starts from; "" starts from scratch.
-        twice: whether the finetuned parameters are handed in as the pretrained ones, too.
-        noise: standard deviation of what is added to the weights of `of`, in units of their own.
+        twice: whether the finetuned parameters are also submitted as the pretrained ones.
+        noise: standard deviation of the noise that is added to the weights of `of`, relative to
+            that of the weights.
     """
 
     words: str
     honest: bool
     variant: str = "vanilla"
     seed: int = 0
-    world: int | None = None  # a seed for a world of its own
-    recipe: str = "laptop"  # or "real", with the course's files
+    world: int | None = None  # the seed of a separate world
+    recipe: str = "laptop"  # or "real" with the course's files
     dtype: str = "float32"  # of training; the measurement is in float32
     model: dict[str, Any] = field(default_factory=dict)
     pretrain: dict[str, Any] = field(default_factory=dict)

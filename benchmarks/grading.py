@@ -1,10 +1,9 @@
-"""How long grading takes and how much memory, as ratios to one `python -c "import torch"`.
+"""Measure the time and memory of grading, as ratios to one `python -c "import torch"`.
 
     python benchmarks/grading.py [--submission DIR] [--repeat 5]
 
-Medians over repeats; each repeat runs all things measured in turn, so that a machine that slows
-down slows all of them. The submission should be a whole one: build/reference after `make
-reference`.
+Prints medians over repeats. Each repeat runs all commands in turn, so that a machine that slows
+down affects all of them. The submission should be complete: build/reference after `make reference`.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ def main() -> int:
 
 
 def without_trained_files(submission: Path, work: Path) -> Path:
-    """Return a copy without parameters and predictions, on which evidence costs nothing."""
+    """Return a copy without parameters and predictions, for which evidence takes no time."""
     ignored = shutil.ignore_patterns("*.params", "*.predictions")
     return Path(shutil.copytree(submission, work / "code", ignore=ignored))
 
@@ -76,7 +75,7 @@ def report(submission: Path, code: Path, repeat: int) -> None:
 
 
 def measure(command: list[str]) -> tuple[float, float]:
-    """Wall and CPU seconds of a command and all it starts and waits for."""
+    """Return the wall and CPU seconds of a command, including all children that it waits for."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     started = time.monotonic()
     subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
@@ -87,7 +86,7 @@ def measure(command: list[str]) -> tuple[float, float]:
 
 
 def peak_memory(command: list[str]) -> int:
-    """Greatest sum of proportional set sizes of a command and everything below it, in bytes."""
+    """Return the peak memory (PSS) of a command and all its descendants together, in bytes."""
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
     peak = 0
 
@@ -115,7 +114,7 @@ def family(pid: int) -> list[int]:
 
 
 def pss(pid: int) -> int:
-    """Proportional set size: shared pages count by the share of each process, in bytes."""
+    """Return the proportional set size in bytes, which divides shared pages among processes."""
 
     def read() -> int:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8").splitlines()
@@ -134,7 +133,7 @@ def _children(pid: int) -> list[int]:
 
 
 def _or_nothing(read: Callable, nothing):
-    """Return what `read` returns, or `nothing` where the process has just ended."""
+    """Return the result of `read`, or `nothing` if the process has just ended."""
     try:
         return read()
     except (OSError, ValueError):

@@ -1,11 +1,11 @@
-"""Makes solutions that nobody copied: each step, name and comment is drawn by itself.
+"""Generate solutions that are not copied: each step, name and comment is drawn independently.
 
     solution(seed) -> {"submission/dataset.py": "...", ...}
 
-A solution is a walk through a grammar, `independent.txt`: each question is a list of steps, each
-step has several ways to be written, right ones and some wrong ones, and each variable has several
-names. Who comments does it in one of several styles. Solutions that come out alike do so by chance,
-as students' do.
+A solution is drawn from a grammar, `independent.txt`: each question is a list of steps, each step
+can be written in several right and some wrong ways, and each variable has several possible names.
+Authors who write comments do so in one of several styles. Similar solutions arise only by chance,
+as among students.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from grading import paths
 from tools.regions import find_regions
 
-# What a variable may be called: `$doc` in a step is a name of `doc`, the same in all steps.
+# Possible names of variables: `$doc` in a step becomes a name of `doc`, the same in all steps.
 NAMES = {
     "doc": "doc document text line sentence example raw s content sample entry original",
     "limit": "limit max_len longest upper max_length hi cap maximum block_limit most",
@@ -75,7 +75,7 @@ SUBJECTS = {
     "london": "always London,constant guess,count lines,accuracy,compare with answers",
 }
 
-# How often a step is written in a wrong way, where there is one.
+# The probability that a step is written in a wrong way, if it has one.
 WRONG = 0.15
 USE = re.compile(r"\$(\w+)")
 GRAMMAR = Path(__file__).with_suffix(".txt")
@@ -85,7 +85,7 @@ Step = tuple[str, list[str]]
 
 @cache
 def grammar() -> dict[Place, list[Step]]:
-    """Return the steps of each question, in order; wrong ways begin with `!`."""
+    """Return the steps of each question, in order; wrong ways start with `!`."""
     found: dict[Place, list[Step]] = {}
     for block in re.split(r"\n\n+", GRAMMAR.read_text(encoding="utf-8").strip()):
         head, text = block[:3], block[3:]
@@ -100,7 +100,7 @@ def grammar() -> dict[Place, list[Step]]:
 
 
 class Author:
-    """Somebody with habits: names, and how much to comment."""
+    """An author with habits: names of variables, and the frequency of comments."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(f"independent {seed}")
@@ -109,7 +109,7 @@ class Author:
         self.quote = self.random.choice(["'", '"'])
 
     def writes(self, steps: list[Step]) -> str:
-        """Return a body, not indented."""
+        """Return the body of a function, without indentation."""
         used: dict[str, str] = {}
         lines = []
         for subject, ways in steps:
@@ -123,7 +123,7 @@ class Author:
         return (text.replace("'", self.quote) if "f'" not in text else text) + "\n"
 
     def name(self, key: str, used: dict[str, str]) -> str:
-        """Return what a variable is called; two of a function never have one name."""
+        """Return a variable's name; names within a function are distinct."""
         if key not in used:
             free = [self.names[key], *NAMES[key].split()]
             used[key] = next((n for n in free if n not in used.values()), f"{key}_{len(used)}")
@@ -138,14 +138,14 @@ class Author:
 
 
 def solution(seed: int) -> dict[str, str]:
-    """Return what an author hands in: texts by name."""
+    """Return an author's submission: the modules' texts by name."""
     author = Author(seed)
     bodies = {place: author.writes(steps) for place, steps in grammar().items()}
     return laid_over_starter(bodies)
 
 
 def laid_over_starter(bodies: dict[Place, str]) -> dict[str, str]:
-    """Return the starter's modules with these bodies between their markers."""
+    """Return the starter's modules with these bodies between the markers."""
     texts = {}
     for path in sorted((paths.ROOT / "src" / "submission").glob("*.py")):
         texts[f"submission/{path.name}"] = _with_bodies(path, bodies)

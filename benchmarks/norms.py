@@ -1,11 +1,11 @@
-"""How the gradient at initialisation changes with depth, for pre- and post-norm: a figure.
+"""Plot how the gradient at initialisation changes with depth, for pre- and post-norm.
 
-    python -m benchmarks.norms        seconds on one thread; writes the sheet's figure
+    python -m benchmarks.norms        takes seconds on one thread; writes the sheet's figure
 
-Blocks are those of solutions/submission/building_blocks.py, with weights as Xavier's rule draws
-them (the setting of section 3 of Xiong et al. 2020, made small): the loss is the cross-entropy of
-random classes, its gradient that by the second matrix of the feed-forward part.
-handout/figures/gradient_over_depth.tex gets the picture, and the numbers as comments.
+The blocks are those of solutions/submission/building_blocks.py with Xavier-initialised weights (a
+small version of the setting in section 3 of Xiong et al. 2020). The loss is the cross-entropy with
+random classes; the gradient is taken with respect to the second matrix of the feed-forward part.
+The picture, with the numbers as comments, is written to handout/figures/gradient_over_depth.tex.
 """
 
 import math
@@ -35,14 +35,14 @@ Rows = dict[tuple[str, str], list[float]]
 
 
 def matrix(rows: int, columns: int, generator: torch.Generator) -> torch.Tensor:
-    """Xavier's rule: uniform, of variance 2 / (rows + columns)."""
+    """Return a Xavier-initialised matrix: uniform with variance 2 / (rows + columns)."""
     limit = math.sqrt(6 / (rows + columns))
     drawn = torch.rand(rows, columns, generator=generator, dtype=torch.float64)
     return ((2 * drawn - 1) * limit).requires_grad_()
 
 
 def gradients(norm: str, depth: int, seed: int) -> list[float]:
-    """Norms of the gradient by the second feed-forward matrix, one for each block."""
+    """Return each block's gradient norm with respect to its second feed-forward matrix."""
     generator = torch.Generator().manual_seed(seed)
     size = (BATCH, LENGTH, CHANNELS)
     x = torch.randn(size, generator=generator, dtype=torch.float64)
@@ -62,7 +62,7 @@ def gradients(norm: str, depth: int, seed: int) -> list[float]:
             return (z @ first).relu() @ second
 
         x = blocks.block(x, attention, mlp, norm)
-    if norm == "pre":  # a last norm, as every model of this kind has it
+    if norm == "pre":  # pre-norm models end with a final norm
         x = blocks.layer_norm(x)
     scores = (x @ matrix(CHANNELS, CLASSES, generator)).flatten(0, 1)
     torch.nn.functional.cross_entropy(scores, targets).backward()
@@ -70,9 +70,9 @@ def gradients(norm: str, depth: int, seed: int) -> list[float]:
 
 
 def measure(depths: tuple[int, ...] = DEPTHS) -> Rows:
-    """For each norm, and the first and the last block: means over seeds, one for each depth.
+    """Return means over seeds for each depth, by kind of norm and for the first and last block.
 
-    They have three significant digits: more may differ between machines.
+    They are rounded to three significant digits, because further digits may differ by machine.
     """
     rows: Rows = {(norm, end): [] for norm in NORMS for end in ENDS}
     for norm in NORMS:
@@ -85,7 +85,7 @@ def measure(depths: tuple[int, ...] = DEPTHS) -> Rows:
 
 
 def picture(rows: Rows) -> str:
-    """Draw the figure with logarithmic axes: 1.6 cm for a doubling of depth, 5 for a tenfold."""
+    """Draw the figure with logarithmic axes: 1.6 cm per doubling of depth, 5 cm per decade."""
     lines = [
         "% Made by benchmarks/norms.py. Lines differ by marks and dashes, not by colour alone.",
         f"% blocks: {' '.join(map(str, DEPTHS))}",
@@ -104,7 +104,7 @@ def picture(rows: Rows) -> str:
     for (norm, end), row in rows.items():
         places = [f"({right(d):.2f}, {up(g):.2f})" for d, g in zip(DEPTHS, row, strict=True)]
         style = f"{COLOURS[norm]}{', densely dashed' * (end == 'first')}"
-        # The labels of two lines that end near each other are moved apart.
+        # Move the labels of lines that end close to each other apart.
         label = rf"node[black, right=4pt, yshift={3 * (end == 'last')}pt] {{{norm}, {end}}}"
         lines.append(rf"  \draw[thick, {style}] {' -- '.join(places)} {label};")
         lines += [rf"  \fill[{COLOURS[norm]}] {place} {MARKS[norm]};" for place in places]
@@ -112,12 +112,12 @@ def picture(rows: Rows) -> str:
 
 
 def right(depth: int) -> float:
-    """Where a depth is drawn, in cm."""
+    """Return the horizontal position of a depth, in cm."""
     return 1.6 * math.log2(depth)
 
 
 def up(gradient: float) -> float:
-    """Where a gradient is drawn, in cm."""
+    """Return the vertical position of a gradient norm, in cm."""
     return 5 * math.log10(gradient / TICKS[0])
 
 

@@ -1,4 +1,4 @@
-"""The reference for benchmarks: `submission` with the complete code in place of the starter's."""
+"""Let benchmarks import the reference solution as `submission`, instead of the starter code."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def come_first() -> None:
-    """From now on, what is imported of `submission` is the reference's."""
+    """Make later imports from `submission` use the reference solution."""
     sys.path.insert(0, str(ROOT / "src"))
     import submission
 

@@ -1,10 +1,10 @@
-"""A step of training, ours at each pace, as a ratio to the public trainer's: CPU and wall time.
+"""Compare our training step, at each pace, with the public trainer's: CPU and wall time.
 
     python -m benchmarks.steps [--repeat 15] [--recipe laptop]
 
-The plain step is written from the description of the public trainer: the batch as it comes, not
-trimmed; float32; logits and loss everywhere; AdamW. Both use the same model and batches, by turns.
-Ours runs with AdamW, too, and then with the recipe's optimizer. Ratios are of medians.
+The plain step follows the description of the public trainer: untrimmed batches, float32, logits and
+loss at all positions, and AdamW. Both steps use the same model and batches, alternately. Ours is
+measured both with AdamW and with the recipe's optimizer. Ratios are ratios of medians.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class PlainStep:
 
 
 class OurStep(PlainStep):
-    """Ours; `muon` says whether with the recipe's optimizers, or with AdamW as the plain one."""
+    """Our step, with the recipe's optimizers if `muon` is set, and with AdamW otherwise."""
 
     def __init__(self, model, config, pace: Pace, muon: bool):
         super().__init__(model, config)
@@ -75,7 +75,7 @@ class OurStep(PlainStep):
 
 
 def measure(step, x, y) -> tuple[float, float]:
-    """Wall and CPU seconds of a step."""
+    """Return the wall and CPU seconds of a step."""
     wall, cpu = time.perf_counter(), time.process_time()
     step(x, y)
     return time.perf_counter() - wall, time.process_time() - cpu
@@ -106,7 +106,7 @@ def main() -> int:
 
 
 def compare(model, dataset, config, repeat: int, synthesizer: bool) -> None:
-    """Time all steps by turns on the same batches, and print ratios to the plain one."""
+    """Time all steps alternately on the same batches, and print their ratios to the plain step."""
     steps = {"the public trainer's": PlainStep(model, config)}
     steps |= {f"{pace}": OurStep(model, config, pace, muon=False) for pace in PACES}
     steps |= {f"{pace}, Muon": OurStep(model, config, pace, muon=True) for pace in PACES}
@@ -117,13 +117,13 @@ def compare(model, dataset, config, repeat: int, synthesizer: bool) -> None:
             break
         for name, step in steps.items():
             took = measure(step, x, y)
-            if number > 0:  # the first one warms up
+            if number > 0:  # the first batch warms up
                 times[name].append(took)
     plain_wall, plain_cpu = (
         statistics.median(t) for t in zip(*times[next(iter(steps))], strict=True)
     )
-    print(f"\n{'synthesizer' if synthesizer else 'vanilla'}: times faster than {next(iter(steps))}")
-    print(f"({plain_cpu:.2f} s of CPU a step), {repeat} batches of {config.batch_size}\n")
+    print(f"\n{'synthesizer' if synthesizer else 'vanilla'}: speedup over {next(iter(steps))}")
+    print(f"({plain_cpu:.2f} s of CPU per step), {repeat} batches of {config.batch_size}\n")
     print("| step | CPU | wall |\n|---|---|---|")
     for name, each in list(times.items())[1:]:
         wall, cpu = (statistics.median(t) for t in zip(*each, strict=True))

@@ -18,7 +18,7 @@ EVIDENCE = "<!-- evidence: made by benchmarks/tables.py -->", "<!-- end of evide
 
 
 def main() -> int:
-    """Replace what stands between the marks."""
+    """Replace the text between the marks."""
     text = README.read_text(encoding="utf-8")
     text = replaced(text, START, END, tables(rows_of("training.jsonl")))
     text = replaced(text, *EVIDENCE, evidence(rows_of("evidence.jsonl")))
@@ -32,13 +32,13 @@ def rows_of(name: str) -> list[dict]:
 
 
 def replaced(text: str, start: str, end: str, table: str) -> str:
-    """Return a text with something else between two marks."""
+    """Return a text with a new table between two marks."""
     before, _, rest = text.partition(start)
     return f"{before}{start}\n{table}\n{end}{rest.partition(end)[2]}"
 
 
 def evidence(runs: list[dict]) -> str:
-    """Return the table of what each training shows, in two measurements with different seeds."""
+    """Return the table of each training's evidence, from two measurements with different seeds."""
     machines = sorted({run["machine"] for run in runs})
     lines = [f"Measured on: {'; '.join(machines)}.\n"]
     lines.append("| | trained in | dev | loss | p | likeliest of four | least cosine |")
@@ -58,7 +58,7 @@ def evidence(runs: list[dict]) -> str:
 
 
 def tables(runs: list[dict]) -> str:
-    """All tables, in Markdown."""
+    """Return all tables of trainings, in Markdown."""
     plain = [run for run in runs if not run["changes"]]
     parts = [
         ("The data sets' recipes", [run for run in plain if not run["corruption"]], variant),
@@ -71,7 +71,7 @@ def tables(runs: list[dict]) -> str:
 
 
 def table(title: str, runs: list[dict], name: Callable[[dict], str]) -> str:
-    """One table, a row for each thing tried with all its seeds."""
+    """Return a table with a row for each configuration, which combines its seeds."""
     rows: dict[str, list[dict]] = {}
     for run in runs:
         rows.setdefault(name(run), []).append(run)
@@ -79,7 +79,7 @@ def table(title: str, runs: list[dict], name: Callable[[dict], str]) -> str:
     lines = [f"### {title}\n", heads, "|---|---|---|---|---|---|---|---|"]
     for key, group in rows.items():
         dev = [run["dev"] for run in sorted(group, key=lambda run: run["seed"])]
-        # Where other work ran beside it, a run tells accuracies, but no time.
+        # If other work shared the machine, the run's times are not meaningful.
         idle = [run["total_s"] / 60 for run in group if not run.get("busy")]
         minutes = f"{statistics.median(idle):.1f}" if idle else "not timed"
         paces = "; ".join(sorted({run["pace"] for run in group}))
@@ -100,7 +100,7 @@ def table(title: str, runs: list[dict], name: Callable[[dict], str]) -> str:
 
 
 def variant(run: dict) -> str:
-    """For the first table."""
+    """Return the name of a run's row in the first table."""
     recipe = f", {run['recipe']}" if run["recipe"] else ""
     isa = ", AVX2" if run["isa"] == "avx2" else ""
     made = ""
@@ -111,12 +111,12 @@ def variant(run: dict) -> str:
 
 
 def corruption(run: dict) -> str:
-    """For the second table."""
+    """Return the name of a run's row in the second table."""
     return f"{variant(run)}, {run['corruption'].replace('_', ' ')}"
 
 
 def tried(run: dict) -> str:
-    """For the third table."""
+    """Return the name of a run's row in the third table."""
     changes = ", ".join(f"{key} {value}" for key, value in run["changes"].items())
     return f"{variant(run)}: {changes}"
 

@@ -1,22 +1,23 @@
-"""Train as a student does, by the public commands, and note times, accuracies and memory.
+"""Train as a student does, with the public commands, and record times, accuracies and memory.
 
     python -m benchmarks.training vanilla                     the data set's recipe, three seeds
-    python -m benchmarks.training synthesizer --isa avx2      as on a processor with AVX2 only
+    python -m benchmarks.training synthesizer --isa avx2      as on a processor with only AVX2
     python -m benchmarks.training vanilla --corruption numpy_randomness
     python -m benchmarks.training vanilla --set max_epochs=70 muon_learning_rate=2e-2
-    python -m benchmarks.training vanilla --worlds 1 2 3 --people 300     worlds of its own
+    python -m benchmarks.training vanilla --worlds 1 2 3 --people 300     separate worlds
     python -m benchmarks.training synthesizer --keep build/kept.params
     python -m benchmarks.training synthesizer --pretrained build/kept.params \\
-        --set-finetune learning_rate=1e-3             what finetuning alone makes of it
+        --set-finetune learning_rate=1e-3             finetuning alone
 
-A run on a world of its own (made from a small seed, for measuring only) also tells how many people
-of dev and test together are answered: worlds add up to the 500 people, and more, without whom a
-difference of a few points is chance. All of them stand in the corpus, and none in train.
+A run on a separate world (generated from a small seed, only for measuring) also records the number
+of right answers on dev and test together. Several worlds together have 500 or more people; with
+fewer, a difference of a few points may be due to chance. All these people are in the corpus, and
+none are in train.
 
 Each run is a line of benchmarks/training.jsonl; `python -m benchmarks.tables` makes the tables of
-benchmarks/README.md from them. Run it on an idle machine: times are meant to be those of one.
-Where other work runs beside it, say --busy: then accuracies and CPU seconds count, and minutes
-don't.
+benchmarks/README.md from them. Run it on an idle machine, so that the times are meaningful. If
+other work shares the machine, add --busy: then only accuracies and CPU seconds are reported, not
+minutes.
 """
 
 from __future__ import annotations
@@ -53,23 +54,29 @@ ISA = {"native": {}, "avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY
 
 
 def main() -> int:
-    """Run what is asked for, seed after seed."""
+    """Run the requested trainings, one seed after another."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("pipeline", choices=list(PIPELINES))
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--worlds", type=int, nargs="+", help="seeds of worlds made for measuring")
-    parser.add_argument("--people", type=int, help="of these worlds; default: as assignment.toml")
+    parser.add_argument("--worlds", type=int, nargs="+", help="seeds of separate worlds")
+    parser.add_argument(
+        "--people",
+        type=int,
+        help="size of these worlds (default: as in assignment.toml)",
+    )
     parser.add_argument("--isa", choices=list(ISA), default="native")
     parser.add_argument("--corruption", help="a right variant of tests/golden/span_corruption")
-    parser.add_argument("--recipe", help="default: the installed data set's")
-    parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="of pretraining")
+    parser.add_argument("--recipe", help="recipe (default: that of the installed data set)")
+    parser.add_argument(
+        "--set", nargs="*", default=[], metavar="KEY=VALUE", help="pretraining settings"
+    )
     parser.add_argument("--set-model", nargs="*", default=[], metavar="KEY=VALUE")
     parser.add_argument("--set-finetune", nargs="*", default=[], metavar="KEY=VALUE")
     parser.add_argument("--keep", type=Path, help="where to copy the pretrained parameters")
-    parser.add_argument("--pretrained", type=Path, help="kept parameters: pretrain no more")
-    parser.add_argument("--busy", action="store_true", help="the machine has other work to do")
+    parser.add_argument("--pretrained", type=Path, help="use saved parameters, don't pretrain")
+    parser.add_argument("--busy", action="store_true", help="other work shares the machine")
     parser.add_argument("--dtype")
     parser.add_argument("--threads")
     asked = parser.parse_args()
@@ -82,9 +89,9 @@ def main() -> int:
 
 
 def train(asked: argparse.Namespace, seed: int, made: int | None) -> dict:
-    """Run the commands of a pipeline in a fresh folder, on the installed data set or a made world.
+    """Run a pipeline's commands in a new folder, on the installed data set or a separate world.
 
-    Of the installed data set, dev alone is evaluated.
+    For the installed data set, only dev is evaluated.
     """
     folder = ROOT / "build" / "benchmarks" / f"{os.getpid()}"
     shutil.rmtree(folder, ignore_errors=True)
@@ -146,12 +153,12 @@ def train(asked: argparse.Namespace, seed: int, made: int | None) -> dict:
 
 
 def sentences() -> str:
-    """Return a digest of the sentences of worlds: others are learnt at other paces."""
+    """Return a digest of the worlds' sentences, because learning speed depends on them."""
     return hashlib.sha256((WORDLISTS / "templates.txt").read_bytes()).hexdigest()[:6]
 
 
 def right(predictions: Path, answers: Path) -> list[bool]:
-    """Return for each line of a file of predictions whether it is the answers' place."""
+    """Return for each line of a predictions file whether it equals the correct place."""
     lines = predictions.read_text(encoding="utf-8").splitlines()
     rows = answers.read_text(encoding="utf-8").splitlines()
     return [row.endswith(f"\t{line}") for row, line in zip(rows, lines, strict=True)]
@@ -160,10 +167,10 @@ def right(predictions: Path, answers: Path) -> list[bool]:
 def run(
     arguments: list[str], folder: Path, environment: dict
 ) -> tuple[float, resource.struct_rusage, str]:
-    """Wall seconds, what else it used, and the standard output of a command.
+    """Run a command; return its wall seconds, resource usage and standard output.
 
     Raises:
-        SystemExit: it failed.
+        SystemExit: if it failed.
     """
     log = folder / "log.txt"
     started = time.monotonic()
@@ -179,14 +186,14 @@ def run(
 
 
 def lay_corruption(name: str, folder: Path) -> None:
-    """Put a student's corruption in place of the reference's."""
+    """Replace the reference's corruption with a student's."""
     variant = next(v for v in all_variants() if v.name == f"span_corruption/right/{name}")
     laid = lay_out_variant(variant, folder / "variant")
     shutil.copy(laid / "submission" / "dataset.py", folder / "src" / "submission")
 
 
 def change_recipe(folder: Path, asked: argparse.Namespace) -> dict:
-    """Apply --set, --set-model and --set-finetune; what they were, by stage."""
+    """Apply --set, --set-model and --set-finetune; return the changes by stage."""
     path = folder / "src" / "pretraining" / "recipes.json"
     tables = json.loads(path.read_text(encoding="utf-8"))
     dataset = json.loads((folder / "src/data/dataset.json").read_text(encoding="utf-8"))["name"]
@@ -206,7 +213,7 @@ def change_recipe(folder: Path, asked: argparse.Namespace) -> dict:
 
 
 def machine() -> str:
-    """Describe the machine that is measured."""
+    """Return a description of this machine."""
     model = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.is_file():
@@ -218,7 +225,7 @@ def machine() -> str:
 
 
 def commit() -> str:
-    """Return the measured commit; "-dirty" where more than the results' file differs from it."""
+    """Return the measured commit, with "-dirty" if more than the results file differs from it."""
     changed = git("diff", "--name-only", "HEAD", "--", ".", f":!{RESULTS.relative_to(ROOT)}")
     return git("describe", "--always") + ("-dirty" if changed else "")
 

@@ -17,11 +17,20 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis that begins at its first tick and ends at `end`, or at its last tick."""
+    """An axis that begins at its first tick and ends at `end`, or at its last tick.
+
+    `names` label the ticks; without them, the ticks show their numbers.
+    """
 
     label: str
     ticks: Sequence[float]
     end: float | None = None
+    names: Sequence[str] = ()
+
+    def labels(self) -> Iterable[tuple[float, str]]:
+        """Return each tick with the text that labels it."""
+        numbers = [f"{tick:,.10g}" for tick in self.ticks]
+        return zip(self.ticks, self.names or numbers, strict=True)
 
 
 class Panel:
@@ -53,14 +62,14 @@ class Panel:
             text(first, TOP - 8, up.label),
             text((first + last) / 2, self.height - 10, across.label, "middle"),
         ]
-        for tick in up.ticks:
+        for tick, name in up.labels():
             y = self.place(across.ticks[0], tick)[1]
             ends = f"x1='{first}' x2='{last}' y1='{y:.1f}' y2='{y:.1f}'"
             self.parts.append(f"<line {ends} stroke='#aaa' stroke-width='.5'/>")
-            self.parts.append(text(first - 8, y + 4, f"{tick:,.10g}", "end"))
-        for tick in across.ticks:
+            self.parts.append(text(first - 8, y + 4, name, "end"))
+        for tick, name in across.labels():
             x = self.place(tick, up.ticks[0])[0]
-            self.parts.append(text(x, self.height - BOTTOM + 20, f"{tick:,.10g}", "middle"))
+            self.parts.append(text(x, self.height - BOTTOM + 20, name, "middle"))
 
     def place(self, x: float, y: float) -> Point:
         """Return where a point lies in the picture, in pixels from its upper left corner."""

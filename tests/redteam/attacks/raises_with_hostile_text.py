@@ -1,4 +1,4 @@
-# tries: an exception whose text is no text, raises, or never ends
+# tries: an exception whose text is not a string, raises, or never ends
 def attack(keys, j):
     class Hostile(Exception):
         def __str__(self):

@@ -1,4 +1,4 @@
-# The character behind the span is lost.
+# The character after the span is lost.
 # caught by: arrangement, block_sizes
 document = self.data[idx]
 longest = min(len(document), int(self.block_size * 7 / 8))

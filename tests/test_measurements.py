@@ -1,0 +1,96 @@
+"""README.md's picture and the tables of benchmarks/README.md show the committed measurements."""
+
+import re
+import statistics
+from xml.etree import ElementTree
+
+import pytest
+
+from benchmarks import picture, tables
+from pretraining import plots
+from tests.interpreter import python
+from tests.project import ROOT
+
+RUNS = tables.rows_of("training.jsonl")
+SVG = "{http://www.w3.org/2000/svg}"
+README = re.sub(r"\s+", " ", (ROOT / "README.md").read_text(encoding="utf-8"))
+# Of the runs with the generated data set and its unchanged recipe, in percent.
+SHARES = {
+    "nopretrain": [3, 2, 0],
+    "vanilla": [93, 92, 92],
+    "synthesizer": [56, 33, 32],
+    "rope": [89],
+}
+
+
+@pytest.fixture(scope="module")
+def drawn() -> ElementTree.Element:
+    return ElementTree.fromstring(picture.PICTURE.read_text(encoding="utf-8"))
+
+
+def test_the_picture_is_what_its_script_draws():
+    committed = picture.PICTURE.read_text(encoding="utf-8")
+    assert committed == picture.picture(RUNS), "run `python -m benchmarks.picture`"
+
+
+def test_the_tables_are_what_their_script_writes():
+    text = tables.README.read_text(encoding="utf-8")
+    made = tables.replaced(text, tables.START, tables.END, tables.tables(RUNS))
+    evidence = tables.evidence(tables.rows_of("evidence.jsonl"))
+    assert tables.replaced(made, *tables.EVIDENCE, evidence) == text, (
+        "run `python -m benchmarks.tables`"
+    )
+
+
+def test_a_benchmark_finds_what_it_measures():
+    """Without a PYTHONPATH: the package puts src/ on the path."""
+    asked = python(ROOT, "-m", "benchmarks.similarity", "--help")
+    assert asked.returncode == 0 and "--solutions" in asked.stdout, asked.stderr
+
+
+def test_another_measurement_makes_another_picture():
+    worse = [run | {"dev": 0.5} if run["pipeline"] == "vanilla" else run for run in RUNS]
+    assert picture.picture(worse) != picture.picture(RUNS)
+
+
+def test_bars_and_dots_are_as_high_as_the_accuracies(drawn):
+    bottom = picture.SIZE[1] - plots.BOTTOM
+    percent = (bottom - plots.TOP) / 100  # pixels
+    *bars, london = (line.get("points") for line in drawn.iter(f"{SVG}polyline"))
+    tops = [float(points.rpartition(",")[2]) for points in bars]
+    medians = map(statistics.median, SHARES.values())
+    assert tops == pytest.approx([bottom - percent * median for median in medians], abs=0.06)
+    dots = [float(dot.get("cy")) for dot in drawn.iter(f"{SVG}circle")]
+    shares = [share for each in SHARES.values() for share in each]
+    assert dots == pytest.approx([bottom - percent * share for share in shares], abs=0.06)
+    assert float(london.rpartition(",")[2]) == pytest.approx(bottom - 4 * percent, abs=0.06)
+
+
+def test_the_text_below_the_picture_has_the_same_numbers():
+    alternative, file = re.search(r"!\[(.*?)\]\((.*?)\)", README).groups()
+    assert (ROOT / file) == picture.PICTURE
+    medians = [f"{statistics.median(shares):.0f} %" for shares in SHARES.values()]
+    assert re.findall(r"\d+ %", alternative) == [*medians, "4 %"]
+    caption = re.search(r"\) \*(`make demo`.*?)\* ", README)[1]
+    assert "(100 people in dev)" in caption
+    machines = {run["machine"] for run in RUNS if picture.shown(run)}
+    assert machines == {"AMD EPYC, avx512_bf16, 2 cores, Linux"}
+    assert "two cores of an AMD EPYC with avx512_bf16" in caption
+    counts = {len(shares) for name, shares in SHARES.items() if name != "rope"}
+    assert counts == {3} and "medians of three trainings with different seeds (one for RoPE)" in (
+        caption
+    )
+
+
+def test_the_picture_can_be_read_on_a_dark_page(drawn):
+    """It brings an opaque white background along, on which every word is black."""
+    background = drawn.find(f"{SVG}rect")
+    covers = {name: background.get(name) for name in ("width", "height", "fill")}
+    assert covers == {"width": "100%", "height": "100%", "fill": "white"}
+    assert {word.get("fill") for word in drawn.iter(f"{SVG}text")} == {"black"}
+
+
+def test_the_picture_says_to_a_screen_reader_what_it_shows(drawn):
+    title = drawn.findtext(f"{SVG}title")
+    assert drawn.get("role") == "img"
+    assert re.findall(r"\d+ %", title) == ["2 %", "92 %", "33 %", "89 %", "4 %"]
