@@ -54,7 +54,7 @@ INTERACTIVE = re.compile(r"<p>@interactive:(\w+)@</p>")
 # Code of so many characters stays on a line, even on a phone; longer code may break behind these.
 WHOLE = 30
 POINTS = re.compile(r"\s*\[[^]]*\]\s*$")  # at the end of a question's heading
-RANGE = re.compile(r">(\d+–\d+)</td>")
+RANGE = re.compile(r"(?<=[>\s])(\d+–\d+)(?=[<:])")  # `8–11` in a cell, `4–5: 1.5` of tests
 BREAKS = re.compile(r"(?<=[_/.])(?=[\w-])")
 # `sin`, `log`, as pandoc writes them, and what stands around. Not `log_2`: that has two children.
 FUNCTION = re.compile(
@@ -213,7 +213,7 @@ def _unbroken(body: str) -> str:
 
     outside = re.split(r"(<pre.*?</pre>)", body, flags=re.DOTALL)
     outside[::2] = [re.sub(r"<code>([^<]*)</code>", marked, text) for text in outside[::2]]
-    outside[::2] = [RANGE.sub(r'><span class="whole">\1</span></td>', t) for t in outside[::2]]
+    outside[::2] = [RANGE.sub(r'<span class="whole">\1</span>', t) for t in outside[::2]]
     return "".join(outside)
 
 
