@@ -100,9 +100,9 @@ def test_hours_of_work_come_from_the_topics_and_are_called_an_estimate(rendered,
 @pytest.mark.parametrize(
     ("edition", "words"),
     [
-        ("xcs224n", "not required:} all of them are extra credit, 10 points together."),
-        ("cs224n", "required.} It carries 28 points."),
-        ("current", "not required:} all of them are extra credit, 13 points together."),
+        ("xcs224n", "not required:} all written answers are extra credit, 10 points in total."),
+        ("cs224n", "required.} It is worth 28 points."),
+        ("current", "not required:} all written answers are extra credit, 13 points in total."),
     ],
 )
 def test_the_first_page_says_whether_the_pdf_is_required(rendered, edition, words):
@@ -114,4 +114,4 @@ def test_extra_credit_beside_required_answers_is_named(rendered, change):
     line = '  { number = "3c", topic = "consider_unseen", written = 2'
     change("assignment.toml", f"{line} }}", f"{line}, extra_credit = true }}")
     text = " ".join(rendered("cs224n")[0].split())
-    assert "required.} It carries 26 points and 2 points of extra credit." in text
+    assert "required.} It is worth 26 points and 2 points of extra credit." in text

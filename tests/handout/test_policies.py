@@ -19,7 +19,7 @@ SAID = {
         "- answer a question of the sheet, draft or polish a written answer",
     ),
     "disclosure": (
-        "AI tools are allowed, and disclosed.",
+        "AI tools are allowed, but must be disclosed.",
         "Disclose every use of AI tools",
         "You may help with everything.",
     ),

@@ -54,6 +54,7 @@ INTERACTIVE = re.compile(r"<p>@interactive:(\w+)@</p>")
 # Code of so many characters stays on a line, even on a phone; longer code may break behind these.
 WHOLE = 30
 POINTS = re.compile(r"\s*\[[^]]*\]\s*$")  # at the end of a question's heading
+RANGE = re.compile(r"(?<=[>\s])(\d+–\d+)(?=[<:])")  # `8–11` in a cell, `4–5: 1.5` of tests
 BREAKS = re.compile(r"(?<=[_/.])(?=[\w-])")
 # `sin`, `log`, as pandoc writes them, and what stands around. Not `log_2`: that has two children.
 FUNCTION = re.compile(
@@ -121,8 +122,10 @@ def prepare(source: str) -> str:
     for ours, theirs in ENVIRONMENTS.items():
         source = re.sub(rf"\\(begin|end)\{{{ours}\}}", rf"\\\1{{{theirs}}}", source)
     for ours, columns in TABLES.items():
-        source = source.replace(rf"\begin{{{ours}}}", rf"\begin{{tabular}}{{{columns}}}")
-        source = source.replace(rf"\end{{{ours}}}", r"\end{tabular}")
+        # The environment itself stays around the table: pandoc makes it a class, for style.css.
+        begins, ends = rf"\begin{{{ours}}}", rf"\end{{{ours}}}"
+        source = source.replace(begins, rf"{begins}\begin{{tabular}}{{{columns}}}")
+        source = source.replace(ends, rf"\end{{tabular}}{ends}")
     source = re.sub(r"\\(incode|glued)\b", r"\n\n\\\1", source)
     source = re.sub(r"\\paragraph\{([^{}]*)\}", r"\n\n\\textbf{\1}", source)
     # -{}-: two hyphens in print.
@@ -200,7 +203,7 @@ def _scrolling(body: str) -> str:
 
 
 def _unbroken(body: str) -> str:
-    """Keep short code on a line; say where longer code may be broken."""
+    """Keep short code, and ranges in tables, on a line; say where longer code may be broken."""
 
     def marked(found: re.Match[str]) -> str:
         text = found[1]
@@ -210,6 +213,7 @@ def _unbroken(body: str) -> str:
 
     outside = re.split(r"(<pre.*?</pre>)", body, flags=re.DOTALL)
     outside[::2] = [re.sub(r"<code>([^<]*)</code>", marked, text) for text in outside[::2]]
+    outside[::2] = [RANGE.sub(r'<span class="whole">\1</span>', t) for t in outside[::2]]
     return "".join(outside)
 
 
