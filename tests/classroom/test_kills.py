@@ -24,6 +24,7 @@ from tests.classroom.clusters import (
 )
 from tests.classroom.tiny import needs_root, table
 from tools.classroom.dispatch import MOST_IN_A_ROW
+from tools.classroom.dispatching import CONTINUE
 
 pytestmark = needs_root
 
@@ -108,7 +109,7 @@ def test_where_the_disk_of_the_class_is_full_what_was_written_stays(
     fill(disk)
     output = process.communicate(timeout=90)[0]
     assert process.returncode == 3 and "No space left on device" in output, output
-    assert "the same command goes on from here" in output and "Traceback" not in output
+    assert CONTINUE in output and "Traceback" not in output
     kept = {path: path.read_bytes() for path in into.glob("records/*/*.json")}
     assert 2 <= len(kept) < len(expected)
     (disk / "filler").unlink()
@@ -190,7 +191,7 @@ def test_a_scheduler_that_is_killed_ends_the_command_and_another_goes_on(
     first[0].kill()
     output = process.communicate(timeout=120)[0]
     assert process.returncode == 3, output
-    assert "the same command goes on from here" in output and "Traceback" not in output
+    assert CONTINUE in output and "Traceback" not in output
     first[1].terminate()
     first[1].wait(60)
     wait_for_hosts(family)  # they end with their worker, and it with its nanny

@@ -17,6 +17,7 @@ from grading.errors import SubmissionError
 from grading.runner import CourseTestRunner
 
 from . import findings, records, shipping
+from .dispatching import Say
 from .folder import ClassFolder
 from .records import Record
 from .shipping import Job
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 MOST_LOSSES = 2  # tries without a result: a second one, alone, is the last
 PACKING = "packing-"  # begins the names of folders for what is about to be sent
 UNREADABLE = "unreadable"  # in place of a digest
-Say = Callable[[str], None]
 Done = Callable[[], object]
 
 

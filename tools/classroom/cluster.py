@@ -25,6 +25,7 @@ from distributed.client import ClosedClientError
 from grading.errors import UsageError
 
 from . import slots
+from .dispatching import ClusterFailed
 from .shipping import Release
 
 CERTIFICATES = {"ca": "ca.pem", "cert": "certificate.pem", "key": "key.pem"}
@@ -62,10 +63,6 @@ class ByValue:
 
 
 GRADE, REPORTS = ByValue(slots.grade), ByValue(slots.reports)
-
-
-class ClusterFailed(Exception):
-    """No cluster can be had, or none of its workers can grade; `str()` is what to print."""
 
 
 @dataclass(frozen=True)

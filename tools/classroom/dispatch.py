@@ -12,13 +12,14 @@ import queue
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from distributed import Client, Future
 
-from .cluster import GRADE, LEFT, Able, ClusterFailed, Workers
+from .cluster import GRADE, LEFT, Able, Workers
+from .dispatching import ClusterFailed, Say
 from .shipping import Job
 
 AHEAD = 1  # submissions that wait at a worker, besides those in its slots
@@ -54,7 +55,7 @@ class Dispatcher:
         self._told: set[str] = set()
         self._lost: Counter[str] = Counter()  # in a row, by worker
 
-    def wait(self, say: Callable[[str], None]) -> int:
+    def wait(self, say: Say) -> int:
         """Wait for a worker that can grade, until all have been examined; return the slots.
 
         Raises:
@@ -71,7 +72,7 @@ class Dispatcher:
             time.sleep(0.2)
 
     def run(
-        self, jobs: Iterator[Job], say: Callable[[str], None], alone: bool = False
+        self, jobs: Iterator[Job], say: Say, alone: bool = False
     ) -> Iterator[tuple[Job, Answer]]:
         """Yield each job with its answer, as they end; {"lost": why} where there is none.
 
@@ -101,7 +102,7 @@ class Dispatcher:
                 self._client.cancel([sent.future for sent in self._sent.values()])
             self._sent.clear()
 
-    def _look(self, say: Callable[[str], None]) -> None:
+    def _look(self, say: Say) -> None:
         self._able = self._workers.able()
         self._looked_at = time.monotonic()
         if self._able:
@@ -110,7 +111,7 @@ class Dispatcher:
             raise ClusterFailed(f"for {PATIENCE_S:.0f} s there was no worker that can grade")
         self._tell(say)
 
-    def _tell(self, say: Callable[[str], None]) -> None:
+    def _tell(self, say: Say) -> None:
         """Say which workers don't grade, each once."""
         for address in self._workers.refused.keys() - self._told:
             self._told.add(address)

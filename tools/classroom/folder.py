@@ -207,6 +207,18 @@ class ClassFolder:
             if release in (None, path.stem)
         ]
 
+    def records_of(self, release: str) -> list[Record]:
+        """Return where the records of a release are, sorted by submission.
+
+        Raises:
+            UsageError: if it has none.
+        """
+        found = self.records(release)
+        if not found:
+            known = ", ".join(sorted({record.release for record in self.records()})) or "none"
+            raise UsageError(f"{self.path} has no records of release {release}; it has {known}")
+        return found
+
     def remove(self, submission_id: str) -> int:
         """Remove all that belongs to a submission, but from the roll; return how many files."""
         folder = self.submission(submission_id)

@@ -20,13 +20,13 @@ def add_files(command: argparse.ArgumentParser) -> None:
         "--source",
         type=Path,
         metavar="SOURCE",
-        help="what was handed in; default: where `grade` found it",
+        help="where the submissions are; default: where `grade` found them",
     )
     command.add_argument(
         "--attempts",
         choices=get_args(Attempts),
         default="latest",
-        help="of --source; default: latest",
+        help="which attempts in --source to use; default: latest",
     )
 
 

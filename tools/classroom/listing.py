@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from grading import printable
 from grading.outcomes import ExitCode
 
+from .commands import Commands, add_command
 from .roster import Attempts, ClassRoll, read_class
 from .submissions import Student, Submission
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
 
-
-def add_to(commands: _SubParsersAction) -> None:
-    """Add the sub-command."""
-    command = commands.add_parser(
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    command = add_command(
+        commands,
         "list",
-        help="show what a class handed in, and what is odd about it",
-        description="Show what would be graded: a line for each submission, then what is odd.",
+        run,
+        "show what a class handed in, with notes on anything unusual",
+        "Show what would be graded: a line for each submission, then notes on anything unusual.",
     )
     add_source(command)
     command.add_argument("--names", action="store_true", help="show who handed in what")
-    command.set_defaults(run=run)
 
 
 def add_source(command: argparse.ArgumentParser) -> None:
@@ -37,7 +36,10 @@ def add_source(command: argparse.ArgumentParser) -> None:
         help="a Gradescope export, a Canvas or Moodle download, or a folder of zips and folders",
     )
     command.add_argument(
-        "--attempts", choices=get_args(Attempts), default="latest", help="default: latest"
+        "--attempts",
+        choices=get_args(Attempts),
+        default="latest",
+        help="which attempts of each student to use; default: latest",
     )
 
 

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from grading.errors import UsageError
 from grading.outcomes import ExitCode
 from grading.trees import remove_tree
 
+from .commands import USUAL, Commands, add_command, add_in
 from .folder import LOCK, RECORDS, ROLL, ClassFolder, written_at
 from .regrading.preview import FOLDER as REGRADES
 from .regrading.preview import PAGES
@@ -26,40 +26,41 @@ from .reports.class_report import USUAL as REPORTS
 from .similarity import storage
 from .submissions import RollEntry, Student, same, utc
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
-ELSEWHERE = "What was handed in, and all other copies, stay where they are: remove them there."
+ELSEWHERE = "The download and all other copies are left alone: delete them yourself."
 LEFTOVERS = 1  # exit code: something else in DIR still names the student
 
 
-def add_to(commands: _SubParsersAction) -> None:
-    """Add both sub-commands."""
-    forget = commands.add_parser(
+def add_to(commands: Commands) -> None:
+    """Add both commands."""
+    forget = add_command(
+        commands,
         "forget",
-        help="remove a student from a class's folder",
-        description="Remove a student from the roll, and the records of submissions that are the "
-        f"student's alone. {ELSEWHERE}",
-        epilog="exit codes: 0 done, 1 done, but other files still name the student, 2 usage",
+        run_forget,
+        "remove a student from a class's folder",
+        "Remove a student from the roll, together with the records of all submissions that nobody "
+        f"else took part in. {ELSEWHERE}",
+        USUAL.replace("0 done,", "0 done, 1 done, but other files still name the student,"),
     )
-    forget.add_argument("student", metavar="STUDENT", help="e-mail address, ID or whole name")
-    purge = commands.add_parser(
+    forget.add_argument(
+        "student", metavar="STUDENT", help="an e-mail address, a student ID or a full name"
+    )
+    add_in(forget)
+    purge = add_command(
+        commands,
         "purge",
-        help="remove what was handed in before a date from a class's folder",
-        description="Remove submissions of before a date from the roll, with their records. Where "
-        f"the time is not known, that of the newest record counts. {ELSEWHERE}",
+        run_purge,
+        "remove submissions from before a date from a class's folder",
+        "Remove submissions that were handed in before a date from the roll, together with their "
+        "records. If the time of a submission isn't known, the date of its newest record counts. "
+        f"{ELSEWHERE}",
     )
     purge.add_argument(
         "--before",
         required=True,
         metavar="DATE",
-        help="2027-01-31, or with a time; UTC unless said",
+        help="such as 2027-01-31, optionally with a time; without a time zone, it is in UTC",
     )
-    for command, run in ((forget, run_forget), (purge, run_purge)):
-        command.add_argument(
-            "--in", dest="folder", type=Path, required=True, metavar="DIR", help="a class's folder"
-        )
-        command.set_defaults(run=run)
+    add_in(purge)
 
 
 def run_forget(asked: argparse.Namespace) -> int:

@@ -158,11 +158,6 @@ class FakeCluster:
     def __init__(self, made: Made) -> None:
         self._made = made
 
-    def failures(self):
-        import contextlib
-
-        return contextlib.nullcontext()
-
     def environments(self):
         return [HERE]
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from grading import printable
 from grading.errors import UsageError
@@ -16,6 +15,7 @@ from grading.results import write_atomically
 from grading.toml_tables import read
 
 from ...described import Grading, load_course
+from ..commands import Commands, add_command, add_folder, add_in, add_release
 from ..folder import ClassFolder
 from ..submissions import same
 from . import canvas, exports
@@ -24,9 +24,6 @@ from .cells import rounded, shown, shown_exactly
 from .people import Person
 from .policy import count
 from .sources import FOLDER, Sources, read_sources, with_policy
-
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
 
 INTO = "grades"
 SAME_S = 60  # seconds by which Gradescope's lateness may differ from ours
@@ -40,53 +37,60 @@ class Tried:
     grading: Grading
 
 
-def add_to(commands: _SubParsersAction) -> None:
-    """Add the sub-commands."""
-    book = commands.add_parser(
+def add_to(commands: Commands) -> None:
+    """Add the commands."""
+    book = add_command(
+        commands,
         "gradebook",
-        help="join coding scores, written scores and decisions; write grades for Canvas",
-        description=f"Make a class's grades of its records and of what is in DIR/{FOLDER}/, by "
-        f"[grading] in course.toml, and write them to DIR/{INTO}/: grades.csv, gradescope.csv, and "
-        f"canvas.csv where DIR/{FOLDER}/ has an export of Canvas's gradebook.",
+        run_gradebook,
+        "combine coding scores, written scores and decisions, and write grades for Canvas",
+        f"Make the class's grades from its records and from the files in DIR/{FOLDER}/, by the "
+        f"policy [grading] in course.toml. Write grades.csv and gradescope.csv to DIR/{INTO}/, and "
+        f"canvas.csv if DIR/{FOLDER}/ contains an export of Canvas's gradebook.",
     )
-    book.add_argument("folder", type=Path, metavar="DIR", help="a class's folder")
+    add_folder(book)
     book.add_argument(
-        "--assignment", metavar="TITLE", help="Canvas's title or number; default: the only one"
+        "--assignment",
+        metavar="TITLE",
+        help="the title or number of the assignment in Canvas; default: the only one",
     )
-    explain = commands.add_parser(
+    explain = add_command(
+        commands,
         "explain",
-        help="show how a student's grade comes about",
-        description="Show each step of a student's grade with its source.",
+        run_explain,
+        "show how a student's grade is calculated",
+        "Show each step in the calculation of a student's grade, with its source.",
     )
     explain.add_argument(
-        "student", metavar="STUDENT", help="submission, student ID, e-mail address or whole name"
+        "student",
+        metavar="STUDENT",
+        help="a submission, a student ID, an e-mail address or a full name",
     )
-    policy = commands.add_parser(
+    policy = add_command(
+        commands,
         "policy",
-        help="show what another policy would do to the class",
-        description="Compare grades by course.toml with those by another table [grading]. Nothing "
-        "is written.",
+        run_policy,
+        "show how another policy would change the grades",
+        "Compare the grades by course.toml with those by another table [grading]. Nothing is "
+        "written.",
     )
     policy.add_argument(
-        "--try", dest="tried", type=Path, required=True, metavar="FILE", help="TOML with [grading]"
+        "--try",
+        dest="tried",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="a TOML file with a table [grading]",
     )
-    for command, run in ((book, run_gradebook), (explain, run_explain), (policy, run_policy)):
-        if command is not book:
-            command.add_argument(
-                "--in",
-                dest="folder",
-                type=Path,
-                required=True,
-                metavar="DIR",
-                help="a class's folder",
-            )
+    for command in (explain, policy):
+        add_in(command)
+    for command in (book, explain, policy):
+        add_release(command)
         command.add_argument(
-            "--release", metavar="RELEASE", help="default: the one graded with last"
+            "--latest",
+            action="store_true",
+            help="if a student has several submissions, use the latest",
         )
-        command.add_argument(
-            "--latest", action="store_true", help="of several submissions, the latest counts"
-        )
-        command.set_defaults(run=run)
 
 
 def _sources(asked: argparse.Namespace) -> Sources:

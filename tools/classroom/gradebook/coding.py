@@ -26,10 +26,7 @@ def mentions(folder: ClassFolder, release: str) -> list[Mention]:
     Raises:
         UsageError: the release has no records, or one can't be read.
     """
-    records = {r.submission_id: read_json(r.path) for r in folder.records(release)}
-    if not records:
-        known = ", ".join(sorted({record.release for record in folder.records()})) or "none"
-        raise UsageError(f"{folder.path} has no records of release {release}; it has {known}")
+    records = {r.submission_id: read_json(r.path) for r in folder.records_of(release)}
     return [
         Mention("coding", submission_id, student.name, _ids(student), handed)
         for submission_id, entry in sorted(folder.roll().items())

@@ -21,13 +21,12 @@ from grading.outcomes import ExitCode
 from grading.results import write_atomically
 
 from ...described import REPO
+from ..commands import Commands, add_command
 from . import cells
 from .cells import Number, shown
 from .policy import count
 
 if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
     from ...handout.sheet import Slot
 
 CRITERION, MISTAKE = "criterion", "wrong answer"
@@ -69,17 +68,22 @@ class RubricItem:
     latex: str
 
 
-def add_to(commands: _SubParsersAction) -> None:
-    """Add the sub-command."""
-    command = commands.add_parser(
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    command = add_command(
+        commands,
         "rubrics",
-        help="write a sheet for each written question: rubric and common wrong answers",
-        description="Write QUESTION.csv, to enter into Gradescope, and QUESTION.html, to read, for "
-        "each written question with points. They tell the solutions: they are for staff.",
+        run,
+        "write the rubric and common wrong answers of each written question",
+        "For each written question with points, write QUESTION.csv, to enter into Gradescope, and "
+        "QUESTION.html, to read. They contain solutions, so they are for staff only.",
     )
-    command.add_argument("--into", type=Path, required=True, metavar="FOLDER")
-    command.add_argument("--edition", metavar="EDITION", help="default: assignment.toml's")
-    command.set_defaults(run=run)
+    command.add_argument(
+        "--into", type=Path, required=True, metavar="FOLDER", help="where to write them"
+    )
+    command.add_argument(
+        "--edition", metavar="EDITION", help="default: the default edition in assignment.toml"
+    )
 
 
 def run(asked: argparse.Namespace) -> int:

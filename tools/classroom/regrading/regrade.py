@@ -5,10 +5,8 @@ from __future__ import annotations
 import argparse
 import contextlib
 import getpass
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tqdm import tqdm  # type: ignore[import-untyped]
 
@@ -21,7 +19,16 @@ from questions.course import Course
 
 from .. import shipping
 from ..choosing import chosen
-from ..dispatching import Cluster, Environment, NoCluster, add_cluster, check_cluster
+from ..commands import GRADING, Commands, add_command, add_folder
+from ..dispatching import (
+    Cluster,
+    Say,
+    add_cluster,
+    check_cluster,
+    cut_short,
+    report_failure,
+    teller,
+)
 from ..folder import ClassFolder
 from ..handed_files import add_files, submissions_of
 from ..records import Record
@@ -32,65 +39,65 @@ from .other_release import Described, describe
 from .plan import Rules
 from .regrade_run import RegradeRun, Regrading
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
 
-CODES = (
-    "exit codes: 0 done, 1 some could not be graded, by our own fault, 2 usage or bad input, 3 "
-    "there is no cluster that can grade, or DIR can't be written, 130 interrupted. Whatever ended "
-    "it, the same command goes on where it was"
-)
-
-
-def add_to(commands: _SubParsersAction) -> None:
-    """Add the sub-commands."""
+def add_to(commands: Commands) -> None:
+    """Add the commands."""
     _add_regrade(commands)
     for name, run, words in (
         ("apply", run_apply, "let the results of a regrade count"),
         ("discard", run_discard, "drop the results of a regrade"),
     ):
-        decided = commands.add_parser(name, help=words)
-        decided.add_argument("folder", type=Path, metavar="DIR", help="a class's folder")
-        decided.add_argument("--reason", required=name == "apply", default="", help="for history")
-        decided.add_argument("--author", help="for history; default: this user")
-        decided.set_defaults(run=run)
-    shown = commands.add_parser("history", help="show what was decided of regrades, and why")
-    shown.add_argument("folder", type=Path, metavar="DIR", help="a class's folder")
-    shown.set_defaults(run=run_history)
-
-
-def _add_regrade(commands: _SubParsersAction) -> None:
-    command = commands.add_parser(
-        "regrade",
-        help="grade a class again by another release, and show the difference",
-        description="Run the tests that changed, each with the seed of the result that it would "
-        "replace, and show who goes up and down. Nothing counts until `apply`.",
-        epilog=CODES,
+        decided = add_command(commands, name, run, words)
+        add_folder(decided)
+        decided.add_argument(
+            "--reason", required=name == "apply", default="", help="recorded in the history"
+        )
+        decided.add_argument("--author", help="recorded in the history; default: your user name")
+    add_folder(
+        add_command(commands, "history", run_history, "show all regrades, what was decided and why")
     )
-    command.add_argument("folder", type=Path, metavar="DIR", help="a class's folder")
+
+
+def _add_regrade(commands: Commands) -> None:
+    command = add_command(
+        commands,
+        "regrade",
+        run_regrade,
+        "grade a class again with another release, and show the differences",
+        "Run the tests that changed, each with the seed of the result that it would replace, and "
+        "show whose points go up or down. Nothing counts until `apply`.",
+        GRADING,
+    )
+    add_folder(command)
     command.add_argument(
         "--release",
         type=Path,
         default=paths.ROOT,
         metavar="CHECKOUT",
-        help="a checkout of the repository; default: this one",
+        help="a checkout of the repository to grade with; default: this one",
     )
     add_scope(command)
     add_files(command)
     add_cluster(command)
-    command.add_argument("--names", action="store_true", help="show who goes up and down")
-    command.set_defaults(run=run_regrade)
+    command.add_argument("--names", action="store_true", help="show the students' names")
 
 
 def add_scope(command: argparse.ArgumentParser) -> None:
     """Add the arguments that restrict a command to some tests and submissions."""
     command.add_argument(
-        "--only", action="append", default=[], metavar="TEST", help="a test or question (1e)"
+        "--only",
+        action="append",
+        default=[],
+        metavar="TEST",
+        help="only this test or question, such as 1e; may be repeated",
     )
     command.add_argument(
-        "--students", type=Path, metavar="FILE", help="only these: a CSV with a column "
-        "submission_id, sid or email, or one of them a line",
-    )  # fmt: skip
+        "--students",
+        type=Path,
+        metavar="FILE",
+        help="only these students: a CSV file with a column submission_id, sid or email, or a list "
+        "with one of these on each line",
+    )
 
 
 def run_regrade(asked: argparse.Namespace) -> int:
@@ -114,13 +121,13 @@ def run_regrade(asked: argparse.Namespace) -> int:
             begun="",
         )
         regrade = history.begin(folder, wanted)
+        say = teller(bar)
+        with contextlib.closing(Cluster(asked, release, before.counts, say)) as cluster:
 
-        def say(line: str) -> None:
-            bar.write(line, file=sys.stderr)
+            def work() -> None:
+                _run(asked, folder, before, described, regrade, cluster, release, bar, say)
 
-        cluster = Cluster(asked, release, before.counts, say)
-        with contextlib.closing(cluster):
-            failed = _run(asked, folder, before, described, regrade, cluster, release, bar)
+            failed = cut_short(work, folder)
         return _show(asked, folder, regrade, failed)
 
 
@@ -181,35 +188,22 @@ def _run(
     cluster: Cluster,
     release: shipping.Release,
     bar: tqdm,
-) -> str:
-    """Run what is to be run; return what cut it short, or ""."""
-
-    def say(line: str) -> None:
-        bar.write(line, file=sys.stderr)
-
-    try:
-        environments: tuple[Environment, ...] = ()
-        with cluster.failures() if asked.scheduler else contextlib.nullcontext():
-            environments = tuple(cluster.environments())
-        rules = Rules(described, environments, before.name, tuple(asked.only))
-        ids = frozenset(before.records if regrade.students is None else regrade.students)
-        ids &= before.records.keys()
-        needed = [key for key in sorted(ids) if rules.plan(before.records[key]).wanted]
-        submissions = submissions_of(folder, asked, say) if needed else []
-        regrading = Regrading(rules, regrade.name, ids, str(release.seed))
-        runner = CourseTestRunner(load_assignment(paths.ASSIGNMENT), Course())
-        bar.reset(total=len(before.records))
-        made = RegradeRun(
-            regrading, before.counts, folder, submissions, release, runner, say, bar.update
-        )
-        if made.plan():
-            with cluster.failures():
-                made.run(cluster.dispatcher())
-    except NoCluster as failed:
-        return str(failed)
-    except OSError as error:  # a full disk, where records that need no run are written
-        return f"{error.filename or folder.path}: {error.strerror or error}"
-    return ""
+    say: Say,
+) -> None:
+    """Run the tests that changed."""
+    rules = Rules(described, tuple(cluster.environments()), before.name, tuple(asked.only))
+    ids = frozenset(before.records if regrade.students is None else regrade.students)
+    ids &= before.records.keys()
+    needed = [key for key in sorted(ids) if rules.plan(before.records[key]).wanted]
+    submissions = submissions_of(folder, asked, say) if needed else []
+    regrading = Regrading(rules, regrade.name, ids, str(release.seed))
+    runner = CourseTestRunner(load_assignment(paths.ASSIGNMENT), Course())
+    bar.reset(total=len(before.records))
+    made = RegradeRun(
+        regrading, before.counts, folder, submissions, release, runner, say, bar.update
+    )
+    if made.plan():
+        made.run(cluster.dispatcher())
 
 
 def _show(asked: argparse.Namespace, folder: ClassFolder, regrade: Regrade, failed: str) -> int:
@@ -224,8 +218,7 @@ def _show(asked: argparse.Namespace, folder: ClassFolder, regrade: Regrade, fail
         print(line)
     print(f"{page} links to both results of each")
     if failed:
-        print(f"classroom: {failed}; the same command goes on from here", file=sys.stderr)
-        return ExitCode.GRADER_ERROR
+        return report_failure(failed)
     return ExitCode.FAILED if found.unfinished else ExitCode.OK
 
 

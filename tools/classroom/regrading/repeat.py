@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import secrets
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tqdm import tqdm  # type: ignore[import-untyped]
 
@@ -22,38 +21,44 @@ from questions.course import Course
 
 from ..choosing import chosen
 from ..class_run import Asked, ClassRun
-from ..dispatching import Cluster, NoCluster, add_cluster, check_cluster
+from ..commands import GRADING, Commands, add_command, add_folder
+from ..dispatching import (
+    Cluster,
+    add_cluster,
+    check_cluster,
+    cut_short,
+    report_failure,
+    teller,
+)
 from ..folder import ClassFolder, read_json, write_json
 from ..handed_files import add_files, submissions_of
 from ..records import Record
 from ..table import newest_release
 from .difference import cause, verdict
 from .other_release import describe
-from .regrade import CODES, Before, add_scope
-
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
+from .regrade import Before, add_scope
 
 REPEATS = "repeats"  # a folder beside a submission's records, and a file with the seeds
 MOST = 100
 KEPT = ("test_id", "outcome", "score", "max_score", "credit", "cause")
 
 
-def add_to(commands: _SubParsersAction) -> None:
-    """Add the sub-command."""
-    command = commands.add_parser(
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    command = add_command(
+        commands,
         "repeat",
-        help="grade a class N times with fresh seeds, and list the verdicts that vary",
-        description="Run this checkout's release N times, each time with another seed, and list "
-        "every verdict that is not always the same. None of it counts.",
-        epilog=CODES,
+        run,
+        "grade a class N times with fresh seeds, and list the verdicts that vary",
+        "Grade the class N times with this checkout, each time with another seed, and list every "
+        "verdict that isn't the same each time. None of the results count.",
+        GRADING,
     )
-    command.add_argument("folder", type=Path, metavar="DIR", help="a class's folder")
-    command.add_argument("times", type=int, metavar="N", help="how many times")
+    add_folder(command)
+    command.add_argument("times", type=int, metavar="N", help="how many times to grade it")
     add_scope(command)
     add_files(command)
     add_cluster(command)
-    command.set_defaults(run=run)
 
 
 def run(asked: argparse.Namespace) -> int:
@@ -63,10 +68,7 @@ def run(asked: argparse.Namespace) -> int:
         raise UsageError(f"{asked.times} times: expected a number from 2 to {MOST}")
     folder = ClassFolder.existing(asked.folder)
     with folder.locked(), tqdm(unit="submission", disable=None) as bar:
-
-        def say(line: str) -> None:
-            bar.write(line, file=sys.stderr)
-
+        say = teller(bar)
         before = Before.read(folder, newest_release(folder))
         release = before.release_of(paths.ROOT)
         described = describe(paths.ROOT, before.edition)
@@ -77,21 +79,18 @@ def run(asked: argparse.Namespace) -> int:
         name = release.digest[:16]
         seeds = seeds_of(folder, name, asked.times)
         runner = CourseTestRunner(load_assignment(paths.ASSIGNMENT), Course())
+        kind = Asked(before.edition, before.counts)
+        given = (kind, folder, submissions, release, runner, say, bar.update)
         bar.reset(total=len(submissions) * len(seeds))
-        failed = ""
         with contextlib.closing(Cluster(asked, release, before.counts, say)) as cluster:
-            try:
+
+            def work() -> None:
                 for seed in seeds:
-                    kind = Asked(before.edition, before.counts)
-                    given = (kind, folder, submissions, release, runner, say, bar.update)
                     made = RepeatRun(seed, wanted, *given)
                     if made.plan():
-                        with cluster.failures():
-                            made.run(cluster.dispatcher())
-            except NoCluster as error:
-                failed = str(error)
-            except OSError as error:
-                failed = f"{error.filename or folder.path}: {error.strerror or error}"
+                        made.run(cluster.dispatcher())
+
+            failed = cut_short(work, folder)
         return _show(folder, name, len(seeds), [s.submission_id for s in submissions], failed)
 
 
@@ -186,8 +185,7 @@ def _show(folder: ClassFolder, name: str, times: int, ids: list[str], failed: st
         + (f"{len(found)} verdicts vary ({by_test})" if found else "no verdict varies")
     )
     if failed:
-        print(f"classroom: {failed}; the same command goes on from here", file=sys.stderr)
-        return ExitCode.GRADER_ERROR
+        return report_failure(failed)
     done = [list((folder.submission(i) / REPEATS).glob(f"{name}-*.json")) for i in ids]
     lost = sum(bool(read_json(path)["fault"]) for paths_ in done for path in paths_)
     if lost:

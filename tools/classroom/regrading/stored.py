@@ -12,13 +12,14 @@ import json
 import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from grading import replay
 from grading.errors import SubmissionError, UsageError
 from grading.outcomes import ExitCode, Outcome
 
 from .. import records
+from ..commands import Commands, add_command, add_into
 from ..folder import ClassFolder, Source
 from ..gradescope_export import METADATA, metadata_of
 from ..listing import summary
@@ -27,28 +28,24 @@ from ..roster import read_class
 from ..submissions import ID, Submission
 from ..symbols import Node, entries
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
 STORED = "gradescope"  # the name of the release
 EARLIER = "the points on Gradescope are an earlier submission's: the daily limit held"
 FAILED = "the autograder failed on Gradescope: there are no results"
 UNKNOWN = "the results on Gradescope are not this grader's: {}"
 
 
-def add_to(commands: _SubParsersAction) -> None:
-    """Add the sub-command."""
-    command = commands.add_parser(
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    command = add_command(
+        commands,
         "stored",
-        help="begin a class's folder with the results that Gradescope stored",
-        description="Take the results out of a Gradescope export, so that `regrade` can compare "
-        "them with another release.",
+        run,
+        "start a class's folder from the results that Gradescope stored",
+        "Extract the results from a Gradescope export, so that `regrade` can compare them with "
+        "another release.",
     )
     command.add_argument("source", type=Path, metavar="EXPORT", help="a Gradescope export")
-    command.add_argument(
-        "--into", type=Path, required=True, metavar="DIR", help="outside the repository"
-    )
-    command.set_defaults(run=run)
+    add_into(command)
 
 
 def run(asked: argparse.Namespace) -> int:

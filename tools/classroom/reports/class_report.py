@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from grading.console import points as shown_points
 from grading.errors import UsageError
@@ -17,6 +17,7 @@ from grading.results import write_atomically
 from grading.trees import remove_tree
 
 from ..choosing import chosen
+from ..commands import Commands, add_command, add_folder, add_release
 from ..folder import ClassFolder, refuse_project
 from ..gradebook.cells import write as write_csv
 from ..handed_files import add_files, submissions_of
@@ -30,9 +31,6 @@ from .quoted import quote
 from .result_pages import titles, write_result
 from .when import when
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
 INDEX = "index.html"
 USUAL = ("report", "report-anonymous")  # folders in DIR
 WITHHELD = Path("gradebook") / "withheld.csv"  # see the gradebook
@@ -42,33 +40,37 @@ MOST_WHO = 200  # names in a list
 MOST_MESSAGE = 2_000  # characters of what an example's student read
 
 
-def add_to(commands: _SubParsersAction) -> None:
-    """Add the sub-command."""
-    command = commands.add_parser(
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    command = add_command(
+        commands,
         "report",
-        help="write what a class did: pages, and the same numbers as CSV files",
-        description="Write index.html and CSV files about the class, and for each submission a "
-        "page as its student would see it and one for staff.",
+        run,
+        "write a report on the class, as web pages and as CSV files",
+        "Write index.html and CSV files about the class and, for each submission, a page as its "
+        "student would see it and a page for staff.",
     )
-    command.add_argument("folder", type=Path, metavar="DIR", help="a class's folder")
-    command.add_argument("--release", metavar="RELEASE", help="default: the one that counts")
+    add_folder(command)
+    add_release(command)
     command.add_argument(
-        "--into", type=Path, metavar="FOLDER", help="default: DIR/report, or DIR/report-anonymous"
+        "--into",
+        type=Path,
+        metavar="FOLDER",
+        help="where to write it; default: DIR/report, or DIR/report-anonymous",
     )
     command.add_argument(
         "--withheld",
         type=Path,
         metavar="FILE",
-        help="students who get no page: as --students of `regrade`; default: DIR/gradebook/"
-        "withheld.csv, if it is there",
+        help="students who get no page, in a file like that of --students of `regrade`; default: "
+        "DIR/gradebook/withheld.csv, if it exists",
     )
     command.add_argument(
         "--anonymous",
         action="store_true",
-        help="pseudonyms; no code, no texts of students, no pages of their own",
+        help="use pseudonyms, and leave out code, students' texts and students' pages",
     )
     add_files(command)
-    command.set_defaults(run=run)
 
 
 def run(asked: argparse.Namespace) -> int:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from grading.errors import UsageError
-
 from ..folder import ClassFolder
 from ..records import Record, points
 from ..regrading.repeat import releases, varied
@@ -97,12 +95,9 @@ def gather(folder: ClassFolder, release: str) -> Gathered:
     """Read a class.
 
     Raises:
-        UsageError: the release has no records.
+        UsageError: if the release has no records.
     """
-    records = {r.submission_id for r in folder.records(release)}
-    if not records:
-        known = ", ".join(sorted({record.release for record in folder.records()})) or "none"
-        raise UsageError(f"{folder.path} has no records of release {release}; it has {known}")
+    folder.records_of(release)  # fails if there are none
     roll = folder.roll()
     handed = [_handed(folder, key, entry, release) for key, entry in sorted(roll.items())]
     return Gathered(release, tuple(handed))

@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tqdm import tqdm  # type: ignore[import-untyped]
 
@@ -17,6 +16,7 @@ from grading.outcomes import ExitCode
 from questions.provided import PROVIDED
 from questions.shared.data_set import CourseData
 
+from ..commands import USUAL, Commands, add_command, add_into
 from ..folder import ClassFolder
 from ..listing import add_source, summary
 from ..roster import read_class
@@ -24,42 +24,43 @@ from . import pair_pages, reading, storage, texts
 from .comparison import compare
 from .tokens import View
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
 MOST = 30
 RESULTS = paths.ROOT / "build" / "reference"  # what `make reference` trains
 EPILOG = (
-    "There is no threshold and no verdict: read docs/grading-a-class.md, 'Similarity', before you "
-    "talk to anybody. exit codes: 0 done, 2 usage or bad input, 130 interrupted"
+    "The pages set no threshold and give no verdict. Read the section 'Similarity' in "
+    f"docs/grading-a-class.md before you talk to anybody. {USUAL}"
 )
 
 
-def add_to(commands: _SubParsersAction) -> None:
-    """Add the sub-command."""
-    command = commands.add_parser(
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    command = add_command(
+        commands,
         "similar",
-        help="show which submissions share what few others have",
-        description="Rank pairs of submissions by what they share and few others have, and write "
-        "pages with both texts to DIR/similar/. Open DIR/similar/index.html in a browser.",
-        epilog=EPILOG,
+        run,
+        "show which submissions share something that few others have",
+        "Rank pairs of submissions by what they share that few others have, and write pages with "
+        "both texts to DIR/similar/. Open DIR/similar/index.html in a browser.",
+        EPILOG,
     )
     add_source(command)
-    command.add_argument(
-        "--into", type=Path, required=True, metavar="DIR", help="a class's folder, or a new one"
-    )
+    add_into(command)
     command.add_argument(
         "--references",
         type=Path,
         nargs="+",
         default=[],
         metavar="FOLDER",
-        help="what to compare with, besides: earlier years, public repositories",
+        help="also compare with the folders and zips in these, such as earlier years or clones of "
+        "public repositories",
     )
     command.add_argument(
-        "--pairs", type=int, default=MOST, metavar="N", help=f"in each list; default: {MOST}"
+        "--pairs",
+        type=int,
+        default=MOST,
+        metavar="N",
+        help=f"how many pairs each list shows; default: {MOST}",
     )
-    command.set_defaults(run=run)
 
 
 def run(asked: argparse.Namespace) -> int:
