@@ -172,6 +172,27 @@ def start(certificates, temporary, tmp_path):
             process.kill()
 
 
+class Dask:
+    """A scheduler at a free port of this machine, and workers for it, over TLS."""
+
+    def __init__(self, start, certificates: Path) -> None:
+        self._start = start
+        self.address = f"tls://127.0.0.1:{free_port()}"
+        self.words = ("--scheduler", self.address, "--certificates", certificates)
+
+    def scheduler(self) -> subprocess.Popen:
+        return self._start("scheduler", "--host", self.address, "--no-dashboard")
+
+    def worker(self, **keywords) -> subprocess.Popen:
+        words = ("--nthreads", "1", "--no-dashboard", "--host", "tls://127.0.0.1")
+        return self._start("worker", self.address, *words, **keywords)
+
+
+@pytest.fixture
+def dask(start, certificates) -> Dask:
+    return Dask(start, certificates)
+
+
 def _environment(temporary: Path) -> dict[str, str]:
     """Without what would let a worker find our modules: the release is all it gets."""
     kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}

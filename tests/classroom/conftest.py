@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from grading import paths
-from tests.classroom.clusters import certificates, expected, source, start  # noqa: F401
+from tests.classroom.clusters import certificates, dask, expected, source, start  # noqa: F401
 from tests.classroom.make_class import MadeClass, make_class
-from tests.classroom.tiny import classroom, course, grade, temporary  # noqa: F401
+from tests.classroom.tiny import begin, classroom, course, grade, temporary  # noqa: F401
 from tools import world
 from tools.classroom.gradescope_export import METADATA
 

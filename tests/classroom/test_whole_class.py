@@ -12,7 +12,7 @@ import signal
 
 import pytest
 
-from tests.classroom.clusters import descendants, free_port, is_host, wait_for_records
+from tests.classroom.clusters import descendants, is_host, wait_for_records
 from tests.classroom.tiny import needs_root, table
 from tests.variants import all_variants
 from tools.classroom.gradebook.cells import guarded
@@ -70,18 +70,12 @@ def test_everybody_gets_what_their_submission_is_worth(whole):
 
 
 @pytest.mark.long
-def test_four_workers_and_kills_give_the_same_table(
-    whole, grade, classroom, start, certificates, tmp_path
-):
+def test_four_workers_and_kills_give_the_same_table(whole, grade, begin, dask, tmp_path):
     cls, graded, _ = whole
-    port = free_port()
-    address = f"tls://127.0.0.1:{port}"
-    words = ("--scheduler", address, "--certificates", certificates)
-    start("scheduler", "--host", address, "--no-dashboard")
-    here = ["--nthreads", "1", "--no-dashboard", "--host", "tls://127.0.0.1"]
-    workers = [start("worker", address, *here) for _ in range(4)]
+    dask.scheduler()
+    workers = [dask.worker() for _ in range(4)]
     into = tmp_path / "class"
-    process = classroom("grade", cls.source, "--into", into, "--edition", "tiny", *words)
+    process = begin(cls.source, into, *dask.words)
     rng = random.Random(1)
     for count in range(1, 30, 3):
         wait_for_records(into, count, process)
@@ -96,6 +90,6 @@ def test_four_workers_and_kills_give_the_same_table(
     code, output = process.wait(600), process.stdout.read()
     for _ in range(3):  # what was killed twice is a staff fault: the same command completes it
         if code == 1:
-            code, output = grade(cls.source, into, *words, within_s=600)
+            code, output = grade(cls.source, into, *dask.words, within_s=600)
     assert code == 0, output
     assert table(into) == table(graded)

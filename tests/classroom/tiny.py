@@ -25,7 +25,8 @@ hidden_feedback_a_day = 0
 leaderboard = false
 """
 HEAD = "import numpy as np\n\ndef copying_query(keys, j):\n    "
-# What one handed in, by name: the body of the only function that the tiny edition asks for.
+# What a student hands in, by name: the body of copying_query, one of the two functions that the
+# tiny edition asks for. Nobody writes the other one, so that "right" earns 4 of 8 points.
 BODIES = {
     "right": "return 1000 * keys[j]\n",
     "wrong": "return keys[j]\n",
@@ -111,11 +112,22 @@ def classroom(course, temporary):
 
 
 @pytest.fixture(scope="session")
-def grade(classroom):
-    """A function that grades a class with the tiny edition, and returns (exit code, output)."""
+def begin(classroom):
+    """Return a function that starts to grade a class with the tiny edition."""
+
+    def run(source: Path, into: Path, *words: str | Path, **keywords) -> subprocess.Popen:
+        command = ("grade", source, "--into", into, "--edition", "tiny", *words)
+        return classroom(*command, **keywords)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def grade(begin):
+    """Return a function that grades a class with the tiny edition: (exit code, output)."""
 
     def run(source: Path, into: Path, *words: str | Path, within_s: float = 240):
-        process = classroom("grade", source, "--into", into, "--edition", "tiny", *words)
+        process = begin(source, into, *words)
         output = process.communicate(timeout=within_s)[0]
         return process.returncode, output
 

@@ -10,6 +10,7 @@ import yaml
 from tools.classroom import __main__ as classroom
 from tools.classroom.folder import ClassFolder
 from tools.classroom.gradebook.cells import Number, write
+from tools.classroom.gradebook.decisions import COLUMNS
 from tools.classroom.gradebook.written import SCORES
 from tools.classroom.records import graded, staff_fault
 from tools.classroom.roster import read_class
@@ -72,6 +73,10 @@ class Student:
     name: str
     sid: str
     email: str
+
+
+ADA = Student("Ada Byron", "007", "ada@x.edu")
+BO = Student("Bo Chen", "008", "bo@x.edu")
 
 
 def at(minutes: float) -> datetime:
@@ -155,16 +160,22 @@ def scores(rows: list[list], questions: Sequence[str] = QUESTIONS) -> str:
     return write([[Number(str(cell)) for cell in line] for line in lines])
 
 
-def csv_of(head: str, *rows: Sequence[str]) -> str:
-    """A CSV by its head `student,due` and rows of texts."""
-    return write([head.split(","), *rows])
+def put(folder: Path, **files: str | Sequence[tuple]) -> None:
+    """Write files into DIR/gradebook/: `put(folder, canvas=text)` writes canvas.csv.
 
-
-def put(folder: Path, **texts: str) -> None:
-    """Write files into DIR/gradebook/: `put(folder, canvas=text)` writes canvas.csv."""
-    for name, text in texts.items():
+    Rows of a file of decisions may be given instead: `put(folder, extensions=[("007", at(60))])`.
+    WHY is added to rows that lack a reason.
+    """
+    for name, content in files.items():
         path = folder / "gradebook" / f"{name}.csv"
+        text = content if isinstance(content, str) else _decided(COLUMNS[path.name], content)
         path.write_text(text, encoding="utf-8", newline="")
+
+
+def _decided(head: tuple[str, ...], rows: Sequence[tuple]) -> str:
+    """Return a file of decisions as CSV."""
+    cells = [[stamp(c) if isinstance(c, datetime) else c for c in row] for row in rows]
+    return write([head, *([*row, *WHY][: len(head)] for row in cells)])
 
 
 def command(*words: str | Path) -> int:

@@ -8,17 +8,16 @@ import pytest
 
 from grading.errors import UsageError
 from tests.classroom.gradebook.building import (
+    ADA,
+    BO,
     DUE,
     FAULT,
-    WHY,
     Student,
     at,
     course,
-    csv_of,
     put,
     record,
     scores,
-    stamp,
 )
 from tools.classroom.folder import ClassFolder
 from tools.classroom.gradebook.bookkeeping import find
@@ -26,12 +25,7 @@ from tools.classroom.gradebook.sources import read_sources
 from tools.classroom.roster import RollEntry
 from tools.classroom.roster import Student as OfRoll
 
-ADA = Student("Ada Byron", "007", "ada@x.edu")
-BO = Student("Bo Chen", "008", "bo@x.edu")
 FULL = record(10, 6, 10)
-OVERRIDES = "student,question,points,reason,author,date"
-EXTENSIONS = "student,due,reason,author,date"
-MARKS = "student,reason,author,date"
 
 
 @pytest.fixture
@@ -72,7 +66,7 @@ def test_code_alone_makes_a_grade_and_a_note(made):
 # Several submissions ------------------------------------------------------------------------------
 def test_a_resubmission_after_an_extension_needs_latest(made):
     folder = made((1, [ADA], -60, record(1, 0, 0)), (2, [ADA], 2000, FULL))
-    put(folder, extensions=csv_of(EXTENSIONS, ("007", stamp(at(2880)), *WHY)))
+    put(folder, extensions=[("007", at(2880))])
     # The first is still on the roll: the class was graded before the second came.
     with ClassFolder.existing(folder).locked():
         ClassFolder.existing(folder).enroll(
@@ -104,7 +98,7 @@ def test_a_day_has_24_hours_whatever_clocks_do(made):
     handed_in = datetime(2027, 3, 15, 0, 30, tzinfo=timezone(timedelta(hours=-7)))  # 23:31 later
     with roll.locked():
         roll.enroll([RollEntry("submission_1", roll.roll()["submission_1"].students, handed_in)])
-    put(folder, extensions=csv_of(EXTENSIONS, ("007", stamp(due), *WHY)))
+    put(folder, extensions=[("007", due)])
     assert total(folder, percent_per_day=Decimal(10)) == Fraction("23.4")  # one day, not two
 
 
@@ -143,7 +137,7 @@ def test_late_by_nobody_knows_how_much_is_no_grade_until_it_is_said(tmp_path, po
     assert grades["Ada Byron"].total is None and "override days_late" in grades["Ada Byron"].why
     assert grades["Bo Chen"].total == 26
     assert "coding: the time is not known: counts as on time" in grades["Bo Chen"].remarks
-    put(folder.path, overrides=csv_of(OVERRIDES, ("canvas_5_1", "days_late", "2", *WHY)))
+    put(folder.path, overrides=[("canvas_5_1", "days_late", "2")])
     found = book(folder.path, percent_per_day=Decimal(50))
     assert found.grade(find(found, "Ada Byron")).total == 0
 
@@ -153,7 +147,7 @@ def test_gradescopes_lateness_counts_where_there_is_no_time(made):
     text = scores([[ADA, [4, 0], None, "51"]]).replace("00:00:00", "25:00:00")
     put(folder, written=text)
     assert total(folder, percent_per_day=Decimal(10)) == 26 + 4 * Fraction(8, 10)
-    put(folder, extensions=csv_of(EXTENSIONS, ("007", stamp(at(60)), *WHY)))
+    put(folder, extensions=[("007", at(60))])
     assert total(folder, percent_per_day=Decimal(10)) == 26 + 4 * Fraction(9, 10)
     put(folder, written=text.replace("25:00:00", "-1:00:00"))
     assert total(folder, percent_per_day=Decimal(10)) == 30
@@ -202,20 +196,20 @@ def test_a_whole_part_by_override_is_extra_credit_above_the_points_to_reach(
     put(
         folder,
         written=scores([[ADA, scored, at(-60), "51" if scored else ""]]),
-        overrides=csv_of(OVERRIDES, ("007", "written", points, *WHY)),
+        overrides=[("007", "written", points)],
     )
     assert total(folder, extra_credit_cap=Decimal("0.5")) == Fraction(total_)
 
 
 def test_a_whole_part_by_override_has_no_more_than_all_its_points(made):
     folder = made((1, [ADA], -60, FAULT), (2, [BO], -60, FULL))
-    put(folder, overrides=csv_of(OVERRIDES, ("007", "coding", "26.5", *WHY)))
+    put(folder, overrides=[("007", "coding", "26.5")])
     assert fault(folder) == "overrides.csv, line 2: points = 26.5, but coding has 26"
 
 
 def test_an_override_of_a_group_is_for_each_of_its_members(made):
     folder = made((1, [ADA, BO], -60, record(0, 6, 0)))
-    put(folder, overrides=csv_of(OVERRIDES, ("submission_1", "1d", "2.5", *WHY)))
+    put(folder, overrides=[("submission_1", "1d", "2.5")])
     assert (total(folder), total(folder, BO)) == (Fraction("8.5"), Fraction("8.5"))
 
 
@@ -249,47 +243,47 @@ def test_an_override_of_a_group_is_for_each_of_its_members(made):
 )  # fmt: skip
 def test_overrides_that_cant_be_are_one_line(made, rows, message):
     folder = made((1, [ADA, BO], -60, FULL))
-    put(folder, overrides=csv_of(OVERRIDES, *((*row, *WHY) for row in rows)))
+    put(folder, overrides=rows)
     assert fault(folder) == message
 
 
 @pytest.mark.parametrize(
-    "name, head, rows, message",
+    "name, rows, message",
     [
-        ("extensions", EXTENSIONS, [("007", stamp(at(-1)), *WHY)],
+        ("extensions", [("007", at(-1))],
          "extensions.csv, line 2: due = 2027-01-31 23:58:00 -0800 is before the due date, "
          "2027-01-31 23:59:00-08:00"),
-        ("extensions", EXTENSIONS, [("007", "2027-02-03 23:59", *WHY)],
+        ("extensions", [("007", "2027-02-03 23:59")],
          "extensions.csv, line 2: the time '2027-02-03 23:59' has no zone; expected an end such as "
          "-0800"),
-        ("extensions", EXTENSIONS, [("1", stamp(at(9)), *WHY), ("008", stamp(at(9)), *WHY)],
+        ("extensions", [("1", at(9)), ("008", at(9))],
          "extensions.csv, line 3: Bo Chen <bo@x.edu> (008) has an extension already: "
          "extensions.csv, line 2"),
-        ("withheld", MARKS, [("007", *WHY), ("ada@x.edu", *WHY)],
+        ("withheld", [("007",), ("ada@x.edu",)],
          "withheld.csv, line 3: Ada Byron <ada@x.edu> (007) has a row already: withheld.csv, "
          "line 2"),
-        ("excuses", MARKS, [("007", "ill", "Grace", "1/20/2027")],
+        ("excuses", [("007", "ill", "Grace", "1/20/2027")],
          "excuses.csv, line 2: date = '1/20/2027' is no date such as 2027-01-31"),
-        ("excuses", MARKS, [("007", "", "Grace", "2027-01-20")],
+        ("excuses", [("007", "", "Grace", "2027-01-20")],
          "excuses.csv, line 2: the column reason is empty"),
-        ("late_days", "student,days", [("007", "1"), ("ada@x.edu", "1")],
+        ("late_days", [("007", "1"), ("ada@x.edu", "1")],
          "late_days.csv, line 3: Ada Byron <ada@x.edu> (007) has late days already: late_days.csv, "
          "line 2"),
-        ("late_days", "student,days", [("007", "-1")],
+        ("late_days", [("007", "-1")],
          "late_days.csv, line 2: days = '-1' should be a whole number from 0"),
-        ("late_days", "student,day", [],
+        ("late_days", "student,day\n",
          "late_days.csv, line 1: unknown column 'day'; did you mean 'days'?"),
     ],
 )  # fmt: skip
-def test_other_decisions_that_cant_be_are_one_line(made, name, head, rows, message):
+def test_other_decisions_that_cant_be_are_one_line(made, name, rows, message):
     folder = made((1, [ADA, BO], -60, FULL))
-    put(folder, **{name: csv_of(head, *rows)})
+    put(folder, **{name: rows})
     assert fault(folder) == message
 
 
 def test_an_id_of_two_kinds_that_means_two_people_is_refused(made):
     folder = made((1, [ADA], -60, FULL), (2, [Student("Cy", "1", "cy@x.edu")], -60, FULL))
-    put(folder, excuses=csv_of(MARKS, ("1", *WHY)))
+    put(folder, excuses=[("1",)])
     assert fault(folder) == (
         "excuses.csv, line 2: student = '1' may be any of Ada Byron <ada@x.edu> (007), Cy "
         "<cy@x.edu> (1): give another ID"
@@ -298,8 +292,7 @@ def test_an_id_of_two_kinds_that_means_two_people_is_refused(made):
 
 def test_withheld_outweighs_excused(made):
     folder = made((1, [ADA], -60, FULL))
-    marks = csv_of(MARKS, ("007", *WHY))
-    put(folder, withheld=marks, excuses=marks)
+    put(folder, withheld=[("007",)], excuses=[("007",)])
     assert book(folder).grades()[0].state == "withheld"
 
 

@@ -7,11 +7,9 @@ import re
 import pytest
 
 from grading.errors import UsageError
-from tests.classroom.gradebook.building import WHY, Student, at, command, csv_of, put, record
+from tests.classroom.gradebook.building import ADA, BO, at, command, put, record
 from tools.classroom.gradebook.canvas import DROPPED, read_template
 
-ADA = Student("Ada Byron", "007", "ada@x.edu")
-BO = Student("Bo Chen", "008", "bo@x.edu")
 HEAD = "Student,ID,SIS User ID,SIS Login ID,Section,Problem Set 5 (12)"
 POINTS = "    Points Possible,,,,,26.00"
 ROWS = ('"Byron, Ada",1,007,ada,S1,', '"Chen, Bo",2,008,bo,S1,1.00', '"Roe, Jo",3,009,jo,S1,2.5')
@@ -89,8 +87,7 @@ def test_semicolons_decimal_commas_and_the_byte_order_mark_stay(folder):
 
 
 def test_withheld_is_blank_and_excused_is_ex(folder):
-    head = "student,reason,author,date"
-    put(folder, withheld=csv_of(head, ("008", *WHY)), excuses=csv_of(head, ("007", *WHY)))
+    put(folder, withheld=[("008",)], excuses=[("007",)])
     text = exported(folder, HEAD, POINTS, *ROWS)
     assert cells(text)[2:] == ["EX", "", "2.5"]
 

@@ -5,21 +5,10 @@ from decimal import Decimal
 
 import pytest
 
-from tests.classroom.gradebook.building import (
-    WHY,
-    Student,
-    at,
-    command,
-    csv_of,
-    put,
-    record,
-    scores,
-    stamp,
-)
+from tests.classroom.gradebook.building import ADA, Student, at, command, put, record, scores
 from tools.classroom.gradebook.cells import parse, table
 from tools.classroom.gradebook.written import SCORES, read_written
 
-ADA = Student("Ada Byron", "007", "ada@x.edu")
 BO = Student("=Bo Chen", "008", "bo@x.edu")
 CY = Student("Cy Comma, Jr", "", "cy@x.edu")
 
@@ -35,9 +24,9 @@ def folder(export, tmp_path, policy):
     put(
         made,
         written=text,
-        overrides=csv_of("student,question,points,reason,author,date", ("007", "1d", "8", *WHY)),
-        late_days=csv_of("student,days", ("cy@x.edu", "1")),
-        extensions=csv_of("student,due,reason,author,date", ("cy@x.edu", stamp(at(60)), *WHY)),
+        overrides=[("007", "1d", "8")],
+        late_days=[("cy@x.edu", "1")],
+        extensions=[("cy@x.edu", at(60))],
     )
     return made
 

@@ -7,15 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.classroom.gradebook.building import (
-    DUE,
-    Export,
-    Student,
-    command,
-    put,
-    record,
-    scores,
-)
+from tests.classroom.gradebook.building import DUE, Export, Student, command, put, record, scores
 from tests.follow import commands_of
 from tests.project import ROOT
 from tools.classroom.gradebook.decisions import COLUMNS

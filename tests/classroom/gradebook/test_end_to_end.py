@@ -11,18 +11,7 @@ from decimal import Decimal
 
 import pytest
 
-from tests.classroom.gradebook.building import (
-    FAULT,
-    WHY,
-    Student,
-    at,
-    command,
-    csv_of,
-    put,
-    record,
-    scores,
-    stamp,
-)
+from tests.classroom.gradebook.building import FAULT, Student, at, command, put, record, scores
 
 # name | student ID | address | code, by test (10, 6, 10) | written (4, and 2 of extra credit)
 #   | days from the due date to the code | to the written answers | Canvas's cell | how
@@ -137,27 +126,22 @@ def decide(folder) -> None:
     """Write what staff decided; students are named by each kind of ID."""
     put(
         folder,
-        extensions=csv_of(
-            "student,due,reason,author,date",
-            ("0020", stamp(at(5 * 1440)), *WHY),
-            ("G21@x.edu", stamp(at(1440)), *WHY),
-            ("submission_1021", stamp(at(2 * 1440)), *WHY),
-            ("0032", stamp(at(2 * 1440)), *WHY),
-        ),
-        overrides=csv_of(
-            "student,question,points,reason,author,date",
-            ("g23@x.edu", "1e", "12", *WHY),
-            ("1023", "1e-1-hidden", "7.25", *WHY),
-            ("0025", "1", "3", *WHY),
-            ("0026", "coding", "20", *WHY),
-            ("0027", "days_late", "0", *WHY),
-        ),
-        withheld=csv_of("student,reason,author,date", ("0028", *WHY)),
-        excuses=csv_of("student,reason,author,date", ("0029", *WHY)),
-        late_days=csv_of(
-            "student,days",
-            *zip(["0014", "0015", "0016", "0031"], "1252", strict=True),
-        ),
+        extensions=[
+            ("0020", at(5 * 1440)),
+            ("G21@x.edu", at(1440)),
+            ("submission_1021", at(2 * 1440)),
+            ("0032", at(2 * 1440)),
+        ],
+        overrides=[
+            ("g23@x.edu", "1e", "12"),
+            ("1023", "1e-1-hidden", "7.25"),
+            ("0025", "1", "3"),
+            ("0026", "coding", "20"),
+            ("0027", "days_late", "0"),
+        ],
+        withheld=[("0028",)],
+        excuses=[("0029",)],
+        late_days=[("0014", "1"), ("0015", "2"), ("0016", "5"), ("0031", "2")],
     )
 
 
