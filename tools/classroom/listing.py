@@ -1,4 +1,4 @@
-"""`list SOURCE`: what a class handed in, before anything is graded."""
+"""`list SOURCE`: show what a class handed in, before anything is graded."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def add_source(command: argparse.ArgumentParser) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    """Print what a source holds."""
+    """Print what a source contains."""
     roll = read_class(asked.source, asked.attempts)
     for submission in roll.submissions:
         print(line(submission, asked.names))
@@ -55,7 +55,7 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def line(submission: Submission, names: bool) -> str:
-    """Say what is known of a submission; without names, how many people are in a group."""
+    """Return what is known about a submission; without names, only the size of a group."""
     words = [submission.submission_id]
     if submission.created_at is not None:
         words.append(submission.created_at.isoformat(" ", "minutes"))
@@ -71,7 +71,7 @@ def line(submission: Submission, names: bool) -> str:
 
 
 def summary(roll: ClassRoll) -> str:
-    """Say in a line how many submissions there are, of how many students."""
+    """Return a line with the numbers of submissions, students, groups and notes."""
     students = {student.key for one in roll.submissions for student in one.students}
     groups = sum(len(one.students) > 1 for one in roll.submissions)
     counts = [

@@ -51,16 +51,16 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def newest_release(folder: ClassFolder) -> str:
-    """Return the release whose results count: what was graded or applied last.
+    """Return the release whose results count, which was graded or applied last.
 
-    A regrade that was not applied counts for nothing.
+    A regrade that wasn't applied doesn't count.
 
     Raises:
-        UsageError: there is no record.
+        UsageError: if there are no records.
     """
     found = dict(counting(folder))
     if not found:
-        raise UsageError(f"{folder.path} has no records yet; `grade SOURCE --into DIR` writes them")
+        raise UsageError(f"{folder.path} has no records yet; run `grade SOURCE --into DIR`")
     return max(found, key=found.__getitem__)
 
 
@@ -68,7 +68,7 @@ def table(folder: ClassFolder, release: str) -> str:
     """Return the table of a release, as CSV.
 
     Raises:
-        UsageError: it has no records.
+        UsageError: if the release has no records.
     """
     records = {r.submission_id: read_json(r.path) for r in folder.records_of(release)}
     tests = _tests(records)
@@ -89,7 +89,7 @@ def _tests(records: dict[str, Record]) -> list[str]:
 
 
 def status(record: Record | None) -> str:
-    """Say in a word or two whether there is a result."""
+    """Return in a few words whether there is a result."""
     if record is None:
         return "not graded"
     if record["fault"]:

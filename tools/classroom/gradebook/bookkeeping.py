@@ -26,13 +26,13 @@ from .policy import count
 from .sources import FOLDER, Sources, read_sources, with_policy
 
 INTO = "grades"
-SAME_S = 60  # seconds by which Gradescope's lateness may differ from ours
+SAME_S = 60  # by how many seconds Gradescope's lateness may differ from ours
 STATES = (GRADED, EXCUSED, WITHHELD, INCOMPLETE)
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A file for `--try`: the table [grading] alone, as it would stand in course.toml."""
+    """A file for `--try`: only the table [grading], as in course.toml."""
 
     grading: Grading
 
@@ -100,7 +100,7 @@ def _sources(asked: argparse.Namespace) -> Sources:
 
 # gradebook ---------------------------------------------------------------------------------------
 def run_gradebook(asked: argparse.Namespace) -> int:
-    """Write the grades; print what is odd, then a summary."""
+    """Write the grades; print notes on everything unusual, then a summary."""
     folder = ClassFolder.existing(asked.folder)
     sources = _sources(asked)
     book = sources.book
@@ -115,7 +115,7 @@ def run_gradebook(asked: argparse.Namespace) -> int:
         texts["canvas.csv"] = text
         notes += more
     elif asked.assignment:
-        raise UsageError(f"--assignment needs DIR/{FOLDER}/canvas.csv, Canvas's export")
+        raise UsageError(f"--assignment needs an export from Canvas in DIR/{FOLDER}/canvas.csv")
     into = folder.path / INTO
     with folder.locked():
         try:
@@ -133,7 +133,7 @@ def run_gradebook(asked: argparse.Namespace) -> int:
 
 
 def _times(book: Book, grades: Iterable[Grade]) -> Iterator[str]:
-    """Say how many times are not known, or are not what Gradescope makes of them."""
+    """Yield notes on times that are unknown, or that don't agree with Gradescope's lateness."""
     unknown = other = 0
     for grade in grades:
         for one in grade.handed.values():
@@ -142,16 +142,19 @@ def _times(book: Book, grades: Iterable[Grade]) -> Iterator[str]:
                 ours = max(0.0, one.time.timestamp() - book.due.timestamp())
                 other += abs(ours - one.late_by.total_seconds()) > SAME_S
     if unknown:
-        yield f"{count(unknown, 'submission')} without a time: on time unless marked as late"
+        yield (
+            f"{count(unknown, 'submission')} without a time: counted as on time unless marked as "
+            "late"
+        )
     if other:
         yield (
-            f"{count(other, 'written submission')} with another lateness on Gradescope: has the "
-            "assignment another due date there, or extensions that extensions.csv lacks?"
+            f"{count(other, 'written submission')} with a different lateness on Gradescope: does "
+            "the assignment have another due date there, or extensions that extensions.csv lacks?"
         )
 
 
 def _open(grades: Iterable[Grade]) -> list[str]:
-    """Say who has no grade, and why, besides those whom no source but Canvas's has."""
+    """Return who has no grade and why, except for people who are only in Canvas."""
     return [
         f"{grade.state}: {grade.person.label}: {grade.why}"
         for grade in grades
@@ -168,7 +171,7 @@ def _summary(grades: list[Grade], notes: int) -> str:
 
 # explain -----------------------------------------------------------------------------------------
 def run_explain(asked: argparse.Namespace) -> int:
-    """Print how a grade comes about."""
+    """Print how a grade is calculated."""
     book = _sources(asked).book
     for line in explanation(book.grade(find(book, asked.student)), book):
         print(printable.line(line))
@@ -176,10 +179,10 @@ def run_explain(asked: argparse.Namespace) -> int:
 
 
 def find(book: Book, text: str) -> Person:
-    """Find who is meant, by submission, student ID, address, then name.
+    """Find a person by submission, student ID, e-mail address or name, in this order.
 
     Raises:
-        UsageError: nobody, or more than one.
+        UsageError: if the text means nobody, or several people.
     """
     wanted = same(text)
     keys = (
@@ -193,10 +196,12 @@ def find(book: Book, text: str) -> Person:
             return found[0]
         if found:
             labels = ", ".join(person.label for person in found)
-            raise UsageError(f"{text!r:.60} may be any of {labels}: give an ID or an address")
+            raise UsageError(
+                f"{text!r:.60} may mean any of {labels}: use a student ID or an e-mail address"
+            )
     raise UsageError(
-        f"nobody is known by {text!r:.60}; expected a submission, a student ID, an e-mail address "
-        "or a whole name"
+        f"nobody matches {text!r:.60}; expected a submission, a student ID, an e-mail address or a "
+        "full name"
     )
 
 
@@ -213,7 +218,7 @@ def explanation(grade: Grade, book: Book) -> list[str]:
         )
         lines.append(f"  {rounded(total):>8}  of {most}{exact}")
     if grade.state != GRADED:
-        lines.append(f"  {grade.state}, no points are exported: {grade.why}")
+        lines.append(f"  {grade.state}, so no points are exported: {grade.why}")
     return lines
 
 

@@ -1,4 +1,4 @@
-"""`regrade`, `apply`, `discard` and `history`."""
+"""The commands `regrade`, `apply`, `discard` and `history`."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def add_scope(command: argparse.ArgumentParser) -> None:
 
 
 def run_regrade(asked: argparse.Namespace) -> int:
-    """Run what changed, and show the difference."""
+    """Run the tests that changed, and show the differences."""
     check_cluster(asked)
     folder = ClassFolder.existing(asked.folder)
     with folder.locked(), tqdm(unit="submission", disable=None) as bar:
@@ -140,10 +140,10 @@ class Before:
 
     @classmethod
     def read(cls, folder: ClassFolder, name: str) -> Before:
-        """Read them.
+        """Read the results of a release.
 
         Raises:
-            UsageError: there are none, or they can't be compared.
+            UsageError: if there are none, or they can't be compared.
         """
         found = {
             one.submission_id: record
@@ -152,9 +152,12 @@ class Before:
         }
         made = cls(name, found)
         if not made.editions:
-            raise UsageError(f"{folder.path} has no results by release {name}: `grade` first")
+            raise UsageError(f"{folder.path} has no results from release {name}: run `grade` first")
         if len(made.editions) > 1:
-            raise UsageError(f"release {name} graded {' and '.join(sorted(made.editions))}")
+            raise UsageError(
+                f"release {name} graded several editions, {' and '.join(sorted(made.editions))}; "
+                "expected one"
+            )
         return made
 
     @property
@@ -169,11 +172,11 @@ class Before:
 
     @property
     def counts(self) -> bool:
-        """Whether they have authority; those that replace them need it, too."""
+        """Whether they count; if so, the results that replace them have to count as well."""
         return any(record["counts"] for record in self.records.values())
 
     def release_of(self, checkout: Path) -> shipping.Release:
-        """Pack a checkout, with the seed that these results were graded with."""
+        """Pack a checkout, with the seed with which these results were graded."""
         release = shipping.make_release(checkout, self.edition)
         seed = plan.common_seed(self.records.values())
         return release if seed is None else replace(release, seed=int(seed))
@@ -207,16 +210,16 @@ def _run(
 
 
 def _show(asked: argparse.Namespace, folder: ClassFolder, regrade: Regrade, failed: str) -> int:
-    """Print and write the preview; a regrade that changes nothing ends here."""
+    """Print and write the preview; drop a regrade that changes nothing."""
     found = difference.compare(folder, regrade.baseline, regrade.name)
     if not (failed or found.tests or found.unfinished or found.new):
         history.leave_out(folder, regrade)
-        print("No test and no points have changed: there is nothing to regrade.")
+        print("No test and no points have changed, so there is nothing to regrade.")
         return ExitCode.OK
     page = preview.write_page(folder, regrade, found)
     for line in preview.lines(folder, regrade, found, names=asked.names):
         print(line)
-    print(f"{page} links to both results of each")
+    print(f"Open {page} in a browser: it links to both results of each submission that changes")
     if failed:
         return report_failure(failed)
     return ExitCode.FAILED if found.unfinished else ExitCode.OK
@@ -229,13 +232,13 @@ def run_apply(asked: argparse.Namespace) -> int:
         regrade = history.the_open_one(folder)
         reason = printable.line(asked.reason.strip())
         if not reason:
-            raise UsageError("--reason is blank; history should say why points changed")
+            raise UsageError("--reason is blank; the history should say why points changed")
         found = difference.compare(folder, regrade.baseline, regrade.name)
         if newest_release(folder) != regrade.baseline or found.unfinished:
             left = len(found.unfinished)
             raise UsageError(
-                f"{regrade.name} is not complete: {left} submissions have no new result, or were "
-                "graded since; give `regrade` again, or `discard` it"
+                f"{regrade.name} is not complete: {left} submission{'s' * (left != 1)} without a "
+                "new result, or graded again since; run `regrade` again, or `discard` it"
             )
         kept = replace(regrade, changes=found.numbers())
         history.decide(folder, kept, "applied", _author(asked), reason)
@@ -254,7 +257,7 @@ def run_discard(asked: argparse.Namespace) -> int:
         history.decide(folder, kept, "discarded", _author(asked), reason)
         history.drop_records(folder)
         preview.remove_page(folder, regrade)
-    print(f"{regrade.name} is dropped; the results of {regrade.baseline} stand")
+    print(f"{regrade.name} is dropped; the results of {regrade.baseline} still count")
     return ExitCode.OK
 
 
@@ -263,13 +266,13 @@ def _author(asked: argparse.Namespace) -> str:
 
 
 def run_history(asked: argparse.Namespace) -> int:
-    """Print what was decided of each regrade."""
+    """Print what was decided about each regrade."""
     folder = ClassFolder.existing(asked.folder)
     found = history.read(folder)
     for regrade in found:
         for line in preview.history_lines(regrade):
             print(line)
     if not found:
-        print("There was no regrade.")
+        print("There were no regrades.")
     print(f"What counts now: {newest_release(folder)}")
     return ExitCode.OK

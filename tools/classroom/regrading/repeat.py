@@ -1,4 +1,4 @@
-"""`repeat DIR N`: run one release several times with fresh seeds; which verdicts vary?"""
+"""`repeat DIR N`: run a release several times with fresh seeds, and find verdicts that vary."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from ..choosing import chosen
 from ..class_run import Asked, ClassRun
 from ..commands import GRADING, Commands, add_command, add_folder
 from ..dispatching import (
+    CONTINUE,
     Cluster,
     add_cluster,
     check_cluster,
@@ -65,7 +66,7 @@ def run(asked: argparse.Namespace) -> int:
     """Run a release N times, and list what varies."""
     check_cluster(asked)
     if not 2 <= asked.times <= MOST:
-        raise UsageError(f"{asked.times} times: expected a number from 2 to {MOST}")
+        raise UsageError(f"N = {asked.times} should be a number from 2 to {MOST}")
     folder = ClassFolder.existing(asked.folder)
     with folder.locked(), tqdm(unit="submission", disable=None) as bar:
         say = teller(bar)
@@ -95,13 +96,13 @@ def run(asked: argparse.Namespace) -> int:
 
 
 class RepeatRun(ClassRun):
-    """A run with one seed, of which only the verdicts are kept."""
+    """A run with one seed; only its verdicts are kept."""
 
     def __init__(self, seed: str, tests: tuple[str, ...], *given: Any) -> None:
         """
         Args:
-            tests: () for all.
-            given: those of ClassRun.
+            tests: the ids of the tests to run; () for all.
+            given: the arguments of ClassRun.
         """
         super().__init__(*given)
         self._repeated, self._tests = seed, tests
@@ -136,7 +137,7 @@ class RepeatRun(ClassRun):
 
 
 def seeds_of(folder: ClassFolder, release: str, times: int) -> list[str]:
-    """Return fresh seeds; those that a release was repeated with already come first."""
+    """Return fresh seeds; those with which a release was already repeated come first."""
     path = folder.path / f"{REPEATS}.json"
     known: dict[str, list[str]] = read_json(path) if path.is_file() else {}
     seeds = known.get(release, [])
@@ -146,7 +147,7 @@ def seeds_of(folder: ClassFolder, release: str, times: int) -> list[str]:
 
 
 def repeated(folder: ClassFolder, submission_id: str, release: str) -> dict[str, Counter[str]]:
-    """Return how often each test of a submission ended in which way, over a release's repeats."""
+    """Return how often each test of a submission ended in each way when a release was repeated."""
     ends: dict[str, Counter[str]] = {}
     for path in sorted((folder.submission(submission_id) / REPEATS).glob(f"{release}-*.json")):
         results = read_json(path)["results"]
@@ -166,7 +167,7 @@ def releases(folder: ClassFolder) -> list[str]:
 def varied(
     folder: ClassFolder, release: str, submission_ids: Iterable[str]
 ) -> Iterator[tuple[str, str, Counter[str]]]:
-    """Yield (submission, test, how often it ended how) of each verdict that is not always one."""
+    """Yield (submission, test, how often it ended in each way) for each verdict that varies."""
     for submission_id in submission_ids:
         for test_id, ends in repeated(folder, submission_id, release).items():
             if len(ends) > 1:
@@ -179,15 +180,16 @@ def _show(folder: ClassFolder, name: str, times: int, ids: list[str], failed: st
         words = ", ".join(f"{word} {count}" for word, count in ends.most_common())
         print(f"{submission_id}  {test_id}: {words}")
     tests = Counter(test_id for _, test_id, _ in found)
-    by_test = ", ".join(f"{test_id} of {n}" for test_id, n in sorted(tests.items()))
+    by_test = ", ".join(f"{test_id}: {n}" for test_id, n in sorted(tests.items()))
+    total = f"{len(found)} verdict{' varies' if len(found) == 1 else 's vary'} ({by_test})"
     print(
         f"release {name}, {times} seeds, {len(ids)} submissions: "
-        + (f"{len(found)} verdicts vary ({by_test})" if found else "no verdict varies")
+        + (total if found else "no verdict varies")
     )
     if failed:
         return report_failure(failed)
     done = [list((folder.submission(i) / REPEATS).glob(f"{name}-*.json")) for i in ids]
     lost = sum(bool(read_json(path)["fault"]) for paths_ in done for path in paths_)
     if lost:
-        print(f"{lost} runs have no result, by our own fault: the same command tries them again")
+        print(f"Runs without a result because of a staff fault: {lost}. {CONTINUE.capitalize()}.")
     return ExitCode.FAILED if lost else ExitCode.OK

@@ -1,4 +1,4 @@
-"""`similar SOURCE --into DIR`: pages that show which submissions share what few others have."""
+"""`similar SOURCE --into DIR`: show which submissions share something that few others have."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def run(asked: argparse.Namespace) -> int:
     print(summary(roll))
     notes = list(roll.notes)
     known = texts.known_code()
-    # Who ever was in a group with somebody is no stranger to what it handed in.
+    # Whoever was in a group at any time may know everything that the group handed in.
     groups = {
         one.submission_id: frozenset(student.key for student in one.students)
         for one in read_class(asked.source, "all").submissions
@@ -88,8 +88,8 @@ def run(asked: argparse.Namespace) -> int:
         ours = reading.known_results(RESULTS, notes.append)
         if handed.parameters and not ours[0]:
             notes.append(
-                "build/reference/ has no parameters, so that a copy of the reference's would not "
-                "be known as such: `make reference` trains them"
+                "build/reference/ has no parameters, so copies of the reference's would not be "
+                "recognized; train them with `make reference`"
             )
         found = compare(handed, known, ours, _places(notes), asked.pairs)
         found.notes = notes
@@ -103,13 +103,13 @@ def run(asked: argparse.Namespace) -> int:
     for note in notes:
         print(f"note: {note}")
     pairs = found.within[View.NAMES].usual.pairs
-    print(f"{pairs} pairs compared, {len(found.pairs())} of them with a page")
+    print(f"{pairs} pairs compared, {len(found.pairs())} of them have a page")
     print(f"Open {folder.path / storage.NAME / pair_pages.INDEX} in a browser")
     return ExitCode.OK
 
 
 def _places(notes: list[str]) -> dict[str, list[str]]:
-    """Return the right answers of each split, as far as they are here."""
+    """Return the right answers of each split whose answers are available."""
     data = CourseData(load_assignment(paths.ASSIGNMENT), paths.DATA, paths.ANSWERS)
     found = {}
     for split in ("dev", "test"):
@@ -119,5 +119,5 @@ def _places(notes: list[str]) -> dict[str, list[str]]:
                 found[split] = places
     if len(found) < 2:
         missing = " and ".join(sorted({"dev", "test"} - set(found)))
-        notes.append(f"predictions for {missing} are not compared: the answers are not here")
+        notes.append(f"predictions for {missing} are not compared: the answers are missing")
     return found
