@@ -5,10 +5,10 @@
     python -m benchmarks.classroom --dispatch 10000            measure only the dispatching
     python -m benchmarks.classroom --reckon 100000 --submissions 20    estimate a large class
 
-Costs are CPU seconds of all processes. They are also given in units of importing torch once, so that
-machines can be compared. Run it as root on an idle machine, from the root of the repository, with a
-data set installed. `--trained build/reference` adds trained files to submissions that would be
-right with them.
+Costs are CPU seconds of all processes. They are also given in units of importing torch once, so
+that machines can be compared. Run it as root on an idle machine, from the root of the repository,
+with a data set installed. `--trained build/reference` adds trained files to submissions that would
+be right with them.
 """
 
 from __future__ import annotations

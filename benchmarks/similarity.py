@@ -4,9 +4,9 @@
     python -m benchmarks.similarity --time 1000   time a class of 1,000, on one core
 
 The class consists of 100 generated solutions (`independent.py`; --solutions), the golden variants,
-and a copy of some of the solutions, each disguised in one way (`copies.py`). Golden variants are the
-reference with one region changed, all by the same author, so pairs of two of them count neither as
-copies nor as independent. All other pairs that aren't planted are independent.
+and a copy of some of the solutions, each disguised in one way (`copies.py`). Golden variants are
+the reference with one region changed, all by the same author, so pairs of two of them count neither
+as copies nor as independent. All other pairs that aren't planted are independent.
 """
 
 from __future__ import annotations

@@ -58,14 +58,14 @@ def test_the_class_was_compared(followed):
     answers, home = followed
     said = next(answer.stdout for command, answer in answers.items() if " similar " in command)
     assert f"Open {home}/class/similar/index.html in a browser" in said
-    assert re.search(r"^[1-9]\d* pairs compared, [1-9]\d* of them with a page$", said, re.MULTILINE)
+    assert re.search(r"^[1-9]\d* pairs compared, [1-9]\d* of them have a page$", said, re.MULTILINE)
 
 
 def test_a_student_was_forgotten_and_the_rest_purged(followed):
     answers, home = followed
     said = "".join(answer.stdout for answer in answers.values())
-    assert "submission_1: 1 file removed, and the line of the roll" in said
-    assert "0 submissions of before 2027-06-30T00:00:00+00:00 removed, 0 kept." in said
+    assert "submission_1: 1 file removed, and its entry in the roll" in said
+    assert "0 submissions from before 2027-06-30T00:00:00+00:00 removed, 0 kept." in said
     assert ClassFolder.existing(Path(home) / "class").records() == []
 
 

@@ -248,8 +248,8 @@ def test_a_flood_is_refused_in_one_line(tmp_path, monkeypatch):
     "text, expected",
     [
         ("../../ada/x.py", "leads outside"),
-        ("a/" * 101 + "x.py", "too deep"),
-        ("ada/submission/a.py", "there twice"),
+        ("a/" * 101 + "x.py", "nested too deeply"),
+        ("ada/submission/a.py", "two entries"),
     ],
 )
 def test_an_odd_entry_of_a_zip_is_noted(tmp_path, text, expected):
@@ -282,14 +282,14 @@ def test_names_of_a_zip_are_read_as_macs_write_them(tmp_path):
     "make, message",
     [
         (lambda path: None, "can't be read: No such file"),
-        (lambda path: path.mkdir(), "holds no submission"),
-        (lambda path: path.write_bytes(b"%PDF-1.7"), "is no zip that can be read"),
-        (lambda path: path.write_bytes(zipped({})), "holds no submission"),
-        (lambda path: path.write_bytes(zipped({"x.txt": b""})), "holds no submission"),
-        (lambda path: lay_out(path, RIGHT), "is one submission; expected a class"),
-        (lambda path: path.write_bytes(zipped(RIGHT.files)), "is one submission"),
-        (lambda path: lay_out(path, Content("", "", {"a.py": b""})), "is one submission"),
-        (lambda path: ClassFolder.create(path), "is a folder of results"),
+        (lambda path: path.mkdir(), "contains no submissions"),
+        (lambda path: path.write_bytes(b"%PDF-1.7"), "can't be read as a zip"),
+        (lambda path: path.write_bytes(zipped({})), "contains no submissions"),
+        (lambda path: path.write_bytes(zipped({"x.txt": b""})), "contains no submissions"),
+        (lambda path: lay_out(path, RIGHT), "is a single submission; expected a class"),
+        (lambda path: path.write_bytes(zipped(RIGHT.files)), "is a single submission"),
+        (lambda path: lay_out(path, Content("", "", {"a.py": b""})), "is a single submission"),
+        (lambda path: ClassFolder.create(path), "is a class's folder of results"),
     ],
 )
 def test_what_is_no_class_is_refused(tmp_path, make, message):
@@ -312,9 +312,9 @@ def test_results_beside_the_class_are_left_out(tmp_path):
     ClassFolder.create(source / "results")
     roll = read_class(source)
     assert len(roll.submissions) == 1
-    assert roll.notes == ("results holds results of a class: left out",)
+    assert roll.notes == ("results is left out: it is a class's folder",)
 
 
 def test_a_class_in_the_repository_is_noted(root):
     roll = read_class(root / "tests" / "golden")
-    assert any("lies in the repository" in note for note in roll.notes)
+    assert any("is inside the repository" in note for note in roll.notes)

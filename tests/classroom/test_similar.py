@@ -81,9 +81,9 @@ def test_copies_come_first(made):
 
 def test_parameters_that_are_the_same_or_of_one_pretraining_are_listed(made):
     section = "Trained parameters"
-    assert made.pairs(section, "How alike") == [{"03", "06"}]
+    assert made.pairs(section, "Similarity of") == [{"03", "06"}]
     assert '<td class="number">8 of 8</td>' in made.sections[section]
-    alike = made.sections[section].partition("How alike")[2]
+    alike = made.sections[section].partition("Similarity of")[2]
     first, second, *_ = ({NAMES[a], NAMES[b]} for _, a, b in PAIR.findall(alike))
     assert [first, second] == [{"03", "06"}, {"04", "07"}]
     cosines = [float(text) for text in re.findall(r">(\d\.\d\d)</td></tr>", alike)]
@@ -95,7 +95,9 @@ def test_parameters_that_are_the_same_or_of_one_pretraining_are_listed(made):
 def test_rare_wrong_answers_are_listed(made):
     assert made.pairs("Predictions")[0] == {"05", "08"}
     page = made.page("05", "08")
-    count, _ = map(int, re.search(r"are the same: (\d+), of (\d+) and", page).groups())
+    count, _ = map(
+        int, re.search(r"Identical wrong answers: (\d+), out of (\d+) and", page).groups()
+    )
     assert count > 15
 
 
@@ -106,8 +108,10 @@ def test_our_own_results_and_those_of_a_constant_are_never_listed(made):
 
 
 def test_what_could_not_be_read_is_noted(made):
-    assert "vanilla.finetune.params is not compared: no file of torch.save" in made.output
-    assert "reference references/notes: no Python file is in it" in made.output
+    assert (
+        "vanilla.finetune.params is not compared: not a file written by torch.save" in made.output
+    )
+    assert "reference references/notes: it contains no Python files" in made.output
     assert "predictions for test are not compared" in made.output
     for line in re.findall("note: (.*)", made.output):
         assert line in unescape(made.index)
@@ -166,8 +170,8 @@ def test_forgetting_somebody_removes_the_pages(made, tmp_path, capsys):
     [
         (["--pairs", "0"], "--pairs 0 should be a number from 1 to 1000"),
         (["--references", "class/00/submission/none"], "can't be read"),
-        (["--references", "empty"], "holds no reference"),
-        (["--into", str(paths.ROOT / "build" / "class")], "lies in the repository"),
+        (["--references", "empty"], "contains no references"),
+        (["--into", str(paths.ROOT / "build" / "class")], "is inside the repository"),
     ],
 )
 def test_bad_input_is_one_line(tmp_path, monkeypatch, capsys, words, says):

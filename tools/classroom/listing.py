@@ -10,6 +10,7 @@ from grading import printable
 from grading.outcomes import ExitCode
 
 from .commands import Commands, add_command
+from .gradebook.policy import count
 from .roster import Attempts, ClassRoll, read_class
 from .submissions import Student, Submission
 
@@ -75,17 +76,13 @@ def summary(roll: ClassRoll) -> str:
     students = {student.key for one in roll.submissions for student in one.students}
     groups = sum(len(one.students) > 1 for one in roll.submissions)
     counts = [
-        _count(len(roll.submissions), "submission"),
-        _count(len(students), "student"),
-        _count(groups, "group"),
-        _count(len(roll.notes), "note"),
+        count(len(roll.submissions), "submission"),
+        count(len(students), "student"),
+        count(groups, "group"),
+        count(len(roll.notes), "note"),
     ]
     return f"{roll.kind}: {', '.join(counts)}"
 
 
 def _called(student: Student) -> str:
     return printable.line(f"{student.name or '(no name)'} <{student.email or student.key}>")
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'s' * (number != 1)}"

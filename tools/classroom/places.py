@@ -1,6 +1,6 @@
 """Lists and reads files in a folder or in a zip in the same way; no link is ever followed.
 
-Zips are read without unpacking them, because the disk may have no room for a second copy of a class.
+Zips are read without unpacking them, as the disk may have no room for a second copy of a class.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from grading.trees import remove_tree
 
 from .commands import USUAL, Commands, add_command, add_in
 from .folder import LOCK, RECORDS, ROLL, ClassFolder, written_at
+from .gradebook.policy import count
 from .regrading.preview import FOLDER as REGRADES
 from .regrading.preview import PAGES
 from .reports.class_report import USUAL as REPORTS
@@ -105,7 +106,8 @@ def run_purge(asked: argparse.Namespace) -> int:
         folder.write_roll(roll)
         if old:
             _remove_pages(folder)
-    print(f"{len(old)} submissions from before {before.isoformat()} removed, {len(roll)} kept.")
+    removed = count(len(old), "submission")
+    print(f"{removed} from before {before.isoformat()} removed, {len(roll)} kept.")
     print(ELSEWHERE)
     return ExitCode.OK
 
@@ -134,7 +136,7 @@ def _one(roll: dict[str, RollEntry], asked: str) -> Student:
 def _remove(folder: ClassFolder, roll: dict[str, RollEntry], submission_id: str) -> None:
     files = folder.remove(submission_id)
     enrolled = roll.pop(submission_id, None) is not None
-    counted = f"{files} file{'s' * (files != 1)}"
+    counted = count(files, "file")
     print(f"{submission_id}: {counted} removed{', and its entry in the roll' * enrolled}")
 
 

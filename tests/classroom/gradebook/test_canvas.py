@@ -97,15 +97,18 @@ def test_what_canvas_excused_or_never_assigned_stays_and_is_noted(folder, capsys
     assert cells(exported(folder, HEAD, POINTS, *rows))[2:] == ["EX", "N/A", ""]
     said = capsys.readouterr().out
     assert (
-        "canvas.csv, line 3: Canvas has EX for Ada Byron <ada@x.edu> (007), and the gradebook "
-        "16.13: EX stays"
+        "canvas.csv, line 3: Ada Byron <ada@x.edu> (007) has EX in Canvas, but 16.13 in the "
+        "gradebook: EX is kept"
     ) in said
-    assert "canvas.csv, line 4: Canvas has not assigned it to Bo Chen" in said
+    assert "canvas.csv, line 4: not assigned to Bo Chen" in said
 
 
 def test_other_points_possible_are_noted(folder, capsys):
     exported(folder, HEAD, POINTS.replace("26.00", "30"), *ROWS)
-    assert "Canvas has 30 points possible, and the gradebook 26" in capsys.readouterr().out
+    assert (
+        "the assignment is worth 30 points in Canvas, but 26 in the gradebook"
+        in capsys.readouterr().out
+    )
 
 
 def test_last_and_first_names_and_rows_on_posting(folder):
@@ -139,7 +142,7 @@ def test_titles_that_canvas_drops_are_refused(tmp_path, words):
     "head, points, wanted, message",
     [
         ("New one", "9", "New one", "'New one' has no number in parentheses at its end: Canvas "
-         "would make a new assignment"),
+         "would create a new assignment"),
         ("A (13)", "(read only)", "A", "'A (13)' is read only: Canvas drops such columns"),
         ("A (13),B (14)", "1,1", None, "--assignment: expected one of the assignments 'Problem Set "
          "5 (12)', 'A (13)', 'B (14)'"),
@@ -165,14 +168,20 @@ def test_the_column_has_to_be_one_that_canvas_takes(tmp_path, head, points, want
 @pytest.mark.parametrize(
     "lines, message",
     [
-        (["Name,Score"], "canvas.csv, line 1: no export of Canvas's gradebook; expected"),
-        ([HEAD, ROWS[0] + "1,2"], "canvas.csv, line 2: 7 cells, but 6 columns"),
+        (["Name,Score"], "canvas.csv, line 1: not an export of Canvas's gradebook; expected"),
+        ([HEAD, ROWS[0] + "1,2"], "canvas.csv, line 2: 7 cells, but only 6 columns"),
         (
             [HEAD, POINTS, POINTS.replace(",,", ",7,", 1)],
-            "canvas.csv, line 3: a student called Points",
+            "canvas.csv, line 3: a student is called Points",
         ),
-        ([HEAD, POINTS, ROWS[0] + "A-"], "canvas.csv, line 3: Problem Set 5 (12) = 'A-' is no"),
-        ([HEAD, POINTS, ROWS[0] + "=1+1"], "canvas.csv, line 3: Problem Set 5 (12) = '=1+1' is no"),
+        (
+            [HEAD, POINTS, ROWS[0] + "A-"],
+            "canvas.csv, line 3: Problem Set 5 (12) = 'A-' should be a number",
+        ),
+        (
+            [HEAD, POINTS, ROWS[0] + "=1+1"],
+            "canvas.csv, line 3: Problem Set 5 (12) = '=1+1' should be a number",
+        ),
         ([HEAD, POINTS, ROWS[0], ROWS[0]], "two records for one person: canvas.csv, line 3"),
     ],
 )

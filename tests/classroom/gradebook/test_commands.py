@@ -68,16 +68,16 @@ def test_a_student_is_named_by_any_id(folder, capsys, student):
 def test_who_has_no_grade_is_told_why(folder, capsys):
     assert command("explain", "008", "--in", folder) == 0
     last = capsys.readouterr().out.splitlines()[-1]
-    assert last == "  incomplete, no points are exported: written.csv, line 3: Ungraded"
+    assert last == "  incomplete, so no points are exported: written.csv, line 3: Ungraded"
 
 
 @pytest.mark.parametrize(
     "student, line",
     [
-        ("submission_1", "'submission_1' may be any of =Bo Chen <bo@x.edu> (008), Ada Byron "
-         "<ada@x.edu> (007): give an ID or an address"),
-        ("nobody", "nobody is known by 'nobody'; expected a submission, a student ID, an e-mail "
-         "address or a whole name"),
+        ("submission_1", "'submission_1' may mean any of =Bo Chen <bo@x.edu> (008), Ada Byron "
+         "<ada@x.edu> (007): use a student ID or an e-mail address"),
+        ("nobody", "nobody matches 'nobody'; expected a submission, a student ID, an e-mail "
+         "address or a full name"),
     ],
 )  # fmt: skip
 def test_nobody_or_several_are_one_line(folder, capsys, student, line):
@@ -143,7 +143,7 @@ def test_another_due_date_on_gradescope_is_noted(folder, capsys):
     put(folder, written=text.replace("01:30:00", "00:30:00"))
     assert command("gradebook", folder) == 0
     said = capsys.readouterr().out
-    assert "note: 1 written submission with another lateness on Gradescope: has the" in said
+    assert "note: 1 written submission with a different lateness on Gradescope: does" in said
 
 
 def test_grades_are_private_and_forget_names_the_files(folder, capsys):
@@ -161,7 +161,10 @@ def test_grades_are_private_and_forget_names_the_files(folder, capsys):
 @pytest.mark.parametrize(
     "words, line",
     [
-        (["--assignment", "12"], "--assignment needs DIR/gradebook/canvas.csv, Canvas's export"),
+        (
+            ["--assignment", "12"],
+            "--assignment needs an export from Canvas in DIR/gradebook/canvas.csv",
+        ),
         (["--release", "r9"], "has no records of release r9; it has r1"),
     ],
 )

@@ -63,7 +63,7 @@ def test_two_records_for_one_person_are_an_error_that_names_both(mentions):
     source = mentions[0].source
     assert str(caught.value) == (
         f"two records for one person: {source} Ada (Ada) and {source} Bo (Bo) share an ID or an "
-        "address; correct or remove one"
+        "e-mail address; correct or remove one of them"
     )
 
 
@@ -72,8 +72,8 @@ def test_one_address_with_two_student_ids_is_an_error_that_names_both():
         join([said("coding", "Ada", sid="007", email="a@x"),
               said("written", "Ada", sid="7", email="a@x")])  # fmt: skip
     assert str(caught.value) == (
-        "coding Ada and written Ada are of one person, Ada <a@x> (007), with two student IDs, "
-        "'007' and '7': has a spreadsheet taken zeros from the front of one?"
+        "coding Ada and written Ada belong to one person, Ada <a@x> (007), but have two "
+        "student IDs, '007' and '7': did a spreadsheet remove leading zeros?"
     )
 
 
@@ -129,7 +129,7 @@ def test_people_csv_joins_and_refuses_what_it_cant():
                 said("canvas", "S", sis="6")]  # fmt: skip
     joined = groups(*mentions, aliases=[Alias("people.csv, line 2", "BO@mail.com", "5")])
     assert joined == [["canvas R, Robert", "coding Bo"], ["canvas S"]]
-    with pytest.raises(UsageError, match="people.csv, line 2: nobody has the ID, login or address"):
+    with pytest.raises(UsageError, match="people.csv, line 2: nobody has the ID, login or e-mail"):
         join(mentions, [Alias("people.csv, line 2", "bo", "5")])
     with pytest.raises(UsageError, match="two records for one person"):
         join(mentions, [Alias("people.csv, line 2", "6", "5")])

@@ -82,4 +82,4 @@ def test_what_cant_be_made_is_one_line(tmp_path, capsys):
     assert command("rubrics", "--edition", "cs224", "--into", tmp_path) == 2
     assert "no edition 'cs224' in assignment.toml; there are: " in capsys.readouterr().err
     assert command("rubrics", "--into", tmp_path / "file") == 2
-    assert f"{tmp_path}/file can't be made: File exists" in capsys.readouterr().err
+    assert f"{tmp_path}/file can't be created: File exists" in capsys.readouterr().err

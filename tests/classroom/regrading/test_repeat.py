@@ -26,7 +26,7 @@ def test_each_submission_is_run_with_each_seed_and_what_varies_is_listed(made, s
         (one, str(seed)) for one in made.ids for seed in (100, 101, 102)
     }
     assert f"{made.ids[0]}  1a-1-hidden: passed 2, failed.cause 1" in said
-    assert "3 seeds, 5 submissions: 5 verdicts vary (1a-1-hidden of 5)" in said
+    assert "3 seeds, 5 submissions: 5 verdicts vary (1a-1-hidden: 5)" in said
     assert made.records(BASELINE) == before and newest_release(made.folder) == BASELINE
 
 
@@ -67,4 +67,4 @@ def test_only_verdicts_are_kept(made, seeds):
 @pytest.mark.parametrize("times", ["1", "0", "-3", "101"])
 def test_a_number_of_times_is_one(made, times):
     code, _, complaint = made("repeat", "--", times)
-    assert code == 2 and "expected a number from 2 to 100" in complaint
+    assert code == 2 and "should be a number from 2 to 100" in complaint

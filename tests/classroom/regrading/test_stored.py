@@ -132,8 +132,8 @@ def test_what_is_not_ours_is_named_and_no_zero(begin):
     code, said, found, _ = begin(strange, seedless, forged, failure, None, infinite, earlier)
     assert code == 0 and "2 of 7 submissions" in said
     assert [made["results"] is None for made in found] == [True, True, False, *[True] * 3, False]
-    assert "not this grader's: KeyError: 'test_id'" in found[0]["fault"]
-    assert "neither their record nor extra_data has edition and seed" in found[1]["fault"]
+    assert "not from this grader: KeyError: 'test_id'" in found[0]["fault"]
+    assert "edition and seed are neither in their record nor in extra_data" in found[1]["fault"]
     assert found[3]["fault"] == found[4]["fault"] == FAILED
     assert ".inf" in found[5]["fault"]
 

@@ -156,7 +156,7 @@ def test_withheld_grades_have_no_page(folder, tmp_path, capsys):
     file.write_text("student,reason,author,date\ns7@x.edu,x,y,z\nnobody,x,y,z\n", encoding="utf-8")
     into = tmp_path / "out"
     assert main(["report", str(folder.path), "--into", str(into)]) == 0
-    assert "the roll has no 'nobody'" in capsys.readouterr().err
+    assert "'nobody' is not on the roll" in capsys.readouterr().err
     file.unlink()
     assert not (into / "students" / "submission_07").exists()
     assert (into / "students" / "submission_06").exists()
@@ -191,7 +191,7 @@ def test_a_folder_that_holds_something_else_is_not_replaced(folder, tmp_path, ca
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("x", encoding="utf-8")
     assert main(["report", str(folder.path), "--into", str(tmp_path / "mine")]) == 2
-    assert "holds something else" in capsys.readouterr().err
+    assert "contains something else" in capsys.readouterr().err
     assert (tmp_path / "mine" / "thesis.tex").is_file()
 
 

@@ -11,6 +11,7 @@ from grading.console import points as shown_points
 from grading.trees import remove_tree
 
 from ..folder import ClassFolder
+from ..gradebook.policy import count
 from ..html_pages import write_page as write_html
 from ..reports.result_pages import titles, write_result
 from ..submissions import RollEntry
@@ -35,29 +36,23 @@ def lines(folder: ClassFolder, regrade: Regrade, found: Difference, names: bool)
     changed = [test for test in found.tests if test.changed or test.gained]
     for test in changed:
         shown.append(_test_line(test))
-        for (was, now), count in test.moves.most_common(MOST_LINES):
-            shown.append(f"  {count:>5}  {was} -> {now}")
+        for (was, now), times in test.moves.most_common(MOST_LINES):
+            shown.append(f"  {times:>5}  {was} -> {now}")
     if same := len(found.tests) - len(changed):
-        shown.append(f"{same} {'other test' if changed else 'test'}{'s' * (same != 1)} run again, "
-                     "no verdict changed")  # fmt: skip
+        words = "other test" if changed else "test"
+        shown.append(f"{count(same, words)} run again, no verdict changed")
     for word, changes in (("up", found.up), ("down", found.down), ("new", found.new)):
         shown += _cut([f"{word}: {called(c)}  {_moved(c)}" for c in changes])
     shown += _cut([f"kept: {called(c)}  {c.kept}" for c in found.kept])
     shown += _cut([f"no result: {called(c)}  {_why(c)}" for c in found.unfinished])
     if found.unfinished:
-        shown.append(f"{_submissions(len(found.unfinished), 'has')} no new result yet: run the "
-                     "same command again")  # fmt: skip
+        left = count(len(found.unfinished), "submission")
+        shown.append(f"{left} without a new result: run the same command again")
     shown.append(
         f"Nothing counts yet: continue with `apply {folder.path} --reason ...` or `discard "
         f"{folder.path}`"
     )
     return [printable.line(line) for line in shown]
-
-
-def _submissions(number: int, verb: str = "") -> str:
-    """Return `1 submission has` or `2 submissions have`."""
-    words = f"{number} submission{'s' * (number != 1)}"
-    return f"{words} {verb if number == 1 else 'have'}" if verb else words
 
 
 def counts(found: Difference) -> str:
@@ -66,7 +61,7 @@ def counts(found: Difference) -> str:
     same = number["submissions"] - number["up"] - number["down"] - number["new"]
     words = f"up {number['up']}, down {number['down']} (to zero {number['to zero']}), same {same}"
     new = f", without a result before {number['new']}" if number["new"] else ""
-    return f"{words}{new}; {number['verdicts']} verdicts changed"
+    return f"{words}{new}; {count(number['verdicts'], 'verdict')} changed"
 
 
 def history_lines(regrade: Regrade) -> list[str]:
@@ -75,7 +70,7 @@ def history_lines(regrade: Regrade) -> list[str]:
     reason = f": {regrade.reason}" if regrade.reason else ""
     scope = f", only {' '.join(regrade.only)}" if regrade.only else ""
     if regrade.students is not None:
-        scope += f", only {_submissions(len(regrade.students))}"
+        scope += f", only {count(len(regrade.students), 'submission')}"
     found = [
         f"{regrade.name}  {STATES[regrade.state]}{when}{reason}",
         f"  release {regrade.release} in place of {regrade.baseline}{scope}; begun {regrade.begun}",
@@ -91,9 +86,8 @@ def _cut(found: list[str]) -> list[str]:
 
 
 def _test_line(test: TestChange) -> str:
-    plural = "s" if test.changed != 1 else ""
-    changed = f"{test.changed} verdict{plural} changed" if test.changed else "no verdict changed"
-    gained = f", {_signed(test.gained)} points in all" if test.gained else ""
+    changed = f"{count(test.changed, 'verdict') if test.changed else 'no verdict'} changed"
+    gained = f", {_signed(test.gained)} points in total" if test.gained else ""
     return f"{test.test_id}: run for {test.ran}, {changed}{gained}  {test.name}"
 
 

@@ -30,6 +30,7 @@ from ..dispatching import (
     teller,
 )
 from ..folder import ClassFolder
+from ..gradebook.policy import count
 from ..handed_files import add_files, submissions_of
 from ..records import Record
 from ..table import newest_release
@@ -235,10 +236,10 @@ def run_apply(asked: argparse.Namespace) -> int:
             raise UsageError("--reason is blank; the history should say why points changed")
         found = difference.compare(folder, regrade.baseline, regrade.name)
         if newest_release(folder) != regrade.baseline or found.unfinished:
-            left = len(found.unfinished)
+            left = count(len(found.unfinished), "submission")
             raise UsageError(
-                f"{regrade.name} is not complete: {left} submission{'s' * (left != 1)} without a "
-                "new result, or graded again since; run `regrade` again, or `discard` it"
+                f"{regrade.name} is not complete: {left} without a new result, or graded again "
+                "since; run `regrade` again, or `discard` it"
             )
         kept = replace(regrade, changes=found.numbers())
         history.decide(folder, kept, "applied", _author(asked), reason)

@@ -113,7 +113,7 @@ class Index:
         i < j.
 
         Args:
-            topic: compare only this topic, and only entries with at least MIN_LINES own lines in it.
+            topic: compare only this topic, and only entries with MIN_LINES or more own lines in it.
         """
         n = len(self.entries)
         shared, totals = np.zeros((n, n)), np.zeros(n)
