@@ -1,4 +1,4 @@
-"""Lists of students: whom a file names, and what is wrong with one that names nobody."""
+"""Lists of students: whom a file names, and errors if it names nobody."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def choose(tmp_path):
         ("\n  007 \n\n", {"s_1", "s_3"}),
         ("BO@X.edu\ns_2\n", {"s_1", "s_2"}),
         ("name,email\nAda,ada@x.edu\n,\n", {"s_1", "s_3"}),
-        ("Submission_ID,sid\n,8\ns_2,007\n", {"s_1", "s_2"}),  # the first that is filled
+        ("Submission_ID,sid\n,8\ns_2,007\n", {"s_1", "s_2"}),  # the first filled column counts
         ("student,reason\n007,x\n", {"s_1", "s_3"}),
     ],
 )

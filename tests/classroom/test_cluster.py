@@ -1,4 +1,4 @@
-"""Classes graded on clusters that are really there; who may talk to them."""
+"""Classes graded on real clusters, and who may connect to these."""
 
 import http.client
 import signal
@@ -20,7 +20,7 @@ def test_a_class_is_graded_and_then_skipped(source, expected, grade, temporary, 
     assert table(tmp_path / "class") == expected
     assert f"{len(NAMES)} of {len(NAMES)} submissions have a result" in output
     for name in NAMES:
-        assert f"-{name}" not in output  # nothing tells whose a submission is
+        assert f"-{name}" not in output  # nothing reveals whose a submission is
     before = {path: path.stat().st_mtime_ns for path in tmp_path.glob("class/records/*/*")}
     code, output = grade(source, tmp_path / "class", "--slots", "2")
     assert code == 0 and "at once" not in output  # no cluster was started
@@ -28,7 +28,7 @@ def test_a_class_is_graded_and_then_skipped(source, expected, grade, temporary, 
     assert left_in(temporary) == []
 
 
-# ---------------------------------------------------------------- TLS, and machines of their own
+# ---------------------------------------------------------------- TLS
 
 
 def test_nobody_without_the_certificate_is_let_in(dask, certificates):
@@ -48,7 +48,7 @@ def test_nobody_without_the_certificate_is_let_in(dask, certificates):
     stranger = Security.temporary()
     with pytest.raises((OSError, TimeoutError)):
         Client(dask.address, security=stranger, timeout=5)
-    # Without any certificate the handshake ends once the server asks for it.
+    # Without a certificate, the handshake ends when the server asks for one.
     context = ssl.create_default_context(cafile=own["tls_ca_file"])
     context.check_hostname = False
     with (
@@ -78,12 +78,12 @@ def test_our_own_cluster_listens_on_loopback_alone_with_tls_and_no_dashboard(
     assert ports and {host for host, _ in ports} == {"127.0.0.1"}
 
 
-# Of dask's web server, which shows what runs, and lets it be ended.
+# Pages of dask's web server, which show what is running, and allow anybody to stop it.
 PAGES = ("/", "/info/main/workers.html", "/json/counts.json", "/health", "/metrics", "/status")
 
 
 def answers(port: int, page: str) -> bool:
-    """Whether there is a page at a port."""
+    """Return whether a port serves a page."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}{page}", timeout=10) as answer:
             return answer.status == 200
@@ -92,7 +92,7 @@ def answers(port: int, page: str) -> bool:
 
 
 def listening(pid: int) -> set[tuple[str, int]]:
-    """Addresses at which a process listens for TCP connections."""
+    """Return the addresses at which a process listens for TCP connections."""
     import psutil
 
     try:

@@ -1,4 +1,4 @@
-"""docs/grading-a-class.md: each command runs as it stands there, in another home folder."""
+"""docs/grading-a-class.md: each command runs as written there, in another home folder."""
 
 import os
 import re
@@ -23,7 +23,7 @@ COMMANDS = [command for command in commands_of(DOCUMENT) if not GRADE.search(com
 
 @pytest.fixture(scope="module")
 def followed(tmp_path_factory, run_python):
-    """What each command of the document answered, in order, and the home folder."""
+    """Return the answer of each command in the document, in order, and the home folder."""
     home = tmp_path_factory.mktemp("home")
     folder = ClassFolder.create(home / "class")
     with folder.locked():

@@ -1,4 +1,4 @@
-"""Downloads of Canvas and Moodle: names of files say whose each is."""
+"""Downloads from Canvas and Moodle: the names of files say whose they are."""
 
 import pytest
 
@@ -10,7 +10,7 @@ CODE = zipped({"submission/a.py": b"x = 1\n"})
 
 @pytest.fixture
 def download(tmp_path):
-    """download(name=bytes, ...) is read; a value of None makes a folder with a module in it."""
+    """Return download({name: bytes}), which reads such a download; None makes a folder."""
 
     def read(names, attempts="latest"):
         source = tmp_path / "submissions"

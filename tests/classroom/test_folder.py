@@ -1,4 +1,4 @@
-"""A class's folder is private, is changed by one command at a time, and survives being killed."""
+"""A class's folder is private, is changed by one command at a time, and survives kills."""
 
 import json
 import os
@@ -201,7 +201,7 @@ def test_one_command_at_a_time(folder):
     finally:
         other.kill()
         other.communicate()
-    with folder.locked():  # the kernel let go of it
+    with folder.locked():  # the kernel released the lock
         pass
 
 
@@ -228,7 +228,7 @@ def test_a_killed_command_leaves_whole_files_and_its_rest_is_removed(folder):
     other.communicate()
     record = folder.submission("submission_1") / "one.json"
     assert json.loads(record.read_text(encoding="utf-8"))["text"] == "x" * 200_000
-    unfinished = record.with_name("one.json.abc_1234")  # as it may have left one, too
+    unfinished = record.with_name("one.json.abc_1234")  # as a killed command may leave
     unfinished.touch()
     with folder.locked():
         assert [path.name for path in record.parent.iterdir()] == ["one.json"]

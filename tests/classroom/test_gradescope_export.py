@@ -1,4 +1,4 @@
-"""A Gradescope export is read as others read it, complete, and in little memory."""
+"""A Gradescope export is read completely, as other programs do, and with little memory."""
 
 import io
 import re
@@ -44,7 +44,7 @@ BOB = person("Bob", sid="'008'", email="bob@example.edu")
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_plain_yaml_says_the_same(made, packed):
-    """As zucchini, otter and Provenance do it: the whole file through a safe loader."""
+    """Compare with zucchini, otter and Provenance, which read the whole file with a safe loader."""
     roll = {
         one.submission_id: one for one in read_class(made("gradescope", packed).source).submissions
     }
@@ -71,7 +71,7 @@ def test_students_are_who_they_were_made_to_be(made):
     assert len({p.name for p in everybody}) < len(everybody)
 
 
-# -- what may stand in an entry --------------------------------------------------------------------
+# -- what an entry may contain ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -331,8 +331,7 @@ def test_a_zip_that_was_cut_short_is_refused(made, tmp_path):
 
 # -- memory ----------------------------------------------------------------------------------------
 
-# A file of so many megabytes, nearly all of them results as Gradescope records them; then each
-# submission is read and dropped.
+# Reads a file of so many megabytes, nearly all of them results, and drops each submission.
 READ = """
 import io
 from pathlib import Path
@@ -359,5 +358,5 @@ print(peak_kib() - before)
 
 
 def test_memory_does_not_grow_with_the_file():
-    """Of 12 MiB; PyYAML's objects would take 30 MiB and more, the text alone 12."""
+    """Read 12 MiB; PyYAML's objects would take at least 30 MiB, and the text alone 12."""
     assert peak.growth_kib(READ, "12") < 3 * 1024

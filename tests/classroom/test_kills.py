@@ -1,4 +1,4 @@
-"""Whatever is killed while a class is graded, the same command completes it, to the same table."""
+"""Whatever is killed while a class is graded, the same command completes the same table."""
 
 import os
 import random
@@ -34,7 +34,7 @@ def test_a_client_that_is_stopped_loses_nothing_that_was_done(
 ):
     into = tmp_path / "class"
     process = begin(source, into, "--slots", "2")
-    wait_for_records(into, 1, process)  # seven are left: some seconds' work
+    wait_for_records(into, 1, process)  # seven are left, which take some seconds
     family = descendants(process.pid)
     assert any(is_host(line) for line in family.values())
     process.send_signal(stop)
@@ -67,7 +67,7 @@ def test_workers_hosts_and_what_is_below_them_may_be_killed(
     code, output = process.wait(240), process.stdout.read()
     assert killed >= 2, output
     assert code in (0, 1), output
-    if code == 1:  # what was killed twice: the same command completes the class
+    if code == 1:  # a submission was killed twice: the same command completes the class
         code, output = grade(source, into, "--slots", "2")
     assert code == 0, output
     assert table(into) == expected
@@ -76,13 +76,13 @@ def test_workers_hosts_and_what_is_below_them_may_be_killed(
 
 @pytest.fixture
 def disk():
-    """A small disk of its own, where other users pass, too."""
+    """Yield a small disk, which other users can access."""
     folder = Path(tempfile.mkdtemp(prefix="disk-"))
     folder.chmod(0o755)
     command = ["mount", "-t", "tmpfs", "-o", "size=32m,mode=755", "tmpfs", folder]
     if subprocess.run(command, check=False).returncode:
         folder.rmdir()
-        pytest.skip("no file system can be mounted here")
+        pytest.skip("file systems can't be mounted here")
     yield folder
     subprocess.run(["umount", "--lazy", folder], check=True)
     folder.rmdir()
@@ -117,7 +117,7 @@ def test_where_the_disk_of_the_class_is_full_what_was_written_stays(
 
 
 def fill_until_it_ends(disk: Path, process: subprocess.Popen) -> str:
-    """What one submission frees, the next one doesn't get; return what was printed."""
+    """Keep filling a disk until a process ends; return what it printed."""
     deadline = time.monotonic() + 240
     while process.poll() is None:
         assert time.monotonic() < deadline
@@ -155,7 +155,7 @@ def test_a_worker_whose_disk_is_full_leaves_the_class_to_others(
     wait_for_records(into, 1, process)
     output = fill_until_it_ends(disk, process)
     assert process.returncode in (0, 1), output
-    if process.returncode == 1:  # what was lost there twice: somebody makes room
+    if process.returncode == 1:  # a submission was lost there twice: make room
         (disk / "filler").unlink()
         code, output = grade(source, into, *dask.words)
         assert code == 0, output
@@ -176,7 +176,7 @@ def test_a_scheduler_that_is_killed_ends_the_command_and_another_goes_on(
     assert CONTINUE in output and "Traceback" not in output
     worker.terminate()
     worker.wait(60)
-    wait_for_hosts(family)  # they end with their worker, and it with its nanny
+    wait_for_hosts(family)  # hosts end with their worker, and the worker with its nanny
     kept = records_in(into)
     assert 1 <= kept < len(expected)
     dask.scheduler()
@@ -195,7 +195,7 @@ def test_a_scheduler_with_workers_of_its_own_and_kills_gives_the_same_table(
     process = begin(source, into, *dask.words)
     wait_for_records(into, 2, process)
     assert process.poll() is None, process.stdout.read()
-    workers[0].kill()  # the nanny, and with it its worker
+    workers[0].kill()  # the nanny, and with it the worker
     code, output = process.wait(240), process.stdout.read()
     if code == 1:
         code, output = grade(source, into, *dask.words)
@@ -204,4 +204,4 @@ def test_a_scheduler_with_workers_of_its_own_and_kills_gives_the_same_table(
     deadline = time.monotonic() + 60
     while left_in(temporary) and time.monotonic() < deadline:
         time.sleep(0.2)
-    assert left_in(temporary) == []  # the release was taken away, though workers go on
+    assert left_in(temporary) == []  # the release was removed, although workers are running

@@ -1,4 +1,4 @@
-"""Links among what a class handed in: none is followed, and none leads to the solutions."""
+"""Links in what a class handed in: none is followed, so none can reveal the solutions."""
 
 import os
 import zipfile

@@ -1,4 +1,4 @@
-"""`python -m tools.classroom list`, as it is typed."""
+"""The command `python -m tools.classroom list`."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`forget` and `purge` remove what they say, say what they remove, and nothing else."""
+"""`forget` and `purge` remove exactly what they should, and print what they remove."""
 
 import os
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Whatever a class hands in, and however it is exported, everybody comes out, or is named."""
+"""Whatever a class hands in, and however it is exported, nobody is lost without a note."""
 
 import errno
 import os
@@ -33,7 +33,7 @@ def files(folder):
 
 
 def number(one: Submission, platform: str) -> str:
-    """What the platform calls a submission, or its student."""
+    """Return the number that the platform gives a submission or its student."""
     if platform == "gradescope":
         return one.submission_id
     return (
@@ -42,7 +42,7 @@ def number(one: Submission, platform: str) -> str:
 
 
 def numbers(made: MadeClass, platform: str) -> Counter:
-    """How many submissions each number of the platform's should have."""
+    """Return how many submissions should have each of the platform's numbers."""
     if platform == "gradescope":
         return Counter(f"submission_{each.number}" for each in made.submissions)
     everybody = platform == "moodle"
@@ -92,7 +92,7 @@ def test_the_grader_gets_what_was_handed_in(made, platform, packed, tmp_path):
 
 
 def is_taken(one, into) -> bool:
-    """Whether the grader finds something to grade; if not, it says why in one line."""
+    """Return whether the grader finds something to grade; if not, it says why in one line."""
     try:
         stage(one.unpack(into), into / "staged")
     except SubmissionError as error:
@@ -255,7 +255,7 @@ def test_a_flood_is_refused_in_one_line(tmp_path, monkeypatch):
 def test_an_odd_entry_of_a_zip_is_noted(tmp_path, text, expected):
     source = tmp_path / "class.zip"
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # zipfile's, of the name that is there twice
+        warnings.simplefilter("ignore")  # zipfile warns of the duplicated name
         with zipfile.ZipFile(source, "w") as writer:
             writer.writestr("ada/submission/a.py", "x = 1\n")
             writer.writestr("grace/submission/a.py", "x = 1\n")
@@ -272,7 +272,7 @@ def test_names_of_a_zip_are_read_as_macs_write_them(tmp_path):
         writer.writestr("other/submission/a.py", "x = 1\n")
     packed = source.read_bytes()
     assert len(name.encode()) == 8
-    name = "Zoë!"  # five bytes of UTF-8, which the zip doesn't call so
+    name = "Zoë!"  # five bytes of UTF-8, not marked as such in the zip
     assert len(name.encode()) == 5
     source.write_bytes(packed.replace(b"#####", name.encode()))
     in_order(read_class(source), name, "other")

@@ -1,8 +1,8 @@
-"""A class of 40 of all kinds, from an export to its table: nobody is dropped, nobody gets too much.
+"""A class of 40 of all kinds, from export to table: nobody is dropped, nobody gets too much.
 
     python -m pytest tests/classroom/test_whole_class.py -m "long or not long"
 
-The long one grades it again on a scheduler with four workers, while processes are killed.
+The long test grades it again on a scheduler with four workers, while processes are killed.
 """
 
 import csv
@@ -18,14 +18,14 @@ from tests.variants import all_variants
 from tools.classroom.gradebook.cells import guarded
 
 pytestmark = needs_root
-TOPIC = "attention_copying"  # what the tiny edition asks
+TOPIC = "attention_copying"  # the tiny edition's question
 POINTS = 8.0
 COUNT = 40
 
 
 @pytest.fixture(scope="session")
 def whole(made, grade, classroom, tmp_path_factory):
-    """The class, graded on this machine's own cluster: (class, its folder, rows of its table)."""
+    """Return the class, graded on a local cluster: (class, its folder, rows of its table)."""
     cls = made("gradescope", True)
     into = tmp_path_factory.mktemp("whole") / "class"
     code, output = grade(cls.source, into, "--slots", "2")
@@ -88,7 +88,7 @@ def test_four_workers_and_kills_give_the_same_table(whole, grade, begin, dask, t
             workers.remove(nanny)
             nanny.kill()
     code, output = process.wait(600), process.stdout.read()
-    for _ in range(3):  # what was killed twice is a staff fault: the same command completes it
+    for _ in range(3):  # a submission killed twice is a staff fault: run the command again
         if code == 1:
             code, output = grade(cls.source, into, *dask.words, within_s=600)
     assert code == 0, output

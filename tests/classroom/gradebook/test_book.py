@@ -1,4 +1,4 @@
-"""Grades: decisions, groups, several submissions, clocks, and what is refused."""
+"""Grades: decisions, groups, several submissions, times, and what is refused."""
 
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
@@ -30,7 +30,7 @@ FULL = record(10, 6, 10)
 
 @pytest.fixture
 def made(export, tmp_path, policy):
-    """made((number, people, minutes after the due date, record), ...) writes a class's folder."""
+    """Return made((number, people, minutes after the due date, record), ...): a class's folder."""
 
     def make(*submissions):
         for number, people, minutes, found in submissions:
@@ -67,7 +67,7 @@ def test_code_alone_makes_a_grade_and_a_note(made):
 def test_a_resubmission_after_an_extension_needs_latest(made):
     folder = made((1, [ADA], -60, record(1, 0, 0)), (2, [ADA], 2000, FULL))
     put(folder, extensions=[("007", at(2880))])
-    # The first is still on the roll: the class was graded before the second came.
+    # The first is still on the roll, because the class was graded before the second arrived.
     with ClassFolder.existing(folder).locked():
         ClassFolder.existing(folder).enroll(
             [RollEntry("submission_1", (OfRoll("ada@x.edu", "Ada Byron", "007", "ada@x.edu"),),
@@ -93,7 +93,7 @@ def test_where_times_dont_tell_the_latest_nobody_guesses(tmp_path, policy):
 
 # Clocks -------------------------------------------------------------------------------------------
 def test_a_day_has_24_hours_whatever_clocks_do(made):
-    # 2027-03-14, 2:00 in Los Angeles is the night when clocks go forward.
+    # In Los Angeles, clocks go forward on 2027-03-14 at 2:00.
     folder = made((1, [ADA], 0, FULL))
     roll = ClassFolder.existing(folder)
     due = datetime(2027, 3, 13, 23, 59, tzinfo=timezone(timedelta(hours=-8)))

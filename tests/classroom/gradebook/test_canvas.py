@@ -1,4 +1,4 @@
-"""Canvas's gradebook as template: what is refused, what stays, and what an import would change."""
+"""Canvas's gradebook as template: what is refused, what is kept, what an import would change."""
 
 import csv
 import io
@@ -33,10 +33,10 @@ def cells(text: str, separator: str = ",") -> list[str]:
 
 
 def imported(text: str, known: dict[int, str]) -> dict[int, str]:
-    """What Canvas changes when it imports a file, by its importer's rules for what we write.
+    """Return what Canvas changes when it imports a file, by its importer's rules.
 
-    Students are found by ID; the number at the end of a title is the assignment's; no score and "-"
-    are the same, and so are scores with the same two decimals.
+    Students are found by ID, and the assignment by the number at the end of a title. No score and
+    "-" are the same, and so are scores with the same two decimals.
     """
     separator = ";" if text.split("\n")[0].count(";") else ","
     head, *rows = csv.reader(

@@ -1,4 +1,4 @@
-"""CSV: nothing in it is run by a spreadsheet, and what is written is what is read."""
+"""CSV: spreadsheets run nothing in it, and what was written is read back exactly."""
 
 from fractions import Fraction
 
@@ -19,16 +19,16 @@ from tools.classroom.gradebook.cells import (
     write,
 )
 
-# Any text that UTF-8 can hold, often with what CSV and spreadsheets stumble over.
+# Any text in UTF-8, often with characters that are special in CSV or in spreadsheets.
 TEXTS = st.text(st.one_of(st.sampled_from("'=+-@\t\r\n\",; \ufeff"), st.characters(codec="utf-8")))
 ROWS = st.lists(st.lists(TEXTS, min_size=1, max_size=4), min_size=1, max_size=4)
 
 
-# Properties hold for every text: none of these can fail by chance.
+# The properties hold for every text, so none of these tests can fail by chance.
 @settings(deadline=None)
 @given(ROWS, st.sampled_from(",;\t"), st.booleans())
 def test_the_reader_undoes_the_writer(rows, delimiter, bom):
-    # A first row that tells the separator, and no blank rows: the reader leaves those out.
+    # The first row determines the separator. Blank rows are left out by the reader.
     rows = [["student", "due", "reason"], *(row for row in rows if any(map(str.strip, row)))]
     found = parse(write(rows, delimiter, bom).encode(), "a.csv", ("student", "due"))
     assert [list(row.cells) for row in found.rows] == rows

@@ -1,4 +1,4 @@
-"""`gradebook`, `explain`, `policy`: what they print and write."""
+"""The commands `gradebook`, `explain` and `policy`: what they print and write."""
 
 import stat
 from decimal import Decimal
@@ -33,7 +33,7 @@ def folder(export, tmp_path, policy):
 
 def test_an_explanation_has_each_step_with_its_source(folder, capsys):
     assert command("explain", "Ada Byron", "--in", folder) == 0
-    # 8 + 6.125 = 14.125, of which an eighth is lost: 12.359375; 4; and 1 of 2.
+    # 8 + 6.125 = 14.125, minus an eighth: 12.359375; plus 4; plus 1 of 2.
     assert (
         capsys.readouterr().out
         == """\
@@ -89,7 +89,7 @@ def test_another_policy_is_compared_and_nothing_is_written(folder, capsys, tmp_p
     tried = tmp_path / "other.toml"
     tried.write_text("[grading]\npercent_per_day = 50\n", encoding="utf-8")
     assert command("policy", "--try", tried, "--in", folder) == 0
-    # Ada: both days cost half, so nothing is left of the code; 4 + 2.
+    # Ada: each of the two days costs half, so the code earns nothing; 4 + 2 are left.
     assert capsys.readouterr().out == (
         "   17.36 ->     6.00  Ada Byron <ada@x.edu> (007): coding 2 days late\n"
         "2 unchanged, 0 up, 1 down\nmean 11.68 -> 6.00, of 2 grades\n"

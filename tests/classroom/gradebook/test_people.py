@@ -1,4 +1,4 @@
-"""Who is who: nobody is dropped, nobody gets somebody else's points."""
+"""Matching people: nobody is dropped, and nobody gets somebody else's points."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Sheets for those who grade written answers, from the solutions."""
+"""Sheets for graders of written answers, made from the solutions."""
 
 from collections import Counter
 from fractions import Fraction
@@ -36,7 +36,7 @@ def test_items_have_points_where_the_last_sentence_gives_them():
 
 @pytest.fixture(scope="module")
 def sheets(tmp_path_factory):
-    """The sheets of the edition in which most is written."""
+    """Return the sheets of the edition with the most written questions."""
     folder = tmp_path_factory.mktemp("rubrics")
     assert command("rubrics", "--edition", "cs224n", "--into", folder) == 0
     return folder

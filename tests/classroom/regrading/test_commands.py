@@ -1,4 +1,4 @@
-"""regrade, apply, discard and history, with workers that answer what a test wants them to."""
+"""The commands regrade, apply, discard and history, with scripted workers."""
 
 import json
 
@@ -19,7 +19,7 @@ def test_only_what_changed_is_run_with_the_seeds_of_before_and_nothing_counts(ma
     assert code == 0
     assert sorted(made.workers.asked) == sorted(
         [(one, (HIDDEN,), "7", False) for one in (right, wrong, raises, refused)]
-        + [(fault, ids_of(NEW), "7", False)]  # there was no result: all of it
+        + [(fault, ids_of(NEW), "7", False)]  # there was no result, so all tests are run
     )
     assert made.records(BASELINE) == before
     assert newest_release(made.folder) == BASELINE
@@ -67,7 +67,7 @@ def test_what_is_discarded_is_gone_and_remembered(made):
     assert not list(made.folder.path.glob("**/*regrade-1*"))
     assert "regrade-1  discarded 20" in made("history")[1]
     made("regrade", new=NEW)
-    assert len(made.records("regrade-2")) == 5  # no number is given twice
+    assert len(made.records("regrade-2")) == 5  # numbers aren't reused
 
 
 def test_down_and_to_zero_are_told(made):
@@ -83,7 +83,7 @@ def test_down_and_to_zero_are_told(made):
 
 def test_points_alone_need_no_run_and_no_files(made, tmp_path):
     (tmp_path / "source").rename(tmp_path / "elsewhere")
-    # Of the one without a result all would have to be run.
+    # For the submission without a result, all tests would have to be run.
     ids = [one for one in made.ids if one != made.ids_by_name()[3]]
     (tmp_path / "some.txt").write_text("\n".join(ids), encoding="utf-8")
     words = ("--students", str(tmp_path / "some.txt"))

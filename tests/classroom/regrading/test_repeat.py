@@ -1,4 +1,4 @@
-"""repeat lists each verdict that depends on the seed, and none of it counts."""
+"""`repeat` lists each verdict that depends on the seed, and its results don't count."""
 
 import json
 
@@ -12,7 +12,7 @@ from tools.classroom.table import newest_release
 
 @pytest.fixture
 def seeds(monkeypatch):
-    """Seeds that a test knows: 100, 101, ..."""
+    """Make seeds known: 100, 101, ..."""
     counter = iter(range(100, 200))
     monkeypatch.setattr(repeat.secrets, "randbits", lambda bits: next(counter))
 
@@ -53,7 +53,7 @@ def test_some_tests_of_some_students(made, seeds, tmp_path):
     kept = sorted(made.folder.submission(made.ids[1]).glob("repeats/*.json"))
     tests = [read_json(path)["results"]["tests"] for path in kept]
     assert [[test["test_id"] for test in each] for each in tests] == [["2b-0-basic"]] * 2
-    made("repeat", "2")  # all tests: what is known of one is not enough
+    made("repeat", "2")  # all tests: knowing one is not enough
     assert len(made.workers.asked) == 10
 
 
