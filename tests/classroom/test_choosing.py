@@ -1,4 +1,4 @@
-"""Lists of students: whom a file names, and errors if it names nobody."""
+"""Lists of students: the students that a file names, and errors if it names nobody."""
 
 import pytest
 

@@ -152,7 +152,10 @@ ENTRIES = (
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_every_entry_is_a_submission_or_in_a_note(tmp_path, packed):
-    source, entries = tmp_path / "class", ENTRIES[: -1 if packed else None]  # zips hold text
+    source, entries = (
+        tmp_path / "class",
+        ENTRIES[: -1 if packed else None],
+    )  # names in zips are text
     source.mkdir()
     for name in entries:
         if "." in name[-5:]:

@@ -26,7 +26,7 @@ leaderboard = false
 """
 HEAD = "import numpy as np\n\ndef copying_query(keys, j):\n    "
 # What a student hands in, by name: the body of copying_query, one of the two functions that the
-# tiny edition asks for. Nobody writes the other one, so that "right" earns 4 of 8 points.
+# tiny edition asks for. Nobody writes the other one, so "right" earns 4 of 8 points.
 BODIES = {
     "right": "return 1000 * keys[j]\n",
     "wrong": "return keys[j]\n",

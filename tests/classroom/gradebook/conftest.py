@@ -9,7 +9,7 @@ from tools.classroom.gradebook import bookkeeping, sources
 
 @pytest.fixture
 def policy(monkeypatch, tmp_path_factory):
-    """Return policy(late_days=2, ...), which sets the course's [grading]; use ASSIGNMENT."""
+    """Return policy(late_days=2, ...), which sets the course's [grading]."""
     path = tmp_path_factory.mktemp("description") / "assignment.toml"
     path.write_text(ASSIGNMENT, encoding="utf-8")
     described = load_assignment(path)

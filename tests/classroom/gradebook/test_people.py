@@ -92,13 +92,13 @@ def test_login_and_address_match_in_the_classes_own_domain_only():
     people, notes = join([*class_, said("coding", "Dee", email="dee@mail.com"), *logins])
     joined = sorted(p.name for p in people if len(p.mentions) == 2)
     assert joined == ["ada", "bo"]
-    assert notes == ["matched by login and address alone: ada <ada@x.edu>, bo <bo@x.edu>"]
+    assert notes == ["matched only by login and address: ada <ada@x.edu>, bo <bo@x.edu>"]
 
 
 def test_a_name_matches_where_nothing_speaks_against_it():
     people, notes = join([said("coding", "Ada Byron"), said("canvas", "Byron, Ada", sis="1")])
     assert [len(p.mentions) for p in people] == [2]
-    assert notes == ["matched by name alone: Ada Byron (1)"]
+    assert notes == ["matched only by name: Ada Byron (1)"]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_name_matches_where_nothing_speaks_against_it():
 def test_two_people_of_one_name_are_not_joined_and_noted(mentions):
     people, notes = join(mentions)
     assert len(people) == len(mentions)
-    assert len(notes) == 1 and notes[0].startswith("the same name, but not joined: Wei Wang")
+    assert len(notes) == 1 and notes[0].startswith("same name, but not matched: Wei Wang")
 
 
 def test_namesakes_who_are_complete_dont_stand_in_the_way_of_a_third():

@@ -295,6 +295,8 @@ def _earned(one: Handed, days: int) -> Earned:
 def _steps(handed: dict[str, Handed], settled: Settled, grading: Grading) -> Iterator[Step]:
     for part, one in handed.items():
         for item in one.items:
+            if item.most == 0 and not item.points:
+                continue  # practice, without points
             of = f" of {shown(item.most)}" if item.most is not None else ""
             extra = ", extra credit" if item.is_extra else ""
             remark = f": {item.remark}" if item.remark else ""

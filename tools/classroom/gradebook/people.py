@@ -254,14 +254,14 @@ def _weakly_joined(
             continue
         if not _could_be_one(several, one_kind, words):
             labels = ", ".join(f"{p.label} ({', '.join(sorted(p.sources))})" for p in several)
-            notes.append(f"the same {words}, but not joined: {labels}")
+            notes.append(f"same {words}, but not matched: {labels}")
             continue
         first, *others = several
         first.mentions += [mention for other in others for mention in other.mentions]
         gone |= {id(other) for other in others}
         joined.append(first.label)
     if joined:
-        notes.append(f"matched by {words} alone: {', '.join(joined)}")
+        notes.append(f"matched only by {words}: {', '.join(joined)}")
     return [person for person in people if id(person) not in gone], notes
 
 

@@ -6,6 +6,7 @@ and removed, so only one at a time takes space on the disk. Nothing in it is run
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -162,4 +163,5 @@ def known_results(folder: Path, note: Note) -> tuple[list[Parameters], list[Pred
 
 def _without(error: Exception, work: Path) -> str:
     """Return a message without the paths of temporary copies."""
-    return printable.line(str(error).replace(str(work), "the upload").replace(str(paths.ROOT), ""))
+    text = re.sub(rf"{re.escape(str(work))}[^\s:]*", "the upload", str(error))
+    return printable.line(text.replace(str(paths.ROOT), ""))
