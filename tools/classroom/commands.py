@@ -36,7 +36,7 @@ def add_command(
         help=words,
         description=description or f"{words[0].upper()}{words[1:]}.",
         epilog=epilog,
-        formatter_class=argparse.HelpFormatter,  # breaks lines
+        formatter_class=argparse.HelpFormatter,  # unlike the main parser's, it wraps lines
     )
     command.set_defaults(run=run)
     return command
@@ -66,7 +66,7 @@ def add_into(command: argparse.ArgumentParser) -> None:
 
 
 def add_release(command: argparse.ArgumentParser) -> None:
-    """Add --release, which chooses among the records that there are."""
+    """Add --release, which chooses the release whose records are used."""
     command.add_argument(
         "--release",
         metavar="RELEASE",

@@ -59,7 +59,7 @@ def add_to(commands: Commands) -> None:
         commands,
         "certificates",
         make_certificates,
-        "make the certificates by which a cluster's machines recognize each other",
+        "make the certificates with which a cluster's machines authenticate each other",
     )
     made.add_argument("folder", type=Path, metavar="DIR", help="a new folder")
 
