@@ -27,8 +27,8 @@ from .tokens import View
 MOST = 30
 RESULTS = paths.ROOT / "build" / "reference"  # what `make reference` trains
 EPILOG = (
-    f"{USUAL}. The pages set no threshold and give no verdict. Before you talk to anybody, read the "
-    "section 'Similarity' in docs/grading-a-class.md."
+    f"{USUAL}. The pages set no threshold and give no verdict. Before you talk to anybody, read "
+    "the section 'Similarity' in docs/grading-a-class.md."
 )
 
 
