@@ -1,13 +1,14 @@
-"""Measures how fast a class is graded, against a loop over the grader's own command.
+"""Measures how fast a class is graded, compared with a loop over the grader's own command.
 
-    python -m benchmarks.classroom --submissions 40            both, and what they cost
+    python -m benchmarks.classroom --submissions 40            compare both
     python -m benchmarks.classroom --submissions 1000 --no-loop
-    python -m benchmarks.classroom --dispatch 10000            what handing out alone costs
-    python -m benchmarks.classroom --reckon 100000 --submissions 20    what a large class would cost
+    python -m benchmarks.classroom --dispatch 10000            measure only the dispatching
+    python -m benchmarks.classroom --reckon 100000 --submissions 20    estimate a large class
 
-Costs are CPU seconds of all processes, in units of importing torch once, so that machines compare.
-Run it as root on an idle machine, from the root, with a data set installed. `--trained
-build/reference` adds trained files to submissions that would be right with them.
+Costs are CPU seconds of all processes. They are also given in units of importing torch once, so
+that machines can be compared. Run it as root on an idle machine, from the root of the repository,
+with a data set installed. `--trained build/reference` adds trained files to submissions that would
+be right with them.
 """
 
 from __future__ import annotations
@@ -31,16 +32,16 @@ from tools.classroom import cluster, dispatch, shipping
 from tools.classroom.roster import read_class
 from tools.classroom.submissions import Submission
 
-SUBMISSION_BYTES = 20_000  # of an empty one's upload: code without parameters
+SUBMISSION_BYTES = 20_000  # size of an upload that has code but no parameters
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What grading took."""
+    """What grading cost."""
 
     wall_s: float
     cpu_s: float
-    peak_bytes: int  # the largest process's, as the kernel counts it
+    peak_bytes: int  # of the largest process, as counted by the kernel
 
     def line(self, name: str, count: int, unit_s: float, slots: int) -> str:
         each = self.cpu_s / count
@@ -48,25 +49,25 @@ class Cost:
         per_hour = 3600 / each
         return (
             f"{name:<28}{self.wall_s / count:>8.2f} s{each:>8.2f} s{each / unit_s:>8.2f}"
-            f"{busy:>8.0%}{per_hour:>10.0f}"
+            f"{busy:>8.0%}{per_hour:>12.0f}"
         )
 
 
 def graded(command: list[str]) -> Cost:
-    """Run a command and return what it and all below it cost."""
+    """Run a command, and return what it and its descendants cost."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     started = time.monotonic()
     ran = subprocess.run(command, cwd=ROOT, check=False, stdout=subprocess.DEVNULL)
     if ran.returncode not in (0, 1):
-        raise SystemExit(f"{command[1:4]} ended with {ran.returncode}")
+        raise SystemExit(f"{' '.join(command[1:4])} ended with exit code {ran.returncode}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return Cost(time.monotonic() - started, cpu_s, after.ru_maxrss * 1024)
 
 
 def processor() -> str:
-    """Return the kind of processor, as records have it."""
-    from grading import provenance  # found once `tools` has been imported
+    """Return the kind of processor, as in records."""
+    from grading import provenance  # can be imported once `tools` has been
 
     return provenance.processor()
 
@@ -76,7 +77,7 @@ def compare(count: int, slots: int, loop: bool, trained: Path | None) -> None:
     unit_s = min(measure([sys.executable, "-c", "import torch"])[1] for _ in range(3))
     print(f"{processor()}; {slots} slots, {os.cpu_count()} CPUs; {count} submissions")
     print(f"importing torch: {unit_s:.2f} s of CPU")
-    print(f"{'a submission':<28}{'wall':>10}{'CPU':>10}{'torch':>8}{'busy':>8}{'a core-h':>10}")
+    print(f"{'per submission':<28}{'wall':>10}{'CPU':>10}{'torch':>8}{'busy':>8}{'per core-h':>12}")
     with tempfile.TemporaryDirectory() as place:
         source = make_class(Path(place) / "class", count, trained=trained).source
         into = Path(place) / "graded"
@@ -90,7 +91,7 @@ def compare(count: int, slots: int, loop: bool, trained: Path | None) -> None:
 
 
 def one_by_one(source: Path, place: Path) -> Cost:
-    """Grade each with a command of its own."""
+    """Grade each submission with a command of its own."""
     wall_s = cpu_s = 0.0
     peak = 0
     for number, submission in enumerate(roll(source)):
@@ -111,13 +112,13 @@ def one_by_one(source: Path, place: Path) -> Cost:
 
 
 class Echo(WorkerPlugin):
-    """Takes the place of hosts: every submission is graded at once."""
+    """Replaces hosts: every submission is done immediately."""
 
     name = "echo"
     report = {"obstacles": [], "facts": {}}
 
     def setup(self, worker: Worker) -> None:
-        """Have nothing to get ready."""
+        """Do nothing."""
 
     def grade(self, upload: bytes, request: dict) -> dict:
         """Return an empty answer."""
@@ -126,15 +127,15 @@ class Echo(WorkerPlugin):
 
 @dataclass(frozen=True)
 class Handing:
-    """What handing out took, a submission."""
+    """What dispatching cost per submission."""
 
     wall_s: float
-    here_s: float  # CPU of the process in which client and scheduler are
-    workers_s: float
+    here_s: float  # CPU of this process, which runs client and scheduler
+    workers_s: float  # CPU of the workers
 
 
 def dispatched(count: int, slots: int, size: int = SUBMISSION_BYTES) -> Handing:
-    """Hand out submissions that take no time, and return what that took."""
+    """Dispatch submissions that take no time, and return the cost."""
 
     def jobs() -> Iterator[dispatch.Job]:
         for number in range(count):
@@ -156,23 +157,23 @@ def dispatched(count: int, slots: int, size: int = SUBMISSION_BYTES) -> Handing:
 
 
 def cpu_of(stat: Path) -> float:
-    """Return the CPU seconds of a process that runs, of its own."""
+    """Return the CPU seconds of a running process, without its children."""
     fields = stat.read_bytes().rpartition(b") ")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def show_dispatch(count: int, slots: int) -> None:
-    """Print what handing out costs."""
+    """Print what dispatching costs."""
     found = dispatched(count, slots)
     print(
         f"{count} empty submissions in {found.wall_s * count:.1f} s: {found.wall_s * 1e3:.1f} ms "
-        f"each; CPU: {found.here_s * 1e3:.1f} ms of client and scheduler, "
-        f"{found.workers_s * 1e3:.1f} ms of the workers"
+        f"per submission; CPU per submission: {found.here_s * 1e3:.1f} ms for client and "
+        f"scheduler, {found.workers_s * 1e3:.1f} ms for the workers"
     )
 
 
 def reckon(count: int, sample: int, slots: int, trained: Path | None) -> None:
-    """Print what a class of `count` would cost, from parts that are measured here."""
+    """Print an estimate of what a class of `count` would cost, from parts measured here."""
     with tempfile.TemporaryDirectory() as place:
         graded_s, kept, packed = measured_sample(sample, slots, trained, Path(place))
     plain = dispatched(500, slots)
@@ -182,22 +183,28 @@ def reckon(count: int, sample: int, slots: int, trained: Path | None) -> None:
     here_s = plain.here_s + byte_s * packed
     hours, at_most = count * graded_s / 3600, graded_s / here_s
     print(f"{processor()}; measured with {sample} submissions")
-    print(f"grading: {graded_s:.1f} s of CPU a submission, the cluster's start apart")
-    print(f"handing out: {here_s * 1e3:.1f} ms of CPU of client and scheduler a submission")
-    print(f"sent: {packed / 1e6:.2f} MB a submission; kept: {kept / 1e3:.0f} kB a record")
+    print(f"grading: {graded_s:.1f} s of CPU per submission, without the cluster's start")
+    print(f"dispatching: {here_s * 1e3:.1f} ms of CPU per submission for client and scheduler")
+    print(f"sent: {packed / 1e6:.2f} MB per submission; kept: {kept / 1e3:.0f} kB per record")
     print(f"a class of {count}:")
-    print(f"  workers: {hours:.0f} core-hours, so {hours / 24:.0f} cores for a day")
-    print(f"  scheduler: {count * here_s / 3600:.1f} hours of one core; enough for {at_most:.0f}")
-    print(f"  network: {count * packed / 1e9:.0f} GB to the scheduler, as much from it to workers")
-    print(f"  storage: {count * kept / 1e9:.1f} GB of records, besides what was handed in")
+    print(f"  workers: {hours:.0f} core-hours, or {hours / 24:.0f} cores for a day")
+    print(
+        f"  scheduler: {count * here_s / 3600:.1f} hours of one core, which can serve "
+        f"{at_most:.0f} cores"
+    )
+    print(
+        f"  network: {count * packed / 1e9:.0f} GB to the scheduler, and the same from it to the "
+        "workers"
+    )
+    print(f"  storage: {count * kept / 1e9:.1f} GB of records, in addition to the submissions")
 
 
 def measured_sample(
     sample: int, slots: int, trained: Path | None, place: Path
 ) -> tuple[float, float, float]:
-    """Grade a small class; return CPU seconds, bytes kept and bytes sent, each a submission.
+    """Grade a small class; return CPU seconds, bytes kept and bytes sent per submission.
 
-    What the cluster's start costs is measured with a class of one, and taken off.
+    The cost of the cluster's start is measured with a class of one, and subtracted.
     """
     costs = []
     for count in (1, sample):
@@ -230,24 +237,41 @@ def packed_bytes(submission: Submission, place: Path) -> int:
         upload = submission.unpack(place / "unpacked")
         return len(shipping.pack(upload, place / "work", Course.provided).content)
     except SubmissionError:
-        return 0  # there is nothing to grade, and so nothing to send
+        return 0  # there is nothing to grade, so nothing to send
 
 
 def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--submissions", type=int, default=40)
-    parser.add_argument("--slots", type=int, default=cluster.cores())
+    parser.add_argument(
+        "--submissions", type=int, default=40, metavar="N", help="size of the class; default: 40"
+    )
+    parser.add_argument(
+        "--slots",
+        type=int,
+        default=cluster.cores(),
+        metavar="N",
+        help="how many submissions to grade at once; default: one per core",
+    )
     parser.add_argument("--no-loop", action="store_true", help="leave out the slow comparison")
-    parser.add_argument("--trained", type=Path, metavar="DIR", help="build/reference")
-    parser.add_argument("--dispatch", type=int, metavar="N", help="only hand out N that are empty")
-    parser.add_argument("--reckon", type=int, metavar="N", help="what a class of N would cost")
+    parser.add_argument(
+        "--trained",
+        type=Path,
+        metavar="DIR",
+        help="a folder with trained files, such as build/reference",
+    )
+    parser.add_argument(
+        "--dispatch", type=int, metavar="N", help="only dispatch N empty submissions"
+    )
+    parser.add_argument(
+        "--reckon", type=int, metavar="N", help="estimate the cost of a class of N submissions"
+    )
     asked = parser.parse_args()
     if asked.dispatch:
         show_dispatch(asked.dispatch, asked.slots)
     elif asked.reckon:
         if asked.submissions < 2:
-            parser.error("--reckon needs --submissions 2 or more to measure")
+            parser.error(f"--reckon needs --submissions of 2 or more, got {asked.submissions}")
         reckon(asked.reckon, asked.submissions, asked.slots, asked.trained)
     else:
         compare(asked.submissions, asked.slots, not asked.no_loop, asked.trained)

@@ -1,12 +1,12 @@
-"""Where planted copies rank among solutions that nobody copied, and how long a class takes.
+"""Measures where planted copies rank among solutions that nobody copied, and how long it takes.
 
-    python -m benchmarks.similarity               ranks of planted copies, as a table
-    python -m benchmarks.similarity --time 1000   the time for a class of 1,000, on one core
+    python -m benchmarks.similarity               print the ranks of planted copies as a table
+    python -m benchmarks.similarity --time 1000   time a class of 1,000, on one core
 
-The class is 100 generated solutions (`independent.py`; --solutions), the golden variants, and one
-copy of some of the solutions, disguised in one way each (`copies.py`). A golden variant is the
-reference with one region changed, by the same hand as the next: pairs of two of them count neither
-as copies nor as independent. All others that aren't planted are independent.
+The class consists of 100 generated solutions (`independent.py`; --solutions), the golden variants,
+and a copy of some of the solutions, each disguised in one way (`copies.py`). Golden variants are
+the reference with one region changed, all by the same author, so pairs of two of them count neither
+as copies nor as independent. All other pairs that aren't planted are independent.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tools.classroom.similarity import texts
 from tools.classroom.similarity.index import Entry, Index, entry_of
 from tools.classroom.similarity.tokens import View
 
-COPIES = 12  # of each kind, of other solutions each
+COPIES = 12  # of each kind, all of different solutions
 Texts = dict[str, str]
 
 
@@ -36,9 +36,9 @@ class Planted:
     """A class with copies in it.
 
     Attributes:
-        entries: solutions, then golden variants, then copies.
-        solutions: how many of them are generated.
-        copies: (the original, the copy) by kind.
+        entries: the generated solutions, then the golden variants, then the copies.
+        solutions: the number of generated solutions.
+        copies: (original, copy) by kind, as indexes of entries.
     """
 
     entries: list[Entry]
@@ -47,7 +47,7 @@ class Planted:
 
 
 def planted(solutions: int, copies: int, golden: bool = True) -> Planted:
-    """Make a class; the same arguments make the same one."""
+    """Return a class; the same arguments give the same class."""
     known = texts.known_code()
     made = [solution(seed) for seed in range(solutions)]
     entries = [_entry(f"solution {i}", files, known) for i, files in enumerate(made)]
@@ -56,7 +56,7 @@ def planted(solutions: int, copies: int, golden: bool = True) -> Planted:
     pairs: dict[str, list[tuple[int, int]]] = {}
     for number, kind in enumerate(KINDS):
         for i in range(copies):
-            # Each solution is copied once at most, as long as there are enough of them.
+            # If there are enough solutions, each is copied at most once.
             original = (number * copies + i) % solutions
             copy = disguised(made[original], kind, seed=i)
             pairs.setdefault(kind, []).append((original, len(entries)))
@@ -86,11 +86,11 @@ def golden_variants() -> list[tuple[str, Texts]]:
 
 @dataclass(frozen=True)
 class Ranks:
-    """What became of one kind of copies in one view.
+    """The scores and ranks of one kind of copies in one view.
 
     Attributes:
-        scores: of the copies, the lowest first.
-        above: for each, how many independent pairs score as high or higher.
+        scores: the scores of the copies, in ascending order.
+        above: for each copy, how many independent pairs have the same or a higher score.
     """
 
     scores: list[float]
@@ -98,10 +98,10 @@ class Ranks:
 
 
 def ranks(made: Planted, view: View) -> tuple[np.ndarray, np.ndarray, dict[str, Ranks]]:
-    """Return the scores of all independent pairs, those without golden variants, and ranks.
+    """Return the scores of all independent pairs, those without golden variants, and the ranks.
 
-    Scores are sorted. A golden variant, all of which but a region is the reference's, has little
-    that anybody could share: what is usual is seen without them.
+    Scores are sorted. Almost everything in a golden variant is the reference's, so it has little
+    that others could share. The scores without golden variants therefore show what is usual.
     """
     scores = Index(made.entries, view).scores()
     copied = {pair for pairs in made.copies.values() for pair in pairs}
@@ -123,17 +123,17 @@ def ranks(made: Planted, view: View) -> tuple[np.ndarray, np.ndarray, dict[str, 
 
 
 def table(made: Planted) -> str:
-    """Return both views as a table in Markdown."""
+    """Return a table in Markdown for each view."""
     lines = []
     for view in View:
         usual, generated, found = ranks(made, view)
         median, most, nearly_all = np.quantile(generated, [0.5, 0.99, 0.999])
         lines += [
             "",
-            f"**{view.value.capitalize()}**: of {len(usual):,} independent pairs, "
-            f"{len(generated):,} are of two generated solutions. These have a median of "
-            f"{median:.2f}; 99 % are below {most:.2f}, 99.9 % below {nearly_all:.2f}. The highest "
-            f"score of all is {usual[-1]:.2f}.",
+            f"**{view.value.capitalize()}**: {len(generated):,} of {len(usual):,} independent "
+            f"pairs consist of two generated solutions. Their median score is {median:.2f}; 99 % "
+            f"are below {most:.2f}, and 99.9 % below {nearly_all:.2f}. The highest score of all "
+            f"independent pairs is {usual[-1]:.2f}.",
             "",
             "| copies | lowest score | median | above all independent pairs | independent pairs "
             "above the lowest |",
@@ -150,7 +150,7 @@ def table(made: Planted) -> str:
 
 
 def timed(submissions: int) -> str:
-    """Return how long the command takes for a class of code, in CPU seconds of this process."""
+    """Return how long the command takes for a class without parameters, in CPU seconds."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "class")
         for seed in range(submissions):
@@ -169,9 +169,21 @@ def timed(submissions: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--solutions", type=int, default=100)
-    parser.add_argument("--copies", type=int, default=COPIES, help="of each kind")
-    parser.add_argument("--time", type=int, metavar="N", help="time a class of N instead")
+    parser.add_argument(
+        "--solutions",
+        type=int,
+        default=100,
+        metavar="N",
+        help="how many solutions to generate; default: 100",
+    )
+    parser.add_argument(
+        "--copies",
+        type=int,
+        default=COPIES,
+        metavar="N",
+        help=f"how many copies of each kind; default: {COPIES}",
+    )
+    parser.add_argument("--time", type=int, metavar="N", help="only time a class of N submissions")
     asked = parser.parse_args()
     print(timed(asked.time) if asked.time else table(planted(asked.solutions, asked.copies)))
 

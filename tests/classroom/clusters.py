@@ -1,4 +1,4 @@
-"""Clusters that are really there: a class for them, its table, programs of dask's, processes."""
+"""Real clusters: a class for them, the expected table, dask's programs, and their processes."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def source(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def expected(source, course) -> dict[str, list]:
-    """The table of a serial run without a cluster or a host: each with a run of its own."""
+    """Return the table of a serial run without a cluster or hosts, with a run per submission."""
     code = """
 import json, sys
 from pathlib import Path
@@ -61,12 +61,12 @@ print(json.dumps(found))
 
 
 def left_in(temporary: Path) -> list[str]:
-    """What is still there, besides dask's own folder, which holds nothing of ours."""
+    """Return what is left, except for dask's own folder, which contains nothing of ours."""
     return [path.name for path in temporary.iterdir() if not path.name.startswith("dask-")]
 
 
 def descendants(pid: int) -> dict[int, str]:
-    """Processes below one, with their command lines."""
+    """Return the command lines of a process's descendants, by process id."""
     found: dict[int, str] = {}
     try:
         threads = list(Path(f"/proc/{pid}/task").iterdir())
@@ -92,7 +92,7 @@ def is_host(line: str) -> bool:
 
 
 def is_below_a_host(line: str) -> bool:
-    """A zygote, a guardian, the small process that kills, or what runs a student's code."""
+    """Return whether it is a zygote, a guardian, a killer, or runs a student's code."""
     return "grading.zygote import" in line
 
 
@@ -112,7 +112,7 @@ def is_final(content: bytes) -> bool:
 
 
 def wait_for_hosts(pids: Iterable[int]) -> None:
-    """Wait until none of some processes is a host any more."""
+    """Wait until no process in `pids` is a host any more."""
     deadline = time.monotonic() + 60
     for pid in pids:
         while is_host(_line(pid)):
@@ -138,7 +138,7 @@ def certificates(classroom, tmp_path_factory) -> Path:
 
 @pytest.fixture
 def start(certificates, temporary, tmp_path):
-    """A function that starts a program of dask's on loopback, elsewhere than in the project."""
+    """Return a function that starts one of dask's programs, outside the project's folder."""
     processes = []
     tls = [
         "--tls-ca-file",
@@ -172,8 +172,29 @@ def start(certificates, temporary, tmp_path):
             process.kill()
 
 
+class Dask:
+    """A scheduler at a free port of this machine, and workers for it, over TLS."""
+
+    def __init__(self, start, certificates: Path) -> None:
+        self._start = start
+        self.address = f"tls://127.0.0.1:{free_port()}"
+        self.words = ("--scheduler", self.address, "--certificates", certificates)
+
+    def scheduler(self) -> subprocess.Popen:
+        return self._start("scheduler", "--host", self.address, "--no-dashboard")
+
+    def worker(self, **keywords) -> subprocess.Popen:
+        words = ("--nthreads", "1", "--no-dashboard", "--host", "tls://127.0.0.1")
+        return self._start("worker", self.address, *words, **keywords)
+
+
+@pytest.fixture
+def dask(start, certificates) -> Dask:
+    return Dask(start, certificates)
+
+
 def _environment(temporary: Path) -> dict[str, str]:
-    """Without what would let a worker find our modules: the release is all it gets."""
+    """Return an environment in which a worker can't import our modules, only the release."""
     kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     return kept | {"TMPDIR": str(temporary)}
 

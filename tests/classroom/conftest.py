@@ -1,20 +1,20 @@
-"""A class that is made once, and small exports written by hand."""
+"""A class that is only made once, and small exports written by hand."""
 
 from pathlib import Path
 
 import pytest
 
 from grading import paths
-from tests.classroom.clusters import certificates, expected, source, start  # noqa: F401
+from tests.classroom.clusters import certificates, dask, expected, source, start  # noqa: F401
 from tests.classroom.make_class import MadeClass, make_class
-from tests.classroom.tiny import classroom, course, grade, temporary  # noqa: F401
+from tests.classroom.tiny import begin, classroom, course, grade, temporary  # noqa: F401
 from tools import world
 from tools.classroom.gradescope_export import METADATA
 
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory):
-    """made(platform, packed) returns a class of 40, each made once."""
+    """Return made(platform, packed), which returns a class of 40; each is only made once."""
     kept: dict[tuple[str, bool], MadeClass] = {}
 
     def make(platform: str = "gradescope", packed: bool = False) -> MadeClass:
@@ -28,7 +28,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def smoke_world(tmp_path_factory) -> Path:
-    """Return a folder with src/data/ and solutions/data/, which a fresh checkout has none of."""
+    """Return a folder with src/data/ and solutions/data/, which are missing in a checkout."""
     folder = tmp_path_factory.mktemp("world")
     assert world.main(["--dataset", "smoke", "--seed", "1", "--out", str(folder)]) == 0
     return folder
@@ -44,7 +44,7 @@ def data(smoke_world, monkeypatch) -> Path:
 
 @pytest.fixture
 def export(tmp_path):
-    """export(metadata, *folders) writes a Gradescope export with a module in each folder."""
+    """Return export(metadata, *folders), which writes a Gradescope export with a module in each."""
 
     def write(metadata: str, *folders: str) -> Path:
         root = tmp_path / "assignment_1_export"

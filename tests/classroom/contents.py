@@ -1,6 +1,6 @@
-"""What students hand in: golden variants, starters, earlier years' layouts, and hostile things.
+"""What students hand in: golden variants, starters, earlier years' layouts, hostile uploads.
 
-Nothing here is run; it is graded where a sandbox is.
+Nothing is run here; whatever is graded runs in the sandbox.
 """
 
 import copy
@@ -35,11 +35,11 @@ class Content:
     """What somebody hands in.
 
     Attributes:
-        kind: right, wrong, starter, layout (right, in an earlier year's), attack or upload.
+        kind: right, wrong, starter, layout (right, in an unusual layout), attack or upload.
         name: which one of that kind.
-        files: by name; where `packed` is there, nothing.
+        files: the files by name; empty if there is `packed`.
         packed: the bytes of a zip that a platform doesn't unpack.
-        refused: whether the grader finds nothing that it can grade.
+        refused: whether there is nothing that the grader can grade.
     """
 
     kind: str
@@ -50,7 +50,7 @@ class Content:
 
 
 def contents() -> dict[str, list[Callable[[], Content]]]:
-    """Everything that there is, by kind; each is made when it is called."""
+    """Return functions that make the contents, by kind."""
     variants = all_variants()
     attacks = [
         name for name, path in arena.ATTACKS.items() if not arena.header(path, arena.HANDS_IN)
@@ -67,22 +67,22 @@ def contents() -> dict[str, list[Callable[[], Content]]]:
 
 
 def golden(variant: Variant) -> Content:
-    """The reference with a variant laid over it."""
+    """Return the reference with a variant laid over it."""
     return Content("right" if variant.is_right else "wrong", variant.name, _complete(variant))
 
 
 def starter() -> Content:
-    """What students begin with."""
+    """Return what students start from."""
     return Content("starter", "untouched", _package(ROOT / "src" / "submission"))
 
 
 def laid_out(name: str) -> Content:
-    """The reference as earlier years, other systems and other habits lay it out."""
+    """Return the reference in the layout of an earlier year, another system or another habit."""
     return Content("layout", name, LAYOUTS[name](_complete(None)))
 
 
 def attack(name: str) -> Content:
-    """The starter with an attack on the grader in one of its modules."""
+    """Return the starter with an attack on the grader in one of its modules."""
     body = arena.ATTACKS[name].read_text(encoding="utf-8")
     prelude = arena.PRELUDE.replace("HOME_SECRET_PATH", "/home/nobody/secret")
     module = (prelude + body + arena.EPILOGUE).encode("utf-8")
@@ -91,7 +91,7 @@ def attack(name: str) -> Content:
 
 
 def uploaded(name: str) -> Content:
-    """Something that is no submission at all, or hardly one."""
+    """Return an upload that isn't a submission, or hardly one."""
     made = UPLOADS[name]()
     if isinstance(made, bytes):
         return Content("upload", name, packed=made, refused=True)
@@ -99,7 +99,7 @@ def uploaded(name: str) -> Content:
 
 
 def zipped(files: Files, **options) -> bytes:
-    """A zip with these files; bytes of equal files are equal."""
+    """Return a zip with these files; equal files give equal bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as writer:
         for name, content in files.items():
@@ -148,7 +148,7 @@ def _twice() -> bytes:
 
 
 def _too_large() -> bytes:
-    """300 files of a mebibyte, which are one in the zip."""
+    """Return a zip with 300 files of a mebibyte, which share one file's data."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as writer:
         writer.writestr("x.params", bytes(1 << 20))

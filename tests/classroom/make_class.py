@@ -1,12 +1,12 @@
-"""Makes a class: what its students handed in, as a platform exports it.
+"""Makes a class: the submissions of its students, as a platform exports them.
 
     python -m tests.classroom.make_class FOLDER --submissions 40
     python -m tests.classroom.make_class FOLDER --platform canvas --zip
 
-FOLDER gets the export, and truth.json with what each submission is. The same arguments make the
-same class. `--trained build/reference` adds the reference's parameters and predictions to what
-would otherwise lack them.
-Exit codes: 0 made, 2 usage.
+FOLDER gets the export, and truth.json, which says what each submission is. The same arguments make
+the same class. `--trained build/reference` adds the reference's parameters and predictions to
+submissions that would otherwise lack them.
+Exit codes: 0 done, 2 wrong usage.
 """
 
 import argparse
@@ -25,7 +25,7 @@ import yaml
 from tests.classroom.contents import DATE, ZIP_NAME, Content, Files, Link, contents, zipped
 from tests.classroom.people import Person, people
 
-# How many of a hundred are of each kind; a small class has at least one of each.
+# Per cent of each kind; a small class has at least one of each.
 SHARES = {"right": 40, "wrong": 25, "starter": 10, "layout": 10, "attack": 7, "upload": 8}
 EXPORT = "assignment_4711_export"
 PACIFIC = timezone(timedelta(hours=-8))
@@ -34,10 +34,10 @@ FIRST_AT = datetime(2026, 11, 2, 9, 0, 0, 365935, PACIFIC)
 
 @dataclass(frozen=True)
 class Made:
-    """A submission that was made.
+    """A generated submission.
 
     Attributes:
-        number: the platform's number of the submission.
+        number: the submission's number on the platform.
         earlier: the numbers of earlier attempts.
     """
 
@@ -65,12 +65,13 @@ def make_class(
     packed: bool = False,
     output_bytes: int = 200,
 ) -> MadeClass:
-    """Make a class of so many submissions in an empty folder.
+    """Make a class with `count` submissions in an empty folder.
 
     Args:
-        packed: as a zip.
-        trained: a folder with *.params and *.predictions for those that would be right with them.
-        output_bytes: of each test's output in the platform's record of results.
+        packed: whether to make a zip.
+        trained: a folder with *.params and *.predictions for submissions that would be right with
+            them.
+        output_bytes: the length of each test's output in the platform's record of results.
     """
     made = _planned(count, seed)
     outputs = _outputs(trained) if trained else {}
@@ -90,7 +91,7 @@ def make_class(
 
 
 def _planned(count: int, seed: int) -> list[Made]:
-    """Who hands in what, and when; some in groups, some for the third time."""
+    """Return who hands in what and when, some in groups, some for the third time."""
     chosen = _chosen(count, seed)
     rng = random.Random(f"{seed} people")
     sizes = [rng.choice((2, 3)) if index % 8 == 7 else 1 for index in range(count)]
@@ -106,7 +107,7 @@ def _planned(count: int, seed: int) -> list[Made]:
 
 
 def _chosen(count: int, seed: int) -> list[Callable[[], Content]]:
-    """What is handed in; a new golden variant changes nothing but which of its kind are taken."""
+    """Return what is handed in; a new golden variant only affects the choice within its kind."""
     chosen: list[Callable[[], Content]] = []
     for kind, makers in contents().items():
         wanted = max(1, round(SHARES[kind] * count / 100))
@@ -139,7 +140,7 @@ def _gradescope(source: Path, made: Made, outputs: Files) -> None:
 
 
 def _canvas(source: Path, made: Made, outputs: Files) -> None:
-    """As zips of which some are late, some handed in again, and some loose files."""
+    """Write zips, some of them late or handed in again, and some loose files."""
     person = made.people[0]
     name = re.sub(r"[^\w-]|_", "", person.name.lower())[:60] or "anonymous"
     late = "LATE_" if made.number % 7 == 0 else ""
@@ -190,7 +191,7 @@ def _lay(folder: Path, files: Files) -> None:
 
 
 def _zip(source: Path, platform: str) -> Path:
-    """Pack the export; Gradescope's has one folder, the others' have none."""
+    """Pack the export; Gradescope's zip has a single folder, the others' have none."""
     target = source.with_name(source.name + ".zip")
     top = source.parent if platform == "gradescope" else source
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as writer:
@@ -231,7 +232,7 @@ _Ruby.add_representer(
 
 
 def _metadata(made: Made, output_bytes: int) -> str:
-    """The entry of a submission."""
+    """Return the entry of a submission."""
     scores = [20.5 + 10 * index for index in range(len(made.earlier) + 1)]
     history = [
         {":id": number} | _recorded(made.at - timedelta(hours=9 - index), score, output_bytes)
@@ -255,7 +256,7 @@ def _metadata(made: Made, output_bytes: int) -> str:
 def _recorded(at: datetime, score: float, output_bytes: int) -> dict:
     line = "Your draws of spans: \u2047 mean 0.25, expected 0.22 to 0.28\n"
     output = (line * (output_bytes // len(line) + 1))[:output_bytes]
-    if score < 25:  # a failure: no tests, and no score of the autograder's
+    if score < 25:  # the autograder failed: no tests and no score
         results: dict = {"output": "The autograder failed to execute correctly.\n" + output}
     else:
         tests = [
@@ -285,13 +286,29 @@ def _truth(made: Made) -> dict:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tests.classroom.make_class")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.classroom.make_class",
+        description="Make a class of generated submissions, as a platform exports it.",
+    )
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="a new folder")
-    parser.add_argument("--submissions", type=int, default=40, metavar="N")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--platform", choices=list(PLATFORMS), default="gradescope")
-    parser.add_argument("--trained", type=Path, metavar="DIR", help="such as build/reference")
-    parser.add_argument("--zip", action="store_true", help="pack the export, as it is downloaded")
+    parser.add_argument(
+        "--submissions", type=int, default=40, metavar="N", help="how many; default: 40"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="another seed makes another class"
+    )
+    parser.add_argument(
+        "--platform", choices=list(PLATFORMS), default="gradescope", help="default: gradescope"
+    )
+    parser.add_argument(
+        "--trained",
+        type=Path,
+        metavar="DIR",
+        help="a folder with trained files to add, such as build/reference",
+    )
+    parser.add_argument(
+        "--zip", action="store_true", help="pack the export, as platforms offer it for download"
+    )
     asked = parser.parse_args(arguments)
     if asked.folder.exists() and any(asked.folder.iterdir()):
         parser.error(f"{asked.folder} is not empty")

@@ -1,6 +1,6 @@
-"""A class's folder with records as grading writes them, of students who try what a page does.
+"""A class's folder with records like those of a graded class, whose students attack the pages.
 
-Names and texts hold markup, characters that turn text around, and 300 letters. Nothing is graded.
+Names and texts contain markup, characters that reverse text, and 300 letters. Nothing is graded.
 """
 
 import random
@@ -18,7 +18,7 @@ LONG = "Wolfeschlegelsteinhausenbergerdorff" * 9  # 315 letters
 NAMES = (MARKUP, TURNED, LONG, "=cmd|' /C calc'!A0", "محمد بن موسى", "Ngô Bảo Châu", "O'Brien, Zoë")
 RELEASE = "0123456789abcdef"
 FIRST = datetime(2026, 11, 2, 9, 0, tzinfo=timezone(timedelta(hours=-8)))
-# Test, description, points, topic, and what its failures are: outcome, cause, message.
+# Test, description, points, topic, and its failure: outcome, cause, message.
 TESTS: tuple[tuple[str, str, float, str, tuple[str, str, str]], ...] = (
     (
         "1e-0-basic",
@@ -54,7 +54,7 @@ VERSIONS = {"python": "3.11.2", "torch": "2.5.1", "numpy": "2.1", "system": "Lin
 
 
 def test_of(index: int, passes: bool, rng: random.Random, **changed: Any) -> dict[str, Any]:
-    """A test's entry in a record."""
+    """Return a test's entry in a record."""
     test_id, name, points, topic, (outcome, cause, message) = TESTS[index]
     accuracy = rng.uniform(0.3, 0.9) if passes else rng.uniform(0.0, 0.3)
     measured = {"accuracy": accuracy, "threshold": 0.3} if test_id == "1f-0-basic" else {}
@@ -84,7 +84,7 @@ def test_of(index: int, passes: bool, rng: random.Random, **changed: Any) -> dic
 
 
 def record_of(tests: Iterable[dict[str, Any]], name: str = "submission") -> dict[str, Any]:
-    """A record of such tests."""
+    """Return a record with these tests."""
     tests = list(tests)
     return {
         "format": 1,
@@ -108,7 +108,7 @@ def record_of(tests: Iterable[dict[str, Any]], name: str = "submission") -> dict
 
 
 def nasty_class(path: Path, count: int = 40, seed: int = 1) -> ClassFolder:
-    """Write a class; the last is a staff fault, and the one before has not been graded."""
+    """Write a class; the last submission is a staff fault, and the one before isn't graded."""
     rng = random.Random(seed)
     folder = ClassFolder.create(path)
     with folder.locked():

@@ -1,4 +1,4 @@
-"""Students who don't exist, some with names that programs stumble over."""
+"""Invented students, some with names that are difficult for programs."""
 
 import random
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ Noor Oskar Priya Quentin Rosa Sofía Tariq Ursula Valentina Wanjiru Xiomara Yusu
 LAST = """Abebe Bianchi Castro Dubois Eriksen Fischer García Haddad Ivanova Jensen
 Kowalski Lindqvist Moreau Nakamura Okafor Petrov Quispe Rossi Schmidt Tanaka Ueda Vargas
 Weber Xu Yıldız Zeman""".split()
-# In the order in which they are taken: the first ones stand in small classes, too.
+# In the order in which they are used, so small classes have the first ones.
 ODD = (
     "عمر الخطيب",
     "Byron, Ada",
@@ -40,7 +40,7 @@ class Person:
 
 
 def people(count: int, rng: random.Random) -> list[Person]:
-    """So many students: two of one name, odd names, some without a student ID."""
+    """Return students: two with the same name, some unusual names, some without a student ID."""
     names = [TWINS, TWINS, *ODD][:count]
     while len(names) < count:
         names.append(f"{rng.choice(FIRST)} {rng.choice(LAST)}")
@@ -51,7 +51,7 @@ def people(count: int, rng: random.Random) -> list[Person]:
             number,
             name,
             f"student{number}@example.edu",
-            None if index % 13 == 12 else f"0{number}",  # a zero in front must survive
+            None if index % 13 == 12 else f"0{number}",  # the leading zero must survive
         )
         for index, (number, name) in enumerate(zip(numbers, names, strict=True))
     ]

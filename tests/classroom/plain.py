@@ -1,4 +1,4 @@
-"""A class as a plain folder, or a zip of it, made for one test."""
+"""Makes a class as a plain folder, or as a zip of it, for a single test."""
 
 import os
 import zipfile
@@ -19,7 +19,7 @@ def lay_out(folder, content):
 
 
 def pack(source):
-    """The folder as a zip, in which empty folders and links are kept."""
+    """Return the folder as a zip that keeps empty folders and links."""
     target = source.with_suffix(".zip")
     with zipfile.ZipFile(target, "w") as writer:
         for path in sorted(source.rglob("*")):
@@ -34,7 +34,7 @@ def pack(source):
 
 
 def in_order(roll, *names):
-    """The submissions of a plain folder, by the names of their entries."""
+    """Return the submissions of a plain folder, in the order of these names."""
     found = {one.students[0].name: one for one in roll.submissions}
     assert found.keys() == set(names)
     return [found[name] for name in names]

@@ -1,4 +1,4 @@
-"""A class with copies in it, for the tests of `similar`: generated code, made-up results."""
+"""A class that contains copies, for the tests of `similar`: generated code, made-up results."""
 
 import io
 import random
@@ -17,7 +17,7 @@ Files = dict[str, "str | bytes"]
 
 
 def write(folder: Path, files: Files) -> None:
-    """Write files below a folder that may not be there yet."""
+    """Write files to a folder that may not exist yet."""
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -25,13 +25,13 @@ def write(folder: Path, files: Files) -> None:
 
 
 def commented(files: dict[str, str], comment: str) -> dict[str, str]:
-    """A solution with a comment in each region."""
+    """Return a solution with a comment in each region."""
     start = "### START CODE HERE ###\n"
     return {name: text.replace(start, f"{start}# {comment}\n") for name, text in files.items()}
 
 
 def parameters(seed: int, near: int | None = None) -> dict[str, torch.Tensor]:
-    """What a training leaves, made up; `near` is the seed of what it was finetuned from."""
+    """Return made-up parameters; `near` is the seed of those that they were finetuned from."""
     generator = torch.Generator().manual_seed(seed)
     made = {}
     for layer in range(4):
@@ -46,14 +46,14 @@ def parameters(seed: int, near: int | None = None) -> dict[str, torch.Tensor]:
 
 
 def saved(state: object) -> bytes:
-    """A file of torch.save."""
+    """Return a file written by torch.save."""
     buffer = io.BytesIO()
     torch.save(state, buffer)
     return buffer.getvalue()
 
 
 def predicted(seed: int) -> list[str]:
-    """Answers of which half are wrong."""
+    """Return answers; about half of them are wrong."""
     draw = random.Random(seed)
     return [place if draw.random() < 0.5 else f"City {draw.randrange(400)}" for place in PLACES]
 
@@ -63,7 +63,7 @@ def lines(answers: list[str]) -> str:
 
 
 def with_pickle(pickled: bytes) -> bytes:
-    """A file as torch.save writes it, with another pickle in it."""
+    """Return a file like those of torch.save, with another pickle."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as writer:
         writer.writestr("archive/data.pkl", pickled)
@@ -72,7 +72,7 @@ def with_pickle(pickled: bytes) -> bytes:
 
 
 def results() -> Files:
-    """What the reference's own training leaves."""
+    """Return the files of the reference's own training."""
     return {
         "synthesizer.finetune.params": saved(parameters(99)),
         "synthesizer.pretrain.dev.predictions": lines(predicted(99)),
@@ -80,7 +80,7 @@ def results() -> Files:
 
 
 def make(source: Path) -> None:
-    """Make a class in a folder: students 00 to 09 wrote their own, others copied."""
+    """Make a class in a folder: students 00 to 09 wrote their own code, the others copied."""
     for number in range(10):
         write(source / f"{number:02}", solution(number))
     write(source / "10-of-00", disguised(solution(0), "comments stripped", 0))

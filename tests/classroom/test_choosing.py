@@ -1,4 +1,4 @@
-"""Lists of students: whom a file names, and what is wrong with one that names nobody."""
+"""Lists of students: the students that a file names, and errors if it names nobody."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def choose(tmp_path):
         ("\n  007 \n\n", {"s_1", "s_3"}),
         ("BO@X.edu\ns_2\n", {"s_1", "s_2"}),
         ("name,email\nAda,ada@x.edu\n,\n", {"s_1", "s_3"}),
-        ("Submission_ID,sid\n,8\ns_2,007\n", {"s_1", "s_2"}),  # the first that is filled
+        ("Submission_ID,sid\n,8\ns_2,007\n", {"s_1", "s_2"}),  # the first filled column counts
         ("student,reason\n007,x\n", {"s_1", "s_3"}),
     ],
 )
@@ -41,11 +41,11 @@ def test_those_who_are_named_are_found(choose, text, ids):
 @pytest.mark.parametrize(
     "text, fault",
     [
-        ("s_2\ns_9\n", ":2: the roll has no 's_9'"),
-        ("sid\n7\n", ":2: the roll has no '7'"),  # leading zeros count
-        ("email\ns_2\n", ":2: the roll has no 's_2'"),  # not an address
+        ("s_2\ns_9\n", ":2: 's_9' is not on the roll"),
+        ("sid\n7\n", ":2: '7' is not on the roll"),  # leading zeros count
+        ("email\ns_2\n", ":2: 's_2' is not on the roll"),  # not an address
         ("", "names nobody"),
-        ("name,grade\nAda,7\n", ":1: expected a column submission_id, sid or email"),
+        ("name,grade\nAda,7\n", ":1: got the columns 'name, grade'; expected a column"),
     ],
 )
 def test_a_list_that_names_nobody_is_refused(choose, text, fault):
@@ -56,7 +56,7 @@ def test_a_list_that_names_nobody_is_refused(choose, text, fault):
 def test_who_is_not_on_the_roll_can_be_a_note(choose):
     said = []
     assert choose("student\nnobody\n007\n", say=said.append) == {"s_1", "s_3"}
-    assert len(said) == 1 and ":2: the roll has no 'nobody'" in said[0]
+    assert len(said) == 1 and ":2: 'nobody' is not on the roll" in said[0]
 
 
 def test_no_file_names_everybody(tmp_path):

@@ -1,4 +1,4 @@
-"""Passes, losses and records, with workers that answer what a test wants them to."""
+"""Passes, losses and records of a run, with scripted workers."""
 
 import errno
 import json
@@ -21,7 +21,7 @@ TESTS = ["3a-0-basic", "3a-1-hidden"]
 
 
 class Workers:
-    """A dispatcher whose workers give the answers of a script, each once, then `passed`."""
+    """A dispatcher whose workers give the answers in a script, each once, and then `passed`."""
 
     def __init__(self, **script):
         self.script = {name: list(answers) for name, answers in script.items()}
@@ -37,7 +37,7 @@ class Workers:
 
 
 def ended(*outcomes):
-    """A host's answer: how the tests ended; the last outcome is that of all others."""
+    """Return a host's answer with these outcomes of the tests; the last one is repeated."""
     padded = [*outcomes, *[outcomes[-1]] * (len(TESTS) - len(outcomes))]
     tests = [
         {"test_id": test, "outcome": outcome, "score": 1.5 if outcome == "passed" else 0.0}
@@ -54,7 +54,7 @@ def runner(root):
 
 @pytest.fixture
 def run_class(tmp_path, runner):
-    """A function that grades a class of three by scripted workers; returns records and lines."""
+    """Return a function that grades a class of three; it returns records, lines and a count."""
     source = class_of(tmp_path / "source", "right", "wrong", "right")
     roll = read_class(source)
     folder = ClassFolder.create(tmp_path / "class")
@@ -158,7 +158,7 @@ def test_a_test_that_ended_in_a_limit_is_run_again_alone_before_it_counts(run_cl
     workers = Workers(**{first: [ended("passed", limit), ended("failed", "passed")]})
     found, _, done = run_class(workers)
     assert workers.asked[-1] == (first, [TESTS[1]], True)
-    assert outcomes(found[first]) == ["passed", "passed"]  # only that one was taken
+    assert outcomes(found[first]) == ["passed", "passed"]  # only that test was replaced
     assert found[first]["results"]["score"] == 3.0 and found[first]["again"] == [] and done == 3
 
 
@@ -234,7 +234,7 @@ def test_nothing_to_grade_is_a_zero_with_a_reason_and_needs_no_worker(run_class)
     assert {test["outcome"] for test in refused["results"]["tests"]} == {"missing file"}
     assert len(workers.asked) == 2 and done == 3
     assert any("nothing to grade" in line for line in said)
-    assert "000-right" not in json.dumps(refused)  # nothing tells whose it is
+    assert "000-right" not in json.dumps(refused)  # nothing reveals whose it is
 
 
 def test_a_zip_without_a_submission_is_refused_in_the_same_words(tmp_path):

@@ -1,4 +1,4 @@
-"""Classes graded on clusters that are really there; who may talk to them."""
+"""Classes graded on real clusters, and who may connect to these."""
 
 import http.client
 import signal
@@ -8,7 +8,7 @@ import urllib.request
 
 import pytest
 
-from tests.classroom.clusters import NAMES, descendants, free_port, left_in, wait_for_records
+from tests.classroom.clusters import NAMES, descendants, left_in, wait_for_records
 from tests.classroom.tiny import needs_root, table
 
 pytestmark = needs_root
@@ -20,39 +20,39 @@ def test_a_class_is_graded_and_then_skipped(source, expected, grade, temporary, 
     assert table(tmp_path / "class") == expected
     assert f"{len(NAMES)} of {len(NAMES)} submissions have a result" in output
     for name in NAMES:
-        assert f"-{name}" not in output  # nothing tells whose a submission is
+        assert f"-{name}" not in output  # nothing reveals whose a submission is
     before = {path: path.stat().st_mtime_ns for path in tmp_path.glob("class/records/*/*")}
     code, output = grade(source, tmp_path / "class", "--slots", "2")
-    assert code == 0 and "submissions at once" not in output  # no cluster was started
+    assert code == 0 and "at once" not in output  # no cluster was started
     assert before == {path: path.stat().st_mtime_ns for path in tmp_path.glob("class/records/*/*")}
     assert left_in(temporary) == []
 
 
-# ---------------------------------------------------------------- TLS, and machines of their own
+# ---------------------------------------------------------------- TLS
 
 
-def test_nobody_without_the_certificate_is_let_in(start, certificates, tmp_path):
+def test_nobody_without_the_certificate_is_let_in(dask, certificates):
     from distributed import Client, Security
 
-    port = free_port()
-    start("scheduler", "--host", f"tls://127.0.0.1:{port}", "--no-dashboard")
+    dask.scheduler()
+    host, port = dask.address.removeprefix("tls://").split(":")
     own = {
         "tls_ca_file": str(certificates / "ca.pem"),
         "tls_client_cert": str(certificates / "certificate.pem"),
         "tls_client_key": str(certificates / "key.pem"),
     }
-    with Client(f"tls://127.0.0.1:{port}", security=Security(**own), timeout=30) as client:
+    with Client(dask.address, security=Security(**own), timeout=30) as client:
         assert client.scheduler_info()["type"] == "Scheduler"  # it is up
     with pytest.raises((OSError, TimeoutError)):
-        Client(f"tcp://127.0.0.1:{port}", timeout=5)
+        Client(f"tcp://{host}:{port}", timeout=5)
     stranger = Security.temporary()
     with pytest.raises((OSError, TimeoutError)):
-        Client(f"tls://127.0.0.1:{port}", security=stranger, timeout=5)
-    # Without any certificate the handshake ends once the server asks for it.
+        Client(dask.address, security=stranger, timeout=5)
+    # Without a certificate, the handshake ends when the server asks for one.
     context = ssl.create_default_context(cafile=own["tls_ca_file"])
     context.check_hostname = False
     with (
-        socket.create_connection(("127.0.0.1", port), 10) as plain,
+        socket.create_connection((host, int(port)), 10) as plain,
         pytest.raises(OSError, match="certificate required|reset|alert"),
         context.wrap_socket(plain) as opened,
     ):
@@ -62,11 +62,10 @@ def test_nobody_without_the_certificate_is_let_in(start, certificates, tmp_path)
 
 
 def test_our_own_cluster_listens_on_loopback_alone_with_tls_and_no_dashboard(
-    classroom, source, tmp_path
+    begin, source, tmp_path
 ):
     into = tmp_path / "class"
-    words = ("grade", source, "--into", into, "--edition", "tiny", "--slots", "1")
-    process = classroom(*words)
+    process = begin(source, into, "--slots", "1")
     wait_for_records(into, 1, process)
     family = {process.pid, *descendants(process.pid)}
     ports = set()
@@ -79,12 +78,12 @@ def test_our_own_cluster_listens_on_loopback_alone_with_tls_and_no_dashboard(
     assert ports and {host for host, _ in ports} == {"127.0.0.1"}
 
 
-# Of dask's web server, which shows what runs, and lets it be ended.
+# Pages of dask's web server, which show what is running, and allow anybody to stop it.
 PAGES = ("/", "/info/main/workers.html", "/json/counts.json", "/health", "/metrics", "/status")
 
 
 def answers(port: int, page: str) -> bool:
-    """Whether there is a page at a port."""
+    """Return whether a port serves a page."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}{page}", timeout=10) as answer:
             return answer.status == 200
@@ -93,7 +92,7 @@ def answers(port: int, page: str) -> bool:
 
 
 def listening(pid: int) -> set[tuple[str, int]]:
-    """Addresses at which a process listens for TCP connections."""
+    """Return the addresses at which a process listens for TCP connections."""
     import psutil
 
     try:

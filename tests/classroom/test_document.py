@@ -1,4 +1,4 @@
-"""docs/grading-a-class.md: each command runs as it stands there, in another home folder."""
+"""docs/grading-a-class.md: each command runs as written there, in another home folder."""
 
 import os
 import re
@@ -23,7 +23,7 @@ COMMANDS = [command for command in commands_of(DOCUMENT) if not GRADE.search(com
 
 @pytest.fixture(scope="module")
 def followed(tmp_path_factory, run_python):
-    """What each command of the document answered, in order, and the home folder."""
+    """Return the answer of each command in the document, in order, and the home folder."""
     home = tmp_path_factory.mktemp("home")
     folder = ClassFolder.create(home / "class")
     with folder.locked():
@@ -58,14 +58,14 @@ def test_the_class_was_compared(followed):
     answers, home = followed
     said = next(answer.stdout for command, answer in answers.items() if " similar " in command)
     assert f"Open {home}/class/similar/index.html in a browser" in said
-    assert re.search(r"^[1-9]\d* pairs compared, [1-9]\d* of them with a page$", said, re.MULTILINE)
+    assert re.search(r"^[1-9]\d* pairs compared, [1-9]\d* of them have a page$", said, re.MULTILINE)
 
 
 def test_a_student_was_forgotten_and_the_rest_purged(followed):
     answers, home = followed
     said = "".join(answer.stdout for answer in answers.values())
-    assert "submission_1: 1 file removed, and the line of the roll" in said
-    assert "0 submissions of before 2027-06-30T00:00:00+00:00 removed, 0 kept." in said
+    assert "submission_1: 1 file removed, and its entry in the roll" in said
+    assert "0 submissions from before 2027-06-30T00:00:00+00:00 removed, 0 kept." in said
     assert ClassFolder.existing(Path(home) / "class").records() == []
 
 

@@ -1,4 +1,4 @@
-"""Downloads of Canvas and Moodle: names of files say whose each is."""
+"""Downloads from Canvas and Moodle: the names of files say whose they are."""
 
 import pytest
 
@@ -10,7 +10,7 @@ CODE = zipped({"submission/a.py": b"x = 1\n"})
 
 @pytest.fixture
 def download(tmp_path):
-    """download(name=bytes, ...) is read; a value of None makes a folder with a module in it."""
+    """Return download({name: bytes}), which reads such a download; None makes a folder."""
 
     def read(names, attempts="latest"):
         source = tmp_path / "submissions"
@@ -77,13 +77,13 @@ def test_uploads_of_canvas_are_attempts_in_the_order_of_their_numbers(download, 
     last = max(roll.submissions, key=lambda one: one.attempt)
     assert last.submission_id == "canvas_1_100" and last.late
     assert not any("several zips" in note for note in roll.notes)
-    assert any("no points are recorded" in note for note in roll.notes) == (attempts == "best")
+    assert any("points are not all recorded" in note for note in roll.notes) == (attempts == "best")
 
 
 def test_zips_of_different_names_are_noted(download):
     roll = download({"ada_1_9_code.zip": CODE, "ada_1_10_params.zip": CODE})
     assert [one.submission_id for one in roll.submissions] == ["canvas_1_10"]
-    assert any("several zips or folders of a student" in note for note in roll.notes)
+    assert any("student's several zips or folders" in note for note in roll.notes)
 
 
 def test_loose_files_make_one_submission_with_their_own_names(download, tmp_path):
@@ -103,14 +103,14 @@ def test_loose_files_make_one_submission_with_their_own_names(download, tmp_path
         "vanilla.model.params": b"weights",
         "notes": b"",
     }
-    assert roll.notes == ("ada_1_9_dataset.py was handed in again later: left out",)
+    assert roll.notes == ("ada_1_9_dataset.py is left out: it was handed in again later",)
 
 
 def test_files_beside_a_zip_are_noted(download):
     roll = download({"ada_1_9_work.zip": CODE, "ada_1_10_report.pdf": b"%PDF"})
     assert [one.submission_id for one in roll.submissions] == ["canvas_1_9"]
     (note,) = roll.notes
-    assert note.startswith("ada_1_10_report.pdf lies beside a zip or folder")
+    assert note.startswith("ada_1_10_report.pdf is left out: the same student has a zip")
 
 
 def test_a_text_that_was_typed_into_moodle_hides_no_file(download):
@@ -122,7 +122,7 @@ def test_a_text_that_was_typed_into_moodle_hides_no_file(download):
     roll = download(typed | files)
     assert [one.submission_id for one in roll.submissions] == ["moodle_1", "moodle_2"]
     (note,) = roll.notes
-    assert note.startswith("Ada_1_assignsubmission_onlinetext lies beside")
+    assert note.startswith("Ada_1_assignsubmission_onlinetext is left out")
     assert [place.name for _, place in roll.submissions[0].path.parts] == list(files)
 
 

@@ -1,4 +1,4 @@
-"""Evidence is looked for once for the same parameters, whoever hands them in."""
+"""Evidence is only looked for once for the same parameters, whoever hands them in."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ def hidden(root):
 
 @pytest.fixture
 def find(tmp_path, data):
-    """find(about) returns how many times anything had been looked for before, then or earlier."""
+    """Return find(about), which returns the number of the search that found the evidence."""
     looked: list = []
 
     def look():
@@ -86,7 +86,7 @@ def test_a_failure_to_find_is_not_kept(tmp_path, data):
 
 
 def test_all_modules_that_find_evidence_count(hidden, root):
-    """Whatever of ours Python imports for it is among the files that are hashed."""
+    """All our modules that Python imports for it are among the files that are hashed."""
     code = """
 import sys; sys.path.insert(0, 'src')
 from grading import paths
@@ -107,7 +107,7 @@ for name, module in sys.modules.items():
     assert len(imported) > 10
     counted = {str(path) for path in source_digest.files_of(hidden.CODE)}
     assert imported <= counted
-    assert str(root / "solutions" / "submission" / "model.py") not in counted  # it is given
+    assert str(root / "solutions" / "submission" / "model.py") not in counted  # a given module
     for name in ("solutions/submission/dataset.py", "src/submission/model.py"):
         assert str(root / name) in counted
     assert not any(path.endswith("tests.py") for path in counted)
@@ -145,7 +145,7 @@ def test_an_edit_asks_for_new_evidence_only_where_it_decides(
 
 
 def _digest(hidden) -> str:
-    source_digest.digest_of.cache_clear()  # a process of the grader's meets no edits
+    source_digest.digest_of.cache_clear()  # the grader caches it, as files don't change there
     return source_digest.digest_of(hidden.CODE)
 
 
@@ -179,7 +179,7 @@ def test_the_judge_finds_evidence_once_for_the_same_parameters(hidden, tmp_path,
 
 
 def case_of(hidden, kept, weights, p=1e-6) -> SimpleNamespace:
-    """A case whose submission's files all have these parameters."""
+    """Return a case in which all of the submission's files have these parameters."""
     limits = hidden.Evidence(p=p, cosine=0.9, loss={"vanilla": 0.8})
     case = SimpleNamespace(
         once=lambda name, make: make(case),
@@ -193,7 +193,7 @@ def case_of(hidden, kept, weights, p=1e-6) -> SimpleNamespace:
 def test_parameters_that_are_no_numbers_are_found_wanting_and_can_be_written(
     hidden, tmp_path, data
 ):
-    """A class's records hold no NaN: a submission full of them would end the command."""
+    """A class's records can't contain NaN, so a submission full of them might end the command."""
     kept = Remembered(tmp_path, Course())
     found = hidden._remembered(case_of(hidden, kept, np.full((2, 2), np.nan)), "vanilla")
     assert "was not finetuned from" in found.sentence and found.numbers == {}

@@ -1,4 +1,4 @@
-"""A class's folder is private, is changed by one command at a time, and survives being killed."""
+"""A class's folder is private, is changed by one command at a time, and survives kills."""
 
 import json
 import os
@@ -71,9 +71,9 @@ def test_what_others_could_read_is_taken_from_them(folder):
 def test_a_folder_in_the_repository_is_refused(name, monkeypatch):
     monkeypatch.chdir(ROOT)
     for path in (ROOT / name, Path(name)):
-        with pytest.raises(UsageError, match="lies in the repository"):
+        with pytest.raises(UsageError, match="is inside the repository"):
             ClassFolder.create(path)
-        with pytest.raises(UsageError, match="lies in the repository"):
+        with pytest.raises(UsageError, match="is inside the repository"):
             ClassFolder.existing(path)
     assert not (ROOT / "new").exists() and not (ROOT / "new_class").exists()
 
@@ -83,18 +83,18 @@ def test_a_folder_in_another_copy_or_behind_a_link_is_refused(tmp_path):
     (tmp_path / "copy" / "assignment.toml").touch()
     (tmp_path / "link").symlink_to(tmp_path / "copy" / "tools")
     for path in (tmp_path / "copy" / "class", tmp_path / "link" / "class"):
-        with pytest.raises(UsageError, match="lies in the repository"):
+        with pytest.raises(UsageError, match="is inside the repository"):
             ClassFolder.create(path)
         assert not path.exists()
 
 
 def test_only_folders_of_ours_are_taken(tmp_path):
     (tmp_path / "thesis.tex").touch()
-    with pytest.raises(UsageError, match="holds something else"):
+    with pytest.raises(UsageError, match="contains something else"):
         ClassFolder.create(tmp_path)
-    with pytest.raises(UsageError, match="is no class's folder"):
+    with pytest.raises(UsageError, match="is not a class's folder"):
         ClassFolder.existing(tmp_path)
-    with pytest.raises(UsageError, match="is no class's folder"):
+    with pytest.raises(UsageError, match="is not a class's folder"):
         ClassFolder.existing(tmp_path / "missing")
     with pytest.raises(UsageError, match="can't be a class's folder"):
         ClassFolder.create(tmp_path / "thesis.tex")
@@ -201,7 +201,7 @@ def test_one_command_at_a_time(folder):
     finally:
         other.kill()
         other.communicate()
-    with folder.locked():  # the kernel let go of it
+    with folder.locked():  # the kernel released the lock
         pass
 
 
@@ -228,7 +228,7 @@ def test_a_killed_command_leaves_whole_files_and_its_rest_is_removed(folder):
     other.communicate()
     record = folder.submission("submission_1") / "one.json"
     assert json.loads(record.read_text(encoding="utf-8"))["text"] == "x" * 200_000
-    unfinished = record.with_name("one.json.abc_1234")  # as it may have left one, too
+    unfinished = record.with_name("one.json.abc_1234")  # as a killed command may leave
     unfinished.touch()
     with folder.locked():
         assert [path.name for path in record.parent.iterdir()] == ["one.json"]

@@ -1,4 +1,4 @@
-"""docs/grading-a-class.md: its commands that grade lead to a table, with a quick question."""
+"""docs/grading-a-class.md: its commands for grading lead to a table, with a quick question."""
 
 import csv
 import shlex
@@ -12,7 +12,7 @@ EXPORT = "~/practice/assignment_4711_export.zip"
 
 
 def of(word: str) -> list[str]:
-    """The words of the document's command of that name, after `python -m tools.classroom`."""
+    """Return the words of the document's command with this name, without `python -m ...`."""
     start = f"python -m tools.classroom {word} "
     (command,) = [line for line in commands_of(DOCUMENT) if line.startswith(start)]
     return shlex.split(command)[3:]

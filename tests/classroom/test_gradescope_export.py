@@ -1,4 +1,4 @@
-"""A Gradescope export is read as others read it, complete, and in little memory."""
+"""A Gradescope export is read completely, as other programs do, and with little memory."""
 
 import io
 import re
@@ -44,7 +44,7 @@ BOB = person("Bob", sid="'008'", email="bob@example.edu")
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_plain_yaml_says_the_same(made, packed):
-    """As zucchini, otter and Provenance do it: the whole file through a safe loader."""
+    """Compare with zucchini, otter and Provenance, which read the whole file with a safe loader."""
     roll = {
         one.submission_id: one for one in read_class(made("gradescope", packed).source).submissions
     }
@@ -71,7 +71,7 @@ def test_students_are_who_they_were_made_to_be(made):
     assert len({p.name for p in everybody}) < len(everybody)
 
 
-# -- what may stand in an entry --------------------------------------------------------------------
+# -- what an entry may contain ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -110,8 +110,8 @@ def test_times_are_read_with_and_without_a_zone(text, expected):
 @pytest.mark.parametrize(
     "change, expected",
     [
-        (("at", "yesterday"), "submission_metadata.yml:1: submission_1: :created_at is no time"),
-        (("score", "much"), "submission_metadata.yml:1: submission_1: :score is no number"),
+        (("at", "yesterday"), "submission_metadata.yml:1: submission_1: :created_at is not a time"),
+        (("score", "much"), "submission_metadata.yml:1: submission_1: :score is not a number"),
     ],
 )
 def test_what_is_odd_is_unknown_and_noted(export, change, expected):
@@ -182,7 +182,7 @@ def test_nobody_is_dropped(export):
         r"metadata.yml:\d+: submission_3 has no :submitters",
         r"metadata.yml:\d+: submission_4 has no :submitters",
         r"^submission_5 is not in submission_metadata.yml",
-        r"^submission_2: no file is here",
+        r"^submission_2: it contains no files",
     )
     assert len(roll.notes) == len(expected)
     for note, pattern in zip(roll.notes, expected, strict=True):
@@ -192,7 +192,7 @@ def test_nobody_is_dropped(export):
 def test_an_entry_that_is_there_twice_is_noted(export):
     roll = read_class(export(entry(1, ADA) + entry(1, BOB), "submission_1"))
     assert [one.students[0].name for one in roll.submissions] == ["Ada"]
-    assert "submission_1 is there twice" in roll.notes[0]
+    assert "there are two entries submission_1" in roll.notes[0]
 
 
 def test_two_of_one_name_are_two_and_one_of_two_names_is_noted(export):
@@ -206,7 +206,7 @@ def test_two_of_one_name_are_two_and_one_of_two_names_is_noted(export):
         "all",
     )
     assert len({one.students[0].key for one in roll.submissions}) == 2
-    assert sum("2 students are called Ada:" in note for note in roll.notes) == 1
+    assert sum("2 students are called Ada;" in note for note in roll.notes) == 1
     (note,) = [note for note in roll.notes if "more than one name" in note]
     assert note.startswith("submission_1, submission_3: ada@example.edu")
 
@@ -245,7 +245,7 @@ def test_earlier_attempts_without_files_are_counted(export, attempts):
     assert [(one.submission_id, one.attempt) for one in roll.submissions] == [("submission_13", 3)]
     noted = any("2 earlier attempts are left out" in note for note in roll.notes)
     assert noted == (attempts != "latest")
-    better = "submission_11 has more points than submission_13, but its files are not here"
+    better = "submission_11 has more points than submission_13, but its files are missing"
     assert (better in roll.notes) == (attempts == "best")
 
 
@@ -253,7 +253,7 @@ def test_an_active_attempt_that_is_not_the_newest_is_noted(export):
     newer = [(14, "2026-11-03 09:00:00 -08:00", "1.0")]
     roll = read_class(export(entry(13, ADA, history=newer), "submission_13"))
     assert [one.attempt for one in roll.submissions] == [1]
-    assert "submission_13 is active on Gradescope, though submission_14 is newer" in roll.notes[0]
+    assert "submission_13 is active on Gradescope, although submission_14 is newer" in roll.notes[0]
 
 
 def test_an_attempt_whose_time_is_unknown_is_not_called_older(export):
@@ -287,7 +287,7 @@ def test_the_best_is_not_guessed_without_scores(export):
     text = entry(1, ADA, score="~") + entry(2, ADA)
     roll = read_class(export(text, "submission_1", "submission_2"), "best")
     assert len(roll.submissions) == 2
-    assert "no points are recorded to tell the best" in roll.notes[0]
+    assert "their points are not all recorded" in roll.notes[0]
 
 
 # -- files that are broken -------------------------------------------------------------------------
@@ -300,10 +300,10 @@ def test_the_best_is_not_guessed_without_scores(export):
         ("- a\n", "submission_metadata.yml:1: expected `submission_1234:`"),
         ("x\n", "submission_metadata.yml:1: expected `submission_1234:`"),
         ("a: 1\n? [b]\n: 2\n", "submission_metadata.yml:2: expected `submission_1234:`"),
-        ("a:\n  :b: 'c\n", "submission_metadata.yml:3: no YAML that can be read"),
+        ("a:\n  :b: 'c\n", "submission_metadata.yml:3: not valid YAML"),
         ("a:\n  :b: *unknown\n :c: d\n", "submission_metadata.yml:"),
-        ("a:\n\t:b: c\n", "submission_metadata.yml:2: no YAML"),
-        ("a: \x00\n", "submission_metadata.yml: no YAML"),
+        ("a:\n\t:b: c\n", "submission_metadata.yml:2: not valid YAML"),
+        ("a: \x00\n", "submission_metadata.yml: not valid YAML"),
     ],
 )
 def test_broken_metadata_is_refused_in_one_line(export, text, expected):
@@ -331,8 +331,7 @@ def test_a_zip_that_was_cut_short_is_refused(made, tmp_path):
 
 # -- memory ----------------------------------------------------------------------------------------
 
-# A file of so many megabytes, nearly all of them results as Gradescope records them; then each
-# submission is read and dropped.
+# Reads a file of so many megabytes, nearly all of them results, and drops each submission.
 READ = """
 import io
 from pathlib import Path
@@ -359,5 +358,5 @@ print(peak_kib() - before)
 
 
 def test_memory_does_not_grow_with_the_file():
-    """Of 12 MiB; PyYAML's objects would take 30 MiB and more, the text alone 12."""
+    """Read 12 MiB; PyYAML's objects would take at least 30 MiB, and the text alone 12."""
     assert peak.growth_kib(READ, "12") < 3 * 1024

@@ -1,4 +1,4 @@
-"""A grader host: submission after submission in one process, as if each had its own."""
+"""A grader host grades many submissions in one process as if each had its own."""
 
 import gc
 import json
@@ -21,7 +21,7 @@ from grading.runner import Options
 from questions.course import Course
 from tests.classroom.tiny import BODIES, hand_in
 
-QUESTION = ("3a",)  # of the default edition: quick tests, which need no torch
+QUESTION = ("3a",)  # in the default edition: quick tests that don't need torch
 SEED = 7
 ROOT = sys.platform == "linux" and os.geteuid() == 0
 
@@ -69,7 +69,7 @@ def children() -> list[str]:
 def test_many_submissions_end_as_in_runs_of_their_own_and_leave_nothing(
     own_host, tmp_path, monkeypatch, count
 ):
-    # Where nobody else's tests are; and so few that each has to be given back.
+    # User ids that no other test uses, and so few that each has to be released.
     monkeypatch.setattr(sandbox, "FIRST_UID", 65_300)
     monkeypatch.setattr(sandbox, "UIDS", 3)
     folders = {name: hand_in(tmp_path / name, body) for name, body in BODIES.items()}
@@ -88,9 +88,9 @@ def test_many_submissions_end_as_in_runs_of_their_own_and_leave_nothing(
     ask(own_host, folders["right"])  # starts zygotes
     gc.collect()
     before = (open_files(), len(children()))
-    monkeypatch.setattr(host, "MOST_SUBMISSIONS", 10 * count)  # it must not need to be replaced
+    monkeypatch.setattr(host, "MOST_SUBMISSIONS", 10 * count)  # it shouldn't be replaced
     for turn in range(count):
-        if turn == count // 5:  # by then all has been imported, and caches are full
+        if turn == count // 5:  # by then everything is imported, and caches are full
             grown_from = [resident_bytes(), *map(resident_of, children())]
         name = names[turn % len(names)]
         answer = ask(own_host, folders[name])
@@ -103,7 +103,7 @@ def test_many_submissions_end_as_in_runs_of_their_own_and_leave_nothing(
             [resident_bytes(), *map(resident_of, children())], grown_from, strict=True
         )
     ]
-    # Pages, not leaks: a leak of a run's results (100 KB and more) would be 40 MB in 400 runs.
+    # Allows for pages: leaking a run's results (at least 100 KB) would be 40 MB in 400 runs.
     assert max(grown) < 16 << 20, grown
     assert {outcome for end in fresh.values() for _, outcome, *_ in end} >= {"passed", "failed"}
     assert not {65_300, 65_301, 65_302} & sandbox.users_of_processes()
@@ -154,7 +154,7 @@ def test_a_zygote_that_is_not_clean_is_replaced_before_its_next_job(tmp_path):
         first.is_clean = False
         second = pool._zygote(False)
         assert second is not first
-        first._process.wait(30)  # it has nothing left to do
+        first._process.wait(30)  # it had no jobs left
         second.is_clean = False
         pool._zygote(False)
         assert first not in pool._replaced
@@ -166,7 +166,7 @@ def test_a_job_that_could_not_be_cleaned_up_marks_its_zygote(own_host, tmp_path,
     submission = hand_in(tmp_path / "right", BODIES["right"])
     ask(own_host, submission)
     before = own_host._pool._zygotes[False]
-    # Its guardian is killed with its worker, and reports nothing.
+    # The guardian is killed together with its worker, so it reports nothing.
     hanging = hand_in(tmp_path / "hangs", "import time; time.sleep(600)\n")
     import threading
 
@@ -246,7 +246,7 @@ def test_a_host_ends_with_its_input_and_leaves_nothing(tmp_path, smoke_world, bu
     process.stdin.close()
     process.wait(30)
     process.stdout.close()
-    assert not place.exists()  # it was the last in there
+    assert not place.exists()  # it was the last host there
     for pid in family:
         assert ends_within(Path(f"/proc/{pid}"), 10), pid
 
@@ -256,7 +256,7 @@ def test_a_host_leaves_what_others_still_use(tmp_path, smoke_world):
     place.mkdir()
     process = start(place, smoke_world)
     deadline = time.monotonic() + 60
-    while not (place / host.ANSWERS).exists():  # it holds the lock by then
+    while not (place / host.ANSWERS).exists():  # by then, it holds the lock
         assert time.monotonic() < deadline
         time.sleep(0.05)
     with open(place / host.LOCK, "ab") as lock:

@@ -1,4 +1,4 @@
-"""Pages for staff: what a student wrote is shown in them, and does nothing."""
+"""Pages show what a student wrote, but nothing in it runs."""
 
 import base64
 import hashlib
@@ -17,7 +17,7 @@ TEMPLATE = (
 
 @pytest.fixture
 def templates(tmp_path, monkeypatch):
-    """A folder of templates with a page that shows a text."""
+    """Return a folder of templates with a page that shows a text."""
     for path in html_pages.TEMPLATES.glob("page.*"):
         (tmp_path / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
     (tmp_path / "shown.html.j2").write_text(TEMPLATE, encoding="utf-8")
@@ -40,7 +40,7 @@ def test_what_is_shown_is_escaped_and_what_is_hidden_is_shown(templates):
     )
     assert unescape(page).count(shown + "\nساعت\u200cها") == 3
     assert page.count("<script") == page.count("</title") == 1
-    assert page.encode("utf-8")  # nothing in it can't be written
+    assert page.encode("utf-8")  # everything in it can be written
 
 
 def test_the_policy_allows_the_inlined_styles_and_scripts_alone(templates):
@@ -68,6 +68,6 @@ def test_a_page_is_private_and_whole_or_not_there(templates, tmp_path):
     html_pages.write_page(path, "shown.html.j2", title="a", text="b")
     assert path.stat().st_mode & 0o777 == 0o600
     before = path.read_bytes()
-    with pytest.raises(jinja2.UndefinedError):  # a value that was forgotten
+    with pytest.raises(jinja2.UndefinedError):  # a value was forgotten
         html_pages.write_page(path, "shown.html.j2", title="a")
     assert path.read_bytes() == before

@@ -1,4 +1,4 @@
-"""Whatever is killed while a class is graded, the same command completes it, to the same table."""
+"""Whatever is killed while a class is graded, the same command completes the same table."""
 
 import os
 import random
@@ -12,7 +12,6 @@ import pytest
 
 from tests.classroom.clusters import (
     descendants,
-    free_port,
     is_below_a_host,
     is_final,
     is_host,
@@ -24,18 +23,18 @@ from tests.classroom.clusters import (
 )
 from tests.classroom.tiny import needs_root, table
 from tools.classroom.dispatch import MOST_IN_A_ROW
+from tools.classroom.dispatching import CONTINUE
 
 pytestmark = needs_root
 
 
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
 def test_a_client_that_is_stopped_loses_nothing_that_was_done(
-    source, expected, grade, classroom, temporary, tmp_path, stop
+    source, expected, grade, begin, temporary, tmp_path, stop
 ):
     into = tmp_path / "class"
-    words = ("grade", source, "--into", into, "--edition", "tiny", "--slots", "2")
-    process = classroom(*words)
-    wait_for_records(into, 1, process)  # seven are left: some seconds' work
+    process = begin(source, into, "--slots", "2")
+    wait_for_records(into, 1, process)  # seven are left, which take some seconds
     family = descendants(process.pid)
     assert any(is_host(line) for line in family.values())
     process.send_signal(stop)
@@ -53,11 +52,10 @@ def test_a_client_that_is_stopped_loses_nothing_that_was_done(
 
 @pytest.mark.parametrize("kinds", [(is_host, is_worker, is_host), (is_below_a_host,) * 6])
 def test_workers_hosts_and_what_is_below_them_may_be_killed(
-    source, expected, grade, classroom, temporary, tmp_path, kinds
+    source, expected, grade, begin, temporary, tmp_path, kinds
 ):
     into = tmp_path / "class"
-    words = ("grade", source, "--into", into, "--edition", "tiny", "--slots", "2")
-    process = classroom(*words)
+    process = begin(source, into, "--slots", "2")
     rng = random.Random(1)
     killed = 0
     for count, kind in enumerate(kinds, 1):
@@ -69,7 +67,7 @@ def test_workers_hosts_and_what_is_below_them_may_be_killed(
     code, output = process.wait(240), process.stdout.read()
     assert killed >= 2, output
     assert code in (0, 1), output
-    if code == 1:  # what was killed twice: the same command completes the class
+    if code == 1:  # a submission was killed twice: the same command completes the class
         code, output = grade(source, into, "--slots", "2")
     assert code == 0, output
     assert table(into) == expected
@@ -78,13 +76,13 @@ def test_workers_hosts_and_what_is_below_them_may_be_killed(
 
 @pytest.fixture
 def disk():
-    """A small disk of its own, where other users pass, too."""
+    """Yield a small disk, which other users can access."""
     folder = Path(tempfile.mkdtemp(prefix="disk-"))
     folder.chmod(0o755)
     command = ["mount", "-t", "tmpfs", "-o", "size=32m,mode=755", "tmpfs", folder]
     if subprocess.run(command, check=False).returncode:
         folder.rmdir()
-        pytest.skip("no file system can be mounted here")
+        pytest.skip("file systems can't be mounted here")
     yield folder
     subprocess.run(["umount", "--lazy", folder], check=True)
     folder.rmdir()
@@ -99,16 +97,15 @@ def fill(disk: Path) -> None:
 
 
 def test_where_the_disk_of_the_class_is_full_what_was_written_stays(
-    source, expected, grade, classroom, temporary, disk
+    source, expected, grade, begin, temporary, disk
 ):
     into = disk / "class"
-    words = ("grade", source, "--into", into, "--edition", "tiny", "--slots", "1")
-    process = classroom(*words)
+    process = begin(source, into, "--slots", "1")
     wait_for_records(into, 2, process)
     fill(disk)
     output = process.communicate(timeout=90)[0]
     assert process.returncode == 3 and "No space left on device" in output, output
-    assert "the same command goes on from here" in output and "Traceback" not in output
+    assert CONTINUE in output and "Traceback" not in output
     kept = {path: path.read_bytes() for path in into.glob("records/*/*.json")}
     assert 2 <= len(kept) < len(expected)
     (disk / "filler").unlink()
@@ -120,7 +117,7 @@ def test_where_the_disk_of_the_class_is_full_what_was_written_stays(
 
 
 def fill_until_it_ends(disk: Path, process: subprocess.Popen) -> str:
-    """What one submission frees, the next one doesn't get; return what was printed."""
+    """Keep filling a disk until a process ends; return what it printed."""
     deadline = time.monotonic() + 240
     while process.poll() is None:
         assert time.monotonic() < deadline
@@ -130,11 +127,10 @@ def fill_until_it_ends(disk: Path, process: subprocess.Popen) -> str:
 
 
 def test_where_the_disk_of_all_workers_is_full_nobody_gets_a_zero(
-    source, expected, grade, classroom, disk, tmp_path
+    source, expected, grade, begin, disk, tmp_path
 ):
     into = tmp_path / "class"
-    words = ("grade", source, "--into", into, "--edition", "tiny", "--slots", "1")
-    process = classroom(*words, env=os.environ | {"TMPDIR": str(disk)})
+    process = begin(source, into, "--slots", "1", env=os.environ | {"TMPDIR": str(disk)})
     wait_for_records(into, 2, process)
     output = fill_until_it_ends(disk, process)
     assert process.returncode == 3, output
@@ -149,79 +145,63 @@ def test_where_the_disk_of_all_workers_is_full_nobody_gets_a_zero(
 
 
 def test_a_worker_whose_disk_is_full_leaves_the_class_to_others(
-    source, expected, grade, classroom, start, certificates, disk, tmp_path
+    source, expected, grade, begin, dask, disk, tmp_path
 ):
-    port = free_port()
-    address = f"tls://127.0.0.1:{port}"
-    words = ("--scheduler", address, "--certificates", certificates)
-    start("scheduler", "--host", address, "--no-dashboard")
-    here = ["--nthreads", "1", "--no-dashboard", "--host", "tls://127.0.0.1"]
-    for more in ({}, {"tmpdir": disk}):
-        start("worker", address, *here, **more)
+    dask.scheduler()
+    dask.worker()
+    dask.worker(tmpdir=disk)
     into = tmp_path / "class"
-    process = classroom("grade", source, "--into", into, "--edition", "tiny", *words)
+    process = begin(source, into, *dask.words)
     wait_for_records(into, 1, process)
     output = fill_until_it_ends(disk, process)
     assert process.returncode in (0, 1), output
-    if process.returncode == 1:  # what was lost there twice: somebody makes room
+    if process.returncode == 1:  # a submission was lost there twice: make room
         (disk / "filler").unlink()
-        code, output = grade(source, into, *words)
+        code, output = grade(source, into, *dask.words)
         assert code == 0, output
     assert table(into) == expected
 
 
 def test_a_scheduler_that_is_killed_ends_the_command_and_another_goes_on(
-    source, expected, grade, classroom, start, certificates, temporary, tmp_path
+    source, expected, grade, begin, dask, temporary, tmp_path
 ):
-    port = free_port()
-    address = f"tls://127.0.0.1:{port}"
-    words = ("--scheduler", address, "--certificates", certificates)
-    here = ["--nthreads", "1", "--no-dashboard", "--host", "tls://127.0.0.1"]
     into = tmp_path / "class"
-
-    def cluster() -> list[subprocess.Popen]:
-        scheduler = start("scheduler", "--host", address, "--no-dashboard")
-        return [scheduler, start("worker", address, *here)]
-
-    first = cluster()
-    process = classroom("grade", source, "--into", into, "--edition", "tiny", *words)
+    scheduler, worker = dask.scheduler(), dask.worker()
+    process = begin(source, into, *dask.words)
     wait_for_records(into, 1, process)
-    family = descendants(first[1].pid)
-    first[0].kill()
+    family = descendants(worker.pid)
+    scheduler.kill()
     output = process.communicate(timeout=120)[0]
     assert process.returncode == 3, output
-    assert "the same command goes on from here" in output and "Traceback" not in output
-    first[1].terminate()
-    first[1].wait(60)
-    wait_for_hosts(family)  # they end with their worker, and it with its nanny
+    assert CONTINUE in output and "Traceback" not in output
+    worker.terminate()
+    worker.wait(60)
+    wait_for_hosts(family)  # hosts end with their worker, and the worker with its nanny
     kept = records_in(into)
     assert 1 <= kept < len(expected)
-    cluster()
-    code, output = grade(source, into, *words)
+    dask.scheduler()
+    dask.worker()
+    code, output = grade(source, into, *dask.words)
     assert code == 0, output
     assert table(into) == expected
 
 
 def test_a_scheduler_with_workers_of_its_own_and_kills_gives_the_same_table(
-    source, expected, grade, classroom, start, certificates, temporary, tmp_path
+    source, expected, grade, begin, dask, temporary, tmp_path
 ):
-    port = free_port()
-    address = f"tls://127.0.0.1:{port}"
-    start("scheduler", "--host", address, "--no-dashboard")
-    here = ["--nthreads", "1", "--no-dashboard", "--host", "tls://127.0.0.1"]
-    workers = [start("worker", address, *here) for _ in range(2)]
+    dask.scheduler()
+    workers = [dask.worker() for _ in range(2)]
     into = tmp_path / "class"
-    words = ("--scheduler", address, "--certificates", certificates)
-    process = classroom("grade", source, "--into", into, "--edition", "tiny", *words)
+    process = begin(source, into, *dask.words)
     wait_for_records(into, 2, process)
     assert process.poll() is None, process.stdout.read()
-    workers[0].kill()  # the nanny, and with it its worker
+    workers[0].kill()  # the nanny, and with it the worker
     code, output = process.wait(240), process.stdout.read()
     if code == 1:
-        code, output = grade(source, into, *words)
+        code, output = grade(source, into, *dask.words)
     assert code == 0, output
     assert table(into) == expected
     deadline = time.monotonic() + 60
     while left_in(temporary) and time.monotonic() < deadline:
         time.sleep(0.2)
-    assert left_in(temporary) == []  # the release was taken away, though workers go on
+    assert left_in(temporary) == []  # the release was removed, although workers are running

@@ -1,4 +1,4 @@
-"""`python -m tools.classroom list`, as it is typed."""
+"""The command `python -m tools.classroom list`."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_help_names_every_command_and_the_exit_codes(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["--help"])
     said = capsys.readouterr().out
-    assert ended.value.code == 0 and "exit codes: 0 done, 2 usage" in said
+    assert ended.value.code == 0 and "exit codes: 0 done, 2 wrong usage" in said
     for command in ("list", "forget", "purge"):
         assert f"\n    {command} " in said
         with pytest.raises(SystemExit) as ended:

@@ -1,4 +1,4 @@
-"""A preview, which an ordinary user of a computer can run: marked, and worth nothing."""
+"""A preview, which any user can run: its results are marked, and don't count."""
 
 import csv
 import json
@@ -13,13 +13,13 @@ import pytest
 
 from tests.classroom.tiny import class_of, needs_root
 
-pytestmark = needs_root  # who can become somebody else
+pytestmark = needs_root  # to become another user
 USER = 64_998
 
 
 @pytest.fixture(scope="module")
 def home(course):
-    """An ordinary user's folder, with their own copy of the project in it, and a class."""
+    """Yield an ordinary user's folder, with a copy of the project and a class in it."""
     folder = Path(tempfile.mkdtemp(prefix="home-"))
     shutil.copytree(course, folder / "project", symlinks=True)
     class_of(folder / "source", "right", "wrong", "exits", "daemon")
@@ -30,7 +30,7 @@ def home(course):
 
 @pytest.fixture
 def run(home):
-    """run(WORD...) runs the command as that user, and returns (exit code, output)."""
+    """Return run(WORD...), which runs the command as that user: (exit code, output)."""
 
     def classroom(*words: str | Path) -> tuple[int, str]:
         process = subprocess.run(
@@ -68,7 +68,7 @@ def test_an_ordinary_user_gets_a_preview_and_nothing_that_counts(home, run, grad
     rows = list(csv.DictReader(output.splitlines()))
     assert [row["status"] for row in rows] == ["graded (preview)"] * 4
     scores = {row["name"]: float(row["score"]) for row in rows}
-    # One function of the two that the question asks for is right.
+    # One of the two functions that the question asks for is right.
     assert scores["000-right"] == 4 and scores["001-wrong"] == scores["002-exits"] == 0
     records = [json.loads(path.read_text("utf-8")) for path in into.glob("records/*/*.json")]
     assert [record["counts"] for record in records] == [False] * 4

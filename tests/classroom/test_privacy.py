@@ -1,4 +1,4 @@
-"""`forget` and `purge` remove what they say, say what they remove, and nothing else."""
+"""`forget` and `purge` remove exactly what they should, and print what they remove."""
 
 import os
 from datetime import UTC, datetime
@@ -7,6 +7,7 @@ import pytest
 
 from tools.classroom.__main__ import main
 from tools.classroom.folder import ClassFolder
+from tools.classroom.gradebook.policy import count
 from tools.classroom.submissions import RollEntry, Student
 
 ADA = Student("ada@example.edu", 'Zoe\u0301 "Ada" Byron', "007007", "Ada@example.edu")
@@ -42,8 +43,8 @@ def rest(folder):
 def test_a_student_is_forgotten(folder, capsys, asked):
     assert main(["forget", asked, "--in", str(folder.path)]) == 0
     said = capsys.readouterr().out
-    assert "submission_1: 2 files removed, and the line of the roll\n" in said
-    assert "submission_2: removed from the roll; the group's records stay\n" in said
+    assert "submission_1: 2 files removed, and its entry in the roll\n" in said
+    assert "submission_2: student removed from the roll; the group's records stay\n" in said
     assert not any(name in said for name in NAMES)
     assert rest(folder) == ["2", "3", "4"]
     roll = folder.roll()
@@ -56,9 +57,15 @@ def test_a_student_is_forgotten(folder, capsys, asked):
 @pytest.mark.parametrize(
     "asked, expected",
     [
-        ("maria silva", "may be any of bob@example.edu, cat@example.edu: give one of these"),
-        ("Maria", "the roll has no Maria; expected an e-mail address, an ID or a whole name"),
-        ("", "the roll has no "),
+        (
+            "maria silva",
+            "'maria silva' may mean any of bob@example.edu, cat@example.edu: use one of these",
+        ),
+        (
+            "Maria",
+            "'Maria' is not on the roll; expected an e-mail address, a student ID or a full name",
+        ),
+        ("", "'' is not on the roll; "),
     ],
 )
 def test_who_is_not_clear_is_not_forgotten(folder, capsys, asked, expected):
@@ -120,7 +127,7 @@ def test_what_is_older_is_purged(folder, capsys, before, kept):
     assert [key[-1] for key in folder.roll()] == list(kept)
     gone = [n for n in "1234" if n not in kept]
     assert [line[11] for line in said.splitlines() if line.startswith("submission_")] == gone
-    assert f"{len(gone)} submissions of before" in said and f"{len(kept)} kept" in said
+    assert f"{count(len(gone), 'submission')} from before" in said and f"{len(kept)} kept" in said
     assert not any(name in said for name in NAMES)
 
 
@@ -147,5 +154,5 @@ def test_records_of_nobody_on_the_roll_are_purged(folder):
 @pytest.mark.parametrize("before", ["soon", "", "2026-13-01", "1.11.2026"])
 def test_a_date_is_a_date(folder, capsys, before):
     assert main(["purge", "--before", before, "--in", str(folder.path)]) == 2
-    assert "is no date; expected one such as 2027-01-31" in capsys.readouterr().err
+    assert "should be a date such as 2027-01-31" in capsys.readouterr().err
     assert rest(folder) == list("1234")

@@ -1,4 +1,4 @@
-"""What the reference answered is asked for once in a class, and nothing of a student's is kept."""
+"""The reference is asked only once per class, and nothing that belongs to a student is kept."""
 
 import shutil
 import sys
@@ -72,7 +72,7 @@ def test_every_seeded_probe_is_there():
 
 
 def test_the_next_submission_needs_no_reference_and_ends_the_same(tmp_path, data, monkeypatch):
-    """Two submissions ask the same: nothing of theirs is in the reference's arguments."""
+    """Both submissions ask the same, as the reference's arguments contain nothing of theirs."""
     asked = []
     observe = Bench._observe
 

@@ -1,4 +1,4 @@
-"""Whatever a class hands in, and however it is exported, everybody comes out, or is named."""
+"""Whatever a class hands in, and however it is exported, nobody is lost without a note."""
 
 import errno
 import os
@@ -33,7 +33,7 @@ def files(folder):
 
 
 def number(one: Submission, platform: str) -> str:
-    """What the platform calls a submission, or its student."""
+    """Return the number that the platform gives a submission or its student."""
     if platform == "gradescope":
         return one.submission_id
     return (
@@ -42,7 +42,7 @@ def number(one: Submission, platform: str) -> str:
 
 
 def numbers(made: MadeClass, platform: str) -> Counter:
-    """How many submissions each number of the platform's should have."""
+    """Return how many submissions should have each of the platform's numbers."""
     if platform == "gradescope":
         return Counter(f"submission_{each.number}" for each in made.submissions)
     everybody = platform == "moodle"
@@ -92,7 +92,7 @@ def test_the_grader_gets_what_was_handed_in(made, platform, packed, tmp_path):
 
 
 def is_taken(one, into) -> bool:
-    """Whether the grader finds something to grade; if not, it says why in one line."""
+    """Return whether the grader finds something to grade; if not, it says why in one line."""
     try:
         stage(one.unpack(into), into / "staged")
     except SubmissionError as error:
@@ -152,7 +152,10 @@ ENTRIES = (
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_every_entry_is_a_submission_or_in_a_note(tmp_path, packed):
-    source, entries = tmp_path / "class", ENTRIES[: -1 if packed else None]  # zips hold text
+    source, entries = (
+        tmp_path / "class",
+        ENTRIES[: -1 if packed else None],
+    )  # names in zips are text
     source.mkdir()
     for name in entries:
         if "." in name[-5:]:
@@ -248,14 +251,14 @@ def test_a_flood_is_refused_in_one_line(tmp_path, monkeypatch):
     "text, expected",
     [
         ("../../ada/x.py", "leads outside"),
-        ("a/" * 101 + "x.py", "too deep"),
-        ("ada/submission/a.py", "there twice"),
+        ("a/" * 101 + "x.py", "nested too deeply"),
+        ("ada/submission/a.py", "two entries"),
     ],
 )
 def test_an_odd_entry_of_a_zip_is_noted(tmp_path, text, expected):
     source = tmp_path / "class.zip"
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # zipfile's, of the name that is there twice
+        warnings.simplefilter("ignore")  # zipfile warns of the duplicated name
         with zipfile.ZipFile(source, "w") as writer:
             writer.writestr("ada/submission/a.py", "x = 1\n")
             writer.writestr("grace/submission/a.py", "x = 1\n")
@@ -272,7 +275,7 @@ def test_names_of_a_zip_are_read_as_macs_write_them(tmp_path):
         writer.writestr("other/submission/a.py", "x = 1\n")
     packed = source.read_bytes()
     assert len(name.encode()) == 8
-    name = "Zoë!"  # five bytes of UTF-8, which the zip doesn't call so
+    name = "Zoë!"  # five bytes of UTF-8, not marked as such in the zip
     assert len(name.encode()) == 5
     source.write_bytes(packed.replace(b"#####", name.encode()))
     in_order(read_class(source), name, "other")
@@ -282,14 +285,14 @@ def test_names_of_a_zip_are_read_as_macs_write_them(tmp_path):
     "make, message",
     [
         (lambda path: None, "can't be read: No such file"),
-        (lambda path: path.mkdir(), "holds no submission"),
-        (lambda path: path.write_bytes(b"%PDF-1.7"), "is no zip that can be read"),
-        (lambda path: path.write_bytes(zipped({})), "holds no submission"),
-        (lambda path: path.write_bytes(zipped({"x.txt": b""})), "holds no submission"),
-        (lambda path: lay_out(path, RIGHT), "is one submission; expected a class"),
-        (lambda path: path.write_bytes(zipped(RIGHT.files)), "is one submission"),
-        (lambda path: lay_out(path, Content("", "", {"a.py": b""})), "is one submission"),
-        (lambda path: ClassFolder.create(path), "is a folder of results"),
+        (lambda path: path.mkdir(), "contains no submissions"),
+        (lambda path: path.write_bytes(b"%PDF-1.7"), "can't be read as a zip"),
+        (lambda path: path.write_bytes(zipped({})), "contains no submissions"),
+        (lambda path: path.write_bytes(zipped({"x.txt": b""})), "contains no submissions"),
+        (lambda path: lay_out(path, RIGHT), "is a single submission; expected a class"),
+        (lambda path: path.write_bytes(zipped(RIGHT.files)), "is a single submission"),
+        (lambda path: lay_out(path, Content("", "", {"a.py": b""})), "is a single submission"),
+        (lambda path: ClassFolder.create(path), "is a class's folder of results"),
     ],
 )
 def test_what_is_no_class_is_refused(tmp_path, make, message):
@@ -312,9 +315,9 @@ def test_results_beside_the_class_are_left_out(tmp_path):
     ClassFolder.create(source / "results")
     roll = read_class(source)
     assert len(roll.submissions) == 1
-    assert roll.notes == ("results holds results of a class: left out",)
+    assert roll.notes == ("results is left out: it is a class's folder",)
 
 
 def test_a_class_in_the_repository_is_noted(root):
     roll = read_class(root / "tests" / "golden")
-    assert any("lies in the repository" in note for note in roll.notes)
+    assert any("is inside the repository" in note for note in roll.notes)

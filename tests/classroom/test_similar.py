@@ -1,4 +1,4 @@
-"""`similar`: what few others have is at the top, and pages show it without doing anything."""
+"""`similar` ranks pairs by what few others have, and nothing on its pages can run."""
 
 import re
 import shutil
@@ -12,13 +12,13 @@ from tools.classroom import __main__ as classroom
 from tools.classroom.similarity import command
 from tools.classroom.submissions import id_of
 
-# Headings of index.html, and what is below each.
+# The headings in index.html, and what is below each.
 SECTION = re.compile(r"<h2[^>]*>(.*?)</h2>(.*?)(?=<h2|</main>)", re.DOTALL)
 PAIR = re.compile(r'<a href="(pairs/[^"]+)"><bdi>(.*?)</bdi> and <bdi>(.*?)</bdi></a>')
 
 
 class Made:
-    """What the command wrote of the class, and what it said."""
+    """What the command wrote and printed about the class."""
 
     def __init__(self, folder, output):
         self.folder, self.output = folder, output
@@ -27,7 +27,7 @@ class Made:
         self.sections = dict(SECTION.findall(self.index))
 
     def pairs(self, section, before=""):
-        """The pairs of a section as sets of the students' folders; up to a word, if given."""
+        """Return the pairs in a section, as sets of students' folders, up to a word if given."""
         text = self.sections[section]
         found = PAIR.findall(text[: text.index(before)] if before else text)
         return [{NAMES.get(one, one), NAMES.get(two, two)} for _, one, two in found]
@@ -46,7 +46,7 @@ NAMES = {id_of("upload", name): name for name in STUDENTS}
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """The class of `similar.py`, compared with itself and with two references."""
+    """Return the class in `similar.py`, compared with itself and with two references."""
     root = tmp_path_factory.mktemp("similar")
     similar.make(root / "class")
     similar.write(root / "references" / "public <i>", similar.solution(9))
@@ -81,21 +81,23 @@ def test_copies_come_first(made):
 
 def test_parameters_that_are_the_same_or_of_one_pretraining_are_listed(made):
     section = "Trained parameters"
-    assert made.pairs(section, "How alike") == [{"03", "06"}]
+    assert made.pairs(section, "Similarity of") == [{"03", "06"}]
     assert '<td class="number">8 of 8</td>' in made.sections[section]
-    alike = made.sections[section].partition("How alike")[2]
+    alike = made.sections[section].partition("Similarity of")[2]
     first, second, *_ = ({NAMES[a], NAMES[b]} for _, a, b in PAIR.findall(alike))
     assert [first, second] == [{"03", "06"}, {"04", "07"}]
     cosines = [float(text) for text in re.findall(r">(\d\.\d\d)</td></tr>", alike)]
-    # A sample of 256 numbers of four matrices: a median beyond .4 is more than 6 of its standard
-    # deviations, and the parameters are the same in each run.
+    # A sample of 256 numbers from each of four matrices: a median above .4 is more than 6 standard
+    # deviations off. The parameters are the same in each run.
     assert cosines[1] > 0.99 and all(cosine < 0.4 for cosine in cosines[2:])
 
 
 def test_rare_wrong_answers_are_listed(made):
     assert made.pairs("Predictions")[0] == {"05", "08"}
     page = made.page("05", "08")
-    count, _ = map(int, re.search(r"are the same: (\d+), of (\d+) and", page).groups())
+    count, _ = map(
+        int, re.search(r"Identical wrong answers: (\d+), out of (\d+) and", page).groups()
+    )
     assert count > 15
 
 
@@ -106,8 +108,10 @@ def test_our_own_results_and_those_of_a_constant_are_never_listed(made):
 
 
 def test_what_could_not_be_read_is_noted(made):
-    assert "vanilla.finetune.params is not compared: no file of torch.save" in made.output
-    assert "reference references/notes: no Python file is in it" in made.output
+    assert (
+        "vanilla.finetune.params is not compared: not a file written by torch.save" in made.output
+    )
+    assert "reference references/notes: it contains no Python files" in made.output
     assert "predictions for test are not compared" in made.output
     for line in re.findall("note: (.*)", made.output):
         assert line in unescape(made.index)
@@ -126,14 +130,14 @@ def test_a_page_shows_both_texts_and_what_they_share(made):
     page = made.page("13-nasty", "14-nasty")
     assert "<script" not in page and "\u202e" not in page
     assert page.count("&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt; [U+202E]") >= 4
-    # "2 of 15": the share of the class that has each match.
+    # "2 of 15" is the share of the class that has a match.
     assert "2 of 15 (13 %)" in page
     anchors = re.findall(r' id="([ab]\d+)"', page)  # of marks
     links = re.findall(r'href="#([ab]\d+)"', page)
     assert len(anchors) == len(set(anchors)) > 10 and set(links) <= set(anchors)
     rarest = [int(n) for n in re.findall(r'<td class="number">(\d+) of 15 \(', page)]
     assert rarest and rarest == sorted(rarest)
-    assert "NotImplementedError" not in made.page("00", "10-of-00")  # what nobody touched
+    assert "NotImplementedError" not in made.page("00", "10-of-00")  # code that nobody changed
 
 
 def test_questions_with_few_lines_are_shown_and_not_ranked(made):
@@ -166,8 +170,8 @@ def test_forgetting_somebody_removes_the_pages(made, tmp_path, capsys):
     [
         (["--pairs", "0"], "--pairs 0 should be a number from 1 to 1000"),
         (["--references", "class/00/submission/none"], "can't be read"),
-        (["--references", "empty"], "holds no reference"),
-        (["--into", str(paths.ROOT / "build" / "class")], "lies in the repository"),
+        (["--references", "empty"], "contains no references"),
+        (["--into", str(paths.ROOT / "build" / "class")], "is inside the repository"),
     ],
 )
 def test_bad_input_is_one_line(tmp_path, monkeypatch, capsys, words, says):
@@ -182,7 +186,7 @@ def test_bad_input_is_one_line(tmp_path, monkeypatch, capsys, words, says):
 @pytest.mark.requires_tool("chromium")
 @pytest.mark.filterwarnings("ignore::EncodingWarning")  # axe's package reads its own file
 def test_pages_are_for_everybody(made):
-    """Axe finds no fault, light and dark, on a phone and a desk; nothing runs or is asked for."""
+    """Axe finds no fault in light and dark mode, on desktop and phone; nothing runs or loads."""
     from axe_playwright_python.sync_playwright import Axe
     from playwright.sync_api import sync_playwright
 
@@ -204,9 +208,9 @@ def test_pages_are_for_everybody(made):
                 wide = shown.evaluate("document.documentElement.scrollWidth")
                 assert wide <= width, "the page scrolls sideways"
                 colour = "getComputedStyle(document.body).backgroundColor"
-                assert shown.evaluate(colour) != "rgba(0, 0, 0, 0)"  # the policy lets styles in
+                assert shown.evaluate(colour) != "rgba(0, 0, 0, 0)"  # the policy allows the styles
         assert len(asked) == 4 and all(url.startswith("file:") for url in asked)
         assert said == []
         shown.evaluate("document.body.insertAdjacentHTML('beforeend', '<b style=\"color:red\">')")
-        assert any("Content Security Policy" in text for text in said)  # and nothing else
+        assert any("Content Security Policy" in text for text in said)  # and no other styles
         browser.close()

@@ -1,4 +1,4 @@
-"""Tokens, weights and ranks: what is rare counts, who is one author, where planted copies rank."""
+"""Tokens, weights and ranks: rarity counts, groups are one author, planted copies rank first."""
 
 import ast
 
@@ -70,7 +70,7 @@ def entry(name, grams, authors=None, is_reference=False):
 
 
 def test_groups_are_one_author():
-    """A group, a member who handed in alone, and a member of both: pairs of strangers remain."""
+    """Only pairs without a common member remain, of two groups, a member alone and a stranger."""
     entries = [
         entry("a", "xy", "AB"),
         entry("b", "xy", "BC"),
@@ -103,7 +103,7 @@ def test_a_score_is_the_share_of_the_smaller_ones_weight():
     weight = {n: np.log(11 / n) ** 2 for n in (1, 2, 9)}
     smaller = min(50 * (weight[9] + weight[2]), 50 * weight[2] + weight[1])
     assert scores[8, 9] == pytest.approx(50 * weight[2] / smaller)
-    # What all but one have hardly counts: its weight is far below that of 30 rare grams.
+    # What all but one have hardly counts: it weighs far less than 30 rare grams.
     assert scores[0, 1] == pytest.approx(50 * weight[9] / (30 * weight[2])) and scores[0, 1] < 0.03
     assert scores[0, 9] == 0 and scores[1, 0] == -1
 
@@ -132,7 +132,7 @@ def test_disguises_change_the_text_and_stay_python():
 
 
 def test_planted_copies_rank_above_all_independent_pairs():
-    """Comments stripped, renamed, reordered: without names each does; with names, two of three."""
+    """Without names, copies of all kinds here do; with names, all but fully renamed ones."""
     made = planted(solutions=30, copies=3, golden=False)
     _, _, with_names = ranks(made, View.NAMES)
     usual, _, without = ranks(made, View.SHAPE)

@@ -1,4 +1,4 @@
-"""The table: a line for each student, and never a zero for what nobody graded."""
+"""The table has a line for each student, and never a zero for what wasn't graded."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Parameter files are read as torch reads them, and nothing in one is ever run."""
+"""Parameter files are read as torch reads them, and nothing in them is ever run."""
 
 import collections
 import os
@@ -58,12 +58,12 @@ class Runs:
 
 
 def deep(count):
-    """A dictionary whose key is a tuple in a tuple in a tuple."""
+    """Return a dictionary whose key is a deeply nested tuple."""
     return b"\x80\x02}K\x01" + b"\x85" * count + b"K\x01s."
 
 
 def number(value):
-    """An integer's instruction, however large it is."""
+    """Return the instruction for an integer of any size."""
     return pickle.dumps(value, 2)[2:-1]
 
 
@@ -72,7 +72,7 @@ def word(text):
 
 
 def tensor_of(shape, offset=0, key="0", kind="FloatStorage"):
-    """A pickle of {"a": tensor}, with strides of 1, in an array of 1,024 numbers."""
+    """Return a pickle of {"a": tensor}, with strides of 1, in a storage of 1,024 numbers."""
     storage = word("storage") + f"ctorch\n{kind}\n".encode("ascii") + word(key) + word("cpu")
     called = b"ctorch._utils\n_rebuild_tensor_v2\n"
     axes, strides = b"".join(map(number, shape)), number(1) * len(shape)
@@ -105,7 +105,7 @@ HOSTILE = {
 
 
 def test_a_pickle_made_by_hand_is_read(tmp_path):
-    """So that those of HOSTILE fail for what is hostile about them."""
+    """This shows that the files in HOSTILE fail because of what is hostile about them."""
     np.testing.assert_array_equal(read(tmp_path, with_pickle(tensor_of((3,), 2)))["a"], [2, 3, 4])
 
 
@@ -126,7 +126,7 @@ def test_what_is_no_zip_of_torch_is_refused(tmp_path, monkeypatch, content):
 
 
 def test_damaged_files_are_refused_or_read(tmp_path):
-    """Bytes changed anywhere end in an answer or in Unreadable, and in nothing else."""
+    """Wherever bytes are changed, the result is an answer or Unreadable, and nothing else."""
     content, draw = saved(STATE), np.random.default_rng(0)
     refused = 0
     for _ in range(300):
@@ -148,5 +148,5 @@ def test_noise_of_a_few_percent_is_still_the_same_pretraining():
     found = compare(kept, [], np.triu(np.ones((3, 3), dtype=bool), 1))
     assert found[0, 1].cosine > 0.99 > 0.5 > abs(found[0, 2].cosine)
     assert not found[0, 1].same
-    # Of one author, nothing is compared.
+    # Entries by one author aren't compared.
     assert compare(kept, [], np.zeros((3, 3), dtype=bool)) == {}

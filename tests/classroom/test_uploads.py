@@ -1,4 +1,4 @@
-"""What is handed in is copied within limits; what a machine lacks is put down to the machine."""
+"""Uploads are copied within limits, and a lack of disk space isn't blamed on students."""
 
 import errno
 import os
@@ -25,7 +25,7 @@ def package(folder: Path) -> Path:
 
 
 def test_folders_deeper_than_the_grader_looks_are_not_copied(tmp_path):
-    """Nor do they end the run of a class, however deep they are."""
+    """They don't end the run of a class either, however deep they are."""
     one = package(tmp_path / "one")
     os.makedirs(one / "submission" / ("d/" * 900))
     (one / "submission" / ("d/" * 900) / "x.py").touch()
@@ -50,7 +50,7 @@ def test_a_flood_of_folders_in_a_zip_is_not_copied(tmp_path):
 
 
 def test_a_digest_reads_no_more_than_may_be_handed_in(tmp_path, monkeypatch):
-    """Of files that hold nothing but zeros, a small zip may have any number."""
+    """A small zip may contain any number of files that are full of zeros."""
     monkeypatch.setattr(uploads, "MAX_BYTES", 1000)
     one = package(tmp_path / "one")
     assert handed_in(DiskPlace(one)).digest()
@@ -61,7 +61,7 @@ def test_a_digest_reads_no_more_than_may_be_handed_in(tmp_path, monkeypatch):
 
 
 def test_a_full_disk_where_it_is_packed_is_no_fault_of_the_student(tmp_path, monkeypatch):
-    """They would have had no points for it."""
+    """Otherwise the student would get no points."""
 
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")

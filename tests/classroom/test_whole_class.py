@@ -1,8 +1,8 @@
-"""A class of 40 of all kinds, from an export to its table: nobody is dropped, nobody gets too much.
+"""A class of 40 of all kinds, from export to table: nobody is dropped, nobody gets too much.
 
     python -m pytest tests/classroom/test_whole_class.py -m "long or not long"
 
-The long one grades it again on a scheduler with four workers, while processes are killed.
+The long test grades it again on a scheduler with four workers, while processes are killed.
 """
 
 import csv
@@ -12,20 +12,20 @@ import signal
 
 import pytest
 
-from tests.classroom.clusters import descendants, free_port, is_host, wait_for_records
+from tests.classroom.clusters import descendants, is_host, wait_for_records
 from tests.classroom.tiny import needs_root, table
 from tests.variants import all_variants
 from tools.classroom.gradebook.cells import guarded
 
 pytestmark = needs_root
-TOPIC = "attention_copying"  # what the tiny edition asks
+TOPIC = "attention_copying"  # the tiny edition's question
 POINTS = 8.0
 COUNT = 40
 
 
 @pytest.fixture(scope="session")
 def whole(made, grade, classroom, tmp_path_factory):
-    """The class, graded on this machine's own cluster: (class, its folder, rows of its table)."""
+    """Return the class, graded on a local cluster: (class, its folder, rows of its table)."""
     cls = made("gradescope", True)
     into = tmp_path_factory.mktemp("whole") / "class"
     code, output = grade(cls.source, into, "--slots", "2")
@@ -70,18 +70,12 @@ def test_everybody_gets_what_their_submission_is_worth(whole):
 
 
 @pytest.mark.long
-def test_four_workers_and_kills_give_the_same_table(
-    whole, grade, classroom, start, certificates, tmp_path
-):
+def test_four_workers_and_kills_give_the_same_table(whole, grade, begin, dask, tmp_path):
     cls, graded, _ = whole
-    port = free_port()
-    address = f"tls://127.0.0.1:{port}"
-    words = ("--scheduler", address, "--certificates", certificates)
-    start("scheduler", "--host", address, "--no-dashboard")
-    here = ["--nthreads", "1", "--no-dashboard", "--host", "tls://127.0.0.1"]
-    workers = [start("worker", address, *here) for _ in range(4)]
+    dask.scheduler()
+    workers = [dask.worker() for _ in range(4)]
     into = tmp_path / "class"
-    process = classroom("grade", cls.source, "--into", into, "--edition", "tiny", *words)
+    process = begin(cls.source, into, *dask.words)
     rng = random.Random(1)
     for count in range(1, 30, 3):
         wait_for_records(into, count, process)
@@ -94,8 +88,8 @@ def test_four_workers_and_kills_give_the_same_table(
             workers.remove(nanny)
             nanny.kill()
     code, output = process.wait(600), process.stdout.read()
-    for _ in range(3):  # what was killed twice is a staff fault: the same command completes it
+    for _ in range(3):  # a submission killed twice is a staff fault: run the command again
         if code == 1:
-            code, output = grade(cls.source, into, *words, within_s=600)
+            code, output = grade(cls.source, into, *dask.words, within_s=600)
     assert code == 0, output
     assert table(into) == table(graded)

@@ -1,4 +1,4 @@
-"""A course of one quick question, a class that handed it in, and the command that grades it."""
+"""A course with one quick question, classes that hand it in, and the command that grades them."""
 
 import json
 import os
@@ -25,7 +25,8 @@ hidden_feedback_a_day = 0
 leaderboard = false
 """
 HEAD = "import numpy as np\n\ndef copying_query(keys, j):\n    "
-# What one handed in, by name: the body of the only function that the tiny edition asks for.
+# What a student hands in, by name: the body of copying_query, one of the two functions that the
+# tiny edition asks for. Nobody writes the other one, so "right" earns 4 of 8 points.
 BODIES = {
     "right": "return 1000 * keys[j]\n",
     "wrong": "return keys[j]\n",
@@ -52,7 +53,7 @@ def hand_in(folder: Path, body: str) -> Path:
 
 
 def class_of(folder: Path, *names: str) -> Path:
-    """Write a class: a folder for each name of BODIES, which may be given several times."""
+    """Write a class: a folder for each name, which is a key of BODIES; names may be repeated."""
     for number, name in enumerate(names):
         hand_in(folder / f"{number:03}-{name}", BODIES[name])
     return folder
@@ -60,9 +61,9 @@ def class_of(folder: Path, *names: str) -> Path:
 
 @pytest.fixture(scope="session")
 def course() -> Iterator[Path]:
-    """A copy of the project with an edition of four quick tests, and a smoke world.
+    """Yield a copy of the project with an edition of four quick tests, and a smoke world.
 
-    Other users can pass its folder, as they can't pass pytest's own.
+    Other users can access its folder, unlike pytest's own temporary folders.
     """
     tree = Path(tempfile.mkdtemp(prefix="course-"))
     tree.chmod(0o755)
@@ -78,7 +79,7 @@ def course() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def temporary() -> Iterator[Path]:
-    """Where workers have their temporary files; other users pass through to them."""
+    """Yield a folder for workers' temporary files, which other users can access."""
     folder = Path(tempfile.mkdtemp(prefix="temporary-"))
     folder.chmod(0o755)
     yield folder
@@ -87,7 +88,7 @@ def temporary() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def classroom(course, temporary):
-    """A function that starts `python -m tools.classroom WORD...`; it is killed if left alone."""
+    """Yield a function that starts `python -m tools.classroom WORD...`; kill it at the end."""
     started = []
 
     def start(*words: str | Path, **keywords) -> subprocess.Popen:
@@ -98,7 +99,7 @@ def classroom(course, temporary):
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
             encoding="utf-8",
-            # Started in the background, as by `nohup make test &`, a shell lets us ignore Ctrl-C.
+            # If tests run in the background, as by `nohup make test &`, SIGINT is ignored.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         started.append(process)
@@ -111,11 +112,22 @@ def classroom(course, temporary):
 
 
 @pytest.fixture(scope="session")
-def grade(classroom):
-    """A function that grades a class with the tiny edition, and returns (exit code, output)."""
+def begin(classroom):
+    """Return a function that starts to grade a class with the tiny edition."""
+
+    def run(source: Path, into: Path, *words: str | Path, **keywords) -> subprocess.Popen:
+        command = ("grade", source, "--into", into, "--edition", "tiny", *words)
+        return classroom(*command, **keywords)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def grade(begin):
+    """Return a function that grades a class with the tiny edition: (exit code, output)."""
 
     def run(source: Path, into: Path, *words: str | Path, within_s: float = 240):
-        process = classroom("grade", source, "--into", into, "--edition", "tiny", *words)
+        process = begin(source, into, *words)
         output = process.communicate(timeout=within_s)[0]
         return process.returncode, output
 
@@ -123,7 +135,7 @@ def grade(classroom):
 
 
 def table(folder: Path) -> dict[str, list]:
-    """All that decides grades, by submission: how each test ended, its points and message."""
+    """Return everything that decides grades, by submission: outcomes, points and messages."""
     found = {}
     for path in sorted((folder / "records").glob("*/*.json")):
         record = json.loads(path.read_text(encoding="utf-8"))

@@ -1,7 +1,7 @@
 """Grade a class: `python -m tools.classroom COMMAND ...`; `--help` lists the commands.
 
-Exit codes: 0 done, 2 usage or bad input, 130 interrupted. Where a command has others, its `--help`
-says so.
+Exit codes: 0 done, 2 wrong usage or bad input, 130 interrupted. If a command has others, its
+`--help` lists them.
 """
 
 import os
@@ -12,12 +12,13 @@ from grading.outcomes import ExitCode
 
 from ..arguments import OneLineParser
 from . import grade, listing, privacy, table
+from .commands import USUAL
 from .gradebook import bookkeeping, rubrics
 from .regrading import regrade, repeat, stored
 from .reports import class_report
 from .similarity import command as similar
 
-# Each adds its sub-commands, whose `run` takes the arguments and returns an exit code.
+# Each adds its commands (see `arguments.add_command`).
 COMMANDS = (
     *(listing, grade, table),
     *(regrade, repeat, stored, class_report),
@@ -27,12 +28,12 @@ COMMANDS = (
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; return the exit code."""
-    for stream in filter(None, (sys.stdout, sys.stderr)):  # names are in any script
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # names may be in any script
         stream.reconfigure(encoding="utf-8", errors="replace")
     parser = OneLineParser(
         "python -m tools.classroom",
-        description="Grade a class.",
-        epilog="exit codes: 0 done, 2 usage or bad input, 130 interrupted",
+        description="Grade a class, and turn the results into grades.",
+        epilog=f"{USUAL}. `COMMAND --help` lists those of a command.",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for module in COMMANDS:
@@ -40,12 +41,12 @@ def main(arguments: list[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     try:
         code = asked.run(asked)
-        sys.stdout.flush()  # here, where a reader that has left makes no traceback
+        sys.stdout.flush()  # here, so that a closed pipe doesn't end in a traceback
         return code
     except UsageError as error:
         print(f"classroom: {error}", file=sys.stderr)
         return ExitCode.USAGE
-    except BrokenPipeError:  # who read our output has left: `| head`
+    except BrokenPipeError:  # the reader of our output has gone, as with `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.INTERRUPTED
     except KeyboardInterrupt:

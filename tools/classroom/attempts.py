@@ -1,4 +1,4 @@
-"""Chooses among several attempts of a student: the latest, the best, or all."""
+"""Chooses among several attempts by a student: the latest, the best, or all."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from .submissions import Attempts, Submission
 
 
 def choose(found: list[Submission], attempts: Attempts) -> tuple[list[Submission], list[str]]:
-    """Return the submissions that count, and a line on each that doesn't.
+    """Return the submissions that count, and a line about each that doesn't.
 
-    In a group, somebody may have handed in again alone: each submission then counts for those whose
-    chosen one it is. The best attempt has the most points by the platform's record; as long as a
-    student's points are not all known, all of the student's attempts are kept.
+    A member of a group may hand in again alone. Each submission then counts for those students for
+    whom it was chosen. The best attempt is the one with the most points on the platform; if some of
+    a student's points are unknown, all of the student's attempts are kept.
     """
     if attempts == "all":
         return found, []
@@ -30,7 +30,7 @@ def choose(found: list[Submission], attempts: Attempts) -> tuple[list[Submission
             kept = _best(several)
             if len(kept) > 1:
                 ids = ", ".join(one.submission_id for one in kept)
-                notes.append(f"{ids}: no points are recorded to tell the best: all are kept")
+                notes.append(f"{ids}: all are kept, as their points are not all recorded")
         for one in kept:
             chosen[one.submission_id].add(key)
     why = "a later one" if attempts == "latest" else "a better one"
@@ -45,7 +45,8 @@ def choose(found: list[Submission], attempts: Attempts) -> tuple[list[Submission
         if not students:
             notes.append(f"{submission.submission_id} is left out: its students have {why}")
         elif others:
-            notes.append(f"{submission.submission_id}: {others} of the group have {why}")
+            has = "has" if others == 1 else "have"
+            notes.append(f"{submission.submission_id}: {others} of the group {has} {why}")
     return counting, notes
 
 

@@ -1,4 +1,4 @@
-"""Lists of students that a command is given: which submissions do they name?"""
+"""Finds the submissions that are named by a list of students."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from grading.errors import UsageError
 from .folder import ClassFolder
 from .submissions import RollEntry, same
 
-COLUMNS = ("submission_id", "sid", "email")  # what tells most comes first
-ANY = "student"  # a column in which each of these may stand, as in the gradebook's files
+COLUMNS = ("submission_id", "sid", "email")  # the most specific comes first
+ANY = "student"  # a column that may contain any of these, as in the gradebook's files
 
 
 def chosen(
     folder: ClassFolder, file: Path | None, say: Callable[[str], None] | None = None
 ) -> frozenset[str] | None:
-    """Return the ids of the submissions that a file names, for members of a group too.
+    """Return the ids of the submissions that a file names; a group is named by any of its members.
 
     The file is a CSV whose first line names at least one of `COLUMNS`, or `ANY`, or a list with one
-    of these a line. In a row with several, the first of them that is filled counts.
+    of these on each line. If several columns of a row are filled, the first counts.
 
     Args:
-        say: is told of those who are not on the roll; None: they are a mistake.
+        say: called with a line about each entry that isn't on the roll; None: such an entry is an
+            error.
 
     Returns:
-        the ids; None for no file.
+        the ids; None without a file.
 
     Raises:
-        UsageError: the file can't be read, or a line names nobody on the roll.
+        UsageError: if the file can't be read, or a line names nobody on the roll.
     """
     if file is None:
         return None
@@ -45,25 +46,28 @@ def chosen(
         ids = _named(roll, names)
         if not ids:
             shown = next(filter(None, names.values()), "")
-            fault = f"{file}:{number}: the roll has no {shown!r:.200}"
+            fault = f"{file}:{number}: {shown!r:.200} is not on the roll"
             if say is None:
                 raise UsageError(fault)
             say(fault)
         found |= ids
     if not found and say is None:
-        raise UsageError(f"{file} names nobody; expected a submission, an ID or an address a line")
+        raise UsageError(
+            f"{file} names nobody; expected a submission, a student ID or an e-mail address on "
+            "each line"
+        )
     return frozenset(found)
 
 
 def _rows(text: str, file: Path) -> list[tuple[int, dict[str, str]]]:
-    """Return the rows that are not blank, each with its line and what it has in each column."""
+    """Return each row that isn't blank: its line number, and its cells by column."""
     lines = list(csv.reader(io.StringIO(text)))
     head = [cell.strip().lower() for cell in lines[0]] if lines else []
     if not set(head) & {*COLUMNS, ANY}:
         if any(len([cell for cell in line if cell.strip()]) > 1 for line in lines):
             raise UsageError(
-                f"{file}:1: expected a column {', '.join(COLUMNS[:-1])} or {COLUMNS[-1]}; got "
-                f"{', '.join(head)!r:.200}"
+                f"{file}:1: got the columns {', '.join(head)!r:.200}; expected a column "
+                f"{', '.join(COLUMNS[:-1])} or {COLUMNS[-1]}"
             )
         bare = [(n, "".join(line).strip()) for n, line in enumerate(lines, 1)]
         return [(n, {column: word for column in COLUMNS}) for n, word in bare if word]
@@ -80,7 +84,7 @@ def _rows(text: str, file: Path) -> list[tuple[int, dict[str, str]]]:
 
 
 def _named(roll: dict[str, RollEntry], names: dict[str, str]) -> set[str]:
-    """Return the submissions that a row names; a word of a list may be in any column."""
+    """Return the submissions that a row names; a word in a list may be any of `COLUMNS`."""
     for column in COLUMNS:
         word = same(names.get(column, ""))
         if not word:

@@ -1,7 +1,7 @@
-"""Grades all submissions of a roll and writes a record of each: the class's folder is the truth.
+"""Grades all submissions on a roll, and writes a record of each to the class's folder.
 
-What has a final record is skipped, so that the same command completes what was cut short, whatever
-cut it short and wherever.
+Submissions that have a final record are skipped. A run that was cut short, wherever and by whatever
+means, is therefore completed by running the same command again.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from grading.errors import SubmissionError
 from grading.runner import CourseTestRunner
 
 from . import findings, records, shipping
+from .dispatching import Say
 from .folder import ClassFolder
 from .records import Record
 from .shipping import Job
@@ -25,23 +26,22 @@ from .submissions import Submission
 if TYPE_CHECKING:
     from .dispatch import Answer, Dispatcher
 
-MOST_LOSSES = 2  # tries without a result: a second one, alone, is the last
-PACKING = "packing-"  # begins the names of folders for what is about to be sent
-UNREADABLE = "unreadable"  # in place of a digest
-Say = Callable[[str], None]
+MOST_LOSSES = 2  # attempts without a result; the second, with nothing beside it, is the last
+PACKING = "packing-"  # prefix of temporary folders in which submissions are packed
+UNREADABLE = "unreadable"  # used in place of a digest
 Done = Callable[[], object]
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What a class's run was asked for."""
+    """What a run of a class was asked for."""
 
     edition: str
     counts: bool  # False for a preview
 
 
 class ClassRun:
-    """A run over a class's submissions."""
+    """A run over the submissions of a class."""
 
     def __init__(
         self,
@@ -55,8 +55,8 @@ class ClassRun:
     ) -> None:
         """
         Args:
-            say: is told what goes wrong, as it happens; no name is in it.
-            done: is called once for each submission that is finished.
+            say: called with a line about each problem when it occurs; the line contains no names.
+            done: called once for each submission that is finished.
         """
         self._asked, self._folder, self._release = asked, folder, release
         self._submissions = {one.submission_id: one for one in submissions}
@@ -64,7 +64,7 @@ class ClassRun:
         self._digests: dict[str, str] = {}
         self._losses: dict[str, list[str]] = {}
         self._todo: list[str] = []
-        self._alone: list[str] = []  # what has another pass, one at a time
+        self._alone: list[str] = []  # to be graded again, one at a time
 
     @property
     def release(self) -> str:
@@ -72,9 +72,9 @@ class ClassRun:
         return self._release.digest[:16]
 
     def plan(self) -> bool:
-        """Find out what has no final record yet; return whether anything is to be done."""
+        """Find the submissions without a final record; return whether there are any."""
         for place in self._folder.path.glob(f"{PACKING}*"):
-            trees.remove_tree(place)  # of a run that was killed
+            trees.remove_tree(place)  # left by a run that was killed
         for submission_id, submission in self._submissions.items():
             if not self._is_to_do(submission_id):
                 self._done()
@@ -93,8 +93,8 @@ class ClassRun:
         """Grade what `plan` has found.
 
         Raises:
-            ClusterFailed: there are no workers any more; what was graded is kept.
-            OSError: a record can't be written, the same holds.
+            ClusterFailed: if no workers are left; what was graded before is kept.
+            OSError: if a record can't be written; what was graded before is kept.
         """
         for job, answer in dispatcher.run(self._jobs(self._todo), self._say):
             self._take(job, answer)
@@ -120,11 +120,11 @@ class ClassRun:
         return self._digests[submission.submission_id]
 
     def _is_to_do(self, submission_id: str) -> bool:
-        """Return whether a submission is to be graded at all."""
+        """Return whether a submission should be graded at all."""
         return True
 
     def _wanted(self, submission_id: str) -> tuple[str, ...]:
-        """Return the tests to run; () for all."""
+        """Return the ids of the tests to run; () for all."""
         return ()
 
     def _seed(self, submission_id: str) -> str:
@@ -137,9 +137,9 @@ class ClassRun:
         self._folder.write_record(submission_id, self.release, record)
 
     def _jobs(self, submission_ids: list[str]) -> Iterator[Job]:
-        """Yield what is to be sent, packed when its turn comes: a class may be larger than memory.
+        """Yield a job for each submission; it is packed only now, to save memory.
 
-        Of a submission whose record is not final, the tests that are to be run again.
+        If only some tests of a submission have to be run again, the job names these.
         """
         for submission_id in submission_ids:
             record = self._read(submission_id)
@@ -150,12 +150,12 @@ class ClassRun:
                 yield job
 
     def _is_unfinished(self, record: Record, digest: str) -> bool:
-        """Return whether all that a record lacks is that some tests are run again."""
+        """Return whether a record only lacks the second run of some tests."""
         same_kind = record["upload"] == digest and record["counts"] == self._asked.counts
         return same_kind and bool(record["again"]) and not record["fault"]
 
     def _job(self, submission_id: str, wanted: list[str]) -> Job | None:
-        """Pack a submission; where there is nothing to grade, write that down and return None."""
+        """Pack a submission; if there is nothing to grade, record that and return None."""
         request = {
             "name": submission_id,
             "seed": self._seed(submission_id),
@@ -165,7 +165,7 @@ class ClassRun:
             findings.KEY: findings.known(self._folder, submission_id),
         }
         try:
-            # In the class's own folder: whatever ends this, a copy lies nowhere else.
+            # In the class's own folder: if this process is killed, no copy is left elsewhere.
             with tempfile.TemporaryDirectory(prefix=PACKING, dir=self._folder.path) as place:
                 unpacked, work = Path(place) / "unpacked", Path(place) / "work"
                 unpacked.mkdir()
@@ -187,7 +187,7 @@ class ClassRun:
         return records.graded(self._digests[submission_id], answer, alone=True)
 
     def _take(self, job: Job, answer: Answer) -> None:
-        """Take an answer of the first pass."""
+        """Handle an answer from the first pass."""
         if self._is_lost(job, answer):
             self._alone.append(job.submission_id)
             return
@@ -199,7 +199,7 @@ class ClassRun:
             self._done()
 
     def _take_alone(self, job: Job, answer: Answer) -> None:
-        """Take an answer for which a machine did nothing else."""
+        """Handle an answer from a machine that did nothing else meanwhile."""
         submission_id = job.submission_id
         if self._is_lost(job, answer):
             losses = self._losses[submission_id]
@@ -219,7 +219,7 @@ class ClassRun:
     def _graded(self, job: Job, answer: Answer, alone: bool) -> Record:
         answer["results"]["facts"]["left"] = job.left
         record = records.graded(self._digests[job.submission_id], answer, alone)
-        wanted = job.request["wanted"]  # others have not run: nobody asked for them
+        wanted = job.request["wanted"]  # other tests were not run, as nobody asked for them
         again = [test for test in record["again"] if not wanted or test in wanted]
         return record | {"again": again, findings.KEY: findings.of(answer)}
 

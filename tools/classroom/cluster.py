@@ -1,7 +1,7 @@
-"""The cluster that grades: one of this machine's own, or an existing one.
+"""The cluster that grades: a local one, or an existing one.
 
-A scheduler unpickles what it is sent, so that nobody may talk to it who could not run code here
-anyway: every connection is TLS, and both ends show a certificate.
+A scheduler unpickles what it receives, so only people who may run code here anyway can be allowed
+to connect to it. Every connection therefore uses TLS, and both sides present a certificate.
 
     with connected(None, None, slots=2) as client: ...
     with connected("tls://10.0.0.7:8786", Path("certificates")) as client: ...
@@ -25,31 +25,32 @@ from distributed.client import ClosedClientError
 from grading.errors import UsageError
 
 from . import slots
+from .dispatching import ClusterFailed
 from .shipping import Release
 
 CERTIFICATES = {"ca": "ca.pem", "cert": "certificate.pem", "key": "key.pem"}
 CONNECT_S = 30.0
 CONFIG = {
-    "distributed.scheduler.allowed-failures": 0,  # what a dead worker had is retried by us, alone
+    "distributed.scheduler.allowed-failures": 0,  # we retry a dead worker's submissions ourselves
     "distributed.scheduler.work-stealing": False,
     "distributed.admin.large-graph-warning-threshold": "4GB",  # a submission is a few megabytes
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.pause": False,
-    "distributed.worker.memory.terminate": False,  # hosts watch over themselves
+    "distributed.worker.memory.terminate": False,  # hosts limit their own memory
     "distributed.worker.profile.enabled": False,
-    "distributed.scheduler.http.routes": [],  # its web server can't be left out; it serves nothing
+    "distributed.scheduler.http.routes": [],  # the web server can't be turned off: serve nothing
     "distributed.worker.http.routes": [],
     "distributed.comm.timeouts.connect": f"{CONNECT_S:.0f}s",
-    "distributed.logging.distributed": "critical",  # what is lost, we say
+    "distributed.logging.distributed": "critical",  # we report losses ourselves
 }
-# What dask raises where the scheduler has left, or does not answer.
+# What dask raises if the scheduler has gone, or doesn't answer.
 LEFT = (OSError, TimeoutError, RuntimeError, ValueError, ClosedClientError)
-cloudpickle.register_pickle_by_value(slots)  # workers need nothing of this repository
+cloudpickle.register_pickle_by_value(slots)  # workers don't need this repository
 
 
 class ByValue:
-    """A function of `slots` that arrives as itself where nothing of ours can be imported."""
+    """A function of `slots` that is sent by value, since workers can't import our modules."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._content = cloudpickle.dumps(function)
@@ -58,19 +59,15 @@ class ByValue:
         return cloudpickle.loads, (self._content,)
 
     def __call__(self) -> None:
-        """Do nothing: dask only wants to see that it could be called."""
+        """Do nothing: dask only checks that the object is callable."""
 
 
 GRADE, REPORTS = ByValue(slots.grade), ByValue(slots.reports)
 
 
-class ClusterFailed(Exception):
-    """No cluster can be had, or none of its workers can grade; `str()` is what to print."""
-
-
 @dataclass(frozen=True)
 class Able:
-    """A worker that can grade: where it is, and how many submissions at once."""
+    """A worker that can grade: its address, and how many submissions it grades at once."""
 
     address: str
     machine: str
@@ -82,16 +79,16 @@ class Able:
 def connected(
     scheduler: str | None, certificates: Path | None, slots: int | None = None
 ) -> Iterator[Client]:
-    """Connect to a scheduler, or start a cluster of this machine's own; close it at the end.
+    """Connect to a scheduler, or start a local cluster; close the connection at the end.
 
     Args:
-        scheduler: `tls://HOST:PORT`, or None for a cluster of our own.
+        scheduler: `tls://HOST:PORT`, or None for a local cluster.
         certificates: a folder that `write_certificates` filled; for an existing scheduler.
-        slots: of a cluster of our own: how many submissions at once; None is one for each core.
+        slots: how many submissions a local cluster grades at once; None: one per core.
 
     Raises:
-        UsageError: the address or the certificates can't be used.
-        ClusterFailed: there is no connection.
+        UsageError: if the address or the certificates can't be used.
+        ClusterFailed: if no connection can be made.
     """
     with dask.config.set(CONFIG), contextlib.ExitStack() as stack:
         if scheduler is None:
@@ -106,7 +103,7 @@ def connected(
         except (OSError, TimeoutError) as error:
             reason = str(error).partition("\n")[0]
             raise ClusterFailed(
-                f"{scheduler}: no connection: {reason}; is the scheduler running, with these "
+                f"can't connect to {scheduler}: {reason}; is the scheduler running, and with these "
                 "certificates?"
             ) from None
         yield client
@@ -115,7 +112,7 @@ def connected(
 @contextlib.contextmanager
 def _local(security: Security, slots: int) -> Iterator[LocalCluster]:
     """Start a cluster that only this user of this machine can reach, without a dashboard."""
-    # Ctrl-C reaches all processes of a terminal; only this one is to act upon it.
+    # Ctrl-C reaches all processes of a terminal, but only this one should react to it.
     usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         cluster = LocalCluster(
@@ -135,20 +132,20 @@ def _local(security: Security, slots: int) -> Iterator[LocalCluster]:
 
 
 def _security(scheduler: str, certificates: Path | None) -> Security:
-    """Return what proves who we are, and who they are.
+    """Return the certificates for connections to a scheduler.
 
     Raises:
-        UsageError: it isn't TLS, or a certificate is missing.
+        UsageError: if the address isn't one for TLS, or a certificate is missing.
     """
     if not scheduler.startswith("tls://"):
         raise UsageError(
             f"--scheduler {scheduler}: expected tls://HOST:PORT; a scheduler runs what it is "
-            "sent, so that one without TLS is open to everybody"
+            "sent, so without TLS anybody could run code on it"
         )
     if certificates is None:
         raise UsageError(
-            "--scheduler needs --certificates DIR; `python -m tools.classroom certificates DIR` "
-            "makes them"
+            "--scheduler needs --certificates DIR; make them with `python -m tools.classroom "
+            "certificates DIR`"
         )
     files = {key: certificates / name for key, name in CERTIFICATES.items()}
     for path in files.values():
@@ -163,17 +160,17 @@ def _security(scheduler: str, certificates: Path | None) -> Security:
 
 
 def write_certificates(folder: Path) -> None:
-    """Write a key and a certificate for a cluster into a new folder that only we can read.
+    """Write a key and a certificate for a cluster to a new folder that only its owner can read.
 
     Raises:
-        UsageError: there is such a folder.
+        UsageError: if the folder exists.
     """
     made = Security.temporary()
     content = {"ca": made.tls_ca_file, "cert": made.tls_client_cert, "key": made.tls_client_key}
     try:
         folder.mkdir(mode=0o700, parents=True)
     except FileExistsError:
-        raise UsageError(f"{folder} is there; expected a new folder") from None
+        raise UsageError(f"{folder} already exists; expected a new folder") from None
     for key, name in CERTIFICATES.items():
         with open(os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(content[key])
@@ -188,25 +185,25 @@ def cores() -> int:
 
 @contextlib.contextmanager
 def installed(client: Client, release: Release, counts: bool) -> Iterator[str]:
-    """Send the release to all workers, present and future; take it away at the end.
+    """Send the release to all present and future workers, and remove it at the end.
 
-    Yields the name under which workers have it.
+    Yields the name by which workers know it.
     """
     name = f"grader-{release.digest[:16]}" + ("" if counts else "-preview")
     plugin = slots.GraderHosts(name, release.content, str(release.seed), counts)
     try:
         client.register_plugin(plugin, name=name)
     except LEFT as error:
-        raise ClusterFailed(f"the release can't be sent to the workers: {error}") from None
+        raise ClusterFailed(f"can't send the release to the workers: {error}") from None
     try:
         yield name
     finally:
-        with contextlib.suppress(Exception):  # the scheduler may be gone
+        with contextlib.suppress(Exception):  # the scheduler may have gone
             client.unregister_worker_plugin(name)
 
 
 class Workers:
-    """The cluster's workers, as they come and go, and what their examinations found."""
+    """The cluster's workers, which may come and go, and which of them can grade."""
 
     def __init__(self, client: Client, name: str) -> None:
         self._client, self._name = client, name
@@ -217,9 +214,9 @@ class Workers:
         """Return the workers that can grade now, by address.
 
         Raises:
-            ClusterFailed: the scheduler has left, or does not answer.
+            ClusterFailed: if the scheduler has gone, or doesn't answer.
         """
-        if self._client.status == "connecting":  # it may come back
+        if self._client.status == "connecting":  # the connection may come back
             return self._able
         try:
             if self._client.status != "running":
@@ -232,7 +229,7 @@ class Workers:
                 else {}
             )
         except LEFT as error:
-            raise ClusterFailed(f"the scheduler does not answer: {error}") from None
+            raise ClusterFailed(f"the scheduler doesn't answer: {error}") from None
         for address, report in found.items():
             obstacles = report["obstacles"]
             if not obstacles:
@@ -244,10 +241,10 @@ class Workers:
         return self._able
 
     def refuse(self, address: str, why: str) -> None:
-        """Let a worker grade no more."""
+        """Stop a worker from grading."""
         self.refused[address] = why
         self._able.pop(address, None)
 
     def why_none(self) -> str:
-        """Say why no worker can grade."""
+        """Return why no worker can grade."""
         return "no worker can grade: " + "; ".join(sorted(set(self.refused.values())))

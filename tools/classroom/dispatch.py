@@ -1,8 +1,8 @@
-"""Hands submissions out to workers, and hears what became of each.
+"""Sends submissions to workers, and receives the results.
 
-The first pass keeps every slot busy. What was lost there, and tests that ended in a limit, have a
-second pass, in which a machine grades one submission at a time. Memory does not grow with the
-class: a submission is read when a worker is free to take it.
+The first pass keeps every slot busy. Submissions that were lost there, and tests that ended in a
+limit, get a second pass, in which a machine grades only one submission at a time. Memory doesn't
+grow with the class, because a submission is read only when a worker is free to take it.
 """
 
 from __future__ import annotations
@@ -12,21 +12,22 @@ import queue
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from distributed import Client, Future
 
-from .cluster import GRADE, LEFT, Able, ClusterFailed, Workers
+from .cluster import GRADE, LEFT, Able, Workers
+from .dispatching import ClusterFailed, Say
 from .shipping import Job
 
-AHEAD = 1  # submissions that wait at a worker, besides those in its slots
-MOST_BYTES = 512 << 20  # of submissions on their way, which the scheduler holds, too
-LOOK_S = 2.0  # between two looks at which workers there are
-PATIENCE_S = 120.0  # without any worker that can grade
-MOST_IN_A_ROW = 5  # submissions that a worker loses before it gets no more
-GONE = "its worker was killed, or could not be reached any more"
+AHEAD = 1  # submissions that wait at a worker, in addition to those in its slots
+MOST_BYTES = 512 << 20  # of submissions in flight, which the scheduler holds in memory as well
+LOOK_S = 2.0  # interval at which the list of workers is updated
+PATIENCE_S = 120.0  # how long to wait without any worker that can grade
+MOST_IN_A_ROW = 5  # losses in a row after which a worker gets no more submissions
+GONE = "its worker was killed, or could no longer be reached"
 Answer = dict[str, Any]
 
 
@@ -39,12 +40,12 @@ class _Sent:
 
 
 class Dispatcher:
-    """Has jobs done by the workers of a cluster."""
+    """Has the workers of a cluster do jobs."""
 
     def __init__(self, client: Client, name: str, workers: Workers) -> None:
         """
         Args:
-            name: under which workers have the release.
+            name: by which workers know the release.
         """
         self._client, self._name, self._workers = client, name, workers
         self._sent: dict[str, _Sent] = {}  # by key
@@ -52,13 +53,13 @@ class Dispatcher:
         self._looked_at = self._able_at = time.monotonic()
         self._able: dict[str, Able] = {}
         self._told: set[str] = set()
-        self._lost: Counter[str] = Counter()  # in a row, by worker
+        self._lost: Counter[str] = Counter()  # losses in a row, by worker
 
-    def wait(self, say: Callable[[str], None]) -> int:
-        """Wait for a worker that can grade, until all have been examined; return the slots.
+    def wait(self, say: Say) -> int:
+        """Wait until all workers have been examined and one can grade; return how many slots.
 
         Raises:
-            ClusterFailed: there is none, nor will there be one soon.
+            ClusterFailed: if no worker can grade, or none has come for some time.
         """
         while True:
             self._look(say)
@@ -71,16 +72,16 @@ class Dispatcher:
             time.sleep(0.2)
 
     def run(
-        self, jobs: Iterator[Job], say: Callable[[str], None], alone: bool = False
+        self, jobs: Iterator[Job], say: Say, alone: bool = False
     ) -> Iterator[tuple[Job, Answer]]:
-        """Yield each job with its answer, as they end; {"lost": why} where there is none.
+        """Yield each job with its answer when it ends; {"lost": why} if there is no answer.
 
         Args:
-            say: is told of workers that can't grade.
-            alone: a machine does one job at a time.
+            say: called with a line about each worker that can't grade.
+            alone: whether a machine does only one job at a time.
 
         Raises:
-            ClusterFailed: there is no worker any more, nor will there be one soon.
+            ClusterFailed: if no worker is left, and none has come for some time.
         """
         waiting = True
         self._able_at = time.monotonic()
@@ -101,23 +102,23 @@ class Dispatcher:
                 self._client.cancel([sent.future for sent in self._sent.values()])
             self._sent.clear()
 
-    def _look(self, say: Callable[[str], None]) -> None:
+    def _look(self, say: Say) -> None:
         self._able = self._workers.able()
         self._looked_at = time.monotonic()
         if self._able:
             self._able_at = self._looked_at
         elif self._looked_at > self._able_at + PATIENCE_S:
-            raise ClusterFailed(f"for {PATIENCE_S:.0f} s there was no worker that can grade")
+            raise ClusterFailed(f"no worker could grade for {PATIENCE_S:.0f} s")
         self._tell(say)
 
-    def _tell(self, say: Callable[[str], None]) -> None:
-        """Say which workers don't grade, each once."""
+    def _tell(self, say: Say) -> None:
+        """Report each worker that can't grade, once."""
         for address in self._workers.refused.keys() - self._told:
             self._told.add(address)
-            say(f"worker {address} does not grade: {self._workers.refused[address]}")
+            say(f"worker {address} can't grade: {self._workers.refused[address]}")
 
     def _free(self, alone: bool) -> Able | None:
-        """Return the worker that has the least to do, if it may get more."""
+        """Return the worker with the least work, if one may get more."""
         if sum(sent.size for sent in self._sent.values()) >= MOST_BYTES:
             return None
         busy = [self._able[s.address] for s in self._sent.values() if s.address in self._able]
@@ -130,7 +131,7 @@ class Dispatcher:
         return self._able[min(free)[1]] if free else None
 
     def _send(self, job: Job, address: str) -> None:
-        key = f"grade-{secrets.token_hex(8)}"  # tells nobody whose it is
+        key = f"grade-{secrets.token_hex(8)}"  # doesn't reveal whose submission it is
         try:
             future = self._client.submit(
                 GRADE,
@@ -144,12 +145,12 @@ class Dispatcher:
                 pure=False,
             )
         except LEFT as error:
-            raise ClusterFailed(f"the scheduler has left: {error}") from None
+            raise ClusterFailed(f"the scheduler has gone: {error}") from None
         self._sent[key] = _Sent(job, future, address, len(job.upload))
         future.add_done_callback(lambda ended: self._ended.put(ended.key))
 
     def _next(self, timeout_s: float) -> Iterator[tuple[Job, Answer]]:
-        """Yield what has ended, waiting for it if nothing has."""
+        """Yield the jobs that have ended; wait for one if none has."""
         with contextlib.suppress(queue.Empty):
             while True:
                 sent = self._sent.pop(self._ended.get(timeout=timeout_s), None)
@@ -160,9 +161,10 @@ class Dispatcher:
                     yield sent.job, answer
 
     def _count(self, address: str, answer: Answer) -> None:
-        """Take a worker's work away that loses whatever it gets: its disk is full, say.
+        """Count losses in a row; send nothing more to a worker that loses whatever it gets.
 
-        Otherwise it would get all submissions, since it is done with each at once.
+        Its disk may be full, for instance. Since it is done with each submission at once, it would
+        otherwise get most of the class.
         """
         why = answer.get("lost") or answer.get("fault")
         if not why or why == GONE:
@@ -179,7 +181,7 @@ class Dispatcher:
                 raise ClusterFailed(self._workers.why_none())
 
     def _without_worker(self) -> Iterator[tuple[Job, Answer]]:
-        """Yield jobs whose worker has gone; no other may do them unasked."""
+        """Yield the jobs whose worker has gone; dask must not give them to another worker."""
         for key, sent in list(self._sent.items()):
             if sent.address not in self._able and sent.future.status == "pending":
                 del self._sent[key]
@@ -192,7 +194,7 @@ def _may_get_more(worker: Able, busy: list[Able]) -> bool:
 
 
 def _answer(future: Future) -> Answer:
-    """Return what a task returned; whatever it is that dask has to say instead, it was lost."""
+    """Return what a task returned; if dask reports anything else, the job was lost."""
     try:
         return future.result()
     except Exception as error:

@@ -1,36 +1,51 @@
-"""Workers for commands that grade: on a cluster of this machine's own, or an existing one."""
+"""Workers for commands that grade: on this machine, or on an existing cluster."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tqdm import tqdm  # type: ignore[import-untyped]
+
 from grading import provenance
 from grading.errors import GradingError, UsageError
+from grading.outcomes import ExitCode
 
 from . import shipping
+from .folder import ClassFolder
 
 if TYPE_CHECKING:
     from .dispatch import Dispatcher
 
 Environment = tuple[dict[str, str], str]  # versions, the kind of processor
+Say = Callable[[str], None]
+CONTINUE = "run the same command again to continue"
 
 
-class NoCluster(Exception):
-    """Grading was cut short, or could not begin; `str()` is what to print."""
+class ClusterFailed(Exception):
+    """No cluster is available, or none of its workers can grade; `str()` is what to print."""
 
 
 def add_cluster(command: argparse.ArgumentParser) -> None:
     """Add the arguments that say where to grade."""
     command.add_argument(
-        "--slots", type=int, metavar="N", help="submissions at once; default: one for each core"
+        "--slots",
+        type=int,
+        metavar="N",
+        help="how many submissions to grade at once on this machine; default: one per core",
     )
-    command.add_argument("--scheduler", metavar="tls://HOST:PORT", help="an existing cluster")
     command.add_argument(
-        "--certificates", type=Path, metavar="DIR", help="for --scheduler; see `certificates`"
+        "--scheduler", metavar="tls://HOST:PORT", help="grade on an existing cluster"
+    )
+    command.add_argument(
+        "--certificates",
+        type=Path,
+        metavar="DIR",
+        help="the folder that `certificates` made, for --scheduler",
     )
 
 
@@ -38,47 +53,54 @@ def check_cluster(asked: argparse.Namespace) -> None:
     """Refuse arguments that contradict each other.
 
     Raises:
-        UsageError: they do.
+        UsageError: if they do.
     """
     if asked.slots is not None and not 1 <= asked.slots <= 512:
         raise UsageError(f"--slots {asked.slots} should be a number from 1 to 512")
     if asked.slots is not None and asked.scheduler is not None:
-        raise UsageError("--slots is for a cluster of this machine's own: leave it out")
+        raise UsageError("--slots is for grading on this machine: leave it out with --scheduler")
+
+
+def teller(bar: tqdm) -> Say:
+    """Return a function that prints a line to standard error, above a progress bar."""
+    return lambda line: bar.write(line, file=sys.stderr)
+
+
+def cut_short(work: Callable[[], None], folder: ClassFolder) -> str:
+    """Call a function that grades; return what cut it short, or "".
+
+    Raises:
+        UsageError: as `work` does.
+    """
+    try:
+        work()
+    except ClusterFailed as error:
+        return str(error)
+    except OSError as error:
+        return f"{error.filename or folder.path}: {error.strerror or error}"
+    except UsageError:
+        raise
+    except GradingError as error:  # the disk is full where submissions are packed
+        return str(error)
+    return ""
+
+
+def report_failure(failed: str, advice: str = CONTINUE) -> ExitCode:
+    """Print what cut grading short, and what to do; return the exit code."""
+    print(f"classroom: {failed}; {advice}", file=sys.stderr)
+    return ExitCode.GRADER_ERROR
 
 
 class Cluster:
-    """Connects when somebody first needs workers; `close` lets go of them."""
+    """Connects when workers are first needed; `close` releases them."""
 
     def __init__(
-        self,
-        asked: argparse.Namespace,
-        release: shipping.Release,
-        counts: bool,
-        say: Callable[[str], None],
+        self, asked: argparse.Namespace, release: shipping.Release, counts: bool, say: Say
     ) -> None:
         self._asked, self._release, self._counts, self._say = asked, release, counts, say
         self._stack = contextlib.ExitStack()
         self._dispatcher: Dispatcher | None = None
         self._workers: Any = None
-
-    @contextlib.contextmanager
-    def failures(self) -> Iterator[None]:
-        """Turn what ends grading early into NoCluster.
-
-        Raises:
-            NoCluster: there is no cluster that can grade, or a file can't be written.
-        """
-        cluster, _ = _modules()
-        try:
-            yield
-        except cluster.ClusterFailed as error:
-            raise NoCluster(str(error)) from None
-        except OSError as error:
-            raise NoCluster(f"{error.filename or 'DIR'}: {error.strerror or error}") from None
-        except UsageError:
-            raise
-        except GradingError as error:  # a disk that is full where submissions are packed
-            raise NoCluster(str(error)) from None
 
     def dispatcher(self) -> Dispatcher:
         """Return the dispatcher, connected to workers that have the release."""
@@ -93,12 +115,16 @@ class Cluster:
             )
             self._workers = cluster.Workers(client, name)
             made = dispatch.Dispatcher(client, name, self._workers)
-            self._say(f"{made.wait(self._say)} submissions at once")
+            slots = made.wait(self._say)
+            self._say(f"grading {slots} submission{'s' * (slots != 1)} at once")
             self._dispatcher = made
         return self._dispatcher
 
     def environments(self) -> list[Environment]:
-        """Return versions and kind of processor of each worker; those here need no connection."""
+        """Return the versions and the kind of processor of each worker.
+
+        Without --scheduler, they are this machine's, and nothing is connected.
+        """
         if self._asked.scheduler is None:
             return [(provenance.versions(), provenance.processor())]
         self.dispatcher()
@@ -106,15 +132,15 @@ class Cluster:
         return [(each["versions"], each["processor"]) for each in facts]
 
     def close(self) -> None:
-        """Let go of the workers."""
+        """Release the workers."""
         self._stack.close()
 
 
 def _modules() -> tuple[Any, Any]:
-    """Import what needs dask.
+    """Import the modules that need dask.
 
     Raises:
-        UsageError: it is not installed.
+        UsageError: if it is not installed.
     """
     try:
         from . import cluster, dispatch

@@ -1,11 +1,11 @@
-"""Reads downloads of Canvas and Moodle, and any folder of zips and folders.
+"""Reads downloads from Canvas and Moodle, and any folder of zips and folders.
 
     byronada_LATE_340934_208490284_work.zip             Canvas: a student's ID, then an upload's
     Ada Byron_657737_assignsubmission_file_work.zip     Moodle, as files
     Ada Byron_657737_assignsubmission_file/work.zip     Moodle, as folders
-    ada.zip, ada/                                       any other
+    ada.zip, ada/                                       anything else
 
-Each entry is read by its own name, so that one odd name changes nothing for the others.
+Each entry is read by its own name, so an unusual name doesn't affect the other entries.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from .places import Place, tidy
 from .submissions import MARKER, Student, Submission, id_of
 from .uploads import Upload
 
-# Canvas gives those whose names it hides five letters and digits in place of name and ID.
+# If Canvas hides names, it uses five letters and digits in place of name and ID.
 CANVAS = re.compile(
     r"(?P<name>(?!anon_)[^_]+)_(?P<late>late_)?(?P<user>\d+)_(?P<upload>\d+)_(?P<file>.+)"
     r"|(?P<anonymous>anon_[a-z0-9]+)_(?P<anonymous_late>late_)?(?P<anonymous_upload>\d+)_"
     r"(?P<anonymous_file>.+)",
     re.IGNORECASE | re.DOTALL,
 )
-# A file that is handed in again under its name gets a number.
+# Canvas adds a number to a file that is handed in again under the same name.
 CANVAS_AGAIN = re.compile(r"-\d+(?=\.[^.]*$|$)")
 MOODLE = re.compile(
     r"(?P<name>.*)_(?P<user>\d+)_assignsubmission_(?P<kind>[a-z]+)(?:_(?P<file>.*))?", re.DOTALL
 )
-TEXT = "onlinetext"  # what a student typed into Moodle's form, as a web page
+TEXT = "onlinetext"  # what a student typed into Moodle's form, saved as a web page
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """A file or folder that belongs to a student of a platform.
+    """A file or folder that belongs to a student on a platform.
 
     Attributes:
-        owner: the platform with the student's ID there.
-        name: what the file was called when it was handed in; empty for a folder.
-        upload: counts uploads over time, where the platform tells; 0 where it doesn't.
+        owner: the platform, and the student's ID there.
+        name: the file's name when it was handed in; empty for a folder.
+        upload: a number that grows with each upload; 0 if the platform doesn't provide one.
     """
 
     owner: tuple[str, str]
@@ -63,11 +63,11 @@ def read(folder: Place) -> tuple[list[Submission], list[str]]:
         if piece is not None:
             pieces[piece.owner].append(piece)
         elif place.kind == "folder" and MARKER in {inner.name for inner in place.children()}:
-            notes.append(f"{printable.line(place.name)} holds results of a class: left out")
+            notes.append(f"{printable.line(place.name)} is left out: it is a class's folder")
         elif place.kind == "folder" or place.name.lower().endswith(".zip"):
             found.append(_plain(place))
         else:
-            notes.append(f"{printable.line(place.name)} is neither a folder nor a zip: left out")
+            notes.append(f"{printable.line(place.name)} is left out: neither a folder nor a zip")
     for owned in pieces.values():
         found += _attempts(owned, notes)
     _compare_names(found, notes)
@@ -75,7 +75,7 @@ def read(folder: Place) -> tuple[list[Submission], list[str]]:
 
 
 def is_download(name: str) -> bool:
-    """Return whether Canvas or Moodle gives such names to what a student handed in."""
+    """Return whether a name is one that Canvas or Moodle gives to what a student handed in."""
     return bool(CANVAS.fullmatch(name) or MOODLE.fullmatch(name))
 
 
@@ -108,12 +108,12 @@ def _plain(place: Place) -> Submission:
     stem = name[: -len(".zip")] if name.lower().endswith(".zip") else name
     submission_id = id_of("upload", name)
     upload = Upload((("" if place.kind == "folder" else name, place),))
-    # Not the name alone: `ada.zip` and `ada/` may be one student or two.
+    # The key includes the ending: `ada.zip` and `ada/` may be one student or two.
     return Submission(submission_id, (Student(name, stem),), path=upload)
 
 
 def _attempts(pieces: list[_Piece], notes: list[str]) -> list[Submission]:
-    """Return a student's attempts: each zip or folder is one; loose files are one together."""
+    """Return a student's attempts: each zip or folder is one, and all loose files are one."""
     whole = [piece for piece in pieces if not piece.name or piece.name.lower().endswith(".zip")]
     whole = [piece for piece in whole if not (TEXT in piece.place.name and len(pieces) > 1)]
     whole.sort(key=lambda piece: (piece.upload, piece.place.name))
@@ -123,12 +123,11 @@ def _attempts(pieces: list[_Piece], notes: list[str]) -> list[Submission]:
         return [_loose(f"{platform}_{user}", student, loose, notes)]
     for piece in loose:
         notes.append(
-            f"{printable.line(piece.place.name)} lies beside a zip or folder of the same student: "
-            "left out"
+            f"{printable.line(piece.place.name)} is left out: the same student has a zip or folder"
         )
     if len({piece.name for piece in whole}) > 1:
         names = ", ".join(printable.line(piece.place.name, 200) for piece in whole)
-        notes.append(f"{names}: several zips or folders of a student; each is taken for an attempt")
+        notes.append(f"{names}: each of a student's several zips or folders counts as an attempt")
     found = []
     for number, piece in enumerate(whole, 1):
         submission_id = f"{platform}_{user}"
@@ -146,12 +145,12 @@ def _attempts(pieces: list[_Piece], notes: list[str]) -> list[Submission]:
 def _loose(
     submission_id: str, student: Student, pieces: list[_Piece], notes: list[str]
 ) -> Submission:
-    """Return the submission that files make together; of two of one name, the later counts."""
+    """Return the submission that consists of these files; of two with one name, the later."""
     newest: dict[str, _Piece] = {}
     for piece in sorted(pieces, key=lambda piece: (piece.upload, piece.place.name)):
         if piece.name in newest:
             old = printable.line(newest[piece.name].place.name)
-            notes.append(f"{old} was handed in again later: left out")
+            notes.append(f"{old} is left out: it was handed in again later")
         newest[piece.name] = piece
     last = max(piece.upload for piece in pieces)
     if last:
@@ -167,11 +166,11 @@ def _student(piece: _Piece) -> Student:
 
 
 def _compare_names(found: list[Submission], notes: list[str]) -> None:
-    """Note students of one name; they are told apart."""
+    """Add a note about students who have the same name."""
     students = {student for submission in found for student in submission.students}
     for name, count in sorted(Counter(s.name for s in students if s.name).items()):
         if count > 1:
             notes.append(
-                f"{count} entries are called {printable.line(name, 200)}: each is taken for "
-                "a student of its own"
+                f"{count} entries are called {printable.line(name, 200)}: each counts as a "
+                "different student"
             )

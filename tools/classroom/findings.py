@@ -1,8 +1,8 @@
-"""What was found out about a submission's parameters before: see `grading/remembered.py`.
+"""Earlier findings about a submission's parameters: see `grading/remembered.py`.
 
-A record keeps the findings that it rests on. They go to whoever grades the submission again, who
-takes those whose key is still the same: of the same parameters, code, data, versions and kind of
-processor.
+A record keeps the findings that it is based on. They are sent along when the submission is graded
+again, and used as long as their key is the same, i.e. for the same parameters, code, data, versions
+and kind of processor.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from grading.remembered import Findings
 
 from .folder import ClassFolder, read_json
 
-KEY = "findings"  # in a record, an answer and a request
+KEY = "findings"  # in a record, in an answer and in a request
 
 
 def known(folder: ClassFolder, submission_id: str) -> Findings:
-    """Return the findings of all releases that graded a submission with authority."""
+    """Return the findings of all releases whose results for a submission have authority."""
     found: Findings = {}
     for path in sorted(folder.submission(submission_id).glob("*.json")):
-        with contextlib.suppress(UsageError):  # of a record that can't be read, nothing is missed
+        with contextlib.suppress(UsageError):  # findings can be found again
             record = read_json(path)
             if isinstance(record, dict) and record.get("counts"):
                 found |= of(record)

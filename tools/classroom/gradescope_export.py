@@ -1,14 +1,14 @@
 """Reads what Gradescope calls "Export Submissions": a folder for each submission, and metadata.
 
     assignment_ID_export/
-        submission_metadata.yml     whose each is (`symbols.py`)
-        submission_ID/              the files, unpacked
+        submission_metadata.yml     whose each submission is (`symbols.py`)
+        submission_ID/              its files, unpacked
 
-The format is not documented. What is said here was compared with what independent programs read:
-zucchini (Georgia Tech) takes `:submitters` and `:name` below the top-level key, which is the
-folder's name; Provenance (Berkeley) takes `:name`, `:sid` and `:email` of each of a group, an
-absent `:sid` included, and both find the metadata in the zip's only folder; others use
-`:created_at`, `:score` and `:history`. It holds the files of the active attempt alone.
+The format is not documented. What we assume agrees with what independent programs read. Zucchini
+(Georgia Tech) uses `:submitters` and `:name` below the top-level key, which is the folder's name.
+Provenance (Berkeley) uses `:name`, `:sid` and `:email` of each member of a group, where `:sid` may
+be absent. Both find the metadata in the zip's only folder. Others use `:created_at`, `:score` and
+`:history`. An export contains the files of active attempts only.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ METADATA = "submission_metadata.yml"
 
 @dataclass(frozen=True)
 class _Attempt:
-    """One attempt as the metadata has it; `folder` is the name that its files would have."""
+    """An attempt in the metadata; `folder` is the name that its folder would have."""
 
     folder: str
     created_at: datetime | None
@@ -44,13 +44,13 @@ class _Attempt:
 
 
 def read(export: Place, attempts: Attempts) -> tuple[list[Submission], list[str]]:
-    """Read an export; return all attempts of which there are files, and notes.
+    """Read an export; return all attempts whose files it contains, and notes.
 
     Args:
-        export: the folder that holds the metadata.
+        export: the folder that contains the metadata.
 
     Raises:
-        UsageError: the metadata can't be read.
+        UsageError: if the metadata can't be read.
     """
     folders = {place.name: place for place in tidy(export.children()) if place.name != METADATA}
     reader = _Export(folders, attempts)
@@ -62,17 +62,17 @@ def read(export: Place, attempts: Attempts) -> tuple[list[Submission], list[str]
     reader.compare_names()
     if attempts != "latest" and reader.without_files:
         reader.notes.append(
-            f"{reader.without_files} earlier attempts are left out: Gradescope exports the files "
-            "of active attempts alone"
+            f"{reader.without_files} earlier attempts are left out: Gradescope only exports the "
+            "files of active attempts"
         )
     return reader.found, reader.notes
 
 
 def metadata_of(source: Path) -> Place | None:
-    """Return the metadata of an export, or None where there is none.
+    """Return the metadata of an export, or None if there is none.
 
     Raises:
-        UsageError: the source can't be read.
+        UsageError: if the source can't be read.
     """
     root = opened(source)
     for folder in (root, *(inner for inner in root.children() if inner.kind == "folder")):
@@ -83,7 +83,7 @@ def metadata_of(source: Path) -> Place | None:
 
 
 class _Export:
-    """Takes one entry of the metadata after the other."""
+    """Collects submissions from the entries of the metadata."""
 
     def __init__(self, folders: dict[str, Place], attempts: Attempts) -> None:
         self._folders, self._attempts = folders, attempts
@@ -95,10 +95,10 @@ class _Export:
     def take(self, key: str, entry: Node, where: str) -> None:
         """Take a submission with its earlier attempts."""
         if key in self._taken:
-            self.notes.append(f"{where}: {key} is there twice: the second is left out")
+            self.notes.append(f"{where}: there are two entries {key}: the second is left out")
             return
         if not isinstance(entry, dict):
-            self.notes.append(f"{where}: {key} has no table: nobody knows whose it is")
+            self.notes.append(f"{where}: {key} has no table, so it is unknown whose it is")
             entry = {}
         students = self._students(key, entry, where)
         active = self._attempt(key, entry, where)
@@ -121,31 +121,31 @@ class _Export:
         newest = max(known, key=lambda attempt: (attempt.moment, attempt is active))
         if newest is not active and active.created_at is not None:
             self.notes.append(
-                f"{key} is active on Gradescope, though {newest.folder} is newer"
-                + ("" if newest.folder in self._folders else ", whose files are not here")
+                f"{key} is active on Gradescope, although {newest.folder} is newer"
+                + ("" if newest.folder in self._folders else "; the newer one's files are missing")
             )
 
     def _compare_points(self, active: _Attempt, known: list[_Attempt]) -> None:
-        """Note a better attempt that can't be graded, where the best was asked for."""
+        """Add a note if the best attempt was asked for, but its files are missing."""
         lost = [old for old in known if old.folder not in self._folders and old is not active]
         best = max(lost, key=lambda attempt: attempt.score or 0.0, default=active)
         if self._attempts == "best" and (best.score or 0.0) > (active.score or 0.0):
             self.notes.append(
-                f"{best.folder} has more points than {active.folder}, but its files are not here"
+                f"{best.folder} has more points than {active.folder}, but its files are missing"
             )
 
     def take_strangers(self) -> None:
-        """Take the folders of which the metadata says nothing."""
+        """Take the folders that the metadata doesn't mention."""
         for name, place in self._folders.items():
             if name not in self._taken:
                 self.notes.append(
-                    f"{printable.line(name)} is not in {METADATA}: nobody knows whose it is"
+                    f"{printable.line(name)} is not in {METADATA}, so it is unknown whose it is"
                 )
                 self._taken.add(name)
                 self._add(_Attempt(name, None, None), place, (Student(_id(name), ""),), 1)
 
     def compare_names(self) -> None:
-        """Note students who share an address or a name."""
+        """Add notes about students who share an e-mail address or a name."""
         students = {student for submission in self.found for student in submission.students}
         keys = Counter(student.key for student in students)
         twice = {key for key, count in keys.items() if count > 1}
@@ -159,7 +159,7 @@ class _Export:
             if count > 1:
                 shown = printable.line(name, 200)
                 self.notes.append(
-                    f"{count} students are called {shown}: told apart by address or ID"
+                    f"{count} students are called {shown}; their e-mail addresses or IDs differ"
                 )
 
     def _add(
@@ -184,16 +184,16 @@ class _Export:
         found: dict[str, Student] = {}
         for submitter in _tables(entry.get(":submitters")):
             name, sid, email = (_text(submitter.get(k)) for k in (":name", ":sid", ":email"))
-            # Two without either in one group are two.
+            # Two members of a group with neither are different people.
             other = _id(key) + (f":{len(found) + 1}" if found else "")
             own = email.casefold() if email else sid or other
             if own in found:
-                self.notes.append(f"{where}: {key} names somebody twice")
+                self.notes.append(f"{where}: {key} names a student twice")
             found[own] = Student(own, name or "", sid, email)
             if not (email or sid):
-                self.notes.append(f"{where}: {key} has neither :email nor :sid of a student")
+                self.notes.append(f"{where}: {key} has a student without :email and :sid")
         if not found:
-            self.notes.append(f"{where}: {key} has no :submitters: nobody knows whose it is")
+            self.notes.append(f"{where}: {key} has no :submitters, so it is unknown whose it is")
             found[""] = Student(_id(key), "")
         return tuple(found.values())
 
@@ -203,11 +203,11 @@ class _Export:
         try:
             time = moment(created) if created else None
         except (ValueError, OverflowError):
-            self.notes.append(f"{where}: {folder}: :created_at is no time: {created!r:.60}")
+            self.notes.append(f"{where}: {folder}: :created_at is not a time: {created!r:.60}")
         try:
             points = float(score) if score else None
         except ValueError:
-            self.notes.append(f"{where}: {folder}: :score is no number: {score!r:.60}")
+            self.notes.append(f"{where}: {folder}: :score is not a number: {score!r:.60}")
         if points is not None and not math.isfinite(points):
             points = None
         return _Attempt(folder, time, points)

@@ -1,4 +1,4 @@
-"""The files of a class's submissions, where `grade` found them or where they are by now."""
+"""Finds the files of a class's submissions, where `grade` found them or where they are now."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ def add_files(command: argparse.ArgumentParser) -> None:
         "--source",
         type=Path,
         metavar="SOURCE",
-        help="what was handed in; default: where `grade` found it",
+        help="where the submissions are; default: where `grade` found them",
     )
     command.add_argument(
         "--attempts",
         choices=get_args(Attempts),
         default="latest",
-        help="of --source; default: latest",
+        help="which attempts in --source to use; default: latest",
     )
 
 
 def submissions_of(
     folder: ClassFolder, asked: argparse.Namespace, say: Callable[[str], None]
 ) -> list[Submission]:
-    """Return the submissions with their files; of those in several sources, the latest one's.
+    """Return the submissions with their files; if several sources have one, the latest counts.
 
     Args:
-        say: is told of sources that can't be read any more.
+        say: called with a line about each source that can no longer be read.
 
     Raises:
-        UsageError: none can be read.
+        UsageError: if none can be read.
     """
     if asked.source is not None:
         folder.remember(Source(asked.source, asked.attempts))
@@ -53,8 +53,8 @@ def submissions_of(
             continue
         found = {one.submission_id: one for one in roll.submissions} | found
     if not found:
-        reasons = "; ".join(problems) or "this folder doesn't say where it is"
-        raise UsageError(f"what was handed in is needed: {reasons}; give it as --source SOURCE")
+        reasons = "; ".join(problems) or "this folder doesn't say where they are"
+        raise UsageError(f"can't find the submissions: {reasons}; name them with --source SOURCE")
     for problem in problems:
         say(f"note: {problem}")
     return list(found.values())

@@ -1,15 +1,15 @@
-"""Pages for staff: each is one HTML file that needs nothing else, in which no student's text acts.
+"""Writes self-contained HTML pages in which nothing that a student wrote can run.
 
     write_page(folder / "report.html", "report.html.j2", title="Homework 5", rows=rows)
 
-A template of `templates/` begins with `{% extends "page.html.j2" %}` and fills the block `content`.
-`page.css` stands in every page; `NAME.css` and `NAME.js` beside `NAME.html.j2` are that page's own.
+A template in `templates/` begins with `{% extends "page.html.j2" %}` and fills the block `content`.
+`page.css` is part of every page; `NAME.css` and `NAME.js` beside `NAME.html.j2`, if they exist, are
+part of that page.
 
 Three things keep a student's text from doing anything. jinja2 escapes every value. The page's
-Content-Security-Policy lets the browser run and apply nothing but the scripts and styles above, by
-their hashes: a template can use neither `style="..."` nor `onclick="..."` nor pictures. Characters
-that would turn or hide text are shown as `[U+202E]`. Names are in any script: put them into
-`<bdi>`.
+Content-Security-Policy allows only the scripts and styles above, by their hashes, so a template
+can't use `style="..."`, `onclick="..."` or pictures. Characters that would reverse or hide text are
+shown as `[U+202E]`. Names may be in any script: put them into `<bdi>`.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ TEMPLATES = Path(__file__).with_name("templates")
 SUFFIX = ".html.j2"
 # Control and format characters, halves of surrogate pairs, and line ends that editors don't show.
 ODD = ("Cc", "Cf", "Cs", "Zl", "Zp")
-# The joiners belong to the spelling of names in Persian and in Indian languages, and to emoji.
+# Joiners are part of the spelling of Persian and Indian names, and of emoji.
 HARMLESS = "\n\t\u200c\u200d"
 
 
 def write_page(path: Path, template: str, **values: Any) -> None:
-    """Write a page that only its owner may read, whole or not at all.
+    """Write a page that only its owner may read, completely or not at all.
 
     Args:
         template: a name in `templates/` that ends in `.html.j2`.
         values: what the template shows; `title` is the page's title.
 
     Raises:
-        OSError: it can't be written.
+        OSError: if it can't be written.
     """
     text = render(template, **values)
     with replacing(path, 0o600) as writer:
@@ -63,7 +63,7 @@ def render(template: str, **values: Any) -> str:
 
 
 def visible(text: str) -> str:
-    """Return a text in which characters that would turn or hide text are shown as `[U+202E]`."""
+    """Return a text in which characters that would reverse or hide text look like `[U+202E]`."""
     plain = text.replace("\r\n", "\n")
     odd = {c for c in set(plain) if unicodedata.category(c) in ODD and c not in HARMLESS}
     return plain.translate({ord(c): f"[U+{ord(c):04X}]" for c in odd}) if odd else plain
@@ -82,13 +82,13 @@ def _environment() -> jinja2.Environment:
 
 @cache
 def _inlined(*names: str) -> list[Markup]:
-    """Return the contents of those of these files that there are."""
+    """Return the contents of those of these files that exist."""
     paths = [TEMPLATES / name for name in names]
     return [Markup(path.read_text(encoding="utf-8")) for path in paths if path.is_file()]
 
 
 def _policy(styles: list[Markup], scripts: list[Markup]) -> str:
-    """Return a Content-Security-Policy (W3C, level 3) that allows these alone."""
+    """Return a Content-Security-Policy (W3C, level 3) that allows only these."""
     rules = ["default-src 'none'", "base-uri 'none'", "form-action 'none'"]
     for name, allowed in (("style-src", styles), ("script-src", scripts)):
         hashes = [hashlib.sha256(text.encode("utf-8")).digest() for text in allowed]

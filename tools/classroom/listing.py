@@ -1,31 +1,31 @@
-"""`list SOURCE`: what a class handed in, before anything is graded."""
+"""`list SOURCE`: show what a class handed in, before anything is graded."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from grading import printable
 from grading.outcomes import ExitCode
 
+from .commands import Commands, add_command
+from .gradebook.policy import count
 from .roster import Attempts, ClassRoll, read_class
 from .submissions import Student, Submission
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
 
-
-def add_to(commands: _SubParsersAction) -> None:
-    """Add the sub-command."""
-    command = commands.add_parser(
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    command = add_command(
+        commands,
         "list",
-        help="show what a class handed in, and what is odd about it",
-        description="Show what would be graded: a line for each submission, then what is odd.",
+        run,
+        "show what a class handed in, with notes on anything unusual",
+        "Show what would be graded: a line for each submission, then notes on anything unusual.",
     )
     add_source(command)
     command.add_argument("--names", action="store_true", help="show who handed in what")
-    command.set_defaults(run=run)
 
 
 def add_source(command: argparse.ArgumentParser) -> None:
@@ -37,12 +37,15 @@ def add_source(command: argparse.ArgumentParser) -> None:
         help="a Gradescope export, a Canvas or Moodle download, or a folder of zips and folders",
     )
     command.add_argument(
-        "--attempts", choices=get_args(Attempts), default="latest", help="default: latest"
+        "--attempts",
+        choices=get_args(Attempts),
+        default="latest",
+        help="which attempts of each student to use; default: latest",
     )
 
 
 def run(asked: argparse.Namespace) -> int:
-    """Print what a source holds."""
+    """Print what a source contains."""
     roll = read_class(asked.source, asked.attempts)
     for submission in roll.submissions:
         print(line(submission, asked.names))
@@ -53,7 +56,7 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def line(submission: Submission, names: bool) -> str:
-    """Say what is known of a submission; without names, how many people are in a group."""
+    """Return what is known about a submission; without names, only the size of a group."""
     words = [submission.submission_id]
     if submission.created_at is not None:
         words.append(submission.created_at.isoformat(" ", "minutes"))
@@ -69,21 +72,17 @@ def line(submission: Submission, names: bool) -> str:
 
 
 def summary(roll: ClassRoll) -> str:
-    """Say in a line how many submissions there are, of how many students."""
+    """Return a line with the numbers of submissions, students, groups and notes."""
     students = {student.key for one in roll.submissions for student in one.students}
     groups = sum(len(one.students) > 1 for one in roll.submissions)
     counts = [
-        _count(len(roll.submissions), "submission"),
-        _count(len(students), "student"),
-        _count(groups, "group"),
-        _count(len(roll.notes), "note"),
+        count(len(roll.submissions), "submission"),
+        count(len(students), "student"),
+        count(groups, "group"),
+        count(len(roll.notes), "note"),
     ]
     return f"{roll.kind}: {', '.join(counts)}"
 
 
 def _called(student: Student) -> str:
     return printable.line(f"{student.name or '(no name)'} <{student.email or student.key}>")
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'s' * (number != 1)}"

@@ -1,6 +1,6 @@
-"""Files in a folder or in a zip, listed and read in the same way; no link is ever followed.
+"""Lists and reads files in a folder or in a zip in the same way; no link is ever followed.
 
-A zip of a class may be larger than the disk has room for once more, so that it is read as it is.
+Zips are read without unpacking them, as the disk may have no room for a second copy of a class.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from grading.staging import LITTER
 from grading.upload import is_somebody_elses
 
 Kind = Literal["file", "folder", "link", "other"]
-PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # see staging: others unpack in one go
+PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others can't be unpacked in parts
 UTF8_NAME = 0x800  # flag of a zip's entry: its name is UTF-8
 ENCRYPTED = 0x1
-MAX_DEPTH = 100  # folders in folders
-SEARCH = os.O_DIRECTORY | getattr(os, "O_PATH", os.O_RDONLY)  # how a folder on the way is opened
+MAX_DEPTH = 100  # nested folders
+SEARCH = os.O_DIRECTORY | getattr(os, "O_PATH", os.O_RDONLY)  # to open folders along a path
 
 
 class Place(ABC):
-    """A file or folder that was handed in, or that holds what was."""
+    """A file or folder that was handed in, or a folder or zip that contains it."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """Return its last name, as text in which anything can stand."""
+        """Return the last part of its path, a text that may contain any character."""
 
     @property
     @abstractmethod
     def kind(self) -> Kind:
-        """Return what it is; a link is a link, whatever it leads to."""
+        """Return what it is; a link is a link, whatever it points to."""
 
     @property
     @abstractmethod
@@ -47,10 +47,10 @@ class Place(ABC):
 
     @abstractmethod
     def children(self) -> list[Place]:
-        """Return what a folder holds, sorted by name.
+        """Return what a folder contains, sorted by name.
 
         Raises:
-            SubmissionError: it can't be listed.
+            SubmissionError: if it can't be listed.
         """
 
     @abstractmethod
@@ -58,20 +58,20 @@ class Place(ABC):
         """Open a file for reading.
 
         Raises:
-            SubmissionError: it can't be opened.
+            SubmissionError: if it can't be opened.
         """
 
     @abstractmethod
     def target(self) -> str:
-        """Return where a link leads to."""
+        """Return what a link points to."""
 
     def walk(self) -> Iterator[tuple[str, Place]]:
-        """Yield all that a folder holds at any depth but folders, with the way there.
+        """Yield everything in a folder, at any depth, except folders, with its relative path.
 
-        Litter of operating systems is left out.
+        Files that operating systems and editors leave behind are left out.
 
         Raises:
-            SubmissionError: a folder can't be listed.
+            SubmissionError: if a folder can't be listed.
         """
         waiting = [("", self)]
         while waiting:
@@ -83,12 +83,12 @@ class Place(ABC):
 
 
 def is_litter(name: str) -> bool:
-    """Return whether a name is one that operating systems and editors leave behind."""
+    """Return whether a name is of a file that operating systems or editors leave behind."""
     return name in LITTER or name.startswith("._") or name in ("Thumbs.db", "desktop.ini")
 
 
 def tidy(places: list[Place]) -> list[Place]:
-    """Return the places that are not litter."""
+    """Return the places that aren't litter."""
     return [place for place in places if not is_litter(place.name)]
 
 
@@ -96,7 +96,7 @@ def place(path: Path) -> Place:
     """Return the place of a folder or zip that was named in a command.
 
     Raises:
-        UsageError: there is none, or it can't be read.
+        UsageError: if it doesn't exist, or can't be read.
     """
     try:
         mode = path.stat().st_mode
@@ -151,7 +151,9 @@ class DiskPlace(Place):
             raise SubmissionError(f"{self.name!a} can't be read: {error.strerror}") from None
         if is_somebody_elses(os.fstat(reader.fileno()), self.path.parent):
             reader.close()
-            raise SubmissionError(f"{self.name!a} is a hard link to a file outside: hand in a copy")
+            raise SubmissionError(
+                f"{self.name!a} is a hard link to a file elsewhere: hand in a copy"
+            )
         return reader
 
     def target(self) -> str:
@@ -159,10 +161,10 @@ class DiskPlace(Place):
 
 
 def _open_without_links(path: Path) -> int:
-    """Open a file by a path that had no link in it when it was found, and may have by now.
+    """Open a file without following links anywhere in its path.
 
-    Where students hand in to a folder that they can still write to, one could put a link to the
-    reference in the place of a folder.
+    The path had no link in it when it was found, but may have one by now: if students can still
+    write to the folder that they hand in to, one could replace a folder by a link to the reference.
     """
     folder = os.open(path.anchor, SEARCH)
     try:
@@ -170,7 +172,7 @@ def _open_without_links(path: Path) -> int:
             inner = os.open(name, SEARCH | os.O_NOFOLLOW, dir_fd=folder)
             os.close(folder)
             folder = inner
-        # A pipe would wait for somebody to write.
+        # O_NONBLOCK: opening a pipe would wait until somebody writes to it.
         return os.open(path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
     finally:
         os.close(folder)
@@ -181,7 +183,7 @@ class ZipPlace(Place):
     """A file or folder in a zip; the zip itself is a folder.
 
     Attributes:
-        inside: the way there from the zip's root, with `/`.
+        inside: the path from the zip's root, with `/`.
     """
 
     archive: Path
@@ -199,7 +201,7 @@ class ZipPlace(Place):
         kind = stat.S_IFMT(info.external_attr >> 16)
         if kind == stat.S_IFLNK:
             return "link"
-        return "file" if kind in (0, stat.S_IFREG) else "other"  # 0: the packer doesn't say
+        return "file" if kind in (0, stat.S_IFREG) else "other"  # 0: not recorded in the zip
 
     @property
     def size(self) -> int:
@@ -215,7 +217,7 @@ class ZipPlace(Place):
         info = self._info()
         if info is None or info.flag_bits & ENCRYPTED or info.compress_type not in PACKED:
             raise SubmissionError(
-                f"{self.name!a} is encrypted, or packed in a rare way: pack an ordinary zip"
+                f"{self.name!a} is encrypted, or uses an unusual compression: make an ordinary zip"
             )
         try:
             return self._read().zip.open(info)
@@ -227,7 +229,7 @@ class ZipPlace(Place):
             return os.fsdecode(reader.read(4096).replace(b"\0", b"")) or "."
 
     def odd(self) -> tuple[str, ...]:
-        """Return a line on each entry of the whole zip that is left out."""
+        """Return a line about each entry of the whole zip that is left out."""
         return self._read().odd
 
     def _info(self) -> zipfile.ZipInfo | None:
@@ -236,52 +238,52 @@ class ZipPlace(Place):
 
     def _read(self) -> _Archive:
         status = self.archive.stat()
-        # A process that was forked has a file position of its own only once it opens the file.
+        # A forked process shares the file position unless it opens the file itself.
         return _opened(self.archive, status.st_mtime_ns, status.st_size, os.getpid())
 
 
 @dataclass(frozen=True)
 class _Archive:
-    """An open zip: for each folder what is in it, None for folders; and what was left out."""
+    """An open zip: the contents of each folder, with None for a folder, and what was left out."""
 
     zip: zipfile.ZipFile
     folders: dict[str, dict[str, zipfile.ZipInfo | None]]
     odd: tuple[str, ...]
 
 
-@functools.lru_cache(maxsize=2)  # a zip's list of files is long, and is asked for with each file
+@functools.lru_cache(maxsize=2)  # a zip's list of files is long, and needed for each file
 def _opened(archive: Path, _modified: int, _size: int, _process: int) -> _Archive:
     try:
         opened = zipfile.ZipFile(archive)
     except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError) as error:
         raise UsageError(
-            f"{archive} is no zip that can be read ({error!s:.100}); expected a folder or a zip; "
-            "was the download complete?"
+            f"{archive} can't be read as a zip ({error!s:.100}); expected a folder or a zip; was "
+            "the download complete?"
         ) from None
     folders: dict[str, dict[str, zipfile.ZipInfo | None]] = {"": {}}
     odd = []
     for info in opened.infolist():
         reason = _file(info, folders)
         if reason:
-            odd.append(f"{archive.name}: {_text(info)!r:.200} {reason}: it was left out")
+            odd.append(f"{archive.name}: {_text(info)!r:.200} is left out: {reason}")
     return _Archive(opened, folders, tuple(odd))
 
 
 def _file(
     info: zipfile.ZipInfo, folders: dict[str, dict[str, zipfile.ZipInfo | None]]
 ) -> str | None:
-    """Enter an entry of a zip in its folder; return what is wrong with it."""
+    """Add an entry of a zip to its folder; return what is wrong with it, or None."""
     parts = [part for part in _text(info).replace("\\", "/").split("/") if part not in ("", ".")]
     if ".." in parts:
-        return "leads outside the zip"
+        return "its path leads outside the zip"
     if len(parts) > MAX_DEPTH:
-        return "lies too deep"
+        return "it is nested too deeply"
     is_folder = info.is_dir()
     for depth, name in enumerate(parts):
         inner = folders.setdefault("/".join(parts[:depth]), {})
         last = depth == len(parts) - 1 and not is_folder
         if name in inner and (last or inner[name] is not None):
-            return "is there twice"
+            return "there are two entries with this name"
         inner[name] = info if last else None
     if is_folder:
         folders.setdefault("/".join(parts), {})
@@ -289,7 +291,7 @@ def _file(
 
 
 def _text(info: zipfile.ZipInfo) -> str:
-    """Return the name of a zip's entry; Macs write UTF-8 without saying so."""
+    """Return the name of a zip's entry; Macs write UTF-8 without marking it as such."""
     if not info.flag_bits & UTF8_NAME:
         try:
             return info.filename.encode("cp437").decode("utf-8")

@@ -1,6 +1,6 @@
-"""Removes from a class's folder what is no longer needed: `forget STUDENT`, `purge --before DATE`.
+"""Removes what is no longer needed from a class's folder: `forget STUDENT`, `purge --before DATE`.
 
-Records go before the roll, so that a command that was cut short can be given again.
+Records are removed before entries of the roll, so a command that was cut short can be run again.
 """
 
 from __future__ import annotations
@@ -13,57 +13,59 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from grading.errors import UsageError
 from grading.outcomes import ExitCode
 from grading.trees import remove_tree
 
+from .commands import USUAL, Commands, add_command, add_in
 from .folder import LOCK, RECORDS, ROLL, ClassFolder, written_at
+from .gradebook.policy import count
 from .regrading.preview import FOLDER as REGRADES
 from .regrading.preview import PAGES
 from .reports.class_report import USUAL as REPORTS
 from .similarity import storage
 from .submissions import RollEntry, Student, same, utc
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
-ELSEWHERE = "What was handed in, and all other copies, stay where they are: remove them there."
+ELSEWHERE = "The download and all other copies are left alone: delete them yourself."
 LEFTOVERS = 1  # exit code: something else in DIR still names the student
 
 
-def add_to(commands: _SubParsersAction) -> None:
-    """Add both sub-commands."""
-    forget = commands.add_parser(
+def add_to(commands: Commands) -> None:
+    """Add both commands."""
+    forget = add_command(
+        commands,
         "forget",
-        help="remove a student from a class's folder",
-        description="Remove a student from the roll, and the records of submissions that are the "
-        f"student's alone. {ELSEWHERE}",
-        epilog="exit codes: 0 done, 1 done, but other files still name the student, 2 usage",
+        run_forget,
+        "remove a student from a class's folder",
+        "Remove a student from the roll, together with the records of all submissions that nobody "
+        f"else took part in. {ELSEWHERE}",
+        USUAL.replace("0 done,", "0 done, 1 done, but other files still name the student,"),
     )
-    forget.add_argument("student", metavar="STUDENT", help="e-mail address, ID or whole name")
-    purge = commands.add_parser(
+    forget.add_argument(
+        "student", metavar="STUDENT", help="an e-mail address, a student ID or a full name"
+    )
+    add_in(forget)
+    purge = add_command(
+        commands,
         "purge",
-        help="remove what was handed in before a date from a class's folder",
-        description="Remove submissions of before a date from the roll, with their records. Where "
-        f"the time is not known, that of the newest record counts. {ELSEWHERE}",
+        run_purge,
+        "remove submissions from before a date from a class's folder",
+        "Remove submissions that were handed in before a date from the roll, together with their "
+        "records. If the time of a submission isn't known, the date of its newest record counts. "
+        f"{ELSEWHERE}",
     )
     purge.add_argument(
         "--before",
         required=True,
         metavar="DATE",
-        help="2027-01-31, or with a time; UTC unless said",
+        help="such as 2027-01-31, optionally with a time; without a time zone, it is in UTC",
     )
-    for command, run in ((forget, run_forget), (purge, run_purge)):
-        command.add_argument(
-            "--in", dest="folder", type=Path, required=True, metavar="DIR", help="a class's folder"
-        )
-        command.set_defaults(run=run)
+    add_in(purge)
 
 
 def run_forget(asked: argparse.Namespace) -> int:
-    """Forget a student; return 1 if something else still names the student."""
+    """Forget a student; return 1 if another file still names the student."""
     folder = ClassFolder.existing(asked.folder)
     with folder.locked():
         roll = folder.roll()
@@ -74,26 +76,24 @@ def run_forget(asked: argparse.Namespace) -> int:
                 continue
             if others:
                 roll[submission_id] = replace(entry, students=others)
-                print(f"{submission_id}: removed from the roll; the group's records stay")
+                print(f"{submission_id}: student removed from the roll; the group's records stay")
             else:
                 _remove(folder, roll, submission_id)
         folder.write_roll(roll)
         _remove_pages(folder)
         still = _mentions(folder, student)
     for path in still:
-        print(f"{path} still names the student: look at it, and remove it")
+        print(f"{path} still names the student: check it, and remove it")
     print(ELSEWHERE)
     return LEFTOVERS if still else ExitCode.OK
 
 
 def run_purge(asked: argparse.Namespace) -> int:
-    """Remove what is older than a date."""
+    """Remove everything from before a date."""
     try:
         before = utc(datetime.fromisoformat(asked.before))
     except ValueError:
-        raise UsageError(
-            f"--before {asked.before!r} is no date; expected one such as 2027-01-31"
-        ) from None
+        raise UsageError(f"--before {asked.before!r} should be a date such as 2027-01-31") from None
     folder = ClassFolder.existing(asked.folder)
     with folder.locked():
         roll = folder.roll()
@@ -106,16 +106,17 @@ def run_purge(asked: argparse.Namespace) -> int:
         folder.write_roll(roll)
         if old:
             _remove_pages(folder)
-    print(f"{len(old)} submissions of before {before.isoformat()} removed, {len(roll)} kept.")
+    removed = count(len(old), "submission")
+    print(f"{removed} from before {before.isoformat()} removed, {len(roll)} kept.")
     print(ELSEWHERE)
     return ExitCode.OK
 
 
 def _one(roll: dict[str, RollEntry], asked: str) -> Student:
-    """Find who is meant.
+    """Find the student that an argument means.
 
     Raises:
-        UsageError: nobody, or more than one.
+        UsageError: if it means nobody, or several students.
     """
     students = {s.key: s for entry in roll.values() for s in entry.students}
     wanted = same(asked)
@@ -125,26 +126,29 @@ def _one(roll: dict[str, RollEntry], asked: str) -> Student:
             return found[0]
         if found:
             keys = ", ".join(sorted(student.key for student in found))
-            raise UsageError(f"{asked} may be any of {keys}: give one of these")
-    raise UsageError(f"the roll has no {asked}; expected an e-mail address, an ID or a whole name")
+            raise UsageError(f"{asked!r:.200} may mean any of {keys}: use one of these")
+    raise UsageError(
+        f"{asked!r:.200} is not on the roll; expected an e-mail address, a student ID or a full "
+        "name"
+    )
 
 
 def _remove(folder: ClassFolder, roll: dict[str, RollEntry], submission_id: str) -> None:
     files = folder.remove(submission_id)
     enrolled = roll.pop(submission_id, None) is not None
-    counted = f"{files} file{'s' * (files != 1)}"
-    print(f"{submission_id}: {counted} removed{', and the line of the roll' * enrolled}")
+    counted = count(files, "file")
+    print(f"{submission_id}: {counted} removed{', and its entry in the roll' * enrolled}")
 
 
 def _remove_pages(folder: ClassFolder) -> None:
     """Remove pages that show more than one student, or name members of a group."""
     if storage.remove(folder):
-        print(f"{storage.NAME}/ removed; `similar` makes it again, of what is left")
+        print(f"{storage.NAME}/ removed; `similar` writes it again without the removed submissions")
     for name in (*REPORTS, REGRADES):
         if (folder.path / name).is_dir():
             remove_tree(folder.path / name)
             word = "regrade" if name == REGRADES else "report"
-            print(f"{name}/ removed; `{word}` makes it again, of what is left")
+            print(f"{name}/ removed; `{word}` writes it again without the removed submissions")
     for pages in (folder.path / RECORDS).glob(f"*/{PAGES}"):
         remove_tree(pages)
 
@@ -161,13 +165,13 @@ def _is_before(
 
 
 def _mentions(folder: ClassFolder, student: Student) -> list[Path]:
-    """Return files in which the student's name, address or ID still stands."""
-    # Shorter ones stand everywhere, as parts of words and numbers.
+    """Return the files that still contain the student's name, e-mail address or ID."""
+    # Shorter texts occur everywhere, as parts of words and numbers.
     known = [text for text in (student.name, student.sid, student.email) if text and len(text) > 3]
     wanted = {
         spelling.encode("utf-8", "replace").lower() for text in known for spelling in _spelt(text)
     }
-    # The roll may name another student of that name.
+    # The roll may contain another student with the same name.
     own = {folder.path / name for name in (LOCK, ROLL)}
     files = [path for path in sorted(folder.path.rglob("*")) if path.is_file() and path not in own]
     contents = ((path, path.read_bytes().lower()) for path in files)
@@ -175,7 +179,7 @@ def _mentions(folder: ClassFolder, student: Student) -> list[Path]:
 
 
 def _spelt(text: str) -> Iterator[str]:
-    """Yield a text as files may hold it: as it is, composed or not, in JSON and in a page."""
+    """Yield the forms that a text may have in a file: composed or not, in JSON, in HTML."""
     for form in (text, unicodedata.normalize("NFC", text), unicodedata.normalize("NFD", text)):
         yield from (form, html.escape(form), json.dumps(form)[1:-1])
         yield json.dumps(form, ensure_ascii=False)[1:-1]

@@ -1,10 +1,10 @@
-"""What became of a submission by a release, as it is kept in a class's folder.
+"""Records: the result of a submission from a release, as it is kept in a class's folder.
 
 upload     digest of what was handed in
-counts     whether the result has authority; a preview's has none
-results    what the grader found, with staff's details (`grading/results.py`)
+counts     whether the result counts; a preview's doesn't
+results    what the grader found, with details for staff (`grading/results.py`)
 refused    why there was nothing to grade; "" if there was
-again      tests that ended in a limit and have not been run again alone: not final yet
+again      tests that ended in a limit and still have to be run again alone: not final yet
 fault      why there is no result that counts; "" if there is one
 """
 
@@ -18,9 +18,9 @@ from typing import Any
 from grading.outcomes import Outcome
 
 FORMAT = 1
-# Ends that another submission on the same machine may have caused.
+# Outcomes that another submission on the same machine may have caused.
 LIMITS = {o.value for o in (Outcome.TIMED_OUT, Outcome.OUT_OF_MEMORY, Outcome.KILLED)}
-NOT_RUN = Outcome.NOT_RUN.value  # the whole run was out of time
+NOT_RUN = Outcome.NOT_RUN.value  # the whole run ran out of time
 Record = dict[str, Any]
 Results = dict[str, Any]  # see grading/results.py
 
@@ -29,7 +29,7 @@ def graded(upload: str, answer: dict[str, Any], alone: bool) -> Record:
     """Return the record of a host's answer.
 
     Args:
-        alone: nothing else ran on the machine, so that limits count.
+        alone: whether nothing else ran on the machine, so that limits count.
     """
     results = answer["results"]
     return _record(upload, bool(results["facts"].get("authoritative"))) | {
@@ -42,7 +42,7 @@ def graded(upload: str, answer: dict[str, Any], alone: bool) -> Record:
 
 
 def staff_fault(upload: str, why: list[str], counts: bool) -> Record:
-    """Return the record of a submission that could not be graded, by no fault of its own."""
+    """Return the record of a submission that couldn't be graded because of a staff fault."""
     return _record(upload, counts) | {"fault": "\n".join(why)}
 
 
@@ -64,12 +64,12 @@ def limited(results: dict[str, Any]) -> list[str]:
 
 
 def ours(answer: dict[str, Any], counts: bool) -> str:
-    """Return why an answer is none, by our own fault; "" if it is one.
+    """Return why an answer is not a result because of a staff fault; "" if it is a result.
 
-    The first line says it all, for those who don't read tracebacks.
+    The first line is a summary, for people who don't read tracebacks.
 
     Args:
-        counts: whether it was to have authority.
+        counts: whether the result was supposed to count.
     """
     if "results" not in answer:
         why = answer.get("lost") or answer.get("fault") or "an answer without results"
@@ -81,28 +81,28 @@ def ours(answer: dict[str, Any], counts: bool) -> str:
 
 
 def _with_its_end_first(text: str) -> str:
-    """Put a traceback's last line, which says what was wrong, before it."""
+    """Move a traceback's last line, which says what went wrong, to its beginning."""
     lines = text.strip().splitlines()
     return f"{lines[-1]}\n{text}" if lines and lines[0].startswith("Traceback") else text
 
 
 def with_rerun(record: Record, answer: dict[str, Any]) -> Record:
-    """Return a record with the tests that were run again in place of those of `again`."""
+    """Return a record in which the tests in `again` are replaced by those of a second run."""
     results = merged(record["results"], answer["results"], record["again"])
     return record | {"results": results, "again": []}
 
 
 def merged(results: Results, partial: Results, test_ids: Collection[str]) -> Results:
-    """Return results with those tests in place that a partial run was asked for.
+    """Return results in which the tests that a partial run was asked for are replaced.
 
-    All others stay as they are: a test that nobody asked for is no zero.
+    All other tests stay as they are: a test that nobody asked for doesn't become a zero.
     """
     asked = {t["test_id"]: t for t in partial["tests"] if t["test_id"] in test_ids}
     return with_tests(results, [asked.get(t["test_id"], t) for t in results["tests"]])
 
 
 def with_tests(results: Results, tests: list[dict[str, Any]]) -> Results:
-    """Return results with these tests, and the points that they sum to."""
+    """Return results with these tests, and with the sum of their points."""
     paid = [t for t in tests if not t.get("is_extra_credit")]
     return results | {
         "tests": tests,
@@ -112,14 +112,14 @@ def with_tests(results: Results, tests: list[dict[str, Any]]) -> Results:
 
 
 def points(number: float | str) -> Decimal:
-    """Return points as they are counted: in hundredths, exactly."""
+    """Return points as an exact number of hundredths."""
     return Decimal(str(number))
 
 
 def credit_of(test: dict[str, Any]) -> Fraction | None:
-    """Return the share of its points that a test earned; None where the record can't tell.
+    """Return the share of its points that a test earned; None if the record doesn't say.
 
-    Results of before there was such a field tell it of all or nothing.
+    In results from before there was such a field, only all or nothing is known.
     """
     if "credit" in test:
         return Fraction(test["credit"])
@@ -129,7 +129,7 @@ def credit_of(test: dict[str, Any]) -> Fraction | None:
 
 
 def is_final(record: Record | None, upload: str, counts: bool) -> bool:
-    """Return whether there is nothing more to do: it is of this upload, and has a result."""
+    """Return whether a record is final: it belongs to this upload, and has a result."""
     if record is None or record["format"] != FORMAT or record["upload"] != upload:
         return False
     has_authority = record["counts"] or not counts

@@ -1,4 +1,4 @@
-"""What a class handed in, from wherever it comes.
+"""Reads what a class handed in, from any platform.
 
 roll = read_class(Path("assignment_4711_export.zip"), "latest")
 for submission in roll.submissions:
@@ -20,27 +20,27 @@ from .submissions import ID, MARKER, Attempts, ClassRoll, RollEntry, Student, Su
 
 __all__ = ["ID", "Attempts", "ClassRoll", "RollEntry", "Student", "Submission", "read_class"]
 
-WRAPPINGS = 2  # folders around a class, as unpacking a zip twice makes them
+WRAPPINGS = 2  # folders around a class, as there are if a zip was unpacked twice
 
 
 def read_class(source: Path, attempts: Attempts = "latest") -> ClassRoll:
-    """Read what a class handed in; nothing is unpacked.
+    """Read what a class handed in, without unpacking anything.
 
-    Each entry of the source comes out as a submission, or in a note, or both. What holds no file,
-    or nothing that the grader can take, is a submission all the same.
+    Each entry of the source becomes a submission or is named in a note, or both. An entry that
+    contains no files, or nothing that can be graded, is a submission nevertheless.
 
     Args:
-        source: a Gradescope export, a download of Canvas or Moodle, or a folder of zips and
-            folders; a folder or a zip.
+        source: a Gradescope export, a download from Canvas or Moodle, or a folder of zips and
+            folders. It may be a folder or a zip.
 
     Raises:
-        UsageError: it can't be read, or is something else.
+        UsageError: if it can't be read, or is something else.
     """
     given = place(source)
     root = _unwrapped(given)
     notes = list(given.odd()) if isinstance(given, ZipPlace) else []
     if source.resolve().is_relative_to(paths.ROOT):
-        notes.append(f"{source} lies in the repository: move it, lest somebody commit it")
+        notes.append(f"{source} is inside the repository: move it, so that nobody commits it")
     if _metadata(root):
         kind = "Gradescope export"
         found, more = gradescope_export.read(root, attempts)
@@ -57,21 +57,21 @@ def read_class(source: Path, attempts: Attempts = "latest") -> ClassRoll:
             notes.append(f"{submission.submission_id}: {fault}")
     if not found:
         raise UsageError(
-            f"{source} holds no submission; expected a Gradescope export, a download of Canvas or "
-            "Moodle, or a folder of zips and folders"
+            f"{source} contains no submissions; expected a Gradescope export, a download from "
+            "Canvas or Moodle, or a folder of zips and folders"
         )
     lines = tuple(printable.line(note) for note in notes)
     return ClassRoll(kind, tuple(sorted(found, key=lambda one: one.submission_id)), lines)
 
 
 def _unwrapped(folder: Place) -> Place:
-    """Return the folder that holds the class: often the only one in a zip."""
+    """Return the folder that contains the class: often the only one in a zip."""
     for _ in range(WRAPPINGS):
         inner = tidy(folder.children())
         if len(inner) != 1 or inner[0].kind != "folder" or downloads.is_download(inner[0].name):
             break
         if not _metadata(inner[0]) and is_submission(inner[0]):
-            break  # a class of one
+            break  # a class with one submission
         folder = inner[0]
     return folder
 
@@ -82,7 +82,7 @@ def _metadata(folder: Place) -> bool:
 
 
 def is_submission(folder: Place) -> bool:
-    """Return whether a folder holds what one student hands in."""
+    """Return whether a folder contains what one student hands in."""
     inner = [place for place in tidy(folder.children()) if not downloads.is_download(place.name)]
     if any(place.name in ("submission", "src") and place.kind == "folder" for place in inner):
         return True
@@ -92,18 +92,18 @@ def is_submission(folder: Place) -> bool:
 def _refuse_one_submission(root: Place, source: Path) -> None:
     inner = tidy(root.children())
     if MARKER in {place.name for place in inner}:
-        raise UsageError(f"{source} is a folder of results; expected what a class handed in")
+        raise UsageError(f"{source} is a class's folder of results; expected submissions")
     several = [p for p in inner if p.name.lower().endswith(".zip") or downloads.is_download(p.name)]
     if is_submission(root) and not several:
         raise UsageError(
-            f"{source} is one submission; expected a class. To grade one: "
+            f"{source} is a single submission; expected a class. To grade one submission, run "
             f"python src/grader.py --submission {source}"
         )
 
 
 def _told_apart(found: list[Submission]) -> list[Submission]:
-    """Return the submissions; fail where two have one id, of which one would be lost."""
+    """Return the submissions; fail if two have the same id, since one of them would be lost."""
     for submission_id, count in Counter(one.submission_id for one in found).items():
         if count > 1:
-            raise UsageError(f"{count} submissions have the id {submission_id}: rename one")
+            raise UsageError(f"{count} submissions have the same id {submission_id}: rename one")
     return found

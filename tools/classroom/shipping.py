@@ -1,7 +1,8 @@
-"""What is sent to workers: the release, the seed of the class, and submissions.
+"""Packs what is sent to workers: the release, the class's seed, and submissions.
 
-A release has everything that the autograder has (`tools/autograder.py`), but for the secret of the
-seeds and what only Gradescope needs. Its digest names it: the same files, the same release.
+A release contains everything that the autograder contains (`tools/autograder.py`), except for the
+grading secret and what only Gradescope needs. It is named by its digest, so the same files are the
+same release.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ SHIPPED = ("assignment.toml", "src/", "solutions/")
 
 @dataclass(frozen=True)
 class Release:
-    """What grades, as a zip; `seed` is the class's own, the same for all of its submissions."""
+    """The grader as a zip; `seed` is the class's, the same for all of its submissions."""
 
     digest: str
     content: bytes
@@ -35,7 +36,7 @@ def make_release(repo: Path, edition: str) -> Release:
     """Pack what grades an edition, and derive the class's seed.
 
     Raises:
-        UsageError: something that belongs into it is missing.
+        UsageError: if a part of it is missing.
     """
     autograder.keep_secret(repo)
     try:
@@ -51,9 +52,9 @@ def make_release(repo: Path, edition: str) -> Release:
 
 
 def seed_of(secret: bytes, release: str) -> int:
-    """Return a class's seed: HMAC-SHA256 of the release's digest, 63 bits of it.
+    """Return a class's seed: 63 bits of the HMAC-SHA256 of the release's digest.
 
-    Nobody without the secret can foresee it, and no student is ever told.
+    It can't be predicted without the secret, and is never shown to students.
     """
     digest = hmac.new(secret.strip(), release.encode("ascii"), hashlib.sha256).digest()
     return int.from_bytes(digest[:8], "big") >> 1
@@ -61,17 +62,17 @@ def seed_of(secret: bytes, release: str) -> int:
 
 @dataclass(frozen=True)
 class Packed:
-    """A submission as it is sent: a zip of what the grader takes, and what stays behind and why."""
+    """A submission as it is sent: a zip of what is graded, and which files are left out and why."""
 
     content: bytes
     left: list[str]
 
 
 def pack(upload: Path, work: Path, provided: Provided) -> Packed:
-    """Pack what the grader takes of a submission, by the grader's own rules.
+    """Pack the files of a submission that the grader takes, by the grader's own rules.
 
-    No code is run. What is hostile about a zip is met here, and what nobody needs (an environment,
-    say) isn't sent. The grader takes the same of what is sent.
+    No code is run. Hostile zips are dealt with here, and files that nobody needs, such as a whole
+    environment, aren't sent. From the packed files, the grader takes the same as from the upload.
 
     Args:
         upload: a folder or zip.
@@ -79,17 +80,17 @@ def pack(upload: Path, work: Path, provided: Provided) -> Packed:
         provided: what the question set adds; it isn't sent.
 
     Raises:
-        SubmissionError: there is nothing to grade.
+        SubmissionError: if there is nothing to grade.
     """
     try:
         staged = stage(upload, work / "staged", provided)
     except SubmissionError as error:
         why = str(error)
-        for path in (work / "staged.unpacked", upload):  # of a zip, of a folder
+        for path in (work / "staged.unpacked", upload):  # a zip's files, a folder's
             why = why.replace(str(path), "the upload")
         raise SubmissionError(why) from None
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as opened:  # stored: parameters hardly shrink
+    with zipfile.ZipFile(buffer, "w") as opened:  # uncompressed: parameters hardly shrink
         for name in sorted(staged.taken):
             opened.write(staged.root / name, name)
     return Packed(buffer.getvalue(), staged.left)
@@ -100,10 +101,10 @@ class Job:
     """A submission to grade, or some tests of it.
 
     Attributes:
-        submission_id: whose it is; workers are not told.
-        upload: the zip to send, and
-        left: what stays behind of what was handed in (`pack`).
-        request: what a host is asked (`grading/host.py`), but for the file.
+        submission_id: its id, which workers don't see.
+        upload: the zip to send.
+        left: which files were left out, and why (`pack`).
+        request: the request to a host (`grading/host.py`), except for the file.
     """
 
     submission_id: str

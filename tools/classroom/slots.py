@@ -1,8 +1,8 @@
-"""The workers' end: a grader host for each slot, from the release that the client ships.
+"""The workers' side: a grader host for each slot, started from the release that the client sends.
 
-A worker of dask grades nothing itself: whatever a submission does, it does below a host
-(`src/grading/host.py`), so that no task is ever lost to another's submission. This module travels
-to workers by value (`cluster.py`), and may import only what any worker has: Python and distributed.
+A dask worker doesn't grade anything itself. Submissions run below a host (`src/grading/host.py`),
+so none of them can make dask lose another task. This module is sent to workers by value
+(`cluster.py`), and may only import what every worker has: Python and distributed.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from typing import IO, Any
 
 from distributed import Worker, WorkerPlugin, get_worker
 
-PREFIX = "classroom-"  # of folders in the system's folder of temporary files
-HOST_S = 660.0  # longer than the grader's own deadline, and what follows it
-START_S = 180.0  # importing libraries from a cold disk
+PREFIX = "classroom-"  # of folders in the system's folder for temporary files
+HOST_S = 660.0  # longer than the grader's own deadline and the clean-up after it
+START_S = 180.0  # enough to import libraries from a cold disk
 LEAVE_S = 30.0
-WAITING = "it is being examined"
-MAX_LOG = 4_000  # characters of what a lost host said last
+WAITING = "it is still being examined"
+MAX_LOG = 4_000  # characters of a lost host's last output
 FLAGS = ("-P", "-s", "-B", "-X", "utf8")
 BOOT = (
     "import sys; from pathlib import Path; sys.path.insert(0, {source!r}); "
@@ -46,16 +46,16 @@ SWEEP = (
 
 
 class HostLost(Exception):
-    """A host ended, or did not answer in time; `str()` says how, and what it printed last."""
+    """A host ended, or didn't answer in time; `str()` says how, and what it printed last."""
 
 
 class Host:
-    """The worker's end of one host process."""
+    """The worker's side of a host process."""
 
     def __init__(self, place: Path) -> None:
         self._source = str(place / "release" / "src")
         self._own = Path(tempfile.mkdtemp(prefix="slot-", dir=place))
-        self._own.chmod(0o711)  # a test's own uid passes through to its scratch folder
+        self._own.chmod(0o711)  # so that a test's own user can reach its scratch folder
         self._log = open(self._own / "log", "w+b")  # noqa: SIM115
         code = BOOT.format(source=self._source, place=str(place), own=str(self._own))
         self._process = subprocess.Popen(
@@ -64,17 +64,17 @@ class Host:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
-            start_new_session=True,  # Ctrl-C is the client's
+            start_new_session=True,  # only the client reacts to Ctrl-C
         )
         assert self._process.stdin and self._process.stdout
         self._requests: IO[bytes] = self._process.stdin
         self._answers: IO[bytes] = self._process.stdout
 
     def grade(self, upload: bytes, request: dict[str, Any]) -> dict[str, Any]:
-        """Have a submission graded.
+        """Have a submission graded, and return the answer.
 
         Raises:
-            HostLost: there is no answer.
+            HostLost: if there is no answer.
         """
         path = self._own / "upload.zip"
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as writer:
@@ -85,10 +85,10 @@ class Host:
             path.unlink(missing_ok=True)
 
     def ask(self, request: dict[str, Any], within_s: float) -> dict[str, Any]:
-        """Send a request and return its answer.
+        """Send a request, and return the answer.
 
         Raises:
-            HostLost: there is none.
+            HostLost: if there is no answer.
         """
         try:
             self._requests.write(json.dumps(request).encode("ascii") + b"\n")
@@ -110,18 +110,18 @@ class Host:
         return bytes(line)
 
     def _last_words(self) -> str:
-        """Say how the host ended, and what it printed last."""
+        """Return how the host ended, and what it printed last."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(1.0)
         self._log.seek(0)
         said = self._log.read().decode("utf-8", errors="replace")[-MAX_LOG:].strip()
-        return f"the host ended with {self._process.returncode}: {said or '(it said nothing)'}"
+        return f"the host ended with {self._process.returncode}: {said or '(no output)'}"
 
     def leave(self, at_once: bool = False) -> None:
-        """End the process, which removes what it wrote; `at_once` after a fault of its own."""
+        """End the process, which removes what it wrote; kill it if `at_once` is true."""
         if at_once:
             self._process.kill()
-        with contextlib.suppress(OSError):  # what was not sent yet can't be sent any more
+        with contextlib.suppress(OSError):  # data that wasn't sent yet can no longer be sent
             self._requests.close()
         try:
             self._process.wait(LEAVE_S)
@@ -130,16 +130,16 @@ class Host:
             self._process.wait()
         self._answers.close()
         self._log.close()
-        if self._own.exists():  # hostile trees are deep and locked: shutil gives up on them
+        if self._own.exists():  # shutil can't remove hostile trees, which are deep and locked
             code = SWEEP.format(source=self._source, own=str(self._own))
             subprocess.run([sys.executable, *FLAGS, "-c", code], check=False)
         shutil.rmtree(self._own, ignore_errors=True)
 
 
 class GraderHosts(WorkerPlugin):
-    """Unpacks the release on a worker, and finds out whether it can grade.
+    """Unpacks the release on a worker, and finds out whether the worker can grade.
 
-    The client asks for `report`, and sends submissions to those workers alone that can.
+    The client asks for `report`, and only sends submissions to workers that can grade.
     """
 
     idempotent = True
@@ -148,7 +148,7 @@ class GraderHosts(WorkerPlugin):
         """
         Args:
             release: a zip with src/ and solutions/.
-            seed: of the class; hosts start zygotes that hash by it.
+            seed: the class's seed, which is also the hash seed of the hosts' zygotes.
             counts: whether to accept only workers whose results can count.
         """
         self.name = name
@@ -156,18 +156,18 @@ class GraderHosts(WorkerPlugin):
         self.report: dict[str, Any] = {"obstacles": [WAITING], "facts": {}}
 
     async def setup(self, worker: Worker) -> None:
-        """Get ready; whatever goes wrong is an obstacle that the client reads."""
+        """Get ready; anything that goes wrong is reported to the client as an obstacle."""
         try:
             self.report = await asyncio.to_thread(self._get_ready, worker.state.nthreads)
         except Exception as error:
             self.report = {"obstacles": [f"{type(error).__name__}: {error}"], "facts": {}}
 
     async def teardown(self, worker: Worker) -> None:
-        """End the hosts; the copies of the release go with the last of them."""
+        """End the hosts; the last one removes the copy of the release."""
         await asyncio.to_thread(self._leave)
 
     def grade(self, upload: bytes, request: dict[str, Any]) -> dict[str, Any]:
-        """Grade in a free slot; return the host's answer, or {"lost": why there is none}."""
+        """Grade in a free slot; return the host's answer, or {"lost": why}."""
         host = None
         slot = self._slots.get()
         try:
@@ -191,7 +191,7 @@ class GraderHosts(WorkerPlugin):
         self._place.chmod(0o711)
         self._lock = open(self._place / "draft", "ab")  # noqa: SIM115
         fcntl.flock(self._lock, fcntl.LOCK_SH)
-        os.replace(self._place / "draft", self._place / "lock")  # what has none is not swept
+        os.replace(self._place / "draft", self._place / "lock")  # `sweep` skips what has no lock
         unpack(self._release, self._place / "release")
         self._slots: queue.SimpleQueue[Host | None] = queue.SimpleQueue()
         host = Host(self._place)
@@ -237,7 +237,7 @@ def reports(dask_worker: Worker, name: str) -> dict[str, Any]:
 
 
 def unpack(release: bytes, target: Path) -> None:
-    """Unpack a release so that tests' own users read its code, and only we its solutions."""
+    """Unpack a release so that other users can read its code, but only we its solutions."""
     with zipfile.ZipFile(io.BytesIO(release)) as archive:
         for name in archive.namelist():
             path = target / name
@@ -250,7 +250,7 @@ def unpack(release: bytes, target: Path) -> None:
 
 
 def sweep() -> None:
-    """Remove what workers left that were killed together with all of their hosts."""
+    """Remove what was left by workers that were killed together with all of their hosts."""
     for place in _places():
         with contextlib.suppress(OSError), open(place / "lock", "ab") as lock:
             remove_if_left(place, lock)
@@ -264,7 +264,7 @@ def _places() -> Iterator[Path]:
 
 
 def remove_if_left(place: Path, lock: IO[bytes]) -> None:
-    """Remove a folder that no worker and no host holds any more; close the lock."""
+    """Remove a folder that no worker and no host uses any more; close the lock."""
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

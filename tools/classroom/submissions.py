@@ -1,4 +1,4 @@
-"""What a class handed in: students, submissions and the roll of both."""
+"""Students, submissions, and the roll of a class."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from typing import Literal
 
 from .uploads import Upload
 
-# An id is a file's name, a task's key and a word of the log: no character that means something.
+# An id is used as a file name, in keys of tasks and in logs, so it has no special characters.
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
-MARKER = "classroom.json"  # stands in every folder that `folder.py` keeps
+MARKER = "classroom.json"  # is in every class's folder (`folder.py`)
 Attempts = Literal["latest", "best", "all"]
 
 
 @dataclass(frozen=True)
 class Student:
-    """Who handed something in.
+    """A student who handed something in.
 
     Attributes:
-        key: tells this student from all others of the class, two of one name included: the e-mail
-            address, else the student ID, else what the platform has in its place.
-        name: as the platform gives it; empty where it gives none.
-        sid: the university's ID of the student, as text: leading zeros count.
+        key: identifies the student in the class, even if two have the same name: the e-mail
+            address, else the student ID, else what the platform uses instead.
+        name: the name on the platform; empty if there is none.
+        sid: the university's student ID, as text, because leading zeros matter.
     """
 
     key: str
@@ -37,16 +37,16 @@ class Student:
 
 @dataclass(frozen=True)
 class RollEntry:
-    """What is known of a submission, besides its files.
+    """What is known about a submission, besides its files.
 
     Attributes:
-        submission_id: matches `ID`; holds no name. It is the same each time that the same thing is
-            read.
-        students: for whom it counts: everybody in a group.
-        created_at: when it was handed in, where the platform tells; without a zone where it has
-            none.
-        late: whether the platform marks it as late. Gradescope's exports mark none.
-        attempt: 1 for the student's first attempt that is known of.
+        submission_id: matches `ID`, and contains no name. It is the same whenever the same
+            submission is read.
+        students: the students for whom it counts: everybody in a group.
+        created_at: when it was handed in, if the platform says so; without a time zone if the
+            platform gives none.
+        late: whether the platform marks it as late. Gradescope's exports have no such mark.
+        attempt: 1 for the student's first known attempt.
         score: the points that the platform recorded, if any.
     """
 
@@ -61,7 +61,7 @@ class RollEntry:
     def moment(self) -> float:
         """Return the time in seconds since 1970, for comparisons; unknown times come first.
 
-        A time without a zone is taken for UTC, as most readers of YAML leave it.
+        A time without a time zone is taken as UTC.
         """
         if self.created_at is None:
             return float("-inf")
@@ -70,37 +70,37 @@ class RollEntry:
 
 @dataclass(frozen=True)
 class Submission(RollEntry):
-    """A submission with its files, which `unpack` lays out for the grader."""
+    """A submission with its files, which `unpack` copies for the grader."""
 
     path: Upload = Upload(())
 
     def unpack(self, into: Path) -> Path:
-        """Lay the files out in an empty folder; return what `grader.py --submission` takes.
+        """Copy the files to an empty folder; return the path for `grader.py --submission`.
 
-        Nothing in `into` has a name that tells whose it is.
+        No name in `into` reveals whose submission it is.
 
         Raises:
-            SubmissionError: they can't be laid out; one line says why.
+            SubmissionError: if they can't be copied; the message is one line.
         """
         return self.path.unpack(into)
 
     def digest(self) -> str:
-        """Return a hash of all files: another one means that something else was handed in.
+        """Return a hash of all files; if it changes, something else was handed in.
 
         Raises:
-            SubmissionError: they can't be read.
+            SubmissionError: if they can't be read.
         """
         return self.path.digest()
 
 
 @dataclass(frozen=True)
 class ClassRoll:
-    """What a source holds.
+    """What a source contains.
 
     Attributes:
         kind: the kind of source, in words.
-        notes: a line for each thing that was skipped or is odd. They may name students: show them,
-            never log them.
+        notes: a line about everything that was skipped or is unusual. Notes may name students:
+            show them, but never log them.
     """
 
     kind: str
@@ -109,16 +109,16 @@ class ClassRoll:
 
 
 def utc(time: datetime) -> datetime:
-    """Return a time with a zone: its own, else UTC."""
+    """Return a time with a time zone: its own, or else UTC."""
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def same(text: str) -> str:
-    """Return a form of a name or address in which spellings of the same are equal."""
+    """Return a normal form of a name or address, for comparisons."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def id_of(prefix: str, text: str) -> str:
-    """Return an id for something that only has a name of its own: a hash tells nobody's name."""
+    """Return an id for something that only has a name: a hash, which doesn't reveal the name."""
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{prefix}_{digest[:16]}"

@@ -1,9 +1,9 @@
 """Reads Gradescope's submission_metadata.yml one submission at a time.
 
-The file is written by a Ruby program: its keys are symbols, such as `:submitters`. It holds all
-results of all attempts, so that it may have hundreds of megabytes, of which PyYAML would make
-objects that take twenty times as much. Here the parser's events are read instead, which hold no
-more than one text each. Tags are never acted upon: text is all that comes out.
+The file is written by a Ruby program: its keys are symbols, such as `:submitters`. Because it
+contains all results of all attempts, it may have hundreds of megabytes, and the objects that PyYAML
+would make from it take twenty times as much memory. We read the parser's events instead, each of
+which contains at most one text. Tags are ignored: all values are texts.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ import yaml
 from grading.errors import UsageError
 
 Node: TypeAlias = "str | None | list[Node] | dict[str, Node]"
-SKIPPED = (":results",)  # what a grader wrote: nearly all of the file
-MAX_DEPTH = 6  # in a submission; :history's entries have their texts at the third
-MAX_TEXT = 1_000  # characters that are kept of one text
-MAX_RESULT = 4 << 20  # of one text of a result: the staff output ends in what is needed
+SKIPPED = (":results",)  # the autograder's output, which is nearly all of the file
+MAX_DEPTH = 6  # in a submission; the texts in :history are at depth 3
+MAX_TEXT = 1_000  # how many characters of a text are kept
+MAX_RESULT = 4 << 20  # the same in results: the end of the staff output is needed
 MAX_ANCHORS = 200_000
 NULL = ("", "~", "null", "Null", "NULL")
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C: twenty times as fast
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C version is twenty times as fast
 
 
 def entries(stream: IO[bytes], name: str, results: bool = False) -> Iterator[tuple[str, Node, int]]:
-    """Yield each entry of the file: its key, what stands there, and its line.
+    """Yield each entry of the file: its key, its value without `SKIPPED`, and its line.
 
-    Texts are as they stand in the file, leading zeros and all; nulls are None. Without `SKIPPED`.
+    Texts are as in the file, including leading zeros; nulls are None.
 
     Args:
-        name: what the file is called in messages.
-        results: with what a grader wrote of each active attempt.
+        name: the file's name in messages.
+        results: whether to include the results of each active attempt.
 
     Raises:
-        UsageError: it is no YAML, or no table.
+        UsageError: if the file isn't YAML, or isn't a table.
     """
     events = yaml.parse(stream, Loader=LOADER)
     try:
@@ -49,35 +49,37 @@ def entries(stream: IO[bytes], name: str, results: bool = False) -> Iterator[tup
         line = f":{mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or error
         raise UsageError(
-            f"{name}{line}: no YAML that can be read: {problem!s:.200}; was the download complete?"
+            f"{name}{line}: not valid YAML: {problem!s:.200}; was the download complete?"
         ) from None
     except _Malformed as error:
         raise UsageError(f"{name}{error}") from None
     except (OSError, EOFError, BadZipFile, zlib.error) as error:
-        raise UsageError(f"{name} can't be read: {error!s:.200}; fetch the export again") from None
+        raise UsageError(
+            f"{name} can't be read: {error!s:.200}; download the export again"
+        ) from None
 
 
 def moment(text: str) -> datetime:
     """Read a time as Ruby writes it: `2026-11-02 14:22:32.365935000 -08:00`, `... Z`, `... UTC`.
 
     Raises:
-        ValueError: it is none.
+        ValueError: if it isn't a time.
     """
     text = re.sub(r"\s*(?:UTC|Z)$", "+00:00", text.strip())
     return datetime.fromisoformat(re.sub(r"\s+(?=[+-]\d\d:?\d\d$)", "", text))
 
 
 class _Malformed(Exception):
-    """The file is YAML, and yet not what Gradescope writes; `str()` goes on after its name."""
+    """The file is YAML, but not what Gradescope writes; `str()` follows the file's name."""
 
 
 class _Reader:
-    """Builds values from events, each only as deep and as long as one needs."""
+    """Builds values from events, only as deep and as long as needed."""
 
     def __init__(self, events: Iterator[yaml.Event], results: bool) -> None:
         self._events, self._results = events, results
         self._most = MAX_TEXT
-        # Ruby writes an object that occurs twice once, and then refers to it.
+        # If an object occurs twice, Ruby writes it once, and then refers to it.
         self._anchors: dict[str, Node] = {}
 
     def entries(self) -> Iterator[tuple[str, Node, int]]:
@@ -97,7 +99,7 @@ class _Reader:
             yield key, self._value(next(self._events), 1), _line(event)
 
     def _value(self, event: yaml.Event, depth: int) -> Node:
-        """Build what begins with this event; below `MAX_DEPTH` only its end is looked for."""
+        """Build the value that begins with this event; skip it if deeper than `MAX_DEPTH`."""
         found: Node = None
         if isinstance(event, yaml.AliasEvent):
             return self._anchors.get(event.anchor or "")
@@ -137,7 +139,7 @@ class _Reader:
         return found
 
     def _skip(self, event: yaml.Event) -> None:
-        """Go to the end of what begins with this event; short texts may be referred to later."""
+        """Skip the value that begins with this event; keep short texts with anchors."""
         depth = 0
         while True:
             if isinstance(event, yaml.CollectionStartEvent):
@@ -159,5 +161,5 @@ class _Reader:
 
 
 def _line(event: yaml.Event) -> int:
-    """Return the line on which an event begins; the parser marks all of them."""
+    """Return the line on which an event begins, which the parser always marks."""
     return event.start_mark.line + 1 if event.start_mark else 0

@@ -1,4 +1,4 @@
-"""`table --in DIR`: what became of each submission, as a CSV: a line for each student."""
+"""`table --in DIR`: the results as CSV, with a line for each student."""
 
 from __future__ import annotations
 
@@ -6,38 +6,37 @@ import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from grading.errors import UsageError
 from grading.outcomes import ExitCode
 from grading.results import write_atomically
 
+from .commands import Commands, add_command, add_in, add_release
 from .folder import ClassFolder, read_json
 from .gradebook.cells import Number, write
 from .records import Record
 from .regrading.history import counting
 from .submissions import RollEntry, Student
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
 HEAD = ("name", "sid", "email", "submission", "created_at", "late", "status", "score", "max_score")
 
 
-def add_to(commands: _SubParsersAction) -> None:
-    """Add the sub-command."""
-    command = commands.add_parser(
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    command = add_command(
+        commands,
         "table",
-        help="print what became of each submission as a CSV",
-        description="Print a line for each student. Without a result there is no score: a staff "
-        "fault is never a zero.",
+        run,
+        "print the result of each student as CSV",
+        "Print a line for each student as CSV. A submission without a result has no score: a staff "
+        "fault never counts as zero.",
     )
+    add_in(command)
+    add_release(command)
     command.add_argument(
-        "--in", dest="folder", type=Path, required=True, metavar="DIR", help="a class's folder"
+        "--csv", type=Path, metavar="FILE", help="write the table to this file instead"
     )
-    command.add_argument("--release", metavar="RELEASE", help="default: the one graded with last")
-    command.add_argument("--csv", type=Path, metavar="FILE", help="write it here instead")
-    command.set_defaults(run=run)
 
 
 def run(asked: argparse.Namespace) -> int:
@@ -52,16 +51,16 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def newest_release(folder: ClassFolder) -> str:
-    """Return the release whose results count: what was graded or applied last.
+    """Return the release whose results count, which was graded or applied last.
 
-    A regrade that was not applied counts for nothing.
+    A regrade that wasn't applied doesn't count.
 
     Raises:
-        UsageError: there is no record.
+        UsageError: if there are no records.
     """
     found = dict(counting(folder))
     if not found:
-        raise UsageError(f"{folder.path} has no records yet; `grade SOURCE --into DIR` writes them")
+        raise UsageError(f"{folder.path} has no records yet; run `grade SOURCE --into DIR`")
     return max(found, key=found.__getitem__)
 
 
@@ -69,12 +68,9 @@ def table(folder: ClassFolder, release: str) -> str:
     """Return the table of a release, as CSV.
 
     Raises:
-        UsageError: it has no records.
+        UsageError: if the release has no records.
     """
-    records = {r.submission_id: read_json(r.path) for r in folder.records(release)}
-    if not records:
-        known = ", ".join(sorted({record.release for record in folder.records()})) or "none"
-        raise UsageError(f"{folder.path} has no records of release {release}; it has {known}")
+    records = {r.submission_id: read_json(r.path) for r in folder.records_of(release)}
     tests = _tests(records)
     rows: list[list[str | Number]] = [[*HEAD, *tests]]
     for submission_id, entry in sorted(folder.roll().items()):
@@ -93,7 +89,7 @@ def _tests(records: dict[str, Record]) -> list[str]:
 
 
 def status(record: Record | None) -> str:
-    """Say in a word or two whether there is a result."""
+    """Return in a few words whether there is a result."""
     if record is None:
         return "not graded"
     if record["fault"]:

@@ -1,4 +1,4 @@
-"""The files of one submission: what is odd about them, a hash of them, a copy of them."""
+"""The files of one submission: checks, hashes and copies them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from grading.staging import DEEPEST
 
 from .places import Place
 
-# The grader has limits of its own, for what it takes. These keep a flood off the disk; whoever
-# handed in a folder with all of a Python environment in it is still graded.
+# The grader has its own limits for the files that it takes. These limits protect the disk, but a
+# folder that contains a whole Python environment is still graded.
 MAX_BYTES = 1 << 30
 MAX_FILES = 50_000
 CHUNK_BYTES = 1 << 20
-ZIP, EMPTY_ZIP = b"PK\3\4", b"PK\5\6"  # how one begins
-COPY = "upload"  # what the copy is called: a folder; with `.zip`, a zip
-# What names can cause, and thus who chose them. All else, a full disk say, is ours.
+ZIP, EMPTY_ZIP = b"PK\3\4", b"PK\5\6"  # the first bytes of a zip
+COPY = "upload"  # the name of the copied folder; with `.zip`, of a copied zip
+# Errors caused by names, which students choose. Any other, such as a full disk, is a staff fault.
 BAD_NAME = (
     errno.ENAMETOOLONG,
     errno.ENOTDIR,
@@ -41,17 +41,17 @@ class Upload:
     """The files of one submission.
 
     Attributes:
-        parts: places with the names under which they are handed in: files, or one folder, whose
-            name is empty since all in it counts.
+        parts: (name, place) of the files that were handed in, or of one folder, whose name is
+            empty because only its contents count.
     """
 
     parts: tuple[tuple[str, Place], ...]
 
     def files(self) -> Iterator[tuple[str, Place]]:
-        """Yield all files, and what else there is besides folders, with the way to each.
+        """Yield everything except folders, with its relative path.
 
         Raises:
-            SubmissionError: there are too many, or they can't be listed.
+            SubmissionError: if there are too many files, or they can't be listed.
         """
         count = 0
         for name, place in self.parts:
@@ -59,24 +59,26 @@ class Upload:
             for way, file in inner:
                 count += 1
                 if count > MAX_FILES:
-                    raise SubmissionError(f"more than {MAX_FILES} files: is this a submission?")
+                    raise SubmissionError(
+                        f"more than {MAX_FILES} files; is this really a submission?"
+                    )
                 yield "/".join(filter(None, (name, way))) or file.name, file
 
     def zip(self) -> Place | None:
-        """Return the zip that is all there is, as a platform keeps one that it doesn't unpack.
+        """Return the zip if there is nothing else: some platforms don't unpack zips.
 
         Raises:
-            SubmissionError: the files can't be listed.
+            SubmissionError: if the files can't be listed.
         """
         found = [file for _, file in itertools.islice(self.files(), 2)]
         is_zip = len(found) == 1 and found[0].kind == "file"
         return found[0] if is_zip and found[0].name.lower().endswith(".zip") else None
 
     def fault(self) -> str | None:
-        """Return what is wrong at first sight, in words; None where nothing is."""
+        """Return what is obviously wrong, in words, or None."""
         try:
             if not list(self.files()):
-                return "no file is here"
+                return "it contains no files"
             packed = self.zip()
             if packed is None:
                 return None
@@ -85,14 +87,14 @@ class Upload:
         except SubmissionError as error:
             return str(error)
         if begins == EMPTY_ZIP:
-            return f"{packed.name!a} is a zip without files"
-        return None if begins == ZIP else f"{packed.name!a} does not begin as a zip does"
+            return f"{packed.name!a} is an empty zip"
+        return None if begins == ZIP else f"{packed.name!a} is not a zip file"
 
     def digest(self) -> str:
-        """Return the SHA-256 of all files with their names, in hexadecimal digits.
+        """Return the SHA-256 of all files and their names, in hexadecimal digits.
 
         Raises:
-            SubmissionError: they can't be read.
+            SubmissionError: if they can't be read.
         """
         digest, left = hashlib.sha256(), MAX_BYTES
         for name, file in sorted(self.files(), key=lambda found: found[0]):
@@ -109,16 +111,16 @@ class Upload:
         return digest.hexdigest()
 
     def unpack(self, into: Path) -> Path:
-        """Copy the files into an empty folder; return the folder or zip to grade.
+        """Copy the files to an empty folder; return the folder or zip to grade.
 
-        Links are laid out as links, last of all, so that the grader refuses them in its own words
-        and nothing is ever written through one. Of what lies deeper than the grader looks, there
-        is a folder and no more: a flood of folders takes long to make and to remove.
+        Links are copied as links, after everything else, so the grader can refuse them and nothing
+        is ever written through one. Of anything nested more deeply than the grader looks, only a
+        folder is made, because a flood of folders takes long to make and to remove.
 
         Raises:
-            SubmissionError: there are too many, they are too large, two are one, or they can't be
-                read.
-            OSError: they can't be written, and not because of their names.
+            SubmissionError: if there are too many files, they are too large, two have the same
+                name, or they can't be read.
+            OSError: if they can't be written for another reason than their names.
         """
         try:
             packed = self.zip()
@@ -131,13 +133,13 @@ class Upload:
             self._copy_all(target)
             return target
         except FileExistsError as error:
-            # Of a link, the second name is its own.
+            # For a link, filename2 is its own name.
             name = os.path.relpath(error.filename2 or error.filename, into / COPY)
-            raise SubmissionError(f"{name!a} is there twice") from None
+            raise SubmissionError(f"there are two files {name!a}") from None
         except OSError as error:
             if error.errno not in BAD_NAME:
                 raise
-            raise SubmissionError(f"a name can't be used: {error.strerror}") from None
+            raise SubmissionError(f"a file name can't be used: {error.strerror}") from None
 
     def _copy_all(self, target: Path) -> None:
         left, links = MAX_BYTES, []
@@ -158,7 +160,7 @@ class Upload:
 
 
 def _copy(file: Place, target: Path, most: int) -> int:
-    """Copy a file to a path where there is none yet; return how many bytes it has."""
+    """Copy a file to a path that doesn't exist yet; return its number of bytes."""
     size = 0
     with open(target, "xb", opener=_privately) as writer:
         for chunk in _chunks(file, most):
@@ -168,21 +170,21 @@ def _copy(file: Place, target: Path, most: int) -> int:
 
 
 def _chunks(file: Place, most: int) -> Iterator[bytes]:
-    """Yield a file's bytes, at most so many.
+    """Yield a file's bytes, in chunks.
 
     Raises:
-        SubmissionError: there are more, or they can't be read.
+        SubmissionError: if there are more than `most`, or they can't be read.
     """
     with file.open() as reader:
         while chunk := _read(file, reader, CHUNK_BYTES):
             most -= len(chunk)
             if most < 0:
-                raise SubmissionError(f"too large, more than {MAX_BYTES} bytes")
+                raise SubmissionError(f"too large: more than {MAX_BYTES} bytes")
             yield chunk
 
 
 def _read(file: Place, reader: IO[bytes], most: int) -> bytes:
-    """Read at most so many bytes; a zip's may turn out to be broken at any of them."""
+    """Read at most `most` bytes; a damaged zip may fail anywhere."""
     try:
         return reader.read(most)
     except (OSError, EOFError, ValueError, RuntimeError, BadZipFile, zlib.error) as error:

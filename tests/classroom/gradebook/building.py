@@ -1,4 +1,4 @@
-"""Classes without any grading: a Gradescope export, records, and files of a gradebook."""
+"""Builds classes without grading: a Gradescope export, records, and files of a gradebook."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,12 +10,13 @@ import yaml
 from tools.classroom import __main__ as classroom
 from tools.classroom.folder import ClassFolder
 from tools.classroom.gradebook.cells import Number, write
+from tools.classroom.gradebook.decisions import COLUMNS
 from tools.classroom.gradebook.written import SCORES
 from tools.classroom.records import graded, staff_fault
 from tools.classroom.roster import read_class
 from tools.described import Course, Dates, Grading, Policies
 
-# Not those of course.toml, which change with each term.
+# Not the due date in course.toml, which changes with each term.
 DUE = datetime(2027, 1, 31, 23, 59, tzinfo=timezone(timedelta(hours=-8)))
 RELEASE = "r1"
 # An edition with a question of each kind, as the gradebook reads it.
@@ -59,7 +60,7 @@ WHY = ("agreed by mail", "Grace", "2027-01-20")
 
 
 def course(**grading) -> Course:
-    """A course with this policy."""
+    """Return a course with this policy."""
     policies = Policies("Write alone.", "See the policy.", "forbidden")
     dates = Dates(date(2027, 1, 18), DUE)
     return Course("Winter 2027", "the forum", dates, policies, Grading(**grading))
@@ -67,31 +68,35 @@ def course(**grading) -> Course:
 
 @dataclass(frozen=True)
 class Student:
-    """Somebody in a test's table; `sid` or `email` may be empty."""
+    """A student in a test's table; `sid` or `email` may be empty."""
 
     name: str
     sid: str
     email: str
 
 
+ADA = Student("Ada Byron", "007", "ada@x.edu")
+BO = Student("Bo Chen", "008", "bo@x.edu")
+
+
 def at(minutes: float) -> datetime:
-    """So many minutes after the due date."""
+    """Return the time so many minutes after the due date."""
     return DUE + timedelta(minutes=minutes)
 
 
 def stamp(time: datetime) -> str:
-    """A time as Gradescope writes it in a CSV."""
+    """Return a time as Gradescope writes it in a CSV."""
     return time.strftime("%Y-%m-%d %H:%M:%S %z")
 
 
 def lateness(time: datetime | None) -> str:
-    """How late Gradescope would say that is."""
+    """Return the lateness as Gradescope writes it."""
     seconds = max(0, int((time - DUE).total_seconds())) if time else 0
     return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
 def record(*scores: float) -> dict:
-    """The record of a submission with so many points for each of TESTS."""
+    """Return the record of a submission with these points for each of TESTS."""
     tests = [
         {"test_id": test, "outcome": "passed", "score": score, "max_score": most,
          "is_extra_credit": False}
@@ -106,7 +111,7 @@ FAULT = staff_fault("digest", ["lost twice"], True)
 
 
 class Export:
-    """A Gradescope export that is made submission by submission, with the records of it."""
+    """A Gradescope export that is made submission by submission, with its records."""
 
     def __init__(self, root: Path) -> None:
         self.root = root / "assignment_1_export"
@@ -141,7 +146,7 @@ class Export:
 
 
 def scores(rows: list[list], questions: Sequence[str] = QUESTIONS) -> str:
-    """Gradescope's CSV of scores: rows of (student, points by question or None, time, number)."""
+    """Return Gradescope's CSV of scores from (student, points or None, time, number)."""
     lines: list[list] = [[*SCORES, *questions]]
     for student, points, time, number in rows:
         first, _, last = student.name.rpartition(" ")
@@ -155,16 +160,22 @@ def scores(rows: list[list], questions: Sequence[str] = QUESTIONS) -> str:
     return write([[Number(str(cell)) for cell in line] for line in lines])
 
 
-def csv_of(head: str, *rows: Sequence[str]) -> str:
-    """A CSV by its head `student,due` and rows of texts."""
-    return write([head.split(","), *rows])
+def put(folder: Path, **files: str | Sequence[tuple]) -> None:
+    """Write files into DIR/gradebook/: `put(folder, canvas=text)` writes canvas.csv.
 
-
-def put(folder: Path, **texts: str) -> None:
-    """Write files into DIR/gradebook/: `put(folder, canvas=text)` writes canvas.csv."""
-    for name, text in texts.items():
+    Rows of a file of decisions may be given instead: `put(folder, extensions=[("007", at(60))])`.
+    WHY is added to rows that lack a reason.
+    """
+    for name, content in files.items():
         path = folder / "gradebook" / f"{name}.csv"
+        text = content if isinstance(content, str) else _decided(COLUMNS[path.name], content)
         path.write_text(text, encoding="utf-8", newline="")
+
+
+def _decided(head: tuple[str, ...], rows: Sequence[tuple]) -> str:
+    """Return a file of decisions as CSV."""
+    cells = [[stamp(c) if isinstance(c, datetime) else c for c in row] for row in rows]
+    return write([head, *([*row, *WHY][: len(head)] for row in cells)])
 
 
 def command(*words: str | Path) -> int:

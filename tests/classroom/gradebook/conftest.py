@@ -1,4 +1,4 @@
-"""A small course: its assignment, its due date, and a policy that a test may change."""
+"""A small course: its assignment, its due date, and a policy that tests can change."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tools.classroom.gradebook import bookkeeping, sources
 
 @pytest.fixture
 def policy(monkeypatch, tmp_path_factory):
-    """policy(late_days=2, ...) sets [grading] of the course; the assignment is a small one."""
+    """Return policy(late_days=2, ...), which sets the course's [grading]."""
     path = tmp_path_factory.mktemp("description") / "assignment.toml"
     path.write_text(ASSIGNMENT, encoding="utf-8")
     described = load_assignment(path)
@@ -24,5 +24,5 @@ def policy(monkeypatch, tmp_path_factory):
 
 @pytest.fixture
 def export(tmp_path):
-    """A Gradescope export to add submissions to."""
+    """Return a Gradescope export to which submissions can be added."""
     return Export(tmp_path / "download")

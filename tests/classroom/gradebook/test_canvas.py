@@ -1,4 +1,4 @@
-"""Canvas's gradebook as template: what is refused, what stays, and what an import would change."""
+"""Canvas's gradebook as template: what is refused, what is kept, what an import would change."""
 
 import csv
 import io
@@ -7,11 +7,9 @@ import re
 import pytest
 
 from grading.errors import UsageError
-from tests.classroom.gradebook.building import WHY, Student, at, command, csv_of, put, record
+from tests.classroom.gradebook.building import ADA, BO, at, command, put, record
 from tools.classroom.gradebook.canvas import DROPPED, read_template
 
-ADA = Student("Ada Byron", "007", "ada@x.edu")
-BO = Student("Bo Chen", "008", "bo@x.edu")
 HEAD = "Student,ID,SIS User ID,SIS Login ID,Section,Problem Set 5 (12)"
 POINTS = "    Points Possible,,,,,26.00"
 ROWS = ('"Byron, Ada",1,007,ada,S1,', '"Chen, Bo",2,008,bo,S1,1.00', '"Roe, Jo",3,009,jo,S1,2.5')
@@ -35,10 +33,10 @@ def cells(text: str, separator: str = ",") -> list[str]:
 
 
 def imported(text: str, known: dict[int, str]) -> dict[int, str]:
-    """What Canvas changes when it imports a file, by its importer's rules for what we write.
+    """Return what Canvas changes when it imports a file, by its importer's rules.
 
-    Students are found by ID; the number at the end of a title is the assignment's; no score and "-"
-    are the same, and so are scores with the same two decimals.
+    Students are found by ID, and the assignment by the number at the end of a title. No score and
+    "-" are the same, and so are scores with the same two decimals.
     """
     separator = ";" if text.split("\n")[0].count(";") else ","
     head, *rows = csv.reader(
@@ -89,8 +87,7 @@ def test_semicolons_decimal_commas_and_the_byte_order_mark_stay(folder):
 
 
 def test_withheld_is_blank_and_excused_is_ex(folder):
-    head = "student,reason,author,date"
-    put(folder, withheld=csv_of(head, ("008", *WHY)), excuses=csv_of(head, ("007", *WHY)))
+    put(folder, withheld=[("008",)], excuses=[("007",)])
     text = exported(folder, HEAD, POINTS, *ROWS)
     assert cells(text)[2:] == ["EX", "", "2.5"]
 
@@ -100,15 +97,18 @@ def test_what_canvas_excused_or_never_assigned_stays_and_is_noted(folder, capsys
     assert cells(exported(folder, HEAD, POINTS, *rows))[2:] == ["EX", "N/A", ""]
     said = capsys.readouterr().out
     assert (
-        "canvas.csv, line 3: Canvas has EX for Ada Byron <ada@x.edu> (007), and the gradebook "
-        "16.13: EX stays"
+        "canvas.csv, line 3: Ada Byron <ada@x.edu> (007) has EX in Canvas, but 16.13 in the "
+        "gradebook: EX is kept"
     ) in said
-    assert "canvas.csv, line 4: Canvas has not assigned it to Bo Chen" in said
+    assert "canvas.csv, line 4: not assigned to Bo Chen" in said
 
 
 def test_other_points_possible_are_noted(folder, capsys):
     exported(folder, HEAD, POINTS.replace("26.00", "30"), *ROWS)
-    assert "Canvas has 30 points possible, and the gradebook 26" in capsys.readouterr().out
+    assert (
+        "the assignment is worth 30 points in Canvas, but 26 in the gradebook"
+        in capsys.readouterr().out
+    )
 
 
 def test_last_and_first_names_and_rows_on_posting(folder):
@@ -142,7 +142,7 @@ def test_titles_that_canvas_drops_are_refused(tmp_path, words):
     "head, points, wanted, message",
     [
         ("New one", "9", "New one", "'New one' has no number in parentheses at its end: Canvas "
-         "would make a new assignment"),
+         "would create a new assignment"),
         ("A (13)", "(read only)", "A", "'A (13)' is read only: Canvas drops such columns"),
         ("A (13),B (14)", "1,1", None, "--assignment: expected one of the assignments 'Problem Set "
          "5 (12)', 'A (13)', 'B (14)'"),
@@ -168,14 +168,20 @@ def test_the_column_has_to_be_one_that_canvas_takes(tmp_path, head, points, want
 @pytest.mark.parametrize(
     "lines, message",
     [
-        (["Name,Score"], "canvas.csv, line 1: no export of Canvas's gradebook; expected"),
-        ([HEAD, ROWS[0] + "1,2"], "canvas.csv, line 2: 7 cells, but 6 columns"),
+        (["Name,Score"], "canvas.csv, line 1: not an export of Canvas's gradebook; expected"),
+        ([HEAD, ROWS[0] + "1,2"], "canvas.csv, line 2: 7 cells, but only 6 columns"),
         (
             [HEAD, POINTS, POINTS.replace(",,", ",7,", 1)],
-            "canvas.csv, line 3: a student called Points",
+            "canvas.csv, line 3: a student is called Points",
         ),
-        ([HEAD, POINTS, ROWS[0] + "A-"], "canvas.csv, line 3: Problem Set 5 (12) = 'A-' is no"),
-        ([HEAD, POINTS, ROWS[0] + "=1+1"], "canvas.csv, line 3: Problem Set 5 (12) = '=1+1' is no"),
+        (
+            [HEAD, POINTS, ROWS[0] + "A-"],
+            "canvas.csv, line 3: Problem Set 5 (12) = 'A-' should be a number",
+        ),
+        (
+            [HEAD, POINTS, ROWS[0] + "=1+1"],
+            "canvas.csv, line 3: Problem Set 5 (12) = '=1+1' should be a number",
+        ),
         ([HEAD, POINTS, ROWS[0], ROWS[0]], "two records for one person: canvas.csv, line 3"),
     ],
 )

@@ -1,4 +1,4 @@
-"""CSV: nothing in it is run by a spreadsheet, and what is written is what is read."""
+"""CSV: spreadsheets run nothing in it, and what was written is read back exactly."""
 
 from fractions import Fraction
 
@@ -19,16 +19,16 @@ from tools.classroom.gradebook.cells import (
     write,
 )
 
-# Any text that UTF-8 can hold, often with what CSV and spreadsheets stumble over.
+# Any text in UTF-8, often with characters that are special in CSV or in spreadsheets.
 TEXTS = st.text(st.one_of(st.sampled_from("'=+-@\t\r\n\",; \ufeff"), st.characters(codec="utf-8")))
 ROWS = st.lists(st.lists(TEXTS, min_size=1, max_size=4), min_size=1, max_size=4)
 
 
-# Properties hold for every text: none of these can fail by chance.
+# The properties hold for every text, so none of these tests can fail by chance.
 @settings(deadline=None)
 @given(ROWS, st.sampled_from(",;\t"), st.booleans())
 def test_the_reader_undoes_the_writer(rows, delimiter, bom):
-    # A first row that tells the separator, and no blank rows: the reader leaves those out.
+    # The first row determines the separator. Blank rows are left out by the reader.
     rows = [["student", "due", "reason"], *(row for row in rows if any(map(str.strip, row)))]
     found = parse(write(rows, delimiter, bom).encode(), "a.csv", ("student", "due"))
     assert [list(row.cells) for row in found.rows] == rows
@@ -84,7 +84,7 @@ def number(text: str, separator: str = ",") -> Fraction:
 )
 def test_numbers_are_exact(text, value):
     if value is None:
-        with pytest.raises(UsageError, match="is no number such as 12.5"):
+        with pytest.raises(UsageError, match="should be a number such as 12.5"):
             number(text)
     else:
         assert number(text) == Fraction(value)
@@ -95,27 +95,32 @@ def test_numbers_are_exact(text, value):
     ["", "-", "1e3", "12.5 pts", "1.234,5", "1,234.5", "NaN", "inf", "=1+1", "1" * 10, "١٢", "0x1"],
 )
 def test_what_is_no_number_is_refused(text):
-    with pytest.raises(UsageError, match=r"^a.csv, line 1: points = .* is no number such as 12.5$"):
+    with pytest.raises(
+        UsageError, match=r"^a.csv, line 1: points = .* should be a number such as 12.5$"
+    ):
         number(text)
 
 
 def test_a_decimal_comma_is_taken_where_columns_are_separated_otherwise():
     assert number("12,5", ";") == Fraction(25, 2)
-    with pytest.raises(UsageError, match="has a comma, which separates columns: write 12.5"):
+    with pytest.raises(UsageError, match="a comma separates columns here; write 12.5"):
         number("12,5")
 
 
 @pytest.mark.parametrize(
     "data, line",
     [
-        (b"student,points\nada,\xff\n", "a.csv, line 2: this is no UTF-8; in a spreadsheet, save"),
-        ("student,points\n".encode("utf-16"), "a.csv, line 1: this is no UTF-8"),
-        (b'student,points\n"ada,1\n', "a.csv, line 2: this is no CSV: unexpected end of data"),
+        (b"student,points\nada,\xff\n", "a.csv, line 2: not valid UTF-8; save it as CSV UTF-8"),
+        ("student,points\n".encode("utf-16"), "a.csv, line 1: not valid UTF-8"),
+        (b'student,points\n"ada,1\n', "a.csv, line 2: not valid CSV: unexpected end of data"),
         (b"", "a.csv is empty; expected the columns student, points"),
         (b"student,point\n", "a.csv, line 1: unknown column 'point'; did you mean 'points'?"),
         (b"student\n", "a.csv, line 1: the column 'points' is missing; expected student, points"),
-        (b"student,points,Points\n", "a.csv, line 1: the column 'Points' is there twice"),
-        (b"student,points\nada,7,5\n", "a.csv, line 2: 3 cells below 2 columns; is a comma in one"),
+        (b"student,points,Points\n", "a.csv, line 1: there are two columns 'Points'"),
+        (
+            b"student,points\nada,7,5\n",
+            "a.csv, line 2: 3 cells, but only 2 columns; does a cell contain",
+        ),
     ],
 )
 def test_files_that_are_something_else_are_named(data, line):

@@ -1,25 +1,14 @@
-"""`gradebook`, `explain`, `policy`: what they print and write."""
+"""The commands `gradebook`, `explain` and `policy`: what they print and write."""
 
 import stat
 from decimal import Decimal
 
 import pytest
 
-from tests.classroom.gradebook.building import (
-    WHY,
-    Student,
-    at,
-    command,
-    csv_of,
-    put,
-    record,
-    scores,
-    stamp,
-)
+from tests.classroom.gradebook.building import ADA, Student, at, command, put, record, scores
 from tools.classroom.gradebook.cells import parse, table
 from tools.classroom.gradebook.written import SCORES, read_written
 
-ADA = Student("Ada Byron", "007", "ada@x.edu")
 BO = Student("=Bo Chen", "008", "bo@x.edu")
 CY = Student("Cy Comma, Jr", "", "cy@x.edu")
 
@@ -35,16 +24,16 @@ def folder(export, tmp_path, policy):
     put(
         made,
         written=text,
-        overrides=csv_of("student,question,points,reason,author,date", ("007", "1d", "8", *WHY)),
-        late_days=csv_of("student,days", ("cy@x.edu", "1")),
-        extensions=csv_of("student,due,reason,author,date", ("cy@x.edu", stamp(at(60)), *WHY)),
+        overrides=[("007", "1d", "8")],
+        late_days=[("cy@x.edu", "1")],
+        extensions=[("cy@x.edu", at(60))],
     )
     return made
 
 
 def test_an_explanation_has_each_step_with_its_source(folder, capsys):
     assert command("explain", "Ada Byron", "--in", folder) == 0
-    # 8 + 6.125 = 14.125, of which an eighth is lost: 12.359375; 4; and 1 of 2.
+    # 8 + 6.125 = 14.125, minus an eighth: 12.359375; plus 4; plus 1 of 2.
     assert (
         capsys.readouterr().out
         == """\
@@ -79,16 +68,16 @@ def test_a_student_is_named_by_any_id(folder, capsys, student):
 def test_who_has_no_grade_is_told_why(folder, capsys):
     assert command("explain", "008", "--in", folder) == 0
     last = capsys.readouterr().out.splitlines()[-1]
-    assert last == "  incomplete, no points are exported: written.csv, line 3: Ungraded"
+    assert last == "  incomplete, so no points are exported: written.csv, line 3: Ungraded"
 
 
 @pytest.mark.parametrize(
     "student, line",
     [
-        ("submission_1", "'submission_1' may be any of =Bo Chen <bo@x.edu> (008), Ada Byron "
-         "<ada@x.edu> (007): give an ID or an address"),
-        ("nobody", "nobody is known by 'nobody'; expected a submission, a student ID, an e-mail "
-         "address or a whole name"),
+        ("submission_1", "'submission_1' may mean any of =Bo Chen <bo@x.edu> (008), Ada Byron "
+         "<ada@x.edu> (007): use a student ID or an e-mail address"),
+        ("nobody", "nobody matches 'nobody'; expected a submission, a student ID, an e-mail "
+         "address or a full name"),
     ],
 )  # fmt: skip
 def test_nobody_or_several_are_one_line(folder, capsys, student, line):
@@ -100,7 +89,7 @@ def test_another_policy_is_compared_and_nothing_is_written(folder, capsys, tmp_p
     tried = tmp_path / "other.toml"
     tried.write_text("[grading]\npercent_per_day = 50\n", encoding="utf-8")
     assert command("policy", "--try", tried, "--in", folder) == 0
-    # Ada: both days cost half, so nothing is left of the code; 4 + 2.
+    # Ada: each of the two days costs half, so the code earns nothing; 4 + 2 are left.
     assert capsys.readouterr().out == (
         "   17.36 ->     6.00  Ada Byron <ada@x.edu> (007): coding 2 days late\n"
         "2 unchanged, 0 up, 1 down\nmean 11.68 -> 6.00, of 2 grades\n"
@@ -154,7 +143,7 @@ def test_another_due_date_on_gradescope_is_noted(folder, capsys):
     put(folder, written=text.replace("01:30:00", "00:30:00"))
     assert command("gradebook", folder) == 0
     said = capsys.readouterr().out
-    assert "note: 1 written submission with another lateness on Gradescope: has the" in said
+    assert "note: 1 written submission with a different lateness on Gradescope: does" in said
 
 
 def test_grades_are_private_and_forget_names_the_files(folder, capsys):
@@ -172,7 +161,10 @@ def test_grades_are_private_and_forget_names_the_files(folder, capsys):
 @pytest.mark.parametrize(
     "words, line",
     [
-        (["--assignment", "12"], "--assignment needs DIR/gradebook/canvas.csv, Canvas's export"),
+        (
+            ["--assignment", "12"],
+            "--assignment needs an export from Canvas in DIR/gradebook/canvas.csv",
+        ),
         (["--release", "r9"], "has no records of release r9; it has r1"),
     ],
 )

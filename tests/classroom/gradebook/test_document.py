@@ -1,4 +1,4 @@
-"""docs/grading-a-class.md, from results to grades: its commands, and what it says."""
+"""docs/grading-a-class.md, "From results to grades": its commands, and what it says."""
 
 import re
 import shlex
@@ -7,15 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.classroom.gradebook.building import (
-    DUE,
-    Export,
-    Student,
-    command,
-    put,
-    record,
-    scores,
-)
+from tests.classroom.gradebook.building import DUE, Export, Student, command, put, record, scores
 from tests.follow import commands_of
 from tests.project import ROOT
 from tools.classroom.gradebook.decisions import COLUMNS
@@ -34,7 +26,7 @@ Student,ID,SIS User ID,SIS Login ID,Section,Problem Set 5 (12)
 
 
 def of(word: str, home: Path) -> list[str]:
-    """The words of the chapter's command of that name, after `python -m tools.classroom`."""
+    """Return the words of the chapter's command with this name, without `python -m ...`."""
     start = f"python -m tools.classroom {word} "
     (line,) = [each for each in commands_of(CHAPTER) if each.startswith(start)]
     return shlex.split(line.replace("~", str(home)))[3:]
@@ -90,7 +82,7 @@ def test_the_explanation_is_as_shown(home, capsys):
 
 
 def test_the_sheets_command_is_understood(home, monkeypatch, capsys):
-    # The sheets themselves: test_rubrics.py.
+    # test_rubrics.py tests the sheets themselves.
     monkeypatch.setattr("tools.classroom.gradebook.rubrics.rubrics", lambda repo, edition: [])
     assert command(*of("rubrics", home)) == 2
     assert "the edition has no written question with points" in capsys.readouterr().err

@@ -1,8 +1,8 @@
-"""From an export of 40 students to Canvas's CSV: every cell is computed by hand in the table.
+"""From an export of 40 students to Canvas's CSV: every cell was computed by hand in the table.
 
 The policy: 15 minutes of grace, 2 late days, 10 % for each further day, nothing after the third
-day, at most 1.5 points of extra credit. There are 30 points: 26 for code, 4 for written answers,
-and 2 of extra credit besides.
+day, at most 1.5 points of extra credit. There are 30 points, 26 for code and 4 for written answers,
+and 2 more of extra credit.
 """
 
 import csv
@@ -11,23 +11,12 @@ from decimal import Decimal
 
 import pytest
 
-from tests.classroom.gradebook.building import (
-    FAULT,
-    WHY,
-    Student,
-    at,
-    command,
-    csv_of,
-    put,
-    record,
-    scores,
-    stamp,
-)
+from tests.classroom.gradebook.building import FAULT, Student, at, command, put, record, scores
 
 # name | student ID | address | code, by test (10, 6, 10) | written (4, and 2 of extra credit)
 #   | days from the due date to the code | to the written answers | Canvas's cell | how
-# Days: 0.01 are 14.4 minutes, within the grace; 0.011 are 15.84, and late. `=N` is the code of the
-# group's first row, N rows above. "-": nothing handed in; "?": handed in, not graded yet.
+# 0.01 days are 14.4 minutes, within the grace period; 0.011 days are 15.84 minutes, and late. `=N`
+# is the code of the group's first row, N rows above. "-": nothing handed in; "?": not graded yet.
 TABLE = """
 Ada Byron            | 0001 | ada@x.edu   | 10 6 10     | 4 2     | -1    | -1    | 31.50 | 26 + 4 + 1.5: cap
 Bo Chen              | 0002 | bo@x.edu    | 10 6 0      | 4 0     | -1    | -1    | 20.00 | 16 + 4
@@ -72,7 +61,7 @@ Assigned Not         | 0039 | g39@x.edu   | 10 6 10     | 4 0     | -1    | -1  
 """  # noqa: E501
 ROWS = [[cell.strip() for cell in line.split("|")] for line in TABLE.strip().splitlines()]
 PEOPLE = [Student(*row[:3]) for row in ROWS]
-# What Canvas has before, by student ID; others have nothing.
+# The scores in Canvas before, by student ID; all others are empty.
 BEFORE = {"0034": "11.00", "0035": "12.50", "0037": "13.00", "0039": "N/A", "0002": "1.00"}
 
 
@@ -82,7 +71,7 @@ def named(name: str) -> Student:
 
 
 def hand_in(export) -> None:
-    """Add the table's submissions to an export: a group's once."""
+    """Add the table's submissions to an export, a group's only once."""
     members: list[Student] = []
     for place, (person, row) in enumerate(zip(PEOPLE, ROWS, strict=True)):
         code = row[3]
@@ -107,7 +96,7 @@ def written() -> str:
 
 
 def sortable(name: str) -> str:
-    """A name as Canvas exports it."""
+    """Return a name as Canvas exports it."""
     if name.startswith("="):
         return f'="{name}"'
     first, _, last = name.replace(",", "").rpartition(" ")
@@ -115,7 +104,7 @@ def sortable(name: str) -> str:
 
 
 def canvas() -> str:
-    """Canvas's export: with another assignment, totals, a row on posting, and somebody else."""
+    """Return Canvas's export, with another assignment, totals, a row about posting, a stranger."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Notes",
@@ -134,30 +123,25 @@ def canvas() -> str:
 
 
 def decide(folder) -> None:
-    """Write what staff decided; students are named by each kind of ID."""
+    """Write what staff decided; students are named by all kinds of IDs."""
     put(
         folder,
-        extensions=csv_of(
-            "student,due,reason,author,date",
-            ("0020", stamp(at(5 * 1440)), *WHY),
-            ("G21@x.edu", stamp(at(1440)), *WHY),
-            ("submission_1021", stamp(at(2 * 1440)), *WHY),
-            ("0032", stamp(at(2 * 1440)), *WHY),
-        ),
-        overrides=csv_of(
-            "student,question,points,reason,author,date",
-            ("g23@x.edu", "1e", "12", *WHY),
-            ("1023", "1e-1-hidden", "7.25", *WHY),
-            ("0025", "1", "3", *WHY),
-            ("0026", "coding", "20", *WHY),
-            ("0027", "days_late", "0", *WHY),
-        ),
-        withheld=csv_of("student,reason,author,date", ("0028", *WHY)),
-        excuses=csv_of("student,reason,author,date", ("0029", *WHY)),
-        late_days=csv_of(
-            "student,days",
-            *zip(["0014", "0015", "0016", "0031"], "1252", strict=True),
-        ),
+        extensions=[
+            ("0020", at(5 * 1440)),
+            ("G21@x.edu", at(1440)),
+            ("submission_1021", at(2 * 1440)),
+            ("0032", at(2 * 1440)),
+        ],
+        overrides=[
+            ("g23@x.edu", "1e", "12"),
+            ("1023", "1e-1-hidden", "7.25"),
+            ("0025", "1", "3"),
+            ("0026", "coding", "20"),
+            ("0027", "days_late", "0"),
+        ],
+        withheld=[("0028",)],
+        excuses=[("0029",)],
+        late_days=[("0014", "1"), ("0015", "2"), ("0016", "5"), ("0031", "2")],
     )
 
 
@@ -189,7 +173,7 @@ def test_every_cell_of_canvas_csv_is_as_computed_by_hand(folder, capsys):
     assert after[1:3] == [[""] * 6, ["    Points Possible", "", "", "", "", "30.00"]]
     expected = {person.email: row[7] for person, row in zip(PEOPLE, ROWS, strict=True)}
     students = after[3:]
-    assert len(students) == 40  # 39 of 40 are in Canvas, and one who is nowhere else
+    assert len(students) == 40  # 39 of the 40 are in Canvas, and one who is only there
     place = 0
     for person in PEOPLE:
         if expected[person.email] == "(not)":

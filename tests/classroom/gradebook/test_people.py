@@ -1,4 +1,4 @@
-"""Who is who: nobody is dropped, nobody gets somebody else's points."""
+"""Matching people: nobody is dropped, and nobody gets somebody else's points."""
 
 import pytest
 
@@ -63,7 +63,7 @@ def test_two_records_for_one_person_are_an_error_that_names_both(mentions):
     source = mentions[0].source
     assert str(caught.value) == (
         f"two records for one person: {source} Ada (Ada) and {source} Bo (Bo) share an ID or an "
-        "address; correct or remove one"
+        "e-mail address; correct or remove one of them"
     )
 
 
@@ -72,8 +72,8 @@ def test_one_address_with_two_student_ids_is_an_error_that_names_both():
         join([said("coding", "Ada", sid="007", email="a@x"),
               said("written", "Ada", sid="7", email="a@x")])  # fmt: skip
     assert str(caught.value) == (
-        "coding Ada and written Ada are of one person, Ada <a@x> (007), with two student IDs, "
-        "'007' and '7': has a spreadsheet taken zeros from the front of one?"
+        "coding Ada and written Ada belong to one person, Ada <a@x> (007), but have two "
+        "student IDs, '007' and '7': did a spreadsheet remove leading zeros?"
     )
 
 
@@ -92,13 +92,13 @@ def test_login_and_address_match_in_the_classes_own_domain_only():
     people, notes = join([*class_, said("coding", "Dee", email="dee@mail.com"), *logins])
     joined = sorted(p.name for p in people if len(p.mentions) == 2)
     assert joined == ["ada", "bo"]
-    assert notes == ["matched by login and address alone: ada <ada@x.edu>, bo <bo@x.edu>"]
+    assert notes == ["matched only by login and address: ada <ada@x.edu>, bo <bo@x.edu>"]
 
 
 def test_a_name_matches_where_nothing_speaks_against_it():
     people, notes = join([said("coding", "Ada Byron"), said("canvas", "Byron, Ada", sis="1")])
     assert [len(p.mentions) for p in people] == [2]
-    assert notes == ["matched by name alone: Ada Byron (1)"]
+    assert notes == ["matched only by name: Ada Byron (1)"]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_name_matches_where_nothing_speaks_against_it():
 def test_two_people_of_one_name_are_not_joined_and_noted(mentions):
     people, notes = join(mentions)
     assert len(people) == len(mentions)
-    assert len(notes) == 1 and notes[0].startswith("the same name, but not joined: Wei Wang")
+    assert len(notes) == 1 and notes[0].startswith("same name, but not matched: Wei Wang")
 
 
 def test_namesakes_who_are_complete_dont_stand_in_the_way_of_a_third():
@@ -129,7 +129,7 @@ def test_people_csv_joins_and_refuses_what_it_cant():
                 said("canvas", "S", sis="6")]  # fmt: skip
     joined = groups(*mentions, aliases=[Alias("people.csv, line 2", "BO@mail.com", "5")])
     assert joined == [["canvas R, Robert", "coding Bo"], ["canvas S"]]
-    with pytest.raises(UsageError, match="people.csv, line 2: nobody has the ID, login or address"):
+    with pytest.raises(UsageError, match="people.csv, line 2: nobody has the ID, login or e-mail"):
         join(mentions, [Alias("people.csv, line 2", "bo", "5")])
     with pytest.raises(UsageError, match="two records for one person"):
         join(mentions, [Alias("people.csv, line 2", "6", "5")])

@@ -1,4 +1,4 @@
-"""The policy: lateness in days that have begun, late days, percentages, deadlines, extra credit."""
+"""The policy: lateness in started days, late days, percentages, deadlines, extra credit."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -38,7 +38,7 @@ def settled(grading: Grading, work: list[tuple[Fraction, Fraction, int]], used: 
     return settle(grading, parts, used)
 
 
-# Each property holds for all inputs: none of these tests can fail by chance.
+# The properties hold for all inputs, so none of these tests can fail by chance.
 @settings(deadline=None)
 @given(GRADINGS, st.lists(WORK, min_size=1, max_size=2), st.integers(0, 7), st.integers(0, 1),
        st.integers(0, 10 * DAY_S))  # fmt: skip

@@ -1,4 +1,4 @@
-"""Sheets for those who grade written answers, from the solutions."""
+"""Sheets for graders of written answers, made from the solutions."""
 
 from collections import Counter
 from fractions import Fraction
@@ -36,7 +36,7 @@ def test_items_have_points_where_the_last_sentence_gives_them():
 
 @pytest.fixture(scope="module")
 def sheets(tmp_path_factory):
-    """The sheets of the edition in which most is written."""
+    """Return the sheets of the edition with the most written questions."""
     folder = tmp_path_factory.mktemp("rubrics")
     assert command("rubrics", "--edition", "cs224n", "--into", folder) == 0
     return folder
@@ -82,4 +82,4 @@ def test_what_cant_be_made_is_one_line(tmp_path, capsys):
     assert command("rubrics", "--edition", "cs224", "--into", tmp_path) == 2
     assert "no edition 'cs224' in assignment.toml; there are: " in capsys.readouterr().err
     assert command("rubrics", "--into", tmp_path / "file") == 2
-    assert f"{tmp_path}/file can't be made: File exists" in capsys.readouterr().err
+    assert f"{tmp_path}/file can't be created: File exists" in capsys.readouterr().err

@@ -81,13 +81,14 @@ def test_a_name_in_one_column_is_read(tmp_path):
 @pytest.mark.parametrize(
     "before, after, message",
     [
-        ("5.5", "-1", "written has -1 points; lateness is deducted here, by course.toml"),
-        ("5.5", "5.5*", "Total Score = '5.5*' is no number such as 12.5"),
-        ("10:01:00", "10h", "Lateness (H:M:S) = '10h' is not such as 26:05:00"),
+        ("5.5", "-1", "written has -1 points; remove negative points on Gradescope, because"),
+        ("5.5", "5.5*", "Total Score = '5.5*' should be a number such as 12.5"),
+        ("10:01:00", "10h", "Lateness (H:M:S) = '10h' should look like 26:05:00"),
         ("10:01:00", "9" * 20 + ":00:00", "is too long"),
-        (" -0800", "", "the time '2027-02-01 10:00:00' has no zone; expected an end such as -0800"),
-        ("2027-02-01 10:00:00 -0800", "1.2.2027 10:00", "'1.2.2027 10:00' is no time such as"),
-        ("007,ada@x.edu", ",", "nobody's: neither Email nor SID nor Submission ID"),
+        (" -0800", "", "the time '2027-02-01 10:00:00' has no time zone; add one, such as -0800"),
+        ("2027-02-01 10:00:00 -0800", "1.2.2027 10:00",
+         "'1.2.2027 10:00' should be a time such as"),
+        ("007,ada@x.edu", ",", "Email, SID and Submission ID are all empty"),
     ],
 )  # fmt: skip
 def test_a_row_that_cant_be_is_named(tmp_path, before, after, message):
@@ -103,14 +104,14 @@ def test_questions_have_to_sum_to_the_total_but_for_rounding(tmp_path):
     assert read(tmp_path, head, GRADED + ",2.75,2.74").mentions[0].said.items[1].points == Fraction(
         "2.74"
     )
-    with pytest.raises(UsageError, match="Total Score = 5.5, but its questions have 4.5 together"):
+    with pytest.raises(UsageError, match="Total Score = 5.5, but the questions add up to 4.5"):
         read(tmp_path, head, GRADED + ",3,1.5")
     with pytest.raises(UsageError, match="'2: B .* is empty, but there is a Total Score"):
         read(tmp_path, head, GRADED + ",3,")
 
 
 def test_max_points_have_to_agree(tmp_path):
-    with pytest.raises(UsageError, match="line 3: Max Points = 7, but 6 on line 2"):
+    with pytest.raises(UsageError, match="line 3: Max Points = 7, but 6 in line 2"):
         read(tmp_path, HEAD, GRADED, GRADED.replace("6.0", "7.0"))
 
 

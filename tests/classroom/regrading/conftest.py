@@ -1,4 +1,4 @@
-"""A class of five with records, another release, and workers that answer as a test tells them."""
+"""A class of five with records, another release, and workers whose answers tests determine."""
 
 import json
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,7 @@ from tools.classroom.roster import read_class
 
 HERE = (VERSIONS, "Xeon")
 BASELINE = "aaaaaaaaaaaaaaaa"
-# Test, its name, its points, its kind.
+# Test id, name, points, kind.
 TESTS = (
     ("1a-0-basic", "one", "1.00", "basic"),
     ("1a-1-hidden", "two", "3.00", "hidden"),
@@ -27,7 +27,7 @@ TESTS = (
 
 
 def described(**changed: dict) -> Described:
-    """A release; `one={"digest": "new"}` changes a test of it, and None leaves it out."""
+    """Return a release; `one={"digest": "new"}` changes one of its tests, None removes it."""
     made = []
     for test_id, name, most, kind in TESTS:
         fields = changed.get(name, {})
@@ -43,7 +43,7 @@ def described(**changed: dict) -> Described:
 
 
 def entry(name: str, outcome: str = "passed", **changed) -> dict:
-    """A test in a record of the baseline."""
+    """Return a test in a record of the baseline."""
     test_id, _, most, kind = next(test for test in TESTS if test[1] == name)
     passed = outcome == "passed"
     made = {
@@ -65,7 +65,7 @@ def entry(name: str, outcome: str = "passed", **changed) -> dict:
 
 
 def record(*outcomes: str, seed: str = "7", **changed) -> dict:
-    """A record of the baseline whose tests ended so; the last outcome is that of all others."""
+    """Return a record of the baseline with these outcomes; the last one is repeated."""
     padded = [*outcomes, *[outcomes[-1]] * (len(TESTS) - len(outcomes))]
     made = record_of(entry(test[1], end) for test, end in zip(TESTS, padded, strict=True))
     made["results"] |= {"edition": "tiny", "seed": seed}
@@ -78,11 +78,11 @@ def ids_of(release: Described) -> tuple[str, ...]:
 
 @dataclass
 class Workers:
-    """A dispatcher whose workers end each test as `ends` says, by its name; others pass.
+    """A dispatcher whose workers end each test as in `ends`, by its name; other tests pass.
 
     Attributes:
         asked: (submission, tests, seed, alone) of each job.
-        script: answers that are given first, by submission.
+        script: answers to give first, by submission.
     """
 
     described: Described
@@ -118,7 +118,7 @@ class Workers:
 
 
 class Made:
-    """A class's folder, and commands that regrade it by scripted workers."""
+    """A class's folder, and the commands that regrade it with scripted workers."""
 
     def __init__(self, folder: ClassFolder, monkeypatch, capsys) -> None:
         self.folder, self._patch, self._capsys = folder, monkeypatch, capsys
@@ -128,7 +128,7 @@ class Made:
         self.connected = 0
 
     def __call__(self, word: str, *words: str, new: Described | None = None, **script):
-        """Run a command; return (exit code, output, complaints)."""
+        """Run a command; return (exit code, standard output, standard error)."""
         self.workers = replace(self.workers, described=new or self.workers.described, asked=[])
         self.workers.script = script
         content = shipping.Release(self.release, b"", 5)
@@ -141,7 +141,7 @@ class Made:
         return code, said.out, said.err
 
     def ids_by_name(self) -> list[str]:
-        """The ids in the order of the folders: right, wrong, raises, slow, right."""
+        """Return the ids in the order of the folders: right, wrong, raises, slow, right."""
         roll = self.folder.roll()
         return sorted(roll, key=lambda key: roll[key].students[0].name)
 
@@ -158,11 +158,6 @@ class FakeCluster:
     def __init__(self, made: Made) -> None:
         self._made = made
 
-    def failures(self):
-        import contextlib
-
-        return contextlib.nullcontext()
-
     def environments(self):
         return [HERE]
 
@@ -176,7 +171,7 @@ class FakeCluster:
 
 @pytest.fixture
 def made(tmp_path, monkeypatch, capsys) -> Made:
-    """A class of five: all right, the hidden test wrong, all wrong, a staff fault, refused."""
+    """Return a class of five: right, one hidden test wrong, wrong, a staff fault, refused."""
     source = class_of(tmp_path / "source", "right", "wrong", "raises", "slow", "right")
     folder = ClassFolder.create(tmp_path / "class")
     roll = read_class(source)

@@ -1,4 +1,4 @@
-"""regrade, apply, discard and history, with workers that answer what a test wants them to."""
+"""The commands regrade, apply, discard and history, with scripted workers."""
 
 import json
 
@@ -19,12 +19,12 @@ def test_only_what_changed_is_run_with_the_seeds_of_before_and_nothing_counts(ma
     assert code == 0
     assert sorted(made.workers.asked) == sorted(
         [(one, (HIDDEN,), "7", False) for one in (right, wrong, raises, refused)]
-        + [(fault, ids_of(NEW), "7", False)]  # there was no result: all of it
+        + [(fault, ids_of(NEW), "7", False)]  # there was no result, so all tests are run
     )
     assert made.records(BASELINE) == before
     assert newest_release(made.folder) == BASELINE
     assert "up 3, down 0 (to zero 0), same 1, without a result before 1; 3 verdicts" in said
-    assert f"{HIDDEN}: run for 5, 3 verdicts changed, +9 points in all" in said
+    assert f"{HIDDEN}: run for 5, 3 verdicts changed, +9 points in total" in said
     assert "2  failed.cause -> passed" in said and "1  missing file.cause -> passed" in said
     assert f"up: {wrong}  2.5 -> 5.5" in said and f"new: {fault}  no result -> 5.5" in said
     assert "Nothing counts yet" in said and "right" not in said.replace("copyright", "")
@@ -62,12 +62,12 @@ def scores(made, *by_name: float) -> list[float]:
 def test_what_is_discarded_is_gone_and_remembered(made):
     made("regrade", new=NEW)
     code, said, _ = made("discard", "--reason", "no")
-    assert code == 0 and f"the results of {BASELINE} stand" in said
+    assert code == 0 and f"the results of {BASELINE} still count" in said
     assert made.records("regrade-1") == {} and newest_release(made.folder) == BASELINE
     assert not list(made.folder.path.glob("**/*regrade-1*"))
     assert "regrade-1  discarded 20" in made("history")[1]
     made("regrade", new=NEW)
-    assert len(made.records("regrade-2")) == 5  # no number is given twice
+    assert len(made.records("regrade-2")) == 5  # numbers aren't reused
 
 
 def test_down_and_to_zero_are_told(made):
@@ -83,7 +83,7 @@ def test_down_and_to_zero_are_told(made):
 
 def test_points_alone_need_no_run_and_no_files(made, tmp_path):
     (tmp_path / "source").rename(tmp_path / "elsewhere")
-    # Of the one without a result all would have to be run.
+    # For the submission without a result, all tests would have to be run.
     ids = [one for one in made.ids if one != made.ids_by_name()[3]]
     (tmp_path / "some.txt").write_text("\n".join(ids), encoding="utf-8")
     words = ("--students", str(tmp_path / "some.txt"))
@@ -99,7 +99,7 @@ def test_where_nothing_changed_nothing_is_kept(made, tmp_path):
     (tmp_path / "some.csv").write_text("\n".join(ids), encoding="utf-8")
     code, said, _ = made("regrade", "--students", str(tmp_path / "some.csv"))
     assert code == 0 and "there is nothing to regrade" in said
-    assert "There was no regrade." in made("history")[1] and made.records("regrade-1") == {}
+    assert "There were no regrades." in made("history")[1] and made.records("regrade-1") == {}
 
 
 def test_some_tests_of_some_students(made, tmp_path):
@@ -111,7 +111,7 @@ def test_some_tests_of_some_students(made, tmp_path):
     assert made.workers.asked == [(wrong, (HIDDEN,), "7", False)]
     made("apply", "--reason", "x")
     assert made.scores("regrade-1") == scores(made, 5.5, 5.5, 0.0, None, 0.0)
-    assert "only 1a, 1 submissions" in made("history")[1]
+    assert "only 1a, only 1 submission;" in made("history")[1]
     code, _, complaint = made("regrade", "--only", "7z", new=new)
     assert code == 2 and "--only 7z: the release has no such test or question" in complaint
 
@@ -120,14 +120,14 @@ def test_one_regrade_at_a_time(made):
     made("regrade", new=NEW)
     made.release = "c" * 64
     code, _, complaint = made("regrade", new=NEW)
-    assert code == 2 and "regrade-1 is open" in complaint
+    assert code == 2 and "regrade-1 is still open" in complaint
     assert made("discard")[0] == 0 and made("regrade", new=NEW)[0] == 0
 
 
 @pytest.mark.parametrize("word", ["apply", "discard"])
 def test_without_a_regrade_there_is_nothing_to_decide(made, word):
     code, _, complaint = made(word, "--reason", "x")
-    assert code == 2 and "has no regrade to decide about" in complaint
+    assert code == 2 and "has no open regrade" in complaint
 
 
 def test_a_blank_reason_is_none(made):
@@ -146,7 +146,7 @@ def test_a_loss_of_ours_keeps_it_from_counting_and_is_tried_again(made):
     assert f"{first}: staff fault: killed" in complaint
     assert made.records("regrade-1")[first]["results"]["score"] == 5.5  # no zero
     code, _, complaint = made("apply", "--reason", "x")
-    assert code == 2 and "regrade-1 is not complete: 1 submissions" in complaint
+    assert code == 2 and "regrade-1 is not complete: 1 submission without" in complaint
     assert made("regrade", new=NEW)[0] == 0
     assert [ask[0] for ask in made.workers.asked] == [first]
     assert made("apply", "--reason", "x")[0] == 0
@@ -209,7 +209,7 @@ def test_files_that_changed_or_are_gone_keep_their_results(made, tmp_path):
 def test_a_download_that_moved_is_found_by_its_new_place(made, tmp_path):
     (tmp_path / "source").rename(tmp_path / "elsewhere")
     code, _, complaint = made("regrade", new=NEW)
-    assert code == 2 and "give it as --source SOURCE" in complaint
+    assert code == 2 and "name them with --source SOURCE" in complaint
     words = ("--source", str(tmp_path / "elsewhere"))
     assert made("regrade", *words, new=NEW)[0] == 0 and len(made.workers.asked) == 5
     assert [source.path.name for source in made.folder.sources()] == ["elsewhere", "source"]

@@ -1,4 +1,4 @@
-"""What of a record stands, and what is run anew; no test is lost, and none becomes a zero."""
+"""Which tests of a record are kept and which are run; none is lost, and none becomes a zero."""
 
 import pytest
 
@@ -67,7 +67,7 @@ def test_results_of_before_there_were_shares_tell_all_or_nothing():
         test |= {"score": score, "outcome": "passed" if score == 1.0 else "failed"}
         del test["credit"]
     made = plan(before, described(one={"max_score": 2}, three={"max_score": 7}))
-    assert made.wanted == (IDS[1],)  # half of its points: which share is not known
+    assert made.wanted == (IDS[1],)  # half of its points: the exact share is unknown
     assert made.tests[IDS[0]]["score"] == 2.0 and made.tests[IDS[2]]["score"] == 0.0
 
 
@@ -94,9 +94,9 @@ def test_only_some_leaves_the_rest_as_it_was():
     made = plan(record("passed"), release, only=("1a",))
     assert made.wanted == IDS[:2]
     assert made.tests[IDS[2]]["max_score"] == 1.5  # not even its points
-    assert "2b-1-hidden" not in made.tests  # and no zero for what nobody asked for
+    assert "2b-1-hidden" not in made.tests  # no zero for a test that nobody asked for
     gone = plan(record("passed"), described(one=None, three=None), only=("1a",))
-    assert tuple(gone.tests) == IDS[1:]  # of what was asked for, what is gone is gone
+    assert tuple(gone.tests) == IDS[1:]  # only a removed test that was asked for is dropped
 
 
 def test_without_a_result_all_is_run():
@@ -111,7 +111,7 @@ def test_a_partial_run_merges_and_what_nobody_asked_for_is_no_zero():
     made = records.merged(results, partial, [IDS[0]])
     assert [t["outcome"] for t in made["tests"]] == ["failed", "passed", "passed"]
     assert made["score"] == 4.5 and made["max_score"] == 5.5
-    assert results["score"] == 5.5  # what was there is as it was
+    assert results["score"] == 5.5  # the argument isn't changed
 
 
 def test_extra_credit_adds_to_the_score_alone():

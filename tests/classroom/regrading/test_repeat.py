@@ -1,4 +1,4 @@
-"""repeat lists each verdict that depends on the seed, and none of it counts."""
+"""`repeat` lists each verdict that depends on the seed, and its results don't count."""
 
 import json
 
@@ -12,7 +12,7 @@ from tools.classroom.table import newest_release
 
 @pytest.fixture
 def seeds(monkeypatch):
-    """Seeds that a test knows: 100, 101, ..."""
+    """Make seeds known: 100, 101, ..."""
     counter = iter(range(100, 200))
     monkeypatch.setattr(repeat.secrets, "randbits", lambda bits: next(counter))
 
@@ -26,7 +26,7 @@ def test_each_submission_is_run_with_each_seed_and_what_varies_is_listed(made, s
         (one, str(seed)) for one in made.ids for seed in (100, 101, 102)
     }
     assert f"{made.ids[0]}  1a-1-hidden: passed 2, failed.cause 1" in said
-    assert "3 seeds, 5 submissions: 5 verdicts vary (1a-1-hidden of 5)" in said
+    assert "3 seeds, 5 submissions: 5 verdicts vary (1a-1-hidden: 5)" in said
     assert made.records(BASELINE) == before and newest_release(made.folder) == BASELINE
 
 
@@ -53,7 +53,7 @@ def test_some_tests_of_some_students(made, seeds, tmp_path):
     kept = sorted(made.folder.submission(made.ids[1]).glob("repeats/*.json"))
     tests = [read_json(path)["results"]["tests"] for path in kept]
     assert [[test["test_id"] for test in each] for each in tests] == [["2b-0-basic"]] * 2
-    made("repeat", "2")  # all tests: what is known of one is not enough
+    made("repeat", "2")  # all tests: knowing one is not enough
     assert len(made.workers.asked) == 10
 
 
@@ -67,4 +67,4 @@ def test_only_verdicts_are_kept(made, seeds):
 @pytest.mark.parametrize("times", ["1", "0", "-3", "101"])
 def test_a_number_of_times_is_one(made, times):
     code, _, complaint = made("repeat", "--", times)
-    assert code == 2 and "expected a number from 2 to 100" in complaint
+    assert code == 2 and "should be a number from 2 to 100" in complaint

@@ -1,4 +1,4 @@
-"""A Gradescope export is enough to begin with: its results are a baseline, each with its seed."""
+"""A Gradescope export is enough to start from: its results are a baseline, with their seeds."""
 
 import json
 from dataclasses import replace
@@ -20,11 +20,11 @@ from tools.classroom.regrading.stored import EARLIER, FAILED, STORED
 from tools.classroom.table import newest_release
 
 EDITION = pinned.load().edition("xcs224n")
-SEED = 2**62 + 11  # more than a float holds
+SEED = 2**62 + 11  # not representable as a float
 
 
 def results_of(*failing: str, seed: int = SEED, hidden: bool = True) -> Results:
-    """A run in which these tests failed, one of them with a third of its points."""
+    """Return the results of a run in which these tests failed."""
     tests = []
     for spec in EDITION.tests:
         fails = spec.name in failing
@@ -46,7 +46,7 @@ def results_of(*failing: str, seed: int = SEED, hidden: bool = True) -> Results:
 
 
 def stored(results: Results, record: bool = True, in_full: bool = True) -> dict:
-    """What Gradescope keeps of a run."""
+    """Return what Gradescope keeps of a run."""
     extra = {key: results.facts[key] for key in ("submission", "graded", "judged_by", "versions")}
     extra |= {"authoritative": True, "hidden_feedback": in_full, "digest": "d"}
     made = document.document(results, [], extra, 61.0)
@@ -57,7 +57,7 @@ def stored(results: Results, record: bool = True, in_full: bool = True) -> dict:
 
 @pytest.fixture
 def begin(tmp_path, capsys):
-    """begin(results...) makes an export, runs the command, and returns the records in order."""
+    """Return begin(results...), which makes an export, runs `stored` and returns the records."""
 
     def run(*of_each: dict | None):
         root = tmp_path / "assignment_1_export"
@@ -119,7 +119,7 @@ def test_an_earlier_submissions_points_are_no_baseline(begin, record):
 def test_what_is_not_ours_is_named_and_no_zero(begin):
     strange = stored(results_of(), record=False)
     strange["tests"][0]["extra_data"] = {}
-    earlier = stored(results_of(), record=False)  # as entries were when each had one test
+    earlier = stored(results_of(), record=False)  # in the earlier format: one test per entry
     for entry in earlier["tests"]:
         ((test_id, outcome), *_) = entry["extra_data"]["outcomes"].items()
         entry["extra_data"] = {"test_id": test_id, "outcome": outcome}
@@ -132,8 +132,8 @@ def test_what_is_not_ours_is_named_and_no_zero(begin):
     code, said, found, _ = begin(strange, seedless, forged, failure, None, infinite, earlier)
     assert code == 0 and "2 of 7 submissions" in said
     assert [made["results"] is None for made in found] == [True, True, False, *[True] * 3, False]
-    assert "not this grader's: KeyError: 'test_id'" in found[0]["fault"]
-    assert "neither their record nor extra_data has edition and seed" in found[1]["fault"]
+    assert "not from this grader: KeyError: 'test_id'" in found[0]["fault"]
+    assert "edition and seed are neither in their record nor in extra_data" in found[1]["fault"]
     assert found[3]["fault"] == found[4]["fault"] == FAILED
     assert ".inf" in found[5]["fault"]
 

@@ -1,4 +1,4 @@
-"""Statistics of a class, compared with what was computed by hand."""
+"""Statistics of a class, compared with numbers computed by hand."""
 
 import random
 from decimal import Decimal
@@ -55,7 +55,7 @@ def test_tests_are_sorted_by_what_they_cost():
 
 def test_discrimination_is_the_correlation_with_the_rest():
     rows = {row.test_id: row for row in numbers.tests(gathered())}
-    # Points 4, 0, 0, 0; the rest 7, 5, 5.5, 1: covariance 2.375 * 4 / ... = .627 by hand
+    # The test's points are 4, 0, 0, 0, and the rest 7, 5, 5.5, 1: the correlation is .627.
     rest, own = [7, 5, 5.5, 1], [4, 0, 0, 0]
     mean = sum(rest) / 4
     above = sum((a - 1) * (b - mean) for a, b in zip(own, rest, strict=True))
@@ -80,7 +80,7 @@ def test_accuracies_are_counted_against_their_threshold():
     "values, most, counts",
     [
         ([0, 10], 10, [1, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
-        ([9.99, 10, 12], 10, [0] * 9 + [3]),  # extra credit is beyond
+        ([9.99, 10, 12], 10, [0] * 9 + [3]),  # with extra credit above the maximum
         ([1.0, 1.0, 0.99], 10, [1, 2] + [0] * 8),
     ],
 )

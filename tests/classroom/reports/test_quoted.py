@@ -1,4 +1,4 @@
-"""What an example shows of a submission: lines around a place, or the function that is meant."""
+"""What an example shows of a submission: the lines around a line, or a function."""
 
 import pytest
 

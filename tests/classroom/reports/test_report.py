@@ -1,4 +1,4 @@
-"""The report: complete, private, and harmless whatever students call themselves or print."""
+"""The report is complete, private, and harmless whatever students' names and output are."""
 
 import csv
 import html.parser
@@ -16,7 +16,7 @@ from tools.classroom.reports import anonymous
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A class of 16 with a report, and an anonymous one."""
+    """Return a class of 16 with a report and an anonymous report."""
     made = nasty_class(tmp_path_factory.mktemp("nasty") / "class", 16)
     (made.path / "repeats.json").write_text(json.dumps({"r": ["1", "2"]}), encoding="utf-8")
     for seed, outcome in (("1", "passed"), ("2", "failed")):
@@ -106,7 +106,7 @@ def test_nothing_that_students_wrote_acts(folder, name):
         (first, *_) = rows(folder, "report/pages.csv")
         assert first["name"] == MARKUP
         names = [row["name"] for row in rows(folder, "report/pages.csv")]
-        assert "'" + NAMES[3] in names  # no spreadsheet runs it
+        assert "'" + NAMES[3] in names  # guarded: no spreadsheet runs it
 
 
 def page_policy(text: str) -> str:
@@ -156,7 +156,7 @@ def test_withheld_grades_have_no_page(folder, tmp_path, capsys):
     file.write_text("student,reason,author,date\ns7@x.edu,x,y,z\nnobody,x,y,z\n", encoding="utf-8")
     into = tmp_path / "out"
     assert main(["report", str(folder.path), "--into", str(into)]) == 0
-    assert "the roll has no 'nobody'" in capsys.readouterr().err
+    assert "'nobody' is not on the roll" in capsys.readouterr().err
     file.unlink()
     assert not (into / "students" / "submission_07").exists()
     assert (into / "students" / "submission_06").exists()
@@ -191,7 +191,7 @@ def test_a_folder_that_holds_something_else_is_not_replaced(folder, tmp_path, ca
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("x", encoding="utf-8")
     assert main(["report", str(folder.path), "--into", str(tmp_path / "mine")]) == 2
-    assert "holds something else" in capsys.readouterr().err
+    assert "contains something else" in capsys.readouterr().err
     assert (tmp_path / "mine" / "thesis.tex").is_file()
 
 
@@ -203,7 +203,7 @@ def test_a_release_that_graded_nothing_is_refused(folder, capsys):
 @pytest.mark.filterwarnings("ignore::EncodingWarning")  # axe's package reads its own file
 @pytest.mark.requires_tool("chromium")
 def test_axe_finds_no_fault_with_the_pages_and_nothing_in_them_acts(folder):
-    """In light on a large screen and in dark on a phone, with everything opened."""
+    """Check in light mode on a large screen, in dark mode on a phone, with everything open."""
     from axe_playwright_python.sync_playwright import Axe
     from playwright.sync_api import sync_playwright
 

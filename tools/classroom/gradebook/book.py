@@ -1,6 +1,6 @@
-"""The gradebook: joins everything, and makes a grade of it that can be explained.
+"""The gradebook: calculates grades from everything that is known, in steps that can be explained.
 
-book = read_book(ClassFolder.existing(path), course)
+book = read_sources(ClassFolder.existing(path), course).book
 for grade in book.grades(): ...
 """
 
@@ -25,7 +25,7 @@ GRADED, EXCUSED, WITHHELD, INCOMPLETE = "graded", "excused", "withheld", "incomp
 
 @dataclass(frozen=True)
 class Step:
-    """A line of an explanation: points, and where they come from. All steps sum to the total."""
+    """A line of an explanation: points and their source. All steps add up to the total."""
 
     what: str
     points: Fraction
@@ -34,17 +34,17 @@ class Step:
 
 @dataclass(frozen=True)
 class Grade:
-    """What somebody gets.
+    """A student's grade.
 
     Attributes:
         state: "graded", "excused", "withheld" or "incomplete".
         why: why there is no grade, in words.
         handed: what was handed in, by part.
-        steps: how the total comes about; empty where there is none.
+        steps: how the total is calculated; empty if there is none.
         due: the student's own due date.
         days: how many days late each part is.
-        settled: None where there is no grade.
-        remarks: lines for an explanation that have no points.
+        settled: None if there is no grade.
+        remarks: lines of an explanation that have no points.
     """
 
     person: Person
@@ -59,11 +59,11 @@ class Grade:
 
     @property
     def total(self) -> Fraction | None:
-        """The points, exactly; None where there is no grade to show."""
+        """The exact points; None if there is no grade to show."""
         return self.settled.total if self.settled and self.state == GRADED else None
 
     def points_of(self, part: str) -> Fraction | None:
-        """Return what a part earned, before lateness."""
+        """Return the points of a part before deductions for lateness."""
         if self.total is None:
             return None
         return sum((s.points for s in self.steps if s.what.startswith(part + " ")), Fraction(0))
@@ -71,12 +71,12 @@ class Grade:
 
 @dataclass(frozen=True)
 class Book:
-    """All that grades are made of.
+    """Everything that grades are made from.
 
     Attributes:
-        parts: which parts the grade has: coding, and written where there are such scores.
-        worth: by part, the points to reach and those of extra credit.
-        notes: a line on everything that is odd.
+        parts: which parts the grade has: coding, and written if there are written scores.
+        worth: by part, the maximum points without extra credit, and those of extra credit.
+        notes: a line about everything unusual.
     """
 
     grading: Grading
@@ -90,7 +90,7 @@ class Book:
 
     @property
     def most(self) -> Fraction:
-        """The points to reach, without extra credit."""
+        """The maximum points, without extra credit."""
         return sum((regular for regular, _ in self.worth.values()), Fraction(0))
 
     def grades(self) -> list[Grade]:
@@ -98,10 +98,10 @@ class Book:
         return [self.grade(person) for person in self.people]
 
     def grade(self, person: Person) -> Grade:
-        """Return what somebody gets.
+        """Return a person's grade.
 
         Raises:
-            UsageError: an override doesn't fit what there is, or there are several submissions.
+            UsageError: if an override doesn't apply to anything, or there are several submissions.
         """
         theirs = self.decisions.overrides.get(id(person), {})
         handed = {}
@@ -126,8 +126,8 @@ class Book:
         if len(several) > 1:
             if not self.latest or len({one.time for one in several}) < len(several):
                 ids = " and ".join(one.submission for one in several)
-                hint = "--latest takes the latest" if all(one.time for one in several) else (
-                    "their times don't tell the latest: forget one"
+                hint = "--latest uses the latest" if all(one.time for one in several) else (
+                    "their times don't tell which is the latest: remove one with `forget`"
                 )  # fmt: skip
                 raise UsageError(f"two records for one person: {person.label} has {ids}; {hint}")
             several.sort(key=lambda one: one.time.timestamp() if one.time else 0.0)
@@ -167,27 +167,27 @@ class Book:
     def _days(
         self, one: Handed, due: datetime, override: Override | None
     ) -> tuple[int | None, str]:
-        """Return how many days late something is, and how that is known."""
+        """Return how many days late something is, and how we know."""
         if override is not None:
             days = int(override.points)
             return days, f"{count(days, 'day')} late, by override: {override.why}"
         if one.is_late:
             return None, (
-                f"{one.submission}: late, but the platform doesn't tell by how much; override "
-                f"{DAYS_LATE}"
+                f"{one.submission}: late, but the platform doesn't say by how much; enter an "
+                f"override of {DAYS_LATE}"
             )
         if one.time is None and not one.submission:
             return 0, "nothing handed in"
         if one.time is None and one.late_by is None:
-            return 0, "the time is not known: counts as on time"
+            return 0, "the time is unknown: counts as on time"
         if one.time is not None:
-            # In UTC: two times of one zone are subtracted as clocks show them.
+            # In UTC, because datetimes in one zone are subtracted as wall-clock times.
             late_by = timedelta(seconds=one.time.timestamp() - due.timestamp())
             when = f"handed in {one.time.isoformat(' ')}"
         else:
-            # Gradescope measures from its own due date; an extension moves that, too.
+            # Gradescope measures from its own due date, which an extension moves as well.
             late_by = (one.late_by or timedelta(0)) - (due - self.due)
-            when = f"by Gradescope {one.late_by} late"
+            when = f"{one.late_by} late according to Gradescope"
         days = days_late(late_by, self.grading)
         return days, f"{when}: {count(days, 'day') + ' late' if days else 'on time'}"
 
@@ -201,7 +201,7 @@ def _overridden(
     """Return what was handed in, with overrides in place of points.
 
     Args:
-        worth: the part's points to reach, and those of extra credit.
+        worth: the part's maximum points without extra credit, and those of extra credit.
     """
     pieces = {i.id for i in one.items} | {i.group for i in one.items if i.group}
     if whole := theirs.get(one.part):
@@ -222,7 +222,7 @@ def _overridden(
 
 
 def _whole(override: Override, regular: Fraction, extra: Fraction) -> tuple[Item, ...]:
-    """Return a part's points by override: what is above the points to reach is extra credit."""
+    """Return an overridden part: points above the regular maximum are extra credit."""
     item = _replaced(override, regular + extra, False)
     split = (
         replace(item, points=min(item.points, regular), most=regular),
@@ -254,13 +254,13 @@ def _replaced(override: Override, most: Fraction | None, is_extra: bool) -> Item
     """Return an item with an override's points.
 
     Raises:
-        UsageError: they are more than there is to earn.
+        UsageError: if they are more than the maximum.
     """
-    # An outline may have bonus questions of 0 points.
+    # An outline may have bonus questions worth 0 points.
     if most and override.points > most:
         raise UsageError(
-            f"{override.why.where}: points = {shown(override.points)}, but {override.question} has "
-            f"{shown(most)}"
+            f"{override.why.where}: points = {shown(override.points)}, but {override.question} is "
+            f"worth {shown(most)}"
         )
     source = f"override: {override.why}"
     return Item(override.question, override.points, most, is_extra, source=source)
@@ -273,7 +273,7 @@ def _overlap(person: Person, one: Override, other: Override) -> UsageError:
 
 
 def _refuse_unused(person: Person, theirs: dict[str, Override], handed: dict[str, Handed]) -> None:
-    """Refuse an override of something that isn't there: a misspelt question, or no result."""
+    """Refuse an override that applies to nothing: a misspelt question, or a missing result."""
     there = {i.id for one in handed.values() for i in one.items} | {DAYS_LATE}
     there |= {i.group for one in handed.values() for i in one.items}
     for question, override in theirs.items():
@@ -295,6 +295,8 @@ def _earned(one: Handed, days: int) -> Earned:
 def _steps(handed: dict[str, Handed], settled: Settled, grading: Grading) -> Iterator[Step]:
     for part, one in handed.items():
         for item in one.items:
+            if item.most == 0 and not item.points:
+                continue  # practice, without points
             of = f" of {shown(item.most)}" if item.most is not None else ""
             extra = ", extra credit" if item.is_extra else ""
             remark = f": {item.remark}" if item.remark else ""

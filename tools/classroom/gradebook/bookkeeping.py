@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from grading import printable
 from grading.errors import UsageError
@@ -16,6 +15,7 @@ from grading.results import write_atomically
 from grading.toml_tables import read
 
 from ...described import Grading, load_course
+from ..commands import Commands, add_command, add_folder, add_in, add_release
 from ..folder import ClassFolder
 from ..submissions import same
 from . import canvas, exports
@@ -25,68 +25,72 @@ from .people import Person
 from .policy import count
 from .sources import FOLDER, Sources, read_sources, with_policy
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
 INTO = "grades"
-SAME_S = 60  # seconds by which Gradescope's lateness may differ from ours
+SAME_S = 60  # by how many seconds Gradescope's lateness may differ from ours
 STATES = (GRADED, EXCUSED, WITHHELD, INCOMPLETE)
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A file for `--try`: the table [grading] alone, as it would stand in course.toml."""
+    """A file for `--try`: only the table [grading], as in course.toml."""
 
     grading: Grading
 
 
-def add_to(commands: _SubParsersAction) -> None:
-    """Add the sub-commands."""
-    book = commands.add_parser(
+def add_to(commands: Commands) -> None:
+    """Add the commands."""
+    book = add_command(
+        commands,
         "gradebook",
-        help="join coding scores, written scores and decisions; write grades for Canvas",
-        description=f"Make a class's grades of its records and of what is in DIR/{FOLDER}/, by "
-        f"[grading] in course.toml, and write them to DIR/{INTO}/: grades.csv, gradescope.csv, and "
-        f"canvas.csv where DIR/{FOLDER}/ has an export of Canvas's gradebook.",
+        run_gradebook,
+        "combine coding scores, written scores and decisions, and write grades for Canvas",
+        f"Make the class's grades from its records and from the files in DIR/{FOLDER}/, by the "
+        f"policy [grading] in course.toml. Write grades.csv and gradescope.csv to DIR/{INTO}/, and "
+        f"canvas.csv if DIR/{FOLDER}/ contains an export of Canvas's gradebook.",
     )
-    book.add_argument("folder", type=Path, metavar="DIR", help="a class's folder")
+    add_folder(book)
     book.add_argument(
-        "--assignment", metavar="TITLE", help="Canvas's title or number; default: the only one"
+        "--assignment",
+        metavar="TITLE",
+        help="the title or number of the assignment in Canvas; default: the only one",
     )
-    explain = commands.add_parser(
+    explain = add_command(
+        commands,
         "explain",
-        help="show how a student's grade comes about",
-        description="Show each step of a student's grade with its source.",
+        run_explain,
+        "show how a student's grade is calculated",
+        "Show each step in the calculation of a student's grade, with its source.",
     )
     explain.add_argument(
-        "student", metavar="STUDENT", help="submission, student ID, e-mail address or whole name"
+        "student",
+        metavar="STUDENT",
+        help="a submission, a student ID, an e-mail address or a full name",
     )
-    policy = commands.add_parser(
+    policy = add_command(
+        commands,
         "policy",
-        help="show what another policy would do to the class",
-        description="Compare grades by course.toml with those by another table [grading]. Nothing "
-        "is written.",
+        run_policy,
+        "show how another policy would change the grades",
+        "Compare the grades by course.toml with those by another table [grading]. Nothing is "
+        "written.",
     )
     policy.add_argument(
-        "--try", dest="tried", type=Path, required=True, metavar="FILE", help="TOML with [grading]"
+        "--try",
+        dest="tried",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="a TOML file with a table [grading]",
     )
-    for command, run in ((book, run_gradebook), (explain, run_explain), (policy, run_policy)):
-        if command is not book:
-            command.add_argument(
-                "--in",
-                dest="folder",
-                type=Path,
-                required=True,
-                metavar="DIR",
-                help="a class's folder",
-            )
+    for command in (explain, policy):
+        add_in(command)
+    for command in (book, explain, policy):
+        add_release(command)
         command.add_argument(
-            "--release", metavar="RELEASE", help="default: the one graded with last"
+            "--latest",
+            action="store_true",
+            help="if a student has several submissions, use the latest",
         )
-        command.add_argument(
-            "--latest", action="store_true", help="of several submissions, the latest counts"
-        )
-        command.set_defaults(run=run)
 
 
 def _sources(asked: argparse.Namespace) -> Sources:
@@ -96,7 +100,7 @@ def _sources(asked: argparse.Namespace) -> Sources:
 
 # gradebook ---------------------------------------------------------------------------------------
 def run_gradebook(asked: argparse.Namespace) -> int:
-    """Write the grades; print what is odd, then a summary."""
+    """Write the grades; print notes on everything unusual, then a summary."""
     folder = ClassFolder.existing(asked.folder)
     sources = _sources(asked)
     book = sources.book
@@ -111,7 +115,7 @@ def run_gradebook(asked: argparse.Namespace) -> int:
         texts["canvas.csv"] = text
         notes += more
     elif asked.assignment:
-        raise UsageError(f"--assignment needs DIR/{FOLDER}/canvas.csv, Canvas's export")
+        raise UsageError(f"--assignment needs an export from Canvas in DIR/{FOLDER}/canvas.csv")
     into = folder.path / INTO
     with folder.locked():
         try:
@@ -129,7 +133,7 @@ def run_gradebook(asked: argparse.Namespace) -> int:
 
 
 def _times(book: Book, grades: Iterable[Grade]) -> Iterator[str]:
-    """Say how many times are not known, or are not what Gradescope makes of them."""
+    """Yield notes on times that are unknown, or that don't agree with Gradescope's lateness."""
     unknown = other = 0
     for grade in grades:
         for one in grade.handed.values():
@@ -138,16 +142,19 @@ def _times(book: Book, grades: Iterable[Grade]) -> Iterator[str]:
                 ours = max(0.0, one.time.timestamp() - book.due.timestamp())
                 other += abs(ours - one.late_by.total_seconds()) > SAME_S
     if unknown:
-        yield f"{count(unknown, 'submission')} without a time: on time unless marked as late"
+        yield (
+            f"{count(unknown, 'submission')} without a time: counted as on time unless marked as "
+            "late"
+        )
     if other:
         yield (
-            f"{count(other, 'written submission')} with another lateness on Gradescope: has the "
-            "assignment another due date there, or extensions that extensions.csv lacks?"
+            f"{count(other, 'written submission')} with a different lateness on Gradescope: does "
+            "the assignment have another due date there, or extensions that extensions.csv lacks?"
         )
 
 
 def _open(grades: Iterable[Grade]) -> list[str]:
-    """Say who has no grade, and why, besides those whom no source but Canvas's has."""
+    """Return who has no grade and why, except for people who are only in Canvas."""
     return [
         f"{grade.state}: {grade.person.label}: {grade.why}"
         for grade in grades
@@ -164,7 +171,7 @@ def _summary(grades: list[Grade], notes: int) -> str:
 
 # explain -----------------------------------------------------------------------------------------
 def run_explain(asked: argparse.Namespace) -> int:
-    """Print how a grade comes about."""
+    """Print how a grade is calculated."""
     book = _sources(asked).book
     for line in explanation(book.grade(find(book, asked.student)), book):
         print(printable.line(line))
@@ -172,10 +179,10 @@ def run_explain(asked: argparse.Namespace) -> int:
 
 
 def find(book: Book, text: str) -> Person:
-    """Find who is meant, by submission, student ID, address, then name.
+    """Find a person by submission, student ID, e-mail address or name, in this order.
 
     Raises:
-        UsageError: nobody, or more than one.
+        UsageError: if the text means nobody, or several people.
     """
     wanted = same(text)
     keys = (
@@ -189,10 +196,12 @@ def find(book: Book, text: str) -> Person:
             return found[0]
         if found:
             labels = ", ".join(person.label for person in found)
-            raise UsageError(f"{text!r:.60} may be any of {labels}: give an ID or an address")
+            raise UsageError(
+                f"{text!r:.60} may mean any of {labels}: use a student ID or an e-mail address"
+            )
     raise UsageError(
-        f"nobody is known by {text!r:.60}; expected a submission, a student ID, an e-mail address "
-        "or a whole name"
+        f"nobody matches {text!r:.60}; expected a submission, a student ID, an e-mail address or a "
+        "full name"
     )
 
 
@@ -209,7 +218,7 @@ def explanation(grade: Grade, book: Book) -> list[str]:
         )
         lines.append(f"  {rounded(total):>8}  of {most}{exact}")
     if grade.state != GRADED:
-        lines.append(f"  {grade.state}, no points are exported: {grade.why}")
+        lines.append(f"  {grade.state}, so no points are exported: {grade.why}")
     return lines
 
 

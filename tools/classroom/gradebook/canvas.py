@@ -1,12 +1,13 @@
-"""Canvas's gradebook: the instructor's own export as roster and template.
+"""Canvas's gradebook: the instructor's own export is the roster and the template.
 
-What Canvas does with a file is in its source, lib/gradebook_importer.rb: it finds a student by ID,
-SIS User ID, login, then name; it finds an assignment by the number at the end of a column's title,
-and makes a new one where there is none; it drops columns whose titles contain `Final Score` and the
-like, and those that are read only; it takes 12,5 for 12.5; an empty cell takes a score away.
+How Canvas imports a file can be read in its source, lib/gradebook_importer.rb. It finds a student
+by ID, SIS User ID, login and name, in this order. It finds an assignment by the number at the end
+of a column's title, and creates a new one if there is no number. It drops columns whose titles
+contain `Final Score` and the like, and columns that are read only. It reads 12,5 as 12.5. An empty
+cell deletes a score.
 
-The file that we write has the columns that say who is who, and one assignment: nothing else can be
-changed by importing it. A cell about which we know nothing stays as it was exported.
+The file that we write has the columns that identify students, and one assignment, so importing it
+can't change anything else. A cell for which we have no grade is written as it was exported.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from .people import Mention
 
 STUDENT = ("Student", "LastName", "FirstName", "ID", "SIS User ID", "SIS Login ID",
            "Integration ID", "Root Account", "Section")  # fmt: skip
-# Titles that contain one of these are no assignments to Canvas, as its importer has it.
+# Canvas's importer doesn't take a column for an assignment if its title contains one of these.
 DROPPED = ("Current Score", "Current Points", "Current Grade", "Final Score", "Final Points",
            "Final Grade", "Override Score", "Override Grade", "Override Status")  # fmt: skip
 TITLED = re.compile(r"(.*)\s\(([0-9]+)\)", re.DOTALL)
 POINTS = "Points Possible"
-# A row of these alone says that grades are posted by hand.
+# A row with nothing else says that grades are posted by hand.
 POSTING = re.compile(r"\s*(Muted|Manual Posting.*)?\s*", re.IGNORECASE)
 READ_ONLY = re.compile(r"read\s+only")
 EXCUSED_THERE, NOT_ASSIGNED, NO_SCORE = "EX", "N/A", "-"
@@ -42,8 +43,8 @@ class Template:
     """An export of Canvas's gradebook.
 
     Attributes:
-        width: how many columns say who is who.
-        points: the row of points.
+        width: how many columns identify a student.
+        points: the row with the maximum points.
         students: the rows of students.
     """
 
@@ -58,7 +59,7 @@ class Template:
         return self.sheet.rows[0].cells
 
     def mentions(self) -> list[Mention]:
-        """Return whom the export has."""
+        """Return the people in the export."""
         return [self._mention(row) for row in self.students]
 
     def _mention(self, row: Row) -> Mention:
@@ -76,13 +77,13 @@ class Template:
         return Mention("canvas", where, name, tuple(i for i in ids if i[1]), row)
 
     def column(self, wanted: str | None) -> int:
-        """Return the place of an assignment's column.
+        """Return the index of an assignment's column.
 
         Args:
             wanted: its title, with or without its number, or its number; None: the only one.
 
         Raises:
-            UsageError: there is none, there are several, or Canvas would not take it as it is.
+            UsageError: if there is none, there are several, or Canvas wouldn't import it.
         """
         columns = range(self.width, len(self.head))
         if wanted is not None:
@@ -97,16 +98,16 @@ class Template:
         asked = "--assignment" if wanted is None else f"--assignment {wanted!r:.60}"
         raise self.sheet.fault(
             self.sheet.rows[0],
-            f"{asked}: expected one of the assignments {', '.join(titles) or '(there are none)'}",
+            f"{asked}: expected one of the assignments {', '.join(titles) or '(there is none)'}",
         )
 
     def _refused(self, place: int) -> str:
-        """Say why Canvas would not take a column for the assignment that it is of; or ""."""
+        """Return why Canvas wouldn't import a column, or ""."""
         title = self.head[place]
         if dropped := [words for words in DROPPED if words in title]:
             return f"contains {dropped[0]!r}: Canvas drops such columns; rename the assignment"
         if not TITLED.fullmatch(title):
-            return "has no number in parentheses at its end: Canvas would make a new assignment"
+            return "has no number in parentheses at its end: Canvas would create a new assignment"
         if self.points is not None and READ_ONLY.search(self.points.cells[place]):
             return "is read only: Canvas drops such columns"
         return ""
@@ -121,22 +122,24 @@ def read_template(path: Path) -> Template:
     """Read an export of Canvas's gradebook.
 
     Raises:
-        UsageError: it is something else.
+        UsageError: if the file is something else.
     """
     sheet = cells.read(path, STUDENT)
     head = sheet.rows[0].cells if sheet.rows else ()
     starts = head[:1] == ("Student",) or head[:2] == ("LastName", "FirstName")
     if not starts or "ID" not in head or "Section" not in head:
         raise UsageError(
-            f"{path.name}, line 1: no export of Canvas's gradebook; expected the columns Student, "
-            "ID, SIS User ID, SIS Login ID, Section and those of assignments"
+            f"{path.name}, line 1: not an export of Canvas's gradebook; expected the columns "
+            "Student, ID, SIS User ID, SIS Login ID, Section, and a column for each assignment"
         )
     width = head.index("Section") + 1
     points, students = None, []
     sheet = replace(sheet, rows=tuple(_as_wide(sheet, row) for row in sheet.rows))
     for row in sheet.rows[1:]:
         if POINTS in row.cells[0] and row.cells[head.index("ID")].strip():
-            raise sheet.fault(row, f"a student called {POINTS}: Canvas takes this row for points")
+            raise sheet.fault(
+                row, f"a student is called {POINTS}: Canvas would take this row for the points"
+            )
         if POINTS in row.cells[0]:
             points = row
         elif not all(POSTING.fullmatch(cell) for cell in row.cells):
@@ -145,28 +148,28 @@ def read_template(path: Path) -> Template:
 
 
 def _as_wide(sheet: Sheet, row: Row) -> Row:
-    """Return a row with as many cells as there are columns; Canvas's row on posting may have less.
+    """Return a row with a cell for each column; Canvas's row about posting may have fewer.
 
     Raises:
-        UsageError: a cell behind the last column is not empty.
+        UsageError: if a cell beyond the last column isn't empty.
     """
     width = len(sheet.rows[0].cells)
     if any(cell.strip() for cell in row.cells[width:]):
-        raise sheet.fault(row, f"{len(row.cells)} cells, but {width} columns")
+        raise sheet.fault(row, f"{len(row.cells)} cells, but only {width} columns")
     return replace(row, cells=(*row.cells, *[""] * width)[:width])
 
 
 def export(
     template: Template, wanted: str | None, grades: Iterable[Grade], most: Fraction
 ) -> tuple[str, list[str]]:
-    """Return the file for Canvas, and a line on everything in it that may surprise.
+    """Return the file for Canvas, and a line about everything surprising in it.
 
     Args:
         wanted: see `Template.column`.
-        most: the points to reach, without extra credit.
+        most: the maximum points, without extra credit.
 
     Raises:
-        UsageError: the column is no assignment's, or a cell in it is neither number nor EX.
+        UsageError: if there is no such column, or a cell in it is neither a number nor EX.
     """
     place = template.column(wanted)
     notes = _points_differ(template, place, most)
@@ -196,12 +199,13 @@ def _points_differ(template: Template, place: int, most: Fraction) -> list[str]:
     if there == most:
         return []
     return [
-        f"Canvas has {cells.shown(there)} points possible, and the gradebook {cells.shown(most)}"
+        f"the assignment is worth {cells.shown(there)} points in Canvas, but {cells.shown(most)} "
+        "in the gradebook"
     ]
 
 
 def _unspaced(text: str) -> str:
-    return text.replace(",", ".")  # Canvas never writes thousands
+    return text.replace(",", ".")  # Canvas never writes thousands separators
 
 
 def _has_commas(template: Template, place: int) -> bool:
@@ -211,7 +215,7 @@ def _has_commas(template: Template, place: int) -> bool:
 
 
 def _checked(template: Template, row: Row, place: int) -> str:
-    """Return what Canvas has in a cell: a number, EX, N/A, or nothing."""
+    """Return what is in a cell of the export: a number, EX, N/A, or nothing."""
     text = row.cells[place].strip()
     if text in ("", NO_SCORE):
         return ""
@@ -221,14 +225,14 @@ def _checked(template: Template, row: Row, place: int) -> str:
 
 
 def _cell(before: str, grade: Grade | None, comma: bool) -> tuple[str | Number, str]:
-    """Return what is to stand in a cell, and a note, or ""."""
+    """Return the new content of a cell, and a note or ""."""
     kept: str | Number = Number(before)
     if grade is None:
         return kept, ""
     label = grade.person.label
     if before == NOT_ASSIGNED:
         known = grade.state != "incomplete" or bool(grade.handed)
-        return kept, f"Canvas has not assigned it to {label}: N/A stays" if known else ""
+        return kept, f"not assigned to {label} in Canvas: N/A is kept" if known else ""
     if grade.state == WITHHELD:
         return "", ""
     if grade.state == EXCUSED:
@@ -237,5 +241,5 @@ def _cell(before: str, grade: Grade | None, comma: bool) -> tuple[str | Number, 
         return kept, ""
     number = cells.rounded(grade.total)
     if before.upper() == EXCUSED_THERE:
-        return kept, f"Canvas has EX for {label}, and the gradebook {number}: EX stays"
+        return kept, f"{label} has EX in Canvas, but {number} in the gradebook: EX is kept"
     return Number(number.replace(".", ",") if comma else number), ""

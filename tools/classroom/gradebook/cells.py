@@ -1,11 +1,11 @@
-"""The one writer of CSV files, its exact inverse, and tables whose columns have names.
+"""Writes CSV files, reads them back exactly, and reads tables with named columns.
 
 A spreadsheet runs a cell that begins with =, +, -, @, a tab or a carriage return as a formula, and
-students choose their names. So the writer puts an apostrophe before such a text, and before one
-that has apostrophes in front of that; the reader takes one away again. Numbers are no texts: -1.5
-stays as it is.
+students choose their names. The writer therefore puts an apostrophe in front of such a text, also
+if the text begins with apostrophes that are followed by one of these characters. The reader removes
+one apostrophe again. Numbers are not texts: -1.5 is written as it is.
 
-    read(write(rows)) == rows, for texts of any kind
+    read(write(rows)) == rows, for any texts
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from ..submissions import same
 GUARDED = re.compile(r"'*[=+\-@\t\r]")
 DELIMITERS = ",;\t"
 BOM = "\ufeff"
-# At most nine digits in front: no cell of a gradebook is larger, and an ID in the wrong column is.
+# At most nine digits before the point: points never have more, but an ID in a wrong column may.
 NUMBER = re.compile(r"([+-]?)([0-9]{0,9})(?:([.,])([0-9]{1,30}))?")
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number as it is to stand in a file; never guarded."""
+    """A number as it should appear in a file; never guarded."""
 
     text: str
 
@@ -47,12 +47,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Sheet:
-    """What a CSV file holds.
+    """The contents of a CSV file.
 
     Attributes:
-        name: of the file, for messages.
-        has_bom: whether it begins with a byte order mark, as Excel wants it.
-        rows: those that are not blank.
+        name: the file's name, for messages.
+        has_bom: whether it begins with a byte order mark, as Excel expects.
+        rows: the rows that aren't blank.
     """
 
     name: str
@@ -68,21 +68,21 @@ class Sheet:
         """Return a number, exactly.
 
         Raises:
-            UsageError: it is none, or might be two.
+            UsageError: if the text isn't a number, or is ambiguous.
         """
         found = NUMBER.fullmatch(text.strip())
         if found is None or not (found[2] or found[4]):
-            raise self.fault(row, f"{column} = {text!r:.60} is no number such as 12.5")
+            raise self.fault(row, f"{column} = {text!r:.60} should be a number such as 12.5")
         if found[3] == "," and self.delimiter == ",":
             raise self.fault(
-                row, f"{column} = {text!r:.60} has a comma, which separates columns: write 12.5"
+                row, f"{column} = {text!r:.60}: a comma separates columns here; write 12.5"
             )
         value = Fraction(f"{found[2] or 0}.{found[4] or 0}")
         return -value if found[1] == "-" else value
 
 
 def write(rows: Iterable[Iterable[str | Number]], delimiter: str = ",", bom: bool = False) -> str:
-    """Return rows as CSV; texts that a spreadsheet would run are guarded."""
+    """Return rows as CSV; texts that a spreadsheet would run as formulas are guarded."""
     lines = [_line(list(row), delimiter) for row in rows]
     return BOM * bom + "".join(lines)
 
@@ -90,24 +90,24 @@ def write(rows: Iterable[Iterable[str | Number]], delimiter: str = ",", bom: boo
 def _line(cells: list[str | Number], delimiter: str) -> str:
     texts = [cell.text if isinstance(cell, Number) else guarded(cell) for cell in cells]
     if len(texts) == 1 and not texts[0]:
-        return '""\n'  # a blank line would be no row
+        return '""\n'  # a blank line isn't a row
     return delimiter.join(_quoted(text, delimiter) for text in texts) + "\n"
 
 
 def _quoted(text: str, delimiter: str) -> str:
-    # csv.writer leaves a carriage return bare where lines end in \n, before Python 3.13.
+    # Before Python 3.13, csv.writer doesn't quote a carriage return if lines end in \n.
     if any(character in text for character in (delimiter, '"', "\r", "\n")):
         return '"' + text.replace('"', '""') + '"'
     return text
 
 
 def guarded(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula."""
+    """Return a text that no spreadsheet runs as a formula."""
     return "'" + text if GUARDED.match(text) else text
 
 
 def unguarded(text: str) -> str:
-    """Undo `guarded`, and nothing else."""
+    """Undo `guarded`."""
     return text[1:] if text.startswith("'") and GUARDED.match(text) else text
 
 
@@ -115,10 +115,10 @@ def read(path: Path, known: Collection[str]) -> Sheet:
     """Read a CSV file whose columns are separated by commas, semicolons or tabs.
 
     Args:
-        known: names of columns that its first row may have: they tell the separator.
+        known: names of columns that its first row may have, by which the separator is recognized.
 
     Raises:
-        UsageError: it can't be read, or is no CSV in UTF-8.
+        UsageError: if it can't be read, or isn't CSV in UTF-8.
     """
     try:
         data = path.read_bytes()
@@ -134,7 +134,7 @@ def parse(data: bytes, name: str, known: Collection[str]) -> Sheet:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise UsageError(
-            f"{name}, line {line}: this is no UTF-8; in a spreadsheet, save it as CSV UTF-8"
+            f"{name}, line {line}: not valid UTF-8; save it as CSV UTF-8 in your spreadsheet"
         ) from None
     has_bom, text = text.startswith(BOM), text.removeprefix(BOM)
     wanted = {same(column) for column in known}
@@ -161,7 +161,7 @@ def _rows(text: str, delimiter: str, name: str) -> Iterable[Row]:
         except StopIteration:
             return
         except csv.Error as error:
-            raise UsageError(f"{name}, line {line}: this is no CSV: {error}") from None
+            raise UsageError(f"{name}, line {line}: not valid CSV: {error}") from None
         yield Row(line, tuple(map(unguarded, cells)))
 
 
@@ -170,7 +170,7 @@ class Table:
     """A sheet whose first row names its columns.
 
     Attributes:
-        columns: the place of each column, by its name in lower case.
+        columns: the index of each column, by its name in lower case.
     """
 
     sheet: Sheet
@@ -183,7 +183,7 @@ class Table:
         return self.sheet.rows[1:]
 
     def cell(self, row: Row, column: str) -> str:
-        """Return what stands in a column, without blanks around it; "" where there is none."""
+        """Return the cell in a column, without blanks around it; "" if there is none."""
         place = self.columns.get(same(column))
         return row.cells[place].strip() if place is not None and place < len(row.cells) else ""
 
@@ -192,10 +192,10 @@ def table(sheet: Sheet, required: Sequence[str], optional: Sequence[str] | None 
     """Return a sheet as a table.
 
     Args:
-        optional: columns that it may have besides; None: any.
+        optional: further columns that it may have; None: any.
 
     Raises:
-        UsageError: a column is missing, unknown or there twice, or a row has cells beyond the last.
+        UsageError: if a column is missing, unknown or duplicated, or a row has too many cells.
     """
     if not sheet.rows:
         raise UsageError(f"{sheet.name} is empty; expected the columns {', '.join(required)}")
@@ -207,7 +207,7 @@ def table(sheet: Sheet, required: Sequence[str], optional: Sequence[str] | None 
         if not name:
             continue
         if name in columns:
-            raise sheet.fault(head, f"the column {cell!r:.60} is there twice")
+            raise sheet.fault(head, f"there are two columns {cell!r:.60}")
         if optional is not None and name not in names:
             raise sheet.fault(head, f"unknown column {cell!r:.60}{nearest(name, sorted(names))}")
         columns[name] = place
@@ -220,31 +220,31 @@ def table(sheet: Sheet, required: Sequence[str], optional: Sequence[str] | None 
         if any(cell.strip() for cell in row.cells[len(head.cells) :]):
             raise sheet.fault(
                 row,
-                f"{len(row.cells)} cells below {len(head.cells)} columns; is a comma in one of "
-                "them, without quotation marks around it?",
+                f"{len(row.cells)} cells, but only {len(head.cells)} columns; does a cell contain "
+                "a comma, without quotation marks around it?",
             )
     return Table(sheet, head, columns)
 
 
 def rounded(value: Fraction) -> str:
-    """Return a number with two decimals, halves away from zero: 0.125 as 0.13."""
+    """Return a number with two decimals; halves are rounded away from zero: 0.125 to 0.13."""
     hundredths = int(abs(value) * 100 + Fraction(1, 2))
     sign = "-" if value < 0 and hundredths else ""
     return f"{sign}{hundredths // 100}.{hundredths % 100:02}"
 
 
 def shown(value: Fraction) -> str:
-    """Return a number for people: exact where that is short, 12.5, else with two decimals."""
+    """Return a number for people: exact if that is short, as 12.5, else with two decimals."""
     return _decimal(value, 4) or rounded(value)
 
 
 def shown_exactly(value: Fraction) -> str:
-    """Return a number as it is, 8.685; one that no decimals end is a fraction."""
+    """Return the exact number, such as 8.685; as a fraction if it has no finite decimals."""
     return _decimal(value, 12) or str(value)
 
 
 def _decimal(value: Fraction, places: int) -> str:
-    """Return a number as it is; "" if it takes more decimals."""
+    """Return the exact number, or "" if it needs more decimals than `places`."""
     scaled = value * 10**places
     if scaled.denominator != 1:
         return ""

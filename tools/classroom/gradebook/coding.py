@@ -1,4 +1,4 @@
-"""Coding scores: the records of a release in a class's folder."""
+"""Coding scores, from the records of a release in a class's folder."""
 
 from __future__ import annotations
 
@@ -17,19 +17,16 @@ from ..table import status
 from .handed import Handed, Item
 from .people import Mention
 
-COUNT = ("graded", "nothing to grade")  # what `table.status` says of results that count
+COUNT = ("graded", "nothing to grade")  # what `table.status` returns for results that count
 
 
 def mentions(folder: ClassFolder, release: str) -> list[Mention]:
-    """Return who handed in code, with what it earned; a group's members each.
+    """Return everybody who handed in code, each member of a group, with the points.
 
     Raises:
-        UsageError: the release has no records, or one can't be read.
+        UsageError: if the release has no records, or one can't be read.
     """
-    records = {r.submission_id: read_json(r.path) for r in folder.records(release)}
-    if not records:
-        known = ", ".join(sorted({record.release for record in folder.records()})) or "none"
-        raise UsageError(f"{folder.path} has no records of release {release}; it has {known}")
+    records = {r.submission_id: read_json(r.path) for r in folder.records_of(release)}
     return [
         Mention("coding", submission_id, student.name, _ids(student), handed)
         for submission_id, entry in sorted(folder.roll().items())
@@ -39,7 +36,7 @@ def mentions(folder: ClassFolder, release: str) -> list[Mention]:
 
 
 def edition(folder: ClassFolder, release: str) -> str:
-    """Return which edition a release graded; "" if no record tells."""
+    """Return the edition that a release graded; "" if no record names it."""
     for record in folder.records(release):
         results = read_json(record.path)["results"]
         if results is not None and results.get("edition"):
@@ -84,14 +81,14 @@ def _items(record: Record, where: str) -> Iterator[Item]:
                 source=where,
             )
     except (KeyError, TypeError, InvalidOperation) as error:
-        raise UsageError(f"the record of {where} is not what was written: {error!r:.200}") from None
+        raise UsageError(f"the record of {where} is damaged: {error!r:.200}") from None
 
 
 def _exact(points: Any) -> Fraction:
-    """Return points as they were written, 1.1 as 11/10.
+    """Return points as they were written: 1.1 as 11/10.
 
     Raises:
-        TypeError: they are no number from 0.
+        TypeError: if they aren't a number of 0 or more.
     """
     if isinstance(points, bool) or not isinstance(points, int | float):
         raise TypeError(f"points of {json.dumps(points)}")

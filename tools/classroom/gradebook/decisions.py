@@ -1,9 +1,9 @@
-"""What staff decided about single students, each with a reason, an author and a date.
+"""Decisions of staff about individual students, each with a reason, an author and a date.
 
-In each file the column `student` is the ID of a submission, which means everybody in its group,
-else a student ID, else an e-mail address: the first that exists. What means somebody else as
-another kind of ID is refused, and so are two rows that mean the same student (and, for overrides,
-the same question), by whatever IDs they name the student.
+In each file, the column `student` contains the ID of a submission, which means everybody in its
+group, or a student ID, or an e-mail address; the first of these that exists is used. An ID that
+means different people as different kinds of IDs is refused. So are two rows for the same student
+(in overrides, also for the same question), even if they use different IDs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .people import Alias, Person
 from .written import time_of
 
 WHY = ("reason", "author", "date")
-DAYS_LATE = "days_late"  # as an override's question: how many days late something is
+DAYS_LATE = "days_late"  # an override's question that stands for the number of days late
 COLUMNS = {
     "overrides.csv": ("student", "question", "points", *WHY),
     "extensions.csv": ("student", "due", *WHY),
@@ -34,7 +34,7 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class Why:
-    """Who decided, when, and why; `where` is the row."""
+    """Who decided, when and why; `where` is the row."""
 
     where: str
     reason: str = ""
@@ -48,7 +48,7 @@ class Why:
 
 @dataclass(frozen=True)
 class Override:
-    """Points in place of others."""
+    """Points that replace others."""
 
     question: str
     points: Fraction
@@ -79,14 +79,14 @@ def read_aliases(path: Path) -> list[Alias]:
 
 
 def read_decisions(paths: Iterable[Path], people: list[Person], due: datetime) -> Decisions:
-    """Read the files that there are.
+    """Read the files of decisions.
 
     Args:
-        paths: files with names of COLUMNS.
+        paths: files whose names are in COLUMNS.
         due: the course's due date.
 
     Raises:
-        UsageError: a row is not as it should be, names nobody, or repeats another.
+        UsageError: if a row is malformed, names nobody, or repeats another.
     """
     who = _Who(people)
     made = Decisions()
@@ -103,7 +103,7 @@ def read_decisions(paths: Iterable[Path], people: list[Person], due: datetime) -
 
 
 class _Who:
-    """Finds whom a cell means."""
+    """Finds the people that a cell means."""
 
     def __init__(self, people: list[Person]) -> None:
         kinds: list[dict[str, list[Person]]] = [{}, {}, {}]
@@ -114,10 +114,10 @@ class _Who:
         self._kinds = kinds
 
     def find(self, found: Table, row: Row) -> list[Person]:
-        """Return whom the column `student` means: several for a group's submission.
+        """Return the people that the column `student` means: several for a group's submission.
 
         Raises:
-            UsageError: it is empty, or means nobody.
+            UsageError: if it is empty, means nobody, or is ambiguous.
         """
         text = _filled(found, row, "student")
         meant = [people[same(text)] for people in self._kinds if same(text) in people]
@@ -125,22 +125,22 @@ class _Who:
             if any(not set(map(id, other)) <= set(map(id, meant[0])) for other in meant[1:]):
                 labels = ", ".join(person.label for people in meant for person in people)
                 raise found.sheet.fault(
-                    row, f"student = {text!r:.60} may be any of {labels}: give another ID"
+                    row, f"student = {text!r:.60} may mean any of {labels}: use another ID"
                 )
             return meant[0]
         raise found.sheet.fault(
             row,
-            f"student = {text!r:.60} is nobody's submission, student ID or address",
+            f"student = {text!r:.60} matches no submission, student ID or e-mail address",
         )
 
 
 def _keys(person: Person) -> tuple[set[str], set[str], set[str]]:
-    """Return submissions, student IDs and addresses of a person."""
+    """Return a person's submissions, student IDs and e-mail addresses."""
     submissions = set()
     for mention in person.mentions:
         if mention.source != "canvas" and mention.said.submission:
             submissions.add(same(mention.said.submission))
-            # Gradescope's number alone is what its pages show.
+            # Gradescope's pages show only the number.
             submissions.add(same(mention.said.submission).removeprefix("submission_"))
     sids = {value for kind, value in person.keys if kind in ("sid", "canvas")}
     return submissions, sids, {value for kind, value in person.keys if kind == "email"}
@@ -164,14 +164,14 @@ def _why(found: Table, row: Row) -> Why:
         date.fromisoformat(said[2])
     except ValueError:
         raise found.sheet.fault(
-            row, f"date = {said[2]!r:.60} is no date such as 2027-01-31"
+            row, f"date = {said[2]!r:.60} should be a date such as 2027-01-31"
         ) from None
     return Why(f"{found.sheet.name}, line {row.line}", *said)
 
 
 def _refuse_second(found: Table, row: Row, person: Person, earlier: Why | None, what: str) -> None:
     if earlier is not None:
-        raise found.sheet.fault(row, f"{person.label} has {what} already: {earlier.where}")
+        raise found.sheet.fault(row, f"{person.label} already has {what}: {earlier.where}")
 
 
 def _overrides(found: Table, who: _Who, made: Decisions) -> None:
@@ -180,8 +180,9 @@ def _overrides(found: Table, who: _Who, made: Decisions) -> None:
         points = found.sheet.number(row, "points", _filled(found, row, "points"))
         if points < 0 or (question == DAYS_LATE and points.denominator != 1):
             kind = "whole number" if question == DAYS_LATE else "number"
-            raise found.sheet.fault(row, f"points = {found.cell(row, 'points')}: expected a {kind} "
-                                    "from 0")  # fmt: skip
+            raise found.sheet.fault(
+                row, f"points = {found.cell(row, 'points')} should be a {kind} of 0 or more"
+            )
         why = _why(found, row)
         for person in who.find(found, row):
             theirs = made.overrides.setdefault(id(person), {})
@@ -216,7 +217,9 @@ def _used(found: Table, who: _Who, made: Decisions) -> None:
     for row in found.rows:
         text = _filled(found, row, "days")
         if not re.fullmatch(r"[0-9]{1,4}", text):
-            raise found.sheet.fault(row, f"days = {text!r:.60} should be a whole number from 0")
+            raise found.sheet.fault(
+                row, f"days = {text!r:.60} should be a whole number of 0 or more"
+            )
         for person in who.find(found, row):
             earlier = made.used.get(id(person))
             _refuse_second(found, row, person, earlier[1] if earlier else None, "late days")

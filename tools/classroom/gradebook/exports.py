@@ -1,4 +1,4 @@
-"""Grades as CSV: all of it in plain columns, and in the columns of Gradescope's scores."""
+"""Grades as CSV: with all details, and with the columns of Gradescope's scores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STATES = {GRADED: "Graded", EXCUSED: "Excused"}
 
 
 def plain(book: Book, grades: Iterable[Grade]) -> str:
-    """Return a row for each person: points by part and question, lateness, total, and why not."""
+    """Return a row for each person: points by part and question, lateness, total, remarks."""
     grades = list(grades)
     questions = _questions(grades)
     head = ["name", "sid", "email", "submissions", "state", "total", "most"]
@@ -70,7 +70,7 @@ def _number(value: Fraction | None) -> str | Number:
 
 
 def gradescope(book: Book, grades: Iterable[Grade]) -> str:
-    """Return the columns of Gradescope's scores; without a grade, Total Score is empty."""
+    """Return the grades in the columns of Gradescope's scores; Total Score may be empty."""
     rows: list[list[str | Number]] = [list(SCORES)]
     rows += [_gradescope(book, grade) for grade in grades]
     return cells.write(rows)
@@ -95,7 +95,7 @@ def _id(handed: list[Handed]) -> str:
 
 
 def _lateness(time: datetime | None, due: datetime | None) -> str:
-    """Return hours, minutes and seconds after the due date: 26:05:00."""
+    """Return the hours, minutes and seconds after the due date, such as 26:05:00."""
     if time is None or due is None:
         return ""
     seconds = max(0, int(time.timestamp() - due.timestamp()))

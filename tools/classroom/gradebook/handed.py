@@ -1,4 +1,4 @@
-"""What somebody handed in, and what it earned: the same for coding and for written answers."""
+"""What somebody handed in and the points it earned, for coding and for written answers alike."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 
 PARTS = ("coding", "written")
-# "3(a)", "3a: Copying": the sheet's number, where an outline's title begins with it.
+# The sheet's number at the beginning of an outline's title: "3(a)", "3a: Copying".
 NUMBERED = re.compile(r"\W*([0-9]+)\)?\s*\(?([a-z])\)?(?![A-Za-z0-9])")
 
 
 @dataclass(frozen=True)
 class Item:
-    """Points for something.
+    """Points for a test, or for a written question.
 
     Attributes:
-        id: how overrides call it: "1e-0-basic", or "1.2" as Gradescope numbers a question.
-        group: the question of a test, "1e"; "" for a written one.
-        most: what there is to earn; None where the source doesn't tell.
-        remark: what is said of it besides: its title, the rubric's items that apply.
+        id: its name in overrides: "1e-0-basic", or "1.2" as Gradescope numbers a question.
+        group: the question that a test belongs to, "1e"; "" for a written question.
+        most: the maximum points; None if the source doesn't contain them.
+        remark: what else is known: the title, the rubric items that apply.
     """
 
     id: str
@@ -39,11 +39,11 @@ class Handed:
     Attributes:
         part: "coding" or "written".
         submission: its ID on the platform; "" if there is none.
-        where: where the points come from.
-        items: what they are for.
-        time: when it was handed in, with a zone; None where the platform doesn't tell.
-        late_by: how late it is, where the platform tells that instead.
-        is_late: whether the platform marks it as late, and doesn't tell by how much.
+        where: the source of the points.
+        items: what the points are for.
+        time: when it was handed in, with a time zone; None if the platform doesn't say.
+        late_by: how late it is, if the platform says that instead.
+        is_late: whether the platform marks it as late without saying by how much.
         gap: why there are no points that count; "" if there are.
         attempt: how many times the student handed in, as far as is known.
     """
@@ -60,6 +60,6 @@ class Handed:
 
 
 def question_of(title: str) -> str:
-    """Return the sheet's number that a title begins with, `3a` of `3(a) Copying`; or ""."""
+    """Return the sheet's number at the beginning of a title, `3a` in `3(a) Copying`, or ""."""
     found = NUMBERED.match(title)
     return found[1] + found[2] if found else ""

@@ -1,10 +1,10 @@
-"""Who is who: joins what the sources of a gradebook say of one person.
+"""Matches the people in the sources of a gradebook.
 
-Two mentions are of one person if they share a Canvas ID, a student ID, a login or an address, or if
-people.csv says so. What contradicts itself, as one address with two student IDs, is an error that
-names both. Whoever is left is matched by login and address (`ada` and `ada@x.edu`, where x.edu is
-most students' domain), then by name, where exactly one person of each source comes into question
-and no ID speaks against it; both are noted.
+Two mentions belong to the same person if they share a Canvas ID, a student ID, a login or an e-mail
+address, or if people.csv says so. A contradiction, such as one address with two student IDs, is an
+error that names both. Everybody else is matched by login and address (`ada` and `ada@x.edu`, if
+x.edu is most students' domain), then by name, provided that only one person in each source comes
+into question and that no ID speaks against it. Both kinds of matches are noted.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from ..submissions import same
 # Canvas exports a name that begins with = as a formula that shows it.
 AS_FORMULA = re.compile(r'="(.*)"', re.DOTALL)
 SOURCES = ("coding", "written", "canvas")
-# A source says by these who is meant. Canvas's SIS User ID is a student ID in most courses.
+# What identifies a person. In most courses, Canvas's SIS User ID is the student ID.
 STRONG = {"canvas": "canvas", "sid": "sid", "sis": "sid", "email": "email", "login": "email"}
 
 
 @dataclass(frozen=True)
 class Mention:
-    """What a source says of somebody.
+    """What a source says about somebody.
 
     Attributes:
         source: "canvas", "coding" or "written".
-        where: for messages: "canvas.csv, line 7".
+        where: the place, for messages: "canvas.csv, line 7".
         ids: (kind, value) with kinds "canvas", "sid", "sis", "email", "login".
-        said: what else the source has of this person.
+        said: what else the source says about this person.
     """
 
     source: str
@@ -50,7 +50,7 @@ class Mention:
 
     @property
     def keys(self) -> set[tuple[str, str]]:
-        """The IDs in a form in which the same are equal; some logins are student IDs."""
+        """The IDs in a normal form, for comparisons; a login may be a student ID."""
         logins = {("sid", same(value)) for kind, value in self.ids if kind == "login"}
         return logins | {(STRONG[kind], same(value)) for kind, value in self.ids}
 
@@ -63,7 +63,7 @@ class Person:
 
     @property
     def name(self) -> str:
-        """The name as the first source has it that has one."""
+        """The name in the first source that has one."""
         return next((m.name for m in self.mentions if m.name), "")
 
     @property
@@ -78,7 +78,7 @@ class Person:
 
     @property
     def sources(self) -> set[str]:
-        """Where the person is mentioned."""
+        """The sources that mention the person."""
         return {mention.source for mention in self.mentions}
 
     @property
@@ -88,7 +88,7 @@ class Person:
 
     @property
     def label(self) -> str:
-        """Whom to show people: name, address, ID."""
+        """The person's name, address and ID, to be shown to people."""
         known = [f"<{self.email}>" if self.email else "", f"({self.sid})" if self.sid else ""]
         return printable.line(" ".join(filter(None, [self.name or "(no name)", *known])), 200)
 
@@ -112,10 +112,10 @@ class Alias:
 def join(
     mentions: Iterable[Mention], aliases: Iterable[Alias] = ()
 ) -> tuple[list[Person], list[str]]:
-    """Return the people, and a line on each that was matched by less than an ID.
+    """Return the people, and a line about each who was matched without an ID.
 
     Raises:
-        UsageError: two records of one source are of one person, or IDs contradict each other.
+        UsageError: if one source has two records for a person, or IDs contradict each other.
     """
     people: list[Person] = []
     by_key: dict[tuple[str, str], Person] = {}
@@ -145,11 +145,11 @@ def join(
 
 
 def _merge(other: Person, person: Person) -> None:
-    """Add what is known of `other` to `person`.
+    """Add the mentions of `other` to `person`.
 
     Raises:
-        UsageError: both are mentioned in one source. (Several submissions in the class's folder are
-            looked at later: --latest may choose.)
+        UsageError: if one source mentions both. (Several submissions in the class's folder are
+            dealt with later, since --latest may choose.)
     """
     for twice in sorted(other.sources & person.sources - {"coding"}):
         raise _two(other.of(twice)[0], person.of(twice)[0])
@@ -168,11 +168,11 @@ def _of_id(alias: Alias, text: str, people: list[Person]) -> Person:
     if len(found) == 1:
         return found[0]
     words = "nobody has" if not found else f"{len(found)} people have"
-    raise UsageError(f"{alias.where}: {words} the ID, login or address {text!r:.60}")
+    raise UsageError(f"{alias.where}: {words} the ID, login or e-mail address {text!r:.60}")
 
 
 def _domain(people: list[Person]) -> str:
-    """Return the domain of most addresses: only there, `ada@domain` may be the login `ada`."""
+    """Return the domain of most addresses: only there, `ada@domain` may have the login `ada`."""
     addresses = {same(value) for p in people for m in p.mentions for _, value in m.ids}
     domains = Counter(a.partition("@")[2] for a in sorted(addresses) if "@" in a)
     return domains.most_common(1)[0][0] if domains else ""
@@ -181,12 +181,13 @@ def _domain(people: list[Person]) -> str:
 def _two(*mentions: Mention) -> UsageError:
     places = " and ".join(sorted(f"{m.where} ({printable.line(m.name, 60)})" for m in mentions))
     return UsageError(
-        f"two records for one person: {places} share an ID or an address; correct or remove one"
+        f"two records for one person: {places} share an ID or an e-mail address; correct or remove "
+        "one of them"
     )
 
 
 def _refuse_contradictions(people: list[Person]) -> None:
-    """Refuse one address with two student IDs, if the sources' student IDs are of one kind."""
+    """Refuse people with two student IDs, if the sources use the same kind of student ID."""
     one_kind = _agreeing(people)
     for person in people:
         for kinds in (("sid",), ("sid", "sis")):
@@ -196,9 +197,9 @@ def _refuse_contradictions(people: list[Person]) -> None:
             if len(said) > 1:
                 one, other, *_ = said.values()
                 raise UsageError(
-                    f"{one.where} and {other.where} are of one person, {person.label}, with two "
-                    f"student IDs, {one.value(*kinds)!r:.40} and {other.value(*kinds)!r:.40}: has "
-                    "a spreadsheet taken zeros from the front of one?"
+                    f"{one.where} and {other.where} belong to one person, {person.label}, but have "
+                    f"two student IDs, {one.value(*kinds)!r:.40} and {other.value(*kinds)!r:.40}: "
+                    "did a spreadsheet remove leading zeros?"
                 )
 
 
@@ -212,7 +213,7 @@ def _agreeing(people: list[Person]) -> bool:
 
 
 def _local(person: Person, domain: str) -> set[str]:
-    """Return logins, and addresses of a domain up to the @."""
+    """Return the logins, and the part before the @ of addresses in a domain."""
     addresses = (
         same(value).partition("@")
         for mention in person.mentions
@@ -227,7 +228,7 @@ def _names(person: Person) -> set[str]:
 
 
 def plain_name(name: str) -> str:
-    """Return a name in a form in which `Byron, Ada` is `Ada Byron`."""
+    """Return a name in a normal form, in which `Byron, Ada` is `Ada Byron`."""
     shown = AS_FORMULA.fullmatch(name.strip())
     name = shown[1] if shown else name
     last, comma, first = name.partition(",")
@@ -237,7 +238,7 @@ def plain_name(name: str) -> str:
 def _weakly_joined(
     people: list[Person], key_of: Callable[[Person], set[str]], words: str
 ) -> tuple[list[Person], list[str]]:
-    """Join those who share a key, where that can mean only one person."""
+    """Join people who share a key, if it can only mean one person."""
     buckets: dict[str, list[Person]] = defaultdict(list)
     for person in people:
         for key in key_of(person):
@@ -247,25 +248,25 @@ def _weakly_joined(
     gone: set[int] = set()
     joined, notes = [], []
     for several in buckets.values():
-        # Who is in all sources lacks nothing, and takes no part.
+        # People who are in all sources are complete, and don't take part.
         several = [p for p in several if id(p) not in gone and p.sources != sources]
         if len(several) < 2:
             continue
         if not _could_be_one(several, one_kind, words):
             labels = ", ".join(f"{p.label} ({', '.join(sorted(p.sources))})" for p in several)
-            notes.append(f"the same {words}, but not joined: {labels}")
+            notes.append(f"same {words}, but not matched: {labels}")
             continue
         first, *others = several
         first.mentions += [mention for other in others for mention in other.mentions]
         gone |= {id(other) for other in others}
         joined.append(first.label)
     if joined:
-        notes.append(f"matched by {words} alone: {', '.join(joined)}")
+        notes.append(f"matched only by {words}: {', '.join(joined)}")
     return [person for person in people if id(person) not in gone], notes
 
 
 def _could_be_one(several: list[Person], one_kind: bool, words: str) -> bool:
-    """Return whether people may be one: each from other sources, and no ID against it."""
+    """Return whether these may be one person: in different sources, and without conflicting IDs."""
     sources = [source for person in several for source in person.sources]
     if len(sources) != len(set(sources)):
         return False

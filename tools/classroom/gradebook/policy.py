@@ -1,8 +1,8 @@
-"""What lateness costs and how far extra credit counts, by the table [grading] of course.toml.
+"""Applies the policy in the table [grading] of course.toml: lateness, and the cap on extra credit.
 
-The order is extension, lateness, cap of extra credit; all numbers are fractions, and nothing is
-rounded here. A later submission never earns more, and an extension never less: what a part loses
-depends on its own days and on the late days that are left, and not on the other part.
+The order is extension, lateness, cap on extra credit. All numbers are exact fractions, and nothing
+is rounded here. A later submission never earns more, and an extension never earns less. What a part
+loses depends only on its own days and on the late days that are left, not on the other part.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Earned:
-    """What a part earned, before lateness.
+    """What a part earned, before deductions for lateness.
 
     Attributes:
         part: "coding" or "written".
-        regular, extra: points, and points of extra credit.
-        days: how many days late it is; each that has begun counts.
+        regular, extra: regular points, and points of extra credit.
+        days: how many days late it is; a day that has begun counts.
     """
 
     part: str
@@ -34,11 +34,11 @@ class Earned:
 
 @dataclass(frozen=True)
 class Late:
-    """What lateness costs a part.
+    """What a part loses because of lateness.
 
     Attributes:
-        points: what it loses, 0 or more.
-        why: in words.
+        points: the points that it loses, 0 or more.
+        why: the reason, in words.
     """
 
     part: str
@@ -51,8 +51,8 @@ class Settled:
     """What a student gets.
 
     Attributes:
-        charged: late days that this assignment takes from the budget.
-        over_cap: extra credit that doesn't count.
+        charged: how many late days this assignment takes from the budget.
+        over_cap: extra credit above the cap, which doesn't count.
     """
 
     charged: int
@@ -69,8 +69,8 @@ def days_late(late_by: timedelta, grading: Grading) -> int:
 def settle(grading: Grading, parts: tuple[Earned, ...], used: int) -> Settled:
     """Apply the policy.
 
-    A late day covers a day of all parts: two parts that are a day late take one. A part behind the
-    hard deadline takes none, as it would gain nothing.
+    A late day covers a day of all parts: if two parts are a day late, they take one. A part after
+    the hard deadline takes none, because it would gain nothing.
 
     Args:
         used: late days that the student has used for other assignments.
@@ -97,7 +97,7 @@ def _is_over(part: Earned, grading: Grading) -> bool:
 
 
 def _loss(part: Earned, grading: Grading, charged: int) -> tuple[Fraction, str]:
-    """Return which share of its points a part loses, and why."""
+    """Return what share of its points a part loses, and why."""
     words = count(part.days, "day") + " late"
     if _is_over(part, grading):
         last = count(grading.hard_deadline_days or 0, "day")
@@ -111,5 +111,5 @@ def _loss(part: Earned, grading: Grading, charged: int) -> tuple[Fraction, str]:
 
 
 def count(number: int, word: str) -> str:
-    """`1 day`, `2 days`."""
+    """Return a number with its noun: `1 day`, `2 days`."""
     return f"{number} {word}{'s' * (number != 1)}"

@@ -1,7 +1,7 @@
-"""`rubrics --into FOLDER`: for each written question, what a grader enters into Gradescope.
+"""`rubrics --into FOLDER`: writes what graders enter into Gradescope for each written question.
 
-The rubric and the common wrong answers of solutions/written/, as QUESTION.csv (points and Markdown,
-with mathematics between $$ as Gradescope has it) and QUESTION.html, to read while grading.
+These are the rubric and the common wrong answers in solutions/written/: as QUESTION.csv (points and
+Markdown, with mathematics between $$ as in Gradescope), and as QUESTION.html to read while grading.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ from grading.outcomes import ExitCode
 from grading.results import write_atomically
 
 from ...described import REPO
+from ..commands import Commands, add_command
 from . import cells
 from .cells import Number, shown
 from .policy import count
 
 if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
     from ...handout.sheet import Slot
 
 CRITERION, MISTAKE = "criterion", "wrong answer"
@@ -36,13 +35,13 @@ SOLUTION = re.compile(
     re.DOTALL,
 )
 SECTION = r"\\begin\{%s\}(.*?)\\end\{%s\}"
-# What an answer gets where the last sentence on it says so for the whole question.
+# The share of points that a wrong answer gets, if the last sentence about it says so.
 VERDICT = re.compile(r"(?:^|[.:'?!)])\s+(Half|Nothing|All points)\.\s*\Z")
 SHARES = {"Half": Fraction(1, 2), "Nothing": Fraction(0), "All points": Fraction(1)}
-MARK = "RUBRICSITEM"  # a paragraph between two texts that are converted together
+MARK = "RUBRICSITEM"  # a paragraph between texts that are converted together
 HOW = (
-    "Choose positive scoring. Give an answer the criteria that it meets; or, where it is one of "
-    "the wrong answers with points, that item alone."
+    "Use positive scoring. Select the criteria that an answer meets. If it is one of the common "
+    "wrong answers that have points, select only that item."
 )
 STYLE = """
 :root { color-scheme: light dark; }
@@ -60,8 +59,8 @@ class RubricItem:
     """An item of a rubric.
 
     Attributes:
-        points: what it gives; None where the text has to be read.
-        latex: what it says.
+        points: its points; None if they depend on what the text says.
+        latex: its text.
     """
 
     kind: str
@@ -69,17 +68,22 @@ class RubricItem:
     latex: str
 
 
-def add_to(commands: _SubParsersAction) -> None:
-    """Add the sub-command."""
-    command = commands.add_parser(
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    command = add_command(
+        commands,
         "rubrics",
-        help="write a sheet for each written question: rubric and common wrong answers",
-        description="Write QUESTION.csv, to enter into Gradescope, and QUESTION.html, to read, for "
-        "each written question with points. They tell the solutions: they are for staff.",
+        run,
+        "write the rubric and common wrong answers of each written question",
+        "For each written question with points, write QUESTION.csv, to enter into Gradescope, and "
+        "QUESTION.html, to read. They contain solutions, so they are for staff only.",
     )
-    command.add_argument("--into", type=Path, required=True, metavar="FOLDER")
-    command.add_argument("--edition", metavar="EDITION", help="default: assignment.toml's")
-    command.set_defaults(run=run)
+    command.add_argument(
+        "--into", type=Path, required=True, metavar="FOLDER", help="where to write them"
+    )
+    command.add_argument(
+        "--edition", metavar="EDITION", help="default: the default edition in assignment.toml"
+    )
 
 
 def run(asked: argparse.Namespace) -> int:
@@ -87,14 +91,14 @@ def run(asked: argparse.Namespace) -> int:
     try:
         asked.into.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{asked.into} can't be made: {error.strerror}") from None
+        raise UsageError(f"{asked.into} can't be created: {error.strerror}") from None
     found = rubrics(REPO, asked.edition)
     if not found:
         raise UsageError("the edition has no written question with points")
     for slot, items, markdown, pages in _converted(found):
         write_atomically(asked.into / f"{slot.id}.csv", _csv(items, markdown))
         write_atomically(asked.into / f"{slot.id}.html", _page(slot, items, pages))
-    print(f"{count(len(found), 'question')}, a CSV and a page for each: {asked.into}")
+    print(f"{asked.into}: a CSV file and a page for each of {count(len(found), 'question')}")
     return ExitCode.OK
 
 
@@ -102,7 +106,7 @@ def rubrics(repo: Path, edition: str | None) -> list[tuple[Slot, list[RubricItem
     """Return the items of each written question with points, in the sheet's order.
 
     Raises:
-        UsageError: a template has a mistake.
+        UsageError: if a template has a mistake.
     """
     from ...handout.build import compute_numbers
     from ...handout.description import describe
@@ -124,8 +128,8 @@ def items_of(text: str, points: Fraction) -> Iterator[RubricItem]:
     r"""Yield the items of a rendered solution.
 
     Args:
-        text: holds `\begin{rubric}` with `\criterion{1 point}{...}`, and `\begin{mistakes}`.
-        points: of the question.
+        text: contains `\begin{rubric}` with `\criterion{1 point}{...}`, and `\begin{mistakes}`.
+        points: the question's points.
     """
     rubric, mistakes = (
         "".join(re.findall(SECTION % (name, name), text, re.DOTALL))
@@ -141,7 +145,7 @@ def items_of(text: str, points: Fraction) -> Iterator[RubricItem]:
 
 
 def _braced(text: str, start: int) -> tuple[str, int]:
-    """Return what stands between the braces from `start` on, and where they end."""
+    """Return the text between the braces that begin at `start`, and where they end."""
     depth, place = 0, start
     while True:
         if text[place] == "\\":
@@ -159,7 +163,7 @@ def _converted(
     """Yield each question with its items as Markdown and as HTML."""
     texts = [item.latex for _, items in found for item in items]
     markdown = _pandoc(texts, "markdown_strict+tex_math_double_backslash", MARK + r"(\d+)X\s*")
-    # \\( and \\[ stand for formulas in a line and of their own: Gradescope has $$ for both.
+    # \\( begins an inline formula, and \\[ a displayed one: Gradescope uses $$ for both.
     markdown = [
         " ".join(re.sub(r"\\\\[()\[\]]", lambda _: "$$", text).split()) for text in markdown
     ]
@@ -170,7 +174,7 @@ def _converted(
 
 
 def _pandoc(texts: list[str], to: str, mark: str) -> list[str]:
-    """Convert texts by one run of pandoc."""
+    """Convert texts in a single run of pandoc."""
     import pypandoc  # type: ignore[import-untyped]  # it has no annotations
 
     from ...handout.web import prepare
@@ -228,7 +232,7 @@ def _section(heading: str, items: list[tuple[RubricItem, str]]) -> str:
         f"<td>{page}</td></tr>\n"
         for item, page in items
     )
-    head = '<tr><th scope="col">Points</th><th scope="col">What the answer has</th></tr>'
+    head = '<tr><th scope="col">Points</th><th scope="col">The answer</th></tr>'
     return (
         f"<h2>{heading}</h2>\n<table>\n<thead>{head}</thead>\n<tbody>\n{rows}</tbody>\n</table>\n"
     )

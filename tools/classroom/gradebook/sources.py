@@ -1,11 +1,12 @@
-"""Reads all that a gradebook is made of: a class's folder, and what staff put into DIR/gradebook/.
+"""Reads what a gradebook is made from: a class's folder, and what staff put into DIR/gradebook/.
 
-    written.csv      Gradescope's scores of the written answers; or written.zip, or the folder
-                     written/, its evaluations
+    written.csv      Gradescope's scores of the written answers; or instead its evaluations, as
+                     written.zip or as the folder written/
     canvas.csv       the instructor's own export of Canvas's gradebook
     overrides.csv, extensions.csv, excuses.csv, withheld.csv, late_days.csv, people.csv
 
-Each may be missing. A file of another name is refused, as a misspelt one would be left out unseen.
+Any of them may be missing. A file with any other name is refused, because a misspelt name would
+otherwise go unnoticed.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ KNOWN = (*WRITTEN, CANVAS, *decisions.COLUMNS)
 
 @dataclass(frozen=True)
 class Sources:
-    """A gradebook, and Canvas's export where there is one."""
+    """A gradebook, and Canvas's export if there is one."""
 
     book: Book
     canvas: canvas.Template | None
@@ -47,12 +48,12 @@ def read_sources(
     """Read everything.
 
     Args:
-        release: whose records count; None: the newest.
-        latest: whether the latest of several submissions of a student counts; else several are an
-            error.
+        release: the release whose records are used; None: the newest.
+        latest: whether to use the latest of several submissions by a student; otherwise, several
+            are an error.
 
     Raises:
-        UsageError: one line on the first mistake.
+        UsageError: at the first mistake, with a line about it.
     """
     files = _files(folder.path / FOLDER)
     release = release or newest_release(folder)
@@ -66,7 +67,7 @@ def read_sources(
         mentions += scores.mentions
         worth["written"] = _written_worth(scores, edition, notes)
     elif edition is not None and any(question.written for question in edition.questions):
-        notes.append(f"no written scores in {folder.path / FOLDER}: the grade is of coding alone")
+        notes.append(f"no written scores in {folder.path / FOLDER}: only coding is graded")
     template = canvas.read_template(files[CANVAS]) if CANVAS in files else None
     mentions += template.mentions() if template else []
     aliases: list[Alias] = decisions.read_aliases(files[PEOPLE]) if PEOPLE in files else []
@@ -88,22 +89,22 @@ def read_sources(
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    """Return the files of DIR/gradebook/ by name.
+    """Return the files in DIR/gradebook/ by name.
 
     Raises:
-        UsageError: one has no known name, or there are several of written scores.
+        UsageError: if a name is unknown, or several files have written scores.
     """
     if not folder.is_dir():
         return {}
     files = {}
     for path in sorted(folder.iterdir()):
         if path.name.startswith(".") or path.name.endswith("~"):
-            continue  # of an editor
+            continue  # an editor's
         if path.name not in KNOWN:
             raise UsageError(f"{path}: unknown file{nearest(path.name, KNOWN)}")
         files[path.name] = path
     if len(given := [name for name in WRITTEN if name in files]) > 1:
-        raise UsageError(f"{folder} has {' and '.join(given)}: keep one of them")
+        raise UsageError(f"{folder} has {' and '.join(given)}: keep only one of them")
     return files
 
 
@@ -121,7 +122,7 @@ def _written(files: dict[str, Path], edition: Edition | None) -> written.Written
 
 
 def _coding_worth(mentions: list[Mention]) -> tuple[Fraction, Fraction]:
-    """Return the points to reach in coding, and of extra credit: all records have the same."""
+    """Return the maximum of regular points and of extra credit, the same in all records."""
     found = set()
     for mention in mentions:
         handed: Handed = mention.said
@@ -129,7 +130,9 @@ def _coding_worth(mentions: list[Mention]) -> tuple[Fraction, Fraction]:
             found.add(tuple(_most(handed.items, is_extra) for is_extra in (False, True)))
     if len(found) > 1:
         amounts = " and ".join(shown(regular) for regular, *_ in sorted(found))
-        raise UsageError(f"records of one release have {amounts} points to reach: grade again")
+        raise UsageError(
+            f"records of one release are worth {amounts} points: grade the class again"
+        )
     regular, extra = next(iter(found), (Fraction(0), Fraction(0)))
     return regular, extra
 
@@ -141,7 +144,7 @@ def _most(items: tuple[Item, ...], is_extra: bool) -> Fraction:
 def _written_worth(
     scores: written.Written, edition: Edition | None, notes: list[str]
 ) -> tuple[Fraction, Fraction]:
-    """Return the same for written answers; note where Gradescope's points are others."""
+    """Return the same for written answers; add a note if Gradescope has other points."""
     questions = [q for q in edition.questions if q.written] if edition else []
     regular, extra = (
         sum((Fraction(q.written) for q in questions if q.is_extra_credit == is_extra), Fraction(0))
@@ -149,14 +152,14 @@ def _written_worth(
     )
     if scores.most is not None and edition is not None and scores.most != regular + extra:
         notes.append(
-            f"Gradescope has {shown(scores.most)} written points, and assignment.toml "
-            f"{shown(regular + extra)}: the outline there is another"
+            f"the written answers are worth {shown(scores.most)} points on Gradescope, but "
+            f"{shown(regular + extra)} in assignment.toml: the outlines differ"
         )
     return regular, extra
 
 
 def _alone(people: list[Person], parts: tuple[str, ...], has_canvas: bool) -> Iterator[str]:
-    """Say who is missing in which source."""
+    """Yield a note on everybody who is missing in a source."""
     sources = [*parts, *(["canvas"] if has_canvas else [])]
     for person in people:
         missing = [source for source in sources if source not in person.sources]

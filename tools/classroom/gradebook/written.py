@@ -1,9 +1,10 @@
 """Written scores, as Gradescope exports them: a CSV of scores, or evaluations by rubric item.
 
-Scores (*Review Grades*, *Download Grades*): a row for each student with `Total Score`, and perhaps
-a column for each question, as `1.2: Copying (2.0 pts)`. Evaluations (*Export Evaluations*): a zip
-or folder with a CSV for each question, `2_Copying.csv`, whose columns between `Submission Time` and
-`Adjustment` are the rubric's items, and whose last rows explain the rubric.
+Scores (*Review Grades*, *Download Grades*) have a row for each student with `Total Score`, and
+perhaps a column for each question, such as `1.2: Copying (2.0 pts)`. Evaluations (*Export
+Evaluations*) are a zip or folder with a CSV for each question, such as `2_Copying.csv`. Its columns
+between `Submission Time` and `Adjustment` are the rubric's items, and its last rows explain the
+rubric.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Written:
     """All written scores.
 
     Attributes:
-        most: the points that the file says there are; None if it doesn't.
+        most: the maximum points, if the file contains them; otherwise None.
     """
 
     mentions: tuple[Mention, ...]
@@ -58,10 +59,10 @@ def read_written(path: Path, is_extra: IsExtra) -> Written:
 
     Args:
         path: a CSV of scores, or a zip or folder of evaluations.
-        is_extra: whether a question of this title, "" for all together, is extra credit.
+        is_extra: tells whether a question with this title is extra credit; "" means all questions.
 
     Raises:
-        UsageError: it is something else; the line names file and row.
+        UsageError: if it is something else; the message names the file and the row.
     """
     if path.is_dir():
         files = [(p.name, p.read_bytes()) for p in sorted(path.glob("*.csv"))]
@@ -93,7 +94,7 @@ def _scores(found: Table, is_extra: IsExtra) -> Written:
     most: dict[Fraction, Row] = {}
     for row in found.rows:
         if not any(found.cell(row, name) for name in ("Email", "SID", "Submission ID")):
-            raise found.sheet.fault(row, "nobody's: neither Email nor SID nor Submission ID")
+            raise found.sheet.fault(row, "Email, SID and Submission ID are all empty")
         if text := found.cell(row, "Max Points"):
             most.setdefault(found.sheet.number(row, "Max Points", text), row)
         handed = _handed(found, row, questions, extra)
@@ -101,7 +102,7 @@ def _scores(found: Table, is_extra: IsExtra) -> Written:
     if len(most) > 1:
         (one, first), (other, second), *_ = most.items()
         raise found.sheet.fault(
-            second, f"Max Points = {shown(other)}, but {shown(one)} on line {first.line}"
+            second, f"Max Points = {shown(other)}, but {shown(one)} in line {first.line}"
         )
     return Written(tuple(mentions), next(iter(most), None))
 
@@ -121,7 +122,7 @@ def _handed(
     if not total:
         said = found.cell(row, "Status") or ("Ungraded" if handed.submission else "Missing")
         if said.lower() == MISSING and not handed.submission:
-            return replace(handed, items=())  # known to have handed in nothing: no points
+            return replace(handed, items=())  # certainly nothing was handed in: no points
         return replace(handed, gap=f"{where}: {said}")
     points = found.sheet.number(row, "Total Score", total)
     items = tuple(_questions(found, row, questions, extra, where))
@@ -132,14 +133,14 @@ def _handed(
     if low := [item for item in items if item.points < 0]:
         raise found.sheet.fault(
             row,
-            f"{low[0].id} has {shown(low[0].points)} points; lateness is deducted here, by "
-            "course.toml: remove negative points on Gradescope",
+            f"{low[0].id} has {shown(low[0].points)} points; remove negative points on Gradescope, "
+            "because lateness is deducted here by course.toml",
         )
     # Gradescope rounds each question's points, and their sum, to two decimals.
     if abs(sum(item.points for item in items) - points) > Fraction(len(items), 100):
         raise found.sheet.fault(
-            row, f"Total Score = {total}, but its questions have "
-            f"{shown(sum((i.points for i in items), Fraction(0)))} together"
+            row, f"Total Score = {total}, but the questions add up to "
+            f"{shown(sum((i.points for i in items), Fraction(0)))}"
         )  # fmt: skip
     return replace(handed, items=items)
 
@@ -172,13 +173,13 @@ def _count(text: str) -> int:
 
 
 def _lateness(found: Table, row: Row) -> timedelta | None:
-    """Return how late Gradescope says it is; before the due date is no lateness."""
+    """Return the lateness according to Gradescope; zero before the due date."""
     text = found.cell(row, "Lateness (H:M:S)")
     if not text:
         return None
     match = LATENESS.fullmatch(text)
     if match is None:
-        raise found.sheet.fault(row, f"Lateness (H:M:S) = {text!r:.60} is not such as 26:05:00")
+        raise found.sheet.fault(row, f"Lateness (H:M:S) = {text!r:.60} should look like 26:05:00")
     hours, minutes, seconds = (int(match[n]) for n in (2, 3, 4))
     try:
         late = timedelta(hours=hours, minutes=minutes, seconds=seconds)
@@ -188,10 +189,10 @@ def _lateness(found: Table, row: Row) -> timedelta | None:
 
 
 def time_of(sheet: Sheet, row: Row, text: str) -> datetime | None:
-    """Return a time such as `2027-01-31 23:59:00 -0800`; None for none.
+    """Return a time such as `2027-01-31 23:59:00 -0800`; None for an empty text.
 
     Raises:
-        UsageError: it is no time, or has no zone.
+        UsageError: if it isn't a time, or has no time zone.
     """
     if not text:
         return None
@@ -200,10 +201,10 @@ def time_of(sheet: Sheet, row: Row, text: str) -> datetime | None:
         time = datetime.fromisoformat(joined)
     except ValueError:
         raise sheet.fault(
-            row, f"{text!r:.60} is no time such as 2027-01-31 23:59:00 -0800"
+            row, f"{text!r:.60} should be a time such as 2027-01-31 23:59:00 -0800"
         ) from None
     if time.tzinfo is None:
-        raise sheet.fault(row, f"the time {text!r:.60} has no zone; expected an end such as -0800")
+        raise sheet.fault(row, f"the time {text!r:.60} has no time zone; add one, such as -0800")
     return time
 
 
@@ -236,7 +237,7 @@ def _empty(found: Table, row: Row) -> Handed:
 
 
 def _rubric(found: Table) -> list[tuple[int, str]]:
-    """Return the columns of the rubric's items."""
+    """Return the index and the title of each rubric item's column."""
     last = found.columns.get("adjustment", len(found.head.cells))
     first = found.columns["submission time"] + 1
     return [(place, found.head.cells[place]) for place in range(first, last)]
@@ -248,7 +249,7 @@ def _evaluated(found: Table, row: Row, match: re.Match[str], is_extra: bool) -> 
         return None
     points = found.sheet.number(row, "Score", text)
     if points < 0:
-        raise found.sheet.fault(row, f"Score = {text}: expected 0 or more")
+        raise found.sheet.fault(row, f"Score = {text} should be 0 or more")
     applied = [
         title
         for place, title in _rubric(found)
@@ -267,7 +268,7 @@ def _together(said: list[tuple[Mention, Item | None]], questions: int) -> Mentio
     handed: Handed = first.said
     items = tuple(item for _, item in said if item is not None)
     if len({item.id for item in items}) < len(items):
-        raise UsageError(f"{first.where}: {first.name!r:.60} is there twice for one question")
+        raise UsageError(f"{first.where}: {first.name!r:.60} has two rows for one question")
     gap = (
         ""
         if len(items) == questions
@@ -277,10 +278,10 @@ def _together(said: list[tuple[Mention, Item | None]], questions: int) -> Mentio
 
 
 def uniformly_extra(titles: dict[str, bool]) -> IsExtra:
-    """Return which written questions are extra credit.
+    """Return a function that tells by its title whether a written question is extra credit.
 
     Args:
-        titles: by the sheet's number of each written question, whether it is extra credit.
+        titles: whether a question is extra credit, by the sheet's number of each.
     """
 
     def is_extra(title: str) -> bool:
@@ -291,7 +292,7 @@ def uniformly_extra(titles: dict[str, bool]) -> IsExtra:
             what = f"the question {title!r:.60}" if title else "the total of all written questions"
             raise UsageError(
                 f"some written questions are extra credit and some are not, and {what} doesn't "
-                "tell which: let titles on Gradescope begin with the sheet's numbers, as 3(a)"
+                "tell which: begin the titles on Gradescope with the sheet's numbers, such as 3(a)"
             )
         return any(titles.values())
 

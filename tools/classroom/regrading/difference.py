@@ -1,4 +1,4 @@
-"""What a regrade changes: who goes up and down, and which verdicts change from what to what."""
+"""What a regrade changes: whose points go up or down, and which verdicts change, and how."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ NO_TEST = "(no such test)"
 
 @dataclass(frozen=True)
 class Change:
-    """A submission before and after.
+    """A submission before and after a regrade.
 
     Attributes:
-        before, after: its points; None where it has no result.
-        worth: the points that could be had, before and after.
-        changed: the tests whose verdict changed, each with what it was and is.
-        kept: why it was not run; "" if it was.
+        before, after: its points; None if it has no result.
+        worth: the maximum points before and after.
+        changed: the tests whose verdict changed, each with the old and the new verdict.
+        kept: why it keeps its result without a run; "" if it was run.
         fault: why it has no new result; "" if it has one.
     """
 
@@ -49,7 +49,7 @@ class Change:
 
     @property
     def is_new(self) -> bool:
-        """Whether there was no result to compare with."""
+        """Whether there was no result before."""
         return self.before is None and self.after is not None
 
     @property
@@ -59,12 +59,12 @@ class Change:
 
 @dataclass
 class TestChange:
-    """A test over the class.
+    """What changes in a test for the whole class.
 
     Attributes:
-        ran: how many submissions it was run for.
-        moves: how often a verdict changed, by what it was and what it is.
-        gained: points that all submissions together have more.
+        ran: for how many submissions it was run.
+        moves: how often a verdict changed, by the old and the new verdict.
+        gained: how many points all submissions together gain.
     """
 
     __test__ = False
@@ -79,7 +79,7 @@ class TestChange:
 
 @dataclass(frozen=True)
 class Difference:
-    """All that a regrade changes."""
+    """Everything that a regrade changes."""
 
     changes: tuple[Change, ...]
     tests: tuple[TestChange, ...]
@@ -106,16 +106,16 @@ class Difference:
 
     @property
     def unfinished(self) -> list[Change]:
-        """What keeps the regrade from being applied."""
+        """The submissions that keep the regrade from being applied."""
         return [c for c in self.changes if c.fault or c.unfinished]
 
     @property
     def sideways(self) -> list[Change]:
-        """Submissions of which a verdict changed, and not the points."""
+        """The submissions in which a verdict changed, but not the points."""
         return [c for c in self.changes if c.changed and not c.gain and not c.is_new]
 
     def numbers(self) -> dict[str, int]:
-        """Return the counts that history keeps."""
+        """Return the counts that are kept in the history."""
         return {
             "submissions": len(self.changes),
             "up": len(self.up),
@@ -130,7 +130,7 @@ def compare(folder: ClassFolder, baseline: str, name: str) -> Difference:
     """Compare the records of two releases of a class.
 
     Args:
-        name: that of the regrade's records; those that there are not yet are unfinished.
+        name: the name of the regrade's records; submissions without one are unfinished.
     """
     counted: dict[str, TestChange] = {}
     changes = []
@@ -174,14 +174,14 @@ def _worth(record: Record) -> Decimal | None:
 
 
 def _in_run(before: Record, after: Record) -> bool:
-    """Return whether a fault is of the regrade, and not what was there before."""
+    """Return whether a fault occurred in the regrade, and not before."""
     return after["fault"] != before["fault"]
 
 
 def _moves(
     before: Record, after: Record, counted: dict[str, TestChange], baseline: str
 ) -> Iterable[tuple[str, str, str]]:
-    """Yield each test whose verdict changed; count it."""
+    """Yield each test whose verdict changed, and count it."""
     was = {plan.key(t): t for t in _tests(before)} | {(t["test_id"],): t for t in _tests(before)}
     is_ = _tests(after)
     seen = set()
@@ -219,15 +219,15 @@ def _tests(record: Record) -> list[dict[str, Any]]:
 
 
 def verdict(test: dict[str, Any]) -> tuple[str, Fraction]:
-    """Return what counts of how a test ended: not in which words, and not for how many points."""
+    """Return a test's outcome and share of points, without its message and number of points."""
     credit = credit_of(test)
-    if credit is None:  # a share of points, rounded, is all that was kept
+    if credit is None:  # only rounded points were kept
         credit = Fraction(points(test["score"])) / Fraction(points(test["max_score"]))
     return test["outcome"], credit
 
 
 def cause(test: dict[str, Any]) -> str:
-    """Return the id of how a test ended."""
+    """Return the id of the way in which a test ended."""
     if test["outcome"] == PASSED:
         return PASSED
     return test.get("cause") or cause_of(Outcome(test["outcome"]), "")

@@ -1,6 +1,6 @@
-"""Which regrades a class had, and what was decided of each: DIR/history.json.
+"""The regrades of a class, and what was decided about each, in DIR/history.json.
 
-A regrade's records count once the history says that it was applied, all of them at once.
+All records of a regrade begin to count at once, when the history says that it was applied.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class Regrade:
     """One regrade.
 
     Attributes:
-        release: the hash that names the release which ran the tests.
+        release: the hash that names the release that ran the tests.
         baseline: the name of the release whose results it replaces.
-        only: words that named tests; empty for all.
-        students: ids of the submissions that it was restricted to; None for all.
+        only: the words that named tests; empty for all tests.
+        students: the ids of the submissions that it was restricted to; None for all.
         begun, decided: times.
-        applied_ns: when it was applied, in nanoseconds since 1970; 0 otherwise.
-        changes: what it did, as numbers (`difference.Difference.numbers`).
+        applied_ns: when it was applied, in nanoseconds since 1970; 0 if it wasn't.
+        changes: the numbers of changes (`difference.Difference.numbers`).
     """
 
     number: int
@@ -55,10 +55,10 @@ class Regrade:
 
 
 def read(folder: ClassFolder) -> list[Regrade]:
-    """Return all regrades, in their order.
+    """Return all regrades, in order.
 
     Raises:
-        UsageError: the file can't be read.
+        UsageError: if the file can't be read.
     """
     path = folder.path / HISTORY
     if not path.is_file():
@@ -66,7 +66,7 @@ def read(folder: ClassFolder) -> list[Regrade]:
     try:
         return [_regrade(fields) for fields in read_json(path)["regrades"]]
     except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"{path} is not what was written: {error!r:.200}") from None
+        raise UsageError(f"{path} is damaged: {error!r:.200}") from None
 
 
 def _regrade(fields: dict[str, Any]) -> Regrade:
@@ -76,34 +76,34 @@ def _regrade(fields: dict[str, Any]) -> Regrade:
 
 
 def write(folder: ClassFolder, regrade: Regrade) -> None:
-    """Add a regrade, or replace what is known of it."""
+    """Add a regrade, or replace its entry."""
     known = {one.number: one for one in read(folder)} | {regrade.number: regrade}
     fields = [asdict(known[number]) for number in sorted(known)]
     write_json(folder.path / HISTORY, {"format": FORMAT, "regrades": fields})
 
 
 def open_one(folder: ClassFolder) -> Regrade | None:
-    """Return the regrade of which nothing is decided yet."""
+    """Return the regrade that hasn't been decided yet, or None."""
     return next((one for one in read(folder) if one.state == "open"), None)
 
 
 def the_open_one(folder: ClassFolder) -> Regrade:
-    """Return the regrade of which nothing is decided yet.
+    """Return the regrade that hasn't been decided yet.
 
     Raises:
-        UsageError: there is none.
+        UsageError: if there is none.
     """
     found = open_one(folder)
     if found is None:
-        raise UsageError(f"{folder.path} has no regrade to decide about; `regrade DIR` begins one")
+        raise UsageError(f"{folder.path} has no open regrade; start one with `regrade DIR`")
     return found
 
 
 def begin(folder: ClassFolder, wanted: Regrade) -> Regrade:
-    """Return the open regrade that is the one wanted, or enter that as a new one.
+    """Return the open regrade if it is the one wanted; start that one if none is open.
 
     Raises:
-        UsageError: another one is open.
+        UsageError: if another one is open.
     """
     known = read(folder)
     found = open_one(folder)
@@ -115,7 +115,7 @@ def begin(folder: ClassFolder, wanted: Regrade) -> Regrade:
     same = ("release", "baseline", "only", "students")
     if any(getattr(found, key) != getattr(wanted, key) for key in same):
         raise UsageError(
-            f"{found.name} is open, of another release or with other options: `apply` or "
+            f"{found.name} is still open, with another release or other options: `apply` or "
             "`discard` it first"
         )
     return found
@@ -124,7 +124,7 @@ def begin(folder: ClassFolder, wanted: Regrade) -> Regrade:
 def decide(
     folder: ClassFolder, regrade: Regrade, state: State, author: str, reason: str
 ) -> Regrade:
-    """Write what was decided; this one write makes results count, or not."""
+    """Record a decision; this single write makes the results count, or not."""
     decided = replace(
         regrade,
         state=state,
@@ -138,7 +138,7 @@ def decide(
 
 
 def leave_out(folder: ClassFolder, regrade: Regrade) -> None:
-    """Take a regrade that came to nothing out of the history, and its records away."""
+    """Remove a regrade that changed nothing from the history, with its records."""
     decide(folder, regrade, "discarded", "", "")
     drop_records(folder)
     fields = [asdict(one) for one in read(folder) if one.number != regrade.number]
@@ -154,7 +154,7 @@ def drop_records(folder: ClassFolder) -> None:
 
 
 def counting(folder: ClassFolder) -> Iterator[tuple[str, int]]:
-    """Yield each release whose results count, with when they began to, in nanoseconds."""
+    """Yield each release whose results count, and since when, in nanoseconds since 1970."""
     regrades = {one.name: one for one in read(folder)}
     newest: dict[str, int] = {}
     for record in folder.records():

@@ -1,4 +1,4 @@
-"""Another release: its tests with their points and what decides each."""
+"""Reads another release's tests, their points and the digest of what decides each of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from grading.errors import UsageError
 
 from ..dispatching import Environment
 
-# In a process of its own: another checkout has other modules of these names.
+# In a process of its own, because another checkout has other modules with the same names.
 ASK = (
     "import json, sys; sys.path.insert(0, sys.argv[1]); from grading import deciding; "
     "from questions.course import Course; "
@@ -27,7 +27,7 @@ WITHIN_S = 120
 
 @dataclass(frozen=True)
 class Test:
-    """A test of a release; `digest` is that of what decides it, before versions and processor."""
+    """A test of a release; `digest` covers what decides it, except versions and processor."""
 
     __test__ = False
 
@@ -41,7 +41,7 @@ class Test:
     digest: str
 
     def digests(self, environments: Iterable[Environment]) -> set[str]:
-        """Return the digests that results of workers with these versions have."""
+        """Return the digests of results from workers with these versions and processors."""
         return {in_environment(self.digest, *each) for each in environments}
 
 
@@ -53,17 +53,17 @@ class Described:
     tests: tuple[Test, ...]
 
     def scope(self, words: Iterable[str]) -> frozenset[str]:
-        """Return the ids of the tests that are named; all for no word.
+        """Return the ids of the tests that these words name; without words, of all tests.
 
         Raises:
-            UsageError: a word names none.
+            UsageError: if a word names none.
         """
         wanted = list(words)
         for word in wanted:
             if not any(in_scope(word, test.test_id) for test in self.tests):
                 known = sorted({test.test_id.partition("-")[0] for test in self.tests})
                 raise UsageError(
-                    f"--only {word}: the release has no such test or question; questions with "
+                    f"--only {word}: the release has no such test or question; its questions with "
                     f"tests are {', '.join(known)}"
                 )
         return frozenset(
@@ -74,10 +74,10 @@ class Described:
 
 
 def describe(release: Path, edition: str) -> Described:
-    """Ask a checkout what its release is.
+    """Return the tests of a checkout, from a process that runs its own code.
 
     Raises:
-        UsageError: it is none, or it has a mistake.
+        UsageError: if it isn't a checkout, or its description has a mistake.
     """
     if not (release / "src" / "grading" / "deciding.py").is_file():
         raise UsageError(
@@ -93,8 +93,8 @@ def describe(release: Path, edition: str) -> Described:
         timeout=WITHIN_S,
     )
     if asked.returncode:
-        said = asked.stderr.strip().splitlines() or ["it said nothing"]
-        raise UsageError(f"--release {release}: its tests can't be read: {said[-1]:.300}")
+        said = asked.stderr.strip().splitlines() or ["no error message"]
+        raise UsageError(f"--release {release}: can't read its tests: {said[-1]:.300}")
     found = json.loads(asked.stdout)
     tests = [Test(**each | {"max_score": Decimal(each["max_score"])}) for each in found["tests"]]
     return Described(found["edition"], tuple(tests))

@@ -1,4 +1,4 @@
-"""What a regrade does to one record: which tests stand, which are run anew, what comes of it."""
+"""Decides which tests of a record to keep and which to run again, and makes the new record."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ TestDict = dict[str, Any]
 
 @dataclass(frozen=True)
 class Plan:
-    """What becomes of a record.
+    """What a regrade does with a record.
 
     Attributes:
-        tests: the new release's, in its order: results that stand, with their points counted anew;
-            None for those that are run.
-        wanted: the ids of tests to run.
-        seed: to run them with; None for that of the class.
+        tests: the new release's tests, in its order: results that are kept, with their points
+            recalculated, and None for tests that are run.
+        wanted: the ids of the tests to run.
+        seed: the seed to run them with; None for the class's.
     """
 
     tests: dict[str, TestDict | None] = field(default_factory=dict)
@@ -43,8 +43,8 @@ class Rules:
     """What a regrade was asked for.
 
     Attributes:
-        only: words that name tests or questions; empty for all.
-        environments: versions and processors of the workers.
+        only: the words that name tests or questions; empty for all.
+        environments: the versions and processors of the workers.
         baseline: the name of the release whose results are replaced.
     """
 
@@ -54,7 +54,7 @@ class Rules:
     only: tuple[str, ...] = ()
 
     def plan(self, record: Record) -> Plan:
-        """Decide for one record; one without results has all tests run."""
+        """Return the plan for one record; without results, all tests are run."""
         results = record["results"]
         if results is None:
             wanted = tuple(test.test_id for test in self.described.tests)
@@ -68,14 +68,14 @@ class Rules:
                 tests[test.test_id] = self._standing(test, old)
             elif old is not None:
                 tests[old["test_id"]] = self._marked(old)
-        for old in before.values():  # the release has them no more
+        for old in before.values():  # tests that the release no longer has
             if self.only and not any(in_scope(word, old["test_id"]) for word in self.only):
                 tests[old["test_id"]] = self._marked(old)
         wanted = tuple(test_id for test_id, test in tests.items() if test is None)
         return Plan(tests, wanted, str(results["seed"]))
 
     def _standing(self, test: Test, old: TestDict | None) -> TestDict | None:
-        """Return a test's result with the new points, or None if it has to be run."""
+        """Return a test's result with the new points, or None if the test has to be run."""
         if old is None or old.get("digest") not in test.digests(self.environments):
             return None
         credit = records.credit_of(old)
@@ -90,12 +90,12 @@ class Rules:
         }
 
     def _marked(self, test: TestDict) -> TestDict:
-        """Return a test with the name of the release that it was run by."""
+        """Return a test with the name of the release that ran it."""
         return {"release": self.baseline} | test
 
 
 def key(test: TestDict) -> tuple[str, ...]:
-    """Return what a test is told by: a new one before it gives it another number."""
+    """Return what identifies a test: not its number, which changes if tests are inserted."""
     return (test["topic"], test["test"]) if "test" in test else (test["test_id"],)
 
 
@@ -105,9 +105,9 @@ def record_of(
     """Return the record that a regrade writes.
 
     Args:
-        release: the name of the release that ran what was run.
-        partial: the record of the run of `plan.wanted` (see `records.graded`); None if nothing was
-            to be run.
+        release: the name of the release that ran the tests.
+        partial: the record of the run of `plan.wanted` (see `records.graded`); None if there was
+            nothing to run.
     """
     ran: dict[str, TestDict] = {}
     base = before["results"]
@@ -123,7 +123,7 @@ def record_of(
 
 
 def refused_tests(plan: Plan, rules: Rules, message: str) -> list[TestDict]:
-    """Return the tests of an upload in which the new release finds nothing to grade."""
+    """Return the results of an upload in which the new release finds nothing to grade."""
     described = {test.test_id: test for test in rules.described.tests}
     return [_nothing(described[test_id], message) for test_id in plan.wanted]
 
@@ -148,13 +148,13 @@ def _nothing(test: Test, message: str) -> TestDict:
 
 
 def identity(record: Record) -> str:
-    """Return a hash of a record: what it was compared with must not have changed when it counts."""
+    """Return a hash of a record, by which later changes to it are noticed."""
     text = json.dumps(record, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def common_seed(found: Iterable[Record]) -> str | None:
-    """Return the seed that most records of a class were graded with."""
+    """Return the seed with which most records of a class were graded."""
     seeds = [str(r["results"]["seed"]) for r in found if r["results"] is not None]
     return max(set(seeds), key=seeds.count) if seeds else None
 

@@ -1,4 +1,4 @@
-"""What a regrade would change: lines for a terminal, and a page with links to both results."""
+"""Shows what a regrade would change, in a terminal and as a page with links to both results."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from grading.console import points as shown_points
 from grading.trees import remove_tree
 
 from ..folder import ClassFolder
+from ..gradebook.policy import count
 from ..html_pages import write_page as write_html
 from ..reports.result_pages import titles, write_result
 from ..submissions import RollEntry
@@ -19,11 +20,11 @@ from .history import Regrade
 
 PAGES, FOLDER = "pages", "regrades"
 MOST_LINES = 20  # of each list, in a terminal
-STATES = {"open": "nothing decided yet", "applied": "applied", "discarded": "discarded"}
+STATES = {"open": "not decided yet", "applied": "applied", "discarded": "discarded"}
 
 
 def lines(folder: ClassFolder, regrade: Regrade, found: Difference, names: bool) -> list[str]:
-    """Return the preview for a terminal."""
+    """Return the lines of the preview in a terminal."""
     roll = folder.roll()
 
     def called(change: Change) -> str:
@@ -32,36 +33,44 @@ def lines(folder: ClassFolder, regrade: Regrade, found: Difference, names: bool)
 
     shown = [f"{regrade.name}: release {regrade.release} in place of {regrade.baseline}"]
     shown.append(counts(found))
-    for test in found.tests:
+    changed = [test for test in found.tests if test.changed or test.gained]
+    for test in changed:
         shown.append(_test_line(test))
-        for (was, now), count in test.moves.most_common(MOST_LINES):
-            shown.append(f"  {count:>5}  {was} -> {now}")
+        for (was, now), times in test.moves.most_common(MOST_LINES):
+            shown.append(f"  {times:>5}  {was} -> {now}")
+    if same := len(found.tests) - len(changed):
+        words = "other test" if changed else "test"
+        shown.append(f"{count(same, words)} run again, no verdict changed")
     for word, changes in (("up", found.up), ("down", found.down), ("new", found.new)):
         shown += _cut([f"{word}: {called(c)}  {_moved(c)}" for c in changes])
     shown += _cut([f"kept: {called(c)}  {c.kept}" for c in found.kept])
     shown += _cut([f"no result: {called(c)}  {_why(c)}" for c in found.unfinished])
     if found.unfinished:
-        shown.append(f"{len(found.unfinished)} have no new result yet: give the command again")
-    shown.append(f"Nothing counts yet: `apply {folder.path} --reason ...`, or `discard`")
+        left = count(len(found.unfinished), "submission")
+        shown.append(f"{left} without a new result: run the same command again")
+    shown.append(
+        f"Nothing counts yet: continue with `apply {folder.path} --reason ...` or `discard "
+        f"{folder.path}`"
+    )
     return [printable.line(line) for line in shown]
 
 
 def counts(found: Difference) -> str:
-    """Return in a line how many change."""
+    """Return a line with the numbers of changes."""
     number = found.numbers()
     same = number["submissions"] - number["up"] - number["down"] - number["new"]
     words = f"up {number['up']}, down {number['down']} (to zero {number['to zero']}), same {same}"
     new = f", without a result before {number['new']}" if number["new"] else ""
-    return f"{words}{new}; {number['verdicts']} verdicts changed"
+    return f"{words}{new}; {count(number['verdicts'], 'verdict')} changed"
 
 
 def history_lines(regrade: Regrade) -> list[str]:
-    """Return what history shows of a regrade."""
+    """Return what `history` shows of a regrade."""
     when = f" {regrade.decided} by {regrade.author}" if regrade.decided else ""
     reason = f": {regrade.reason}" if regrade.reason else ""
     scope = f", only {' '.join(regrade.only)}" if regrade.only else ""
     if regrade.students is not None:
-        scope += f", {len(regrade.students)} submissions"
+        scope += f", only {count(len(regrade.students), 'submission')}"
     found = [
         f"{regrade.name}  {STATES[regrade.state]}{when}{reason}",
         f"  release {regrade.release} in place of {regrade.baseline}{scope}; begun {regrade.begun}",
@@ -77,9 +86,8 @@ def _cut(found: list[str]) -> list[str]:
 
 
 def _test_line(test: TestChange) -> str:
-    plural = "s" if test.changed != 1 else ""
-    changed = f"{test.changed} verdict{plural} changed" if test.changed else "no verdict changed"
-    gained = f", {_signed(test.gained)} points in all" if test.gained else ""
+    changed = f"{count(test.changed, 'verdict') if test.changed else 'no verdict'} changed"
+    gained = f", {_signed(test.gained)} points in total" if test.gained else ""
     return f"{test.test_id}: run for {test.ran}, {changed}{gained}  {test.name}"
 
 
@@ -89,7 +97,7 @@ def _moved(change: Change) -> str:
 
 
 def shown(change: Change) -> tuple[str, str]:
-    """Return both numbers of points, with what could be had where that is another one now."""
+    """Return the points before and after, with the maximum points if these have changed."""
     found = []
     for score, most in zip((change.before, change.after), change.worth, strict=True):
         words = "no result" if score is None else shown_points(score)
@@ -103,7 +111,7 @@ def _signed(gain: Decimal) -> str:
 
 
 def _why(change: Change) -> str:
-    return change.fault.splitlines()[0] if change.fault else "not run yet, or graded since"
+    return change.fault.splitlines()[0] if change.fault else "not run yet, or graded again since"
 
 
 def _names(entry: RollEntry | None) -> str:
@@ -114,7 +122,7 @@ def _names(entry: RollEntry | None) -> str:
 
 
 def write_page(folder: ClassFolder, regrade: Regrade, found: Difference) -> Path:
-    """Write the page, and those of both results of each submission that changes."""
+    """Write the page, and pages of both results of each submission that changes."""
     roll, known = folder.roll(), titles()
     rows: dict[str, dict[str, Any]] = {}
     for change in found.changes:
@@ -135,13 +143,13 @@ def write_page(folder: ClassFolder, regrade: Regrade, found: Difference) -> Path
     path = folder.path / FOLDER / regrade.name / "index.html"
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     lists: list[tuple[str, str, list[dict[str, Any]]]] = [
-        ("to-zero", "Who falls to zero", _rows(rows, found.to_zero)),
-        ("down", "Who goes down", _rows(rows, found.down)),
-        ("up", "Who goes up", _rows(rows, found.up)),
-        ("new", "Who had no result", _rows(rows, found.new)),
-        ("sideways", "Other verdicts, the same points", _rows(rows, found.sideways)),
-        ("kept", "Who keeps the result before", _rows(rows, found.kept)),
-        ("missing", "Who has no new result", _rows(rows, found.unfinished)),
+        ("to-zero", "Down to zero", _rows(rows, found.to_zero)),
+        ("down", "Down", _rows(rows, found.down)),
+        ("up", "Up", _rows(rows, found.up)),
+        ("new", "No result before", _rows(rows, found.new)),
+        ("sideways", "Same points, but different verdicts", _rows(rows, found.sideways)),
+        ("kept", "Earlier result kept", _rows(rows, found.kept)),
+        ("missing", "No new result", _rows(rows, found.unfinished)),
     ]
     write_html(
         path,
@@ -163,13 +171,13 @@ def _rows(rows: dict[str, dict[str, Any]], changes: list[Change]) -> list[dict[s
 def _write_both(
     folder: ClassFolder, regrade: Regrade, change: Change, whose: str, known: dict[str, str]
 ) -> dict[str, str]:
-    """Write the pages of both results; return where they are, from the preview."""
+    """Write the pages of both results; return links to them from the preview."""
     links = {}
     for word, release in (("before", regrade.baseline), ("after", regrade.name)):
         record = folder.read_record(change.submission_id, release)
         if record is None:
             continue
-        # Beside the records: who forgets a student removes them with these.
+        # Beside the records, so that `forget` removes them together with the records.
         inside = Path(change.submission_id) / PAGES / f"{release}.html"
         path = folder.submission(change.submission_id).parent / inside
         note = f"{change.submission_id}, {word} {regrade.name}"
@@ -179,7 +187,7 @@ def _write_both(
 
 
 def remove_page(folder: ClassFolder, regrade: Regrade) -> None:
-    """Remove the page of a regrade, and those of its results."""
+    """Remove a regrade's page, and the pages of its results."""
     remove_tree(folder.path / FOLDER / regrade.name)
     for path in (folder.path / "records").glob(f"*/{PAGES}/{regrade.name}.html"):
         path.unlink()

@@ -1,14 +1,12 @@
-"""`regrade`, `apply`, `discard` and `history`."""
+"""The commands `regrade`, `apply`, `discard` and `history`."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import getpass
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tqdm import tqdm  # type: ignore[import-untyped]
 
@@ -21,8 +19,18 @@ from questions.course import Course
 
 from .. import shipping
 from ..choosing import chosen
-from ..dispatching import Cluster, Environment, NoCluster, add_cluster, check_cluster
+from ..commands import GRADING, Commands, add_command, add_folder
+from ..dispatching import (
+    Cluster,
+    Say,
+    add_cluster,
+    check_cluster,
+    cut_short,
+    report_failure,
+    teller,
+)
 from ..folder import ClassFolder
+from ..gradebook.policy import count
 from ..handed_files import add_files, submissions_of
 from ..records import Record
 from ..table import newest_release
@@ -32,69 +40,69 @@ from .other_release import Described, describe
 from .plan import Rules
 from .regrade_run import RegradeRun, Regrading
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
 
-CODES = (
-    "exit codes: 0 done, 1 some could not be graded, by our own fault, 2 usage or bad input, 3 "
-    "there is no cluster that can grade, or DIR can't be written, 130 interrupted. Whatever ended "
-    "it, the same command goes on where it was"
-)
-
-
-def add_to(commands: _SubParsersAction) -> None:
-    """Add the sub-commands."""
+def add_to(commands: Commands) -> None:
+    """Add the commands."""
     _add_regrade(commands)
     for name, run, words in (
         ("apply", run_apply, "let the results of a regrade count"),
         ("discard", run_discard, "drop the results of a regrade"),
     ):
-        decided = commands.add_parser(name, help=words)
-        decided.add_argument("folder", type=Path, metavar="DIR", help="a class's folder")
-        decided.add_argument("--reason", required=name == "apply", default="", help="for history")
-        decided.add_argument("--author", help="for history; default: this user")
-        decided.set_defaults(run=run)
-    shown = commands.add_parser("history", help="show what was decided of regrades, and why")
-    shown.add_argument("folder", type=Path, metavar="DIR", help="a class's folder")
-    shown.set_defaults(run=run_history)
-
-
-def _add_regrade(commands: _SubParsersAction) -> None:
-    command = commands.add_parser(
-        "regrade",
-        help="grade a class again by another release, and show the difference",
-        description="Run the tests that changed, each with the seed of the result that it would "
-        "replace, and show who goes up and down. Nothing counts until `apply`.",
-        epilog=CODES,
+        decided = add_command(commands, name, run, words)
+        add_folder(decided)
+        decided.add_argument(
+            "--reason", required=name == "apply", default="", help="recorded in the history"
+        )
+        decided.add_argument("--author", help="recorded in the history; default: your user name")
+    add_folder(
+        add_command(commands, "history", run_history, "show all regrades, what was decided and why")
     )
-    command.add_argument("folder", type=Path, metavar="DIR", help="a class's folder")
+
+
+def _add_regrade(commands: Commands) -> None:
+    command = add_command(
+        commands,
+        "regrade",
+        run_regrade,
+        "grade a class again with another release, and show the differences",
+        "Run the tests that changed, each with the seed of the result that it would replace, and "
+        "show whose points go up or down. Nothing counts until `apply`.",
+        GRADING,
+    )
+    add_folder(command)
     command.add_argument(
         "--release",
         type=Path,
         default=paths.ROOT,
         metavar="CHECKOUT",
-        help="a checkout of the repository; default: this one",
+        help="a checkout of the repository to grade with; default: this one",
     )
     add_scope(command)
     add_files(command)
     add_cluster(command)
-    command.add_argument("--names", action="store_true", help="show who goes up and down")
-    command.set_defaults(run=run_regrade)
+    command.add_argument("--names", action="store_true", help="show the students' names")
 
 
 def add_scope(command: argparse.ArgumentParser) -> None:
     """Add the arguments that restrict a command to some tests and submissions."""
     command.add_argument(
-        "--only", action="append", default=[], metavar="TEST", help="a test or question (1e)"
+        "--only",
+        action="append",
+        default=[],
+        metavar="TEST",
+        help="only this test or question, such as 1e; may be repeated",
     )
     command.add_argument(
-        "--students", type=Path, metavar="FILE", help="only these: a CSV with a column "
-        "submission_id, sid or email, or one of them a line",
-    )  # fmt: skip
+        "--students",
+        type=Path,
+        metavar="FILE",
+        help="only these students: a CSV file with a column submission_id, sid or email, or a list "
+        "with one of these on each line",
+    )
 
 
 def run_regrade(asked: argparse.Namespace) -> int:
-    """Run what changed, and show the difference."""
+    """Run the tests that changed, and show the differences."""
     check_cluster(asked)
     folder = ClassFolder.existing(asked.folder)
     with folder.locked(), tqdm(unit="submission", disable=None) as bar:
@@ -114,13 +122,13 @@ def run_regrade(asked: argparse.Namespace) -> int:
             begun="",
         )
         regrade = history.begin(folder, wanted)
+        say = teller(bar)
+        with contextlib.closing(Cluster(asked, release, before.counts, say)) as cluster:
 
-        def say(line: str) -> None:
-            bar.write(line, file=sys.stderr)
+            def work() -> None:
+                _run(asked, folder, before, described, regrade, cluster, release, bar, say)
 
-        cluster = Cluster(asked, release, before.counts, say)
-        with contextlib.closing(cluster):
-            failed = _run(asked, folder, before, described, regrade, cluster, release, bar)
+            failed = cut_short(work, folder)
         return _show(asked, folder, regrade, failed)
 
 
@@ -133,10 +141,10 @@ class Before:
 
     @classmethod
     def read(cls, folder: ClassFolder, name: str) -> Before:
-        """Read them.
+        """Read the results of a release.
 
         Raises:
-            UsageError: there are none, or they can't be compared.
+            UsageError: if there are none, or they can't be compared.
         """
         found = {
             one.submission_id: record
@@ -145,9 +153,12 @@ class Before:
         }
         made = cls(name, found)
         if not made.editions:
-            raise UsageError(f"{folder.path} has no results by release {name}: `grade` first")
+            raise UsageError(f"{folder.path} has no results from release {name}: run `grade` first")
         if len(made.editions) > 1:
-            raise UsageError(f"release {name} graded {' and '.join(sorted(made.editions))}")
+            raise UsageError(
+                f"release {name} graded several editions, {' and '.join(sorted(made.editions))}; "
+                "expected one"
+            )
         return made
 
     @property
@@ -162,11 +173,11 @@ class Before:
 
     @property
     def counts(self) -> bool:
-        """Whether they have authority; those that replace them need it, too."""
+        """Whether they count; if so, the results that replace them have to count as well."""
         return any(record["counts"] for record in self.records.values())
 
     def release_of(self, checkout: Path) -> shipping.Release:
-        """Pack a checkout, with the seed that these results were graded with."""
+        """Pack a checkout, with the seed with which these results were graded."""
         release = shipping.make_release(checkout, self.edition)
         seed = plan.common_seed(self.records.values())
         return release if seed is None else replace(release, seed=int(seed))
@@ -181,51 +192,37 @@ def _run(
     cluster: Cluster,
     release: shipping.Release,
     bar: tqdm,
-) -> str:
-    """Run what is to be run; return what cut it short, or ""."""
-
-    def say(line: str) -> None:
-        bar.write(line, file=sys.stderr)
-
-    try:
-        environments: tuple[Environment, ...] = ()
-        with cluster.failures() if asked.scheduler else contextlib.nullcontext():
-            environments = tuple(cluster.environments())
-        rules = Rules(described, environments, before.name, tuple(asked.only))
-        ids = frozenset(before.records if regrade.students is None else regrade.students)
-        ids &= before.records.keys()
-        needed = [key for key in sorted(ids) if rules.plan(before.records[key]).wanted]
-        submissions = submissions_of(folder, asked, say) if needed else []
-        regrading = Regrading(rules, regrade.name, ids, str(release.seed))
-        runner = CourseTestRunner(load_assignment(paths.ASSIGNMENT), Course())
-        bar.reset(total=len(before.records))
-        made = RegradeRun(
-            regrading, before.counts, folder, submissions, release, runner, say, bar.update
-        )
-        if made.plan():
-            with cluster.failures():
-                made.run(cluster.dispatcher())
-    except NoCluster as failed:
-        return str(failed)
-    except OSError as error:  # a full disk, where records that need no run are written
-        return f"{error.filename or folder.path}: {error.strerror or error}"
-    return ""
+    say: Say,
+) -> None:
+    """Run the tests that changed."""
+    rules = Rules(described, tuple(cluster.environments()), before.name, tuple(asked.only))
+    ids = frozenset(before.records if regrade.students is None else regrade.students)
+    ids &= before.records.keys()
+    needed = [key for key in sorted(ids) if rules.plan(before.records[key]).wanted]
+    submissions = submissions_of(folder, asked, say) if needed else []
+    regrading = Regrading(rules, regrade.name, ids, str(release.seed))
+    runner = CourseTestRunner(load_assignment(paths.ASSIGNMENT), Course())
+    bar.reset(total=len(before.records))
+    made = RegradeRun(
+        regrading, before.counts, folder, submissions, release, runner, say, bar.update
+    )
+    if made.plan():
+        made.run(cluster.dispatcher())
 
 
 def _show(asked: argparse.Namespace, folder: ClassFolder, regrade: Regrade, failed: str) -> int:
-    """Print and write the preview; a regrade that changes nothing ends here."""
+    """Print and write the preview; drop a regrade that changes nothing."""
     found = difference.compare(folder, regrade.baseline, regrade.name)
     if not (failed or found.tests or found.unfinished or found.new):
         history.leave_out(folder, regrade)
-        print("No test and no points have changed: there is nothing to regrade.")
+        print("No test and no points have changed, so there is nothing to regrade.")
         return ExitCode.OK
     page = preview.write_page(folder, regrade, found)
     for line in preview.lines(folder, regrade, found, names=asked.names):
         print(line)
-    print(f"{page} links to both results of each")
+    print(f"Open {page} in a browser: it links to both results of each submission that changes")
     if failed:
-        print(f"classroom: {failed}; the same command goes on from here", file=sys.stderr)
-        return ExitCode.GRADER_ERROR
+        return report_failure(failed)
     return ExitCode.FAILED if found.unfinished else ExitCode.OK
 
 
@@ -236,13 +233,13 @@ def run_apply(asked: argparse.Namespace) -> int:
         regrade = history.the_open_one(folder)
         reason = printable.line(asked.reason.strip())
         if not reason:
-            raise UsageError("--reason is blank; history should say why points changed")
+            raise UsageError("--reason is blank; the history should say why points changed")
         found = difference.compare(folder, regrade.baseline, regrade.name)
         if newest_release(folder) != regrade.baseline or found.unfinished:
-            left = len(found.unfinished)
+            left = count(len(found.unfinished), "submission")
             raise UsageError(
-                f"{regrade.name} is not complete: {left} submissions have no new result, or were "
-                "graded since; give `regrade` again, or `discard` it"
+                f"{regrade.name} is not complete: {left} without a new result, or graded again "
+                "since; run `regrade` again, or `discard` it"
             )
         kept = replace(regrade, changes=found.numbers())
         history.decide(folder, kept, "applied", _author(asked), reason)
@@ -261,7 +258,7 @@ def run_discard(asked: argparse.Namespace) -> int:
         history.decide(folder, kept, "discarded", _author(asked), reason)
         history.drop_records(folder)
         preview.remove_page(folder, regrade)
-    print(f"{regrade.name} is dropped; the results of {regrade.baseline} stand")
+    print(f"{regrade.name} is dropped; the results of {regrade.baseline} still count")
     return ExitCode.OK
 
 
@@ -270,13 +267,13 @@ def _author(asked: argparse.Namespace) -> str:
 
 
 def run_history(asked: argparse.Namespace) -> int:
-    """Print what was decided of each regrade."""
+    """Print what was decided about each regrade."""
     folder = ClassFolder.existing(asked.folder)
     found = history.read(folder)
     for regrade in found:
         for line in preview.history_lines(regrade):
             print(line)
     if not found:
-        print("There was no regrade.")
+        print("There were no regrades.")
     print(f"What counts now: {newest_release(folder)}")
     return ExitCode.OK

@@ -1,4 +1,4 @@
-"""Runs what a regrade needs, and writes its records beside those that they are compared with."""
+"""Runs a regrade's tests, and writes its records beside those that they are compared with."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from .plan import Plan, Rules
 
 @dataclass(frozen=True)
 class Regrading:
-    """What a regrade's run is: its rules, the names of its records and of those before.
+    """What a regrade should do: its rules, the name of its records, and the seed.
 
     Attributes:
-        chosen: the submissions that may change; others keep their records.
+        chosen: the submissions that may change; all others keep their records.
     """
 
     rules: Rules
@@ -34,10 +34,10 @@ class Regrading:
 
 
 class RegradeRun(ClassRun):
-    """A run over the submissions of which a record exists.
+    """A run over the submissions that have a record.
 
-    What can't be run (its files are elsewhere, or another upload came) is in `missing`, and keeps
-    the record that it has.
+    Submissions that can't be run, because their files are gone or something else was handed in
+    since, are in `missing` and keep their records.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class RegradeRun(ClassRun):
         return sum(bool(self._plans[key].wanted) for key in self._regrading.chosen)
 
     def plan(self) -> bool:
-        """Write the records that need no run; find out what else is to be done."""
+        """Write the records that need no run; return whether there is anything to run."""
         for submission_id, before in self._before.items():
             if self._is_done(submission_id, before):
                 continue
@@ -86,7 +86,7 @@ class RegradeRun(ClassRun):
         return super().plan()
 
     def _is_done(self, submission_id: str, before: Record) -> bool:
-        """Return whether there is a record already that is compared with the present one."""
+        """Return whether there is a record already, made from the present earlier one."""
         record = self._read(submission_id)
         if record is None:
             return False
@@ -100,7 +100,7 @@ class RegradeRun(ClassRun):
     def _find(self, submission_id: str, before: Record) -> None:
         submission = self._submissions.get(submission_id)
         if submission is None:
-            self.missing[submission_id] = "its files are not there any more"
+            self.missing[submission_id] = "its files are no longer there"
         elif self._digest(submission) != before["upload"]:
             self.missing[submission_id] = "something else was handed in since"
         if why := self.missing.get(submission_id):
@@ -131,7 +131,7 @@ class RegradeRun(ClassRun):
         return self._record(submission_id, records.graded(digest, answer, alone=True))
 
     def _fault(self, submission_id: str, losses: list[str]) -> Record:
-        """Return the record before, with the fault: it can't be applied, and is no zero."""
+        """Return the earlier record with the fault: it can't be applied, and isn't a zero."""
         before = self._before[submission_id]
         return before | {"fault": "\n".join(losses), "base": plan.identity(before)}
 

@@ -1,15 +1,14 @@
-"""`repeat DIR N`: run one release several times with fresh seeds; which verdicts vary?"""
+"""`repeat DIR N`: run a release several times with fresh seeds, and find verdicts that vary."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import secrets
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tqdm import tqdm  # type: ignore[import-untyped]
 
@@ -22,51 +21,55 @@ from questions.course import Course
 
 from ..choosing import chosen
 from ..class_run import Asked, ClassRun
-from ..dispatching import Cluster, NoCluster, add_cluster, check_cluster
+from ..commands import GRADING, Commands, add_command, add_folder
+from ..dispatching import (
+    CONTINUE,
+    Cluster,
+    add_cluster,
+    check_cluster,
+    cut_short,
+    report_failure,
+    teller,
+)
 from ..folder import ClassFolder, read_json, write_json
 from ..handed_files import add_files, submissions_of
 from ..records import Record
 from ..table import newest_release
 from .difference import cause, verdict
 from .other_release import describe
-from .regrade import CODES, Before, add_scope
-
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
+from .regrade import Before, add_scope
 
 REPEATS = "repeats"  # a folder beside a submission's records, and a file with the seeds
 MOST = 100
 KEPT = ("test_id", "outcome", "score", "max_score", "credit", "cause")
 
 
-def add_to(commands: _SubParsersAction) -> None:
-    """Add the sub-command."""
-    command = commands.add_parser(
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    command = add_command(
+        commands,
         "repeat",
-        help="grade a class N times with fresh seeds, and list the verdicts that vary",
-        description="Run this checkout's release N times, each time with another seed, and list "
-        "every verdict that is not always the same. None of it counts.",
-        epilog=CODES,
+        run,
+        "grade a class N times with fresh seeds, and list the verdicts that vary",
+        "Grade the class N times with this checkout, each time with another seed, and list every "
+        "verdict that isn't the same each time. None of the results count.",
+        GRADING,
     )
-    command.add_argument("folder", type=Path, metavar="DIR", help="a class's folder")
-    command.add_argument("times", type=int, metavar="N", help="how many times")
+    add_folder(command)
+    command.add_argument("times", type=int, metavar="N", help="how many times to grade it")
     add_scope(command)
     add_files(command)
     add_cluster(command)
-    command.set_defaults(run=run)
 
 
 def run(asked: argparse.Namespace) -> int:
     """Run a release N times, and list what varies."""
     check_cluster(asked)
     if not 2 <= asked.times <= MOST:
-        raise UsageError(f"{asked.times} times: expected a number from 2 to {MOST}")
+        raise UsageError(f"N = {asked.times} should be a number from 2 to {MOST}")
     folder = ClassFolder.existing(asked.folder)
     with folder.locked(), tqdm(unit="submission", disable=None) as bar:
-
-        def say(line: str) -> None:
-            bar.write(line, file=sys.stderr)
-
+        say = teller(bar)
         before = Before.read(folder, newest_release(folder))
         release = before.release_of(paths.ROOT)
         described = describe(paths.ROOT, before.edition)
@@ -77,32 +80,29 @@ def run(asked: argparse.Namespace) -> int:
         name = release.digest[:16]
         seeds = seeds_of(folder, name, asked.times)
         runner = CourseTestRunner(load_assignment(paths.ASSIGNMENT), Course())
+        kind = Asked(before.edition, before.counts)
+        given = (kind, folder, submissions, release, runner, say, bar.update)
         bar.reset(total=len(submissions) * len(seeds))
-        failed = ""
         with contextlib.closing(Cluster(asked, release, before.counts, say)) as cluster:
-            try:
+
+            def work() -> None:
                 for seed in seeds:
-                    kind = Asked(before.edition, before.counts)
-                    given = (kind, folder, submissions, release, runner, say, bar.update)
                     made = RepeatRun(seed, wanted, *given)
                     if made.plan():
-                        with cluster.failures():
-                            made.run(cluster.dispatcher())
-            except NoCluster as error:
-                failed = str(error)
-            except OSError as error:
-                failed = f"{error.filename or folder.path}: {error.strerror or error}"
+                        made.run(cluster.dispatcher())
+
+            failed = cut_short(work, folder)
         return _show(folder, name, len(seeds), [s.submission_id for s in submissions], failed)
 
 
 class RepeatRun(ClassRun):
-    """A run with one seed, of which only the verdicts are kept."""
+    """A run with one seed; only its verdicts are kept."""
 
     def __init__(self, seed: str, tests: tuple[str, ...], *given: Any) -> None:
         """
         Args:
-            tests: () for all.
-            given: those of ClassRun.
+            tests: the ids of the tests to run; () for all.
+            given: the arguments of ClassRun.
         """
         super().__init__(*given)
         self._repeated, self._tests = seed, tests
@@ -137,7 +137,7 @@ class RepeatRun(ClassRun):
 
 
 def seeds_of(folder: ClassFolder, release: str, times: int) -> list[str]:
-    """Return fresh seeds; those that a release was repeated with already come first."""
+    """Return fresh seeds; those with which a release was already repeated come first."""
     path = folder.path / f"{REPEATS}.json"
     known: dict[str, list[str]] = read_json(path) if path.is_file() else {}
     seeds = known.get(release, [])
@@ -147,7 +147,7 @@ def seeds_of(folder: ClassFolder, release: str, times: int) -> list[str]:
 
 
 def repeated(folder: ClassFolder, submission_id: str, release: str) -> dict[str, Counter[str]]:
-    """Return how often each test of a submission ended in which way, over a release's repeats."""
+    """Return how often each test of a submission ended in each way when a release was repeated."""
     ends: dict[str, Counter[str]] = {}
     for path in sorted((folder.submission(submission_id) / REPEATS).glob(f"{release}-*.json")):
         results = read_json(path)["results"]
@@ -167,7 +167,7 @@ def releases(folder: ClassFolder) -> list[str]:
 def varied(
     folder: ClassFolder, release: str, submission_ids: Iterable[str]
 ) -> Iterator[tuple[str, str, Counter[str]]]:
-    """Yield (submission, test, how often it ended how) of each verdict that is not always one."""
+    """Yield (submission, test, how often it ended in each way) for each verdict that varies."""
     for submission_id in submission_ids:
         for test_id, ends in repeated(folder, submission_id, release).items():
             if len(ends) > 1:
@@ -180,16 +180,16 @@ def _show(folder: ClassFolder, name: str, times: int, ids: list[str], failed: st
         words = ", ".join(f"{word} {count}" for word, count in ends.most_common())
         print(f"{submission_id}  {test_id}: {words}")
     tests = Counter(test_id for _, test_id, _ in found)
-    by_test = ", ".join(f"{test_id} of {n}" for test_id, n in sorted(tests.items()))
+    by_test = ", ".join(f"{test_id}: {n}" for test_id, n in sorted(tests.items()))
+    total = f"{len(found)} verdict{' varies' if len(found) == 1 else 's vary'} ({by_test})"
     print(
         f"release {name}, {times} seeds, {len(ids)} submissions: "
-        + (f"{len(found)} verdicts vary ({by_test})" if found else "no verdict varies")
+        + (total if found else "no verdict varies")
     )
     if failed:
-        print(f"classroom: {failed}; the same command goes on from here", file=sys.stderr)
-        return ExitCode.GRADER_ERROR
+        return report_failure(failed)
     done = [list((folder.submission(i) / REPEATS).glob(f"{name}-*.json")) for i in ids]
     lost = sum(bool(read_json(path)["fault"]) for paths_ in done for path in paths_)
     if lost:
-        print(f"{lost} runs have no result, by our own fault: the same command tries them again")
+        print(f"Runs without a result because of a staff fault: {lost}. {CONTINUE.capitalize()}.")
     return ExitCode.FAILED if lost else ExitCode.OK

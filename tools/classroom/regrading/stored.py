@@ -1,8 +1,8 @@
-"""`stored EXPORT --into DIR`: begin with the results that Gradescope stored, to regrade them.
+"""`stored EXPORT --into DIR`: start from the results that Gradescope stored, to regrade them.
 
-Each result keeps the seed that it was graded with: it stands in the record that ends the staff
-output, or in `extra_data`. Where the daily limit on hidden feedback held, the points stored are an
-earlier submission's, and nothing is compared with them.
+Each result keeps the seed with which it was graded; it is in the record at the end of the staff
+output, or in `extra_data`. If the daily limit on hidden feedback was reached, the stored points are
+those of an earlier submission, so nothing is compared with them.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import json
 import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from grading import replay
 from grading.errors import SubmissionError, UsageError
 from grading.outcomes import ExitCode, Outcome
 
 from .. import records
+from ..commands import Commands, add_command, add_into
 from ..folder import ClassFolder, Source
 from ..gradescope_export import METADATA, metadata_of
 from ..listing import summary
@@ -27,28 +28,27 @@ from ..roster import read_class
 from ..submissions import ID, Submission
 from ..symbols import Node, entries
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
 STORED = "gradescope"  # the name of the release
-EARLIER = "the points on Gradescope are an earlier submission's: the daily limit held"
-FAILED = "the autograder failed on Gradescope: there are no results"
-UNKNOWN = "the results on Gradescope are not this grader's: {}"
+EARLIER = (
+    "the points on Gradescope are those of an earlier submission, because the daily limit on "
+    "hidden feedback was reached"
+)
+FAILED = "the autograder failed on Gradescope, so there are no results"
+UNKNOWN = "the results on Gradescope are not from this grader: {}"
 
 
-def add_to(commands: _SubParsersAction) -> None:
-    """Add the sub-command."""
-    command = commands.add_parser(
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    command = add_command(
+        commands,
         "stored",
-        help="begin a class's folder with the results that Gradescope stored",
-        description="Take the results out of a Gradescope export, so that `regrade` can compare "
-        "them with another release.",
+        run,
+        "start a class's folder from the results that Gradescope stored",
+        "Extract the results from a Gradescope export, so that `regrade` can compare them with "
+        "another release.",
     )
     command.add_argument("source", type=Path, metavar="EXPORT", help="a Gradescope export")
-    command.add_argument(
-        "--into", type=Path, required=True, metavar="DIR", help="outside the repository"
-    )
-    command.set_defaults(run=run)
+    add_into(command)
 
 
 def run(asked: argparse.Namespace) -> int:
@@ -65,7 +65,7 @@ def run(asked: argparse.Namespace) -> int:
         folder.enroll(roll.submissions)
         folder.remember(Source(asked.source, "latest"))
         kept = 0
-        with metadata.open() as stream:  # one at a time: all together may be hundreds of megabytes
+        with metadata.open() as stream:  # read one by one, as it may have hundreds of megabytes
             for submission, stored in _stored(stream, roll.submissions):
                 record = record_of(submission, stored)
                 folder.write_record(submission.submission_id, STORED, record)
@@ -79,7 +79,7 @@ def run(asked: argparse.Namespace) -> int:
 def _stored(
     stream: IO[bytes], submissions: Iterable[Submission]
 ) -> Iterator[tuple[Submission, Node]]:
-    """Yield each submission with what is stored of it; None where there is nothing."""
+    """Yield each submission with its stored results; None if there are none."""
     waiting = {one.submission_id: one for one in submissions}
     for key, entry, _ in entries(stream, METADATA, results=True):
         if isinstance(entry, dict) and key in waiting:
@@ -88,7 +88,7 @@ def _stored(
 
 
 def record_of(submission: Submission, stored: Node) -> Record:
-    """Return the record of a stored result; one without a baseline holds why, and the seed."""
+    """Return the record of a stored result; if it is no baseline, with the reason and the seed."""
     assert ID.fullmatch(submission.submission_id)
     try:
         digest = submission.digest()
@@ -102,7 +102,7 @@ def record_of(submission: Submission, stored: Node) -> Record:
     head = staff or extra
     seed = str(head.get("seed", ""))
     if not seed.isdecimal() or not head.get("edition"):
-        why = UNKNOWN.format("neither their record nor extra_data has edition and seed")
+        why = UNKNOWN.format("edition and seed are neither in their record nor in extra_data")
         return records.staff_fault(digest, [why], counts=True)
     if extra.get("hidden_feedback") == "false" or _is_partial(staff):
         return records.staff_fault(digest, [EARLIER], counts=True) | {"seed": seed}
@@ -123,7 +123,7 @@ def record_of(submission: Submission, stored: Node) -> Record:
 
 
 def _staff_record(stored: dict[str, Node]) -> dict[str, Any]:
-    """Return the record that ends the staff output; {} where the export has none."""
+    """Return the record at the end of the staff output; {} if the export has none."""
     text = stored.get("stdout")
     lines = text.strip().splitlines() if isinstance(text, str) else []
     if not lines or not lines[-1].startswith(replay.RECORD):
@@ -135,17 +135,17 @@ def _staff_record(stored: dict[str, Node]) -> dict[str, Any]:
 
 
 def _is_partial(staff: dict[str, Any]) -> bool:
-    """Return whether hidden tests were not asked for in the run that a record is of."""
+    """Return whether hidden tests were left out of the run that made a record."""
     return any(t.get("outcome") == Outcome.NOT_RUN.value for t in _dicts(staff.get("tests")))
 
 
 def _tests(stored: dict[str, Any], known: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the tests that an entry stands for, as records hold them.
+    """Return the tests that an entry stands for, in the form that they have in records.
 
-    All of a question without points share an entry. Each entry had one test, before they did.
+    All tests of a question without points share an entry. Earlier, each test had its own.
 
     Raises:
-        KeyError, ValueError, TypeError: it is not one of ours.
+        KeyError, ValueError, TypeError: if the entry is not from this grader.
     """
     about = _dict(stored["extra_data"])
     outcomes = about["outcomes"] if "outcomes" in about else {about["test_id"]: about["outcome"]}

@@ -1,4 +1,4 @@
-"""`report DIR`: what a class did, as pages and as CSV files."""
+"""`report DIR`: write a report on a class, as pages and as CSV files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from grading.console import points as shown_points
 from grading.errors import UsageError
@@ -17,6 +17,7 @@ from grading.results import write_atomically
 from grading.trees import remove_tree
 
 from ..choosing import chosen
+from ..commands import Commands, add_command, add_folder, add_release
 from ..folder import ClassFolder, refuse_project
 from ..gradebook.cells import write as write_csv
 from ..handed_files import add_files, submissions_of
@@ -30,45 +31,46 @@ from .quoted import quote
 from .result_pages import titles, write_result
 from .when import when
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
 INDEX = "index.html"
 USUAL = ("report", "report-anonymous")  # folders in DIR
 WITHHELD = Path("gradebook") / "withheld.csv"  # see the gradebook
 EMPTY: frozenset[str] = frozenset()
-MOST_EXAMPLES = 40  # with code: each unpacks a submission
+MOST_EXAMPLES = 40  # with code, for each of which a submission is unpacked
 MOST_WHO = 200  # names in a list
-MOST_MESSAGE = 2_000  # characters of what an example's student read
+MOST_MESSAGE = 2_000  # characters of an example's message
 
 
-def add_to(commands: _SubParsersAction) -> None:
-    """Add the sub-command."""
-    command = commands.add_parser(
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    command = add_command(
+        commands,
         "report",
-        help="write what a class did: pages, and the same numbers as CSV files",
-        description="Write index.html and CSV files about the class, and for each submission a "
-        "page as its student would see it and one for staff.",
+        run,
+        "write a report on the class, as web pages and as CSV files",
+        "Write index.html and CSV files about the class and, for each submission, a page as its "
+        "student would see it and a page for staff.",
     )
-    command.add_argument("folder", type=Path, metavar="DIR", help="a class's folder")
-    command.add_argument("--release", metavar="RELEASE", help="default: the one that counts")
+    add_folder(command)
+    add_release(command)
     command.add_argument(
-        "--into", type=Path, metavar="FOLDER", help="default: DIR/report, or DIR/report-anonymous"
+        "--into",
+        type=Path,
+        metavar="FOLDER",
+        help="where to write it; default: DIR/report, or DIR/report-anonymous",
     )
     command.add_argument(
         "--withheld",
         type=Path,
         metavar="FILE",
-        help="students who get no page: as --students of `regrade`; default: DIR/gradebook/"
-        "withheld.csv, if it is there",
+        help="students who get no page, in a file like that of --students of `regrade`; default: "
+        "DIR/gradebook/withheld.csv, if it exists",
     )
     command.add_argument(
         "--anonymous",
         action="store_true",
-        help="pseudonyms; no code, no texts of students, no pages of their own",
+        help="use pseudonyms, and leave out code, students' texts and students' pages",
     )
     add_files(command)
-    command.set_defaults(run=run)
 
 
 def run(asked: argparse.Namespace) -> int:
@@ -97,30 +99,30 @@ def run(asked: argparse.Namespace) -> int:
 def _withheld(folder: ClassFolder, file: Path | None) -> frozenset[str]:
     """Return the submissions of students whose grades are withheld."""
     usual = folder.path / WITHHELD
-    if file is None and usual.is_file():  # it may name people who handed in no code
+    if file is None and usual.is_file():  # it may name people who didn't hand in code
         return chosen(folder, usual, lambda line: print(f"note: {line}", file=sys.stderr)) or EMPTY
     return chosen(folder, file) or EMPTY
 
 
 def _target(path: Path) -> Path:
-    """Return a folder that may be replaced.
+    """Return the folder to write to; an existing one has to be a report.
 
     Raises:
-        UsageError: it holds something else, or lies in the project.
+        UsageError: if it contains something else, or is in the repository.
     """
     path = path.resolve()
     refuse_project(path)
     if path.exists() and not (path / INDEX).is_file() and any(path.iterdir()):
-        raise UsageError(f"--into {path} holds something else; expected a new folder")
+        raise UsageError(f"--into {path} contains something else; expected a new folder")
     return path
 
 
 def _files(folder: ClassFolder, asked: argparse.Namespace) -> dict[str, Submission]:
-    """Return the files of submissions, as far as they are still there."""
+    """Return the submissions whose files are still there, by id."""
     try:
         found = submissions_of(folder, asked, lambda line: print(line, file=sys.stderr))
     except UsageError as error:
-        print(f"note: examples come without code: {error}", file=sys.stderr)
+        print(f"note: examples are shown without code: {error}", file=sys.stderr)
         return {}
     return {one.submission_id: one for one in found}
 
@@ -135,8 +137,8 @@ def _write(
     """Write all files of a report.
 
     Args:
-        files: from which examples quote; {} for none.
-        key: of pseudonyms; None for names.
+        files: the submissions from which examples quote code.
+        key: the key of the pseudonyms; None for names.
     """
     known = titles()
 
@@ -150,7 +152,7 @@ def _write(
     write_page(
         place / INDEX,
         "report.html.j2",
-        title="What the class did",
+        title="Report on the class",
         release=gathered.release,
         is_anonymous=key is not None,
         handed=[_row(one, called, pages, key is None) for one in gathered.handed],
@@ -204,7 +206,7 @@ def _failure(
     named: bool,
     pages: dict[str, str],
 ) -> dict[str, Any]:
-    """Return what the index shows of a way to fail; its example only with names."""
+    """Return what the index shows about a way to fail; an example only if names are shown."""
     example = failure.example
     shown: dict[str, Any] = {
         "failure": failure,
@@ -232,7 +234,7 @@ def _failure(
 def _pages(
     place: Path, gathered: Gathered, known: dict[str, str], withheld: frozenset[str]
 ) -> dict[str, str]:
-    """Write a page for each student and one for staff; return where the latter are."""
+    """Write a page for each student, and one for staff; return links to the latter."""
     rows = [["name", "sid", "email", "submission", "page"]]
     found = {}
     for one in gathered.handed:

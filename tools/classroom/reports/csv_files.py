@@ -1,4 +1,4 @@
-"""The numbers of a report as CSV files, a file for each of its tables."""
+"""Writes the numbers of a report as CSV files, one for each of its tables."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def files(
     """Return the content of each file by its name.
 
     Args:
-        called: what a submission is called in them.
+        called: returns the name of a submission in them.
     """
     return {
         "scores.csv": _scores(gathered, called),

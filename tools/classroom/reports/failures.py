@@ -1,4 +1,4 @@
-"""What failed, grouped by cause: whom it befell, and one example."""
+"""Groups failures by cause, with the submissions concerned and one example each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from grading.outcomes import Outcome
 from ..records import points
 from .gathered import Gathered, Handed
 
-# Sentences of tests that say where a student should look.
+# What tests write to tell a student where to look.
 LOOK_AT = re.compile(r"^ *look at: (?:([\w.]+) in )?(submission/\w+\.py)", re.MULTILINE)
 NO_FAILURES = (Outcome.PASSED.value, Outcome.RAN_NOT_GRADED.value)
 
@@ -24,13 +24,13 @@ class Failure:
     """A way to fail in a topic.
 
     Attributes:
-        tests: how often each test failed so.
-        handed: the submissions, each once, in the roll's order.
-        cost: points that the class lost by it.
-        message: what the example's student read, or the first line of it.
-        example: the submission that is shown: one with a place, if any has one.
-        where: a line of the example's, such as `submission/dataset.py:57`, or "".
-        look_at: (function, file) of the topic, as tests name it; the function may be "".
+        tests: how often each test failed in this way.
+        handed: the submissions, each once, in the order of the roll.
+        cost: how many points the class lost because of it.
+        message: the example's message to the student.
+        example: the submission that is shown, if possible one with a known line.
+        where: the line in the example, such as `submission/dataset.py:57`, or "".
+        look_at: (function, file) of the topic, as named by tests; the function may be "".
     """
 
     topic: str

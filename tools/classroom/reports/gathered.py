@@ -1,4 +1,4 @@
-"""A class's results as they count: what the report is about."""
+"""Gathers the results of a class for a report, as far as they count."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
-
-from grading.errors import UsageError
 
 from ..folder import ClassFolder
 from ..records import Record, points
@@ -21,11 +19,11 @@ COUNTED = ("graded", "nothing to grade")
 
 @dataclass(frozen=True)
 class Handed:
-    """A submission, with what became of it.
+    """A submission and its result.
 
     Attributes:
-        record: by the release that counts; None where there is none.
-        varied: tests of which a repeat found more than one verdict: how often each.
+        record: its record from the release that counts; None if there is none.
+        varied: how often each verdict occurred, for tests whose verdict varied in a `repeat`.
     """
 
     submission_id: str
@@ -39,12 +37,12 @@ class Handed:
 
     @property
     def is_counted(self) -> bool:
-        """Whether there is a final result, of a preview too."""
+        """Whether there is a final result, possibly of a preview."""
         return self.status.removesuffix(" (preview)") in COUNTED
 
     @property
     def tests(self) -> list[dict[str, Any]]:
-        """The tests of a final result; none otherwise."""
+        """The tests of a final result; otherwise none."""
         if not self.is_counted or self.record is None or self.record["results"] is None:
             return []
         return self.record["results"]["tests"]
@@ -60,14 +58,14 @@ class Handed:
 
 @dataclass(frozen=True)
 class Gathered:
-    """A class by one release."""
+    """A class's results from one release."""
 
     release: str
     handed: tuple[Handed, ...]
 
     @property
     def counted(self) -> list[Handed]:
-        """The submissions that have a final result: a group's counts once."""
+        """The submissions with a final result; a group's is one."""
         return [one for one in self.handed if one.is_counted]
 
     @property
@@ -97,12 +95,9 @@ def gather(folder: ClassFolder, release: str) -> Gathered:
     """Read a class.
 
     Raises:
-        UsageError: the release has no records.
+        UsageError: if the release has no records.
     """
-    records = {r.submission_id for r in folder.records(release)}
-    if not records:
-        known = ", ".join(sorted({record.release for record in folder.records()})) or "none"
-        raise UsageError(f"{folder.path} has no records of release {release}; it has {known}")
+    folder.records_of(release)  # fails if there are none
     roll = folder.roll()
     handed = [_handed(folder, key, entry, release) for key, entry in sorted(roll.items())]
     return Gathered(release, tuple(handed))

@@ -1,4 +1,4 @@
-"""Statistics of a class: scores, questions, tests, and numbers that tests measured."""
+"""Computes statistics of a class: scores, questions, tests, and numbers that tests measured."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .gathered import Gathered
 
 BINS = 10
 THRESHOLD = "threshold"
-FEWEST = 3  # submissions, for a correlation
+FEWEST = 3  # submissions that a correlation needs
 
 
 @dataclass(frozen=True)
 class Spread:
-    """How numbers are spread."""
+    """The distribution of some numbers."""
 
     count: int
     least: float
@@ -31,7 +31,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Bin:
-    """A bar of a histogram; `share` is of the longest bar."""
+    """A bar of a histogram; `share` is its length relative to the longest bar."""
 
     label: str
     count: int
@@ -40,7 +40,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class QuestionRow:
-    """A question over the class."""
+    """A question's results in the class."""
 
     number: str
     topic: str
@@ -52,14 +52,14 @@ class QuestionRow:
 
 @dataclass(frozen=True)
 class TestRow:
-    """A test over the class.
+    """A test's results in the class.
 
     Attributes:
-        outcomes: how often it ended how.
-        cost: points that the class lost in it.
-        discrimination: the correlation of its share of points with those of all other tests; None
-            where either is the same for everybody.
-        cpu_s, memory: seconds and MiB of those whose code ran.
+        outcomes: how often each outcome occurred.
+        cost: how many points the class lost in it.
+        discrimination: the correlation of its points with those in all other tests; None if
+            either is the same for everybody.
+        cpu_s, memory: seconds and MiB of the submissions whose code ran.
     """
 
     __test__ = False
@@ -85,7 +85,7 @@ class TestRow:
 
 @dataclass(frozen=True)
 class MeasuredRow:
-    """A number that a test measured: `below` counts those below the threshold, if it has one."""
+    """A number that a test measured; `below` counts values below the threshold, if any."""
 
     test_id: str
     name: str
@@ -96,7 +96,7 @@ class MeasuredRow:
 
 
 def spread(values: Sequence[float]) -> Spread | None:
-    """Return how numbers are spread; None for no number."""
+    """Return the distribution of some numbers; None if there are none."""
     if not values:
         return None
     ordered = sorted(values)
@@ -108,7 +108,7 @@ def spread(values: Sequence[float]) -> Spread | None:
 
 
 def histogram(values: Sequence[float], most: float) -> tuple[Bin, ...]:
-    """Return ten bars from 0 to `most`; the last one holds `most`, and what is beyond."""
+    """Return ten bars from 0 to `most`; the last one includes `most` and larger values."""
     if not values or most <= 0:
         return ()
     counts = Counter(min(BINS - 1, max(0, int(value / most * BINS))) for value in values)
@@ -121,7 +121,7 @@ def histogram(values: Sequence[float], most: float) -> tuple[Bin, ...]:
 
 
 def questions(gathered: Gathered) -> list[QuestionRow]:
-    """Return the questions in their order."""
+    """Return the questions, in order."""
     tests, found = gathered.tests, []
     for number, ids in gathered.questions.items():
         most = sum((points(tests[i]["max_score"]) for i in ids), Decimal(0))
@@ -140,7 +140,7 @@ def _score(tests: list[dict[str, Any]], ids: list[str]) -> Decimal:
 
 
 def tests(gathered: Gathered) -> list[TestRow]:
-    """Return the tests, those that cost the class most first."""
+    """Return the tests; those in which the class lost most points come first."""
     rows = [_test(gathered, test_id, test) for test_id, test in gathered.tests.items()]
     return sorted(rows, key=lambda row: (-row.cost, row.passed - row.total))
 
@@ -166,14 +166,14 @@ def _test(gathered: Gathered, test_id: str, about: dict[str, Any]) -> TestRow:
 
 
 def correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """Return Pearson's correlation; None where it is not defined, or there are too few numbers."""
+    """Return Pearson's correlation; None if it is undefined, or there are too few numbers."""
     if len(one) < FEWEST or len(set(one)) < 2 or len(set(other)) < 2:
         return None
     return statistics.correlation(one, other)
 
 
 def measured(gathered: Gathered) -> list[MeasuredRow]:
-    """Return what tests measured, in their order; a threshold belongs to the accuracy beside it."""
+    """Return what tests measured, in their order; a threshold applies to the test's accuracy."""
     found: dict[tuple[str, str], list[tuple[float, float | None]]] = {}
     for one in gathered.counted:
         for test in one.tests:
@@ -191,7 +191,7 @@ def _measured(test_id: str, name: str, pairs: list[tuple[float, float | None]]) 
     values = [value for value, _ in pairs]
     limits = {limit for _, limit in pairs if limit is not None}
     known = spread(values)
-    assert known is not None  # there is a value for each name
+    assert known is not None  # each name has a value
     below = sum(limit is not None and value < limit for value, limit in pairs)
     bins = histogram(values, 1.0) if name == "accuracy" else ()
     return MeasuredRow(test_id, name, known, max(limits, default=None), below, bins)

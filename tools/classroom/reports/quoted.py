@@ -1,4 +1,4 @@
-"""The lines of a submission that an example shows."""
+"""Finds the lines of a submission that an example shows."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from questions.provided import PROVIDED
 from ..submissions import Submission
 from .failures import Failure
 
-AROUND = 4  # lines before and after a place
+AROUND = 4  # lines shown before and after a line
 MOST_LINES = 40
 PLACE = re.compile(r"(submission/\w+\.py):(\d+)")
 
 
 @dataclass(frozen=True)
 class Quoted:
-    """Lines of a file with their numbers, and which line is meant (0: none)."""
+    """Lines of a file with their numbers; `meant` is the number of the line meant, or 0."""
 
     file: str
     lines: tuple[tuple[int, str], ...]
@@ -30,7 +30,7 @@ class Quoted:
 
     @property
     def numbered(self) -> str:
-        """The lines with their numbers; an arrow before the one that is meant."""
+        """The lines with their numbers; `>` marks the line meant."""
         width = len(str(self.lines[-1][0]))
         return "\n".join(
             f"{'>' if number == self.meant else ' '} {number:>{width}}  {line}"
@@ -39,9 +39,9 @@ class Quoted:
 
 
 def quote(submission: Submission | None, failure: Failure) -> Quoted | None:
-    """Return the lines around an exception's place, or else the function that tests point to.
+    """Return the lines around an exception, or else the function that tests point to.
 
-    None where neither is known, or the files are not there any more.
+    Returns None if neither is known, or the files are no longer there.
     """
     if submission is None:
         return None
@@ -56,7 +56,7 @@ def quote(submission: Submission | None, failure: Failure) -> Quoted | None:
 
 
 def _text(submission: Submission, file: str) -> str | None:
-    """Return a file of a submission as it was graded."""
+    """Return a file of a submission, as it was graded."""
     if not file:
         return None
     with tempfile.TemporaryDirectory(prefix="quoted-") as place:
@@ -77,7 +77,7 @@ def _around(file: str, text: str, line: int) -> Quoted:
 
 
 def _function(file: str, text: str, name: str) -> Quoted | None:
-    """Return a function, `name` or `Class.name`, without its docstring, cut to a screen."""
+    """Return a function, `name` or `Class.name`, without its docstring, cut to MOST_LINES."""
     try:
         nodes: list[ast.AST] = [ast.parse(text)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):

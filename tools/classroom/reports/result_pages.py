@@ -1,4 +1,4 @@
-"""One result as a page: as its student may see it, or with all that staff know."""
+"""Writes the page of one result: as its student may see it, or with all details for staff."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FAILED_SIGN = "✗"
 
 
 def titles() -> dict[str, str]:
-    """Return the title of each topic of this checkout."""
+    """Return the titles of this checkout's topics."""
     editions = load_assignment(paths.ASSIGNMENT).editions.values()
     return {question.topic: question.title for each in editions for question in each.questions}
 
@@ -26,11 +26,11 @@ def titles() -> dict[str, str]:
 def write_result(
     path: Path, record: Record, whose: str, staff: bool, known: dict[str, str], note: str = ""
 ) -> None:
-    """Write the page of a record; what is for staff alone is nowhere on a student's.
+    """Write the page of a record; a student's page contains nothing that is for staff only.
 
     Args:
-        whose: the student's name, or those of a group for staff.
-        known: titles of topics.
+        whose: the student's name; for staff, the names of a whole group.
+        known: the titles of topics.
         note: a sentence below the title.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -74,12 +74,12 @@ def _questions(
 
 
 def number_of(test: dict[str, Any]) -> str:
-    """Return the number of a test's question: "1e" of "1e-0-basic"."""
+    """Return the number of a test's question: "1e" for "1e-0-basic"."""
     return test["test_id"].rsplit("-", 2)[0]
 
 
 def _test(test: dict[str, Any], staff: bool) -> dict[str, Any]:
-    """Return what a page shows of a test: for students, of a hidden one its sentence alone."""
+    """Return what a page shows of a test; of a hidden one, students only see the message."""
     is_basic = test.get("kind") == "basic"
     passed = test["outcome"] == "passed"
     shown = {
@@ -100,8 +100,8 @@ def _test(test: dict[str, Any], staff: bool) -> dict[str, Any]:
 
 
 def _known(test: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return what only staff see of a test, named."""
-    rows = [("Cause", test.get("cause", "")), ("Place", test.get("where", ""))]
+    """Return what only staff see of a test, as (name, value)."""
+    rows = [("Cause", test.get("cause", "")), ("Line", test.get("where", ""))]
     rows += [(name, f"{value:.4g}") for name, value in test.get("measured", {}).items()]
     if test.get("cpu_s"):
         rows.append(("CPU seconds", f"{test['cpu_s']:.2f}"))
@@ -120,8 +120,8 @@ def _facts(record: Record) -> list[tuple[str, str]]:
         ("Graded", facts.get("graded", "")),
         ("Edition", results.get("edition", "")),
         ("Seed", str(results.get("seed", ""))),
-        ("Files", facts.get("digest", "")),
-        ("Left behind", "; ".join(facts.get("left", []))),
+        ("Files (hash)", facts.get("digest", "")),
+        ("Files not graded", "; ".join(facts.get("left", []))),
         ("Versions", versions),
         ("Processor", record.get("processor", "")),
     ]

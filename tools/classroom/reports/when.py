@@ -19,11 +19,11 @@ class When:
     """When a class handed in.
 
     Attributes:
-        days: each day, how many handed in, and the share of the busiest day's number.
+        days: each day, its number of submissions, and this number relative to the busiest day's.
         attempts: how many submissions are a first, a second ... attempt.
-        late: those that the platform marks, or that came after the due date of course.toml.
-        due: that date, or None.
-        undated: how many submissions there are of which no time is known.
+        late: submissions that the platform marks as late, or from after the due date.
+        due: the due date in course.toml, or None.
+        undated: the number of submissions whose time is unknown.
     """
 
     days: list[tuple[str, int, float]]
@@ -34,7 +34,7 @@ class When:
 
 
 def when(gathered: Gathered) -> When:
-    """Return when a class handed in; days are those of the time zone of each time."""
+    """Return when a class handed in; each time counts for the day in its own time zone."""
     try:
         due: datetime | None = load_course(paths.ROOT).dates.due
     except UsageError:

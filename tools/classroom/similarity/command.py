@@ -1,4 +1,4 @@
-"""`similar SOURCE --into DIR`: pages that show which submissions share what few others have."""
+"""`similar SOURCE --into DIR`: show which submissions share something that few others have."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tqdm import tqdm  # type: ignore[import-untyped]
 
@@ -17,6 +16,7 @@ from grading.outcomes import ExitCode
 from questions.provided import PROVIDED
 from questions.shared.data_set import CourseData
 
+from ..commands import USUAL, Commands, add_command, add_into
 from ..folder import ClassFolder
 from ..listing import add_source, summary
 from ..roster import read_class
@@ -24,42 +24,43 @@ from . import pair_pages, reading, storage, texts
 from .comparison import compare
 from .tokens import View
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
 MOST = 30
 RESULTS = paths.ROOT / "build" / "reference"  # what `make reference` trains
 EPILOG = (
-    "There is no threshold and no verdict: read docs/grading-a-class.md, 'Similarity', before you "
-    "talk to anybody. exit codes: 0 done, 2 usage or bad input, 130 interrupted"
+    f"{USUAL}. The pages set no threshold and give no verdict. Before you talk to anybody, read "
+    "the section 'Similarity' in docs/grading-a-class.md."
 )
 
 
-def add_to(commands: _SubParsersAction) -> None:
-    """Add the sub-command."""
-    command = commands.add_parser(
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    command = add_command(
+        commands,
         "similar",
-        help="show which submissions share what few others have",
-        description="Rank pairs of submissions by what they share and few others have, and write "
-        "pages with both texts to DIR/similar/. Open DIR/similar/index.html in a browser.",
-        epilog=EPILOG,
+        run,
+        "show which submissions share something that few others have",
+        "Rank pairs of submissions by what they share that few others have, and write pages with "
+        "both texts to DIR/similar/. Open DIR/similar/index.html in a browser.",
+        EPILOG,
     )
     add_source(command)
-    command.add_argument(
-        "--into", type=Path, required=True, metavar="DIR", help="a class's folder, or a new one"
-    )
+    add_into(command)
     command.add_argument(
         "--references",
         type=Path,
         nargs="+",
         default=[],
         metavar="FOLDER",
-        help="what to compare with, besides: earlier years, public repositories",
+        help="also compare with the folders and zips in these, such as earlier years or clones of "
+        "public repositories",
     )
     command.add_argument(
-        "--pairs", type=int, default=MOST, metavar="N", help=f"in each list; default: {MOST}"
+        "--pairs",
+        type=int,
+        default=MOST,
+        metavar="N",
+        help=f"how many pairs each list shows; default: {MOST}",
     )
-    command.set_defaults(run=run)
 
 
 def run(asked: argparse.Namespace) -> int:
@@ -70,7 +71,7 @@ def run(asked: argparse.Namespace) -> int:
     print(summary(roll))
     notes = list(roll.notes)
     known = texts.known_code()
-    # Who ever was in a group with somebody is no stranger to what it handed in.
+    # Whoever was in a group at any time may know everything that the group handed in.
     groups = {
         one.submission_id: frozenset(student.key for student in one.students)
         for one in read_class(asked.source, "all").submissions
@@ -87,8 +88,8 @@ def run(asked: argparse.Namespace) -> int:
         ours = reading.known_results(RESULTS, notes.append)
         if handed.parameters and not ours[0]:
             notes.append(
-                "build/reference/ has no parameters, so that a copy of the reference's would not "
-                "be known as such: `make reference` trains them"
+                "build/reference/ has no parameters, so copies of the reference's would not be "
+                "recognized; train them with `make reference`"
             )
         found = compare(handed, known, ours, _places(notes), asked.pairs)
         found.notes = notes
@@ -102,13 +103,13 @@ def run(asked: argparse.Namespace) -> int:
     for note in notes:
         print(f"note: {note}")
     pairs = found.within[View.NAMES].usual.pairs
-    print(f"{pairs} pairs compared, {len(found.pairs())} of them with a page")
+    print(f"{pairs} pairs compared, {len(found.pairs())} of them have a page")
     print(f"Open {folder.path / storage.NAME / pair_pages.INDEX} in a browser")
     return ExitCode.OK
 
 
 def _places(notes: list[str]) -> dict[str, list[str]]:
-    """Return the right answers of each split, as far as they are here."""
+    """Return the right answers of each split whose answers are available."""
     data = CourseData(load_assignment(paths.ASSIGNMENT), paths.DATA, paths.ANSWERS)
     found = {}
     for split in ("dev", "test"):
@@ -118,5 +119,5 @@ def _places(notes: list[str]) -> dict[str, list[str]]:
                 found[split] = places
     if len(found) < 2:
         missing = " and ".join(sorted({"dev", "test"} - set(found)))
-        notes.append(f"predictions for {missing} are not compared: the answers are not here")
+        notes.append(f"predictions for {missing} are not compared: the answers are missing")
     return found

@@ -1,4 +1,4 @@
-"""Compares a class with itself and with references: ranks, what is usual, what each pair has."""
+"""Compares a class with itself and with references: ranks pairs, and finds what is usual."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .texts import Known
 from .tokens import View
 
 QUANTILES = (0.5, 0.99, 0.999, 1.0)
-OF_TOPIC = 5  # pairs that are listed of each question
+OF_TOPIC = 5  # pairs listed for each question
 
 
 @dataclass(frozen=True)
 class Usual:
-    """What is usual: how many pairs there are, and quantiles of their scores."""
+    """What is usual: the number of pairs, and quantiles of their scores."""
 
     pairs: int
     quantiles: tuple[float, ...]
@@ -37,13 +37,13 @@ class Listed:
 
 
 class Ranking:
-    """The scores of some pairs, of which the highest are listed."""
+    """The scores of some pairs; the highest are listed."""
 
     def __init__(self, scores: np.ndarray, most: int) -> None:
         """
         Args:
-            scores: shape (n, n); -1 where there is none.
-            most: how many to list.
+            scores: shape (n, n), with -1 for pairs without a score.
+            most: how many pairs to list.
         """
         self._sorted = np.sort(scores[scores >= 0].astype(np.float32))
         self.listed = [
@@ -51,7 +51,7 @@ class Ranking:
         ]
 
     def rank(self, score: float) -> int:
-        """Return the rank of a score among all: 1 is the highest."""
+        """Return the rank of a score among all scores: 1 is the highest."""
         at = np.searchsorted(self._sorted, np.float32(score), "right")
         return len(self._sorted) - int(at) + 1
 
@@ -66,20 +66,21 @@ class Ranking:
 
 @dataclass
 class Comparison:
-    """What was found.
+    """The result of a comparison.
 
     Attributes:
-        entries: those of the class, then the references.
-        indexes: of the code, in each view.
-        within: the ranking of the class's pairs, and
-        against: that of pairs with a reference, in each view.
-        topics: rankings of the class's pairs by one question alone.
-        scores: of the code in each view, shape (n, n).
-        alike: parameters of pairs, by entries.
-        tensors: pairs with identical tensors, the most first.
-        pretrained: the ranking of pairs by how alike their matrices are.
-        answers: the wrong answers; of the class's, and
-        wrong: the ranking of the class's pairs by them.
+        entries: the class's entries, then the references.
+        indexes: the indexes of the code, by view.
+        within: the rankings of the class's pairs, by view.
+        against: the rankings of pairs with a reference, by view.
+        topics: the rankings of the class's pairs by a single question.
+        scores: the scores of the code by view, shape (n, n).
+        alike: what the parameters of pairs have in common, by the numbers of their entries.
+        tensors: the pairs with identical tensors; those with most come first.
+        pretrained: the ranking of pairs by the similarity of their matrices.
+        answers: the wrong answers.
+        wrong: the ranking of pairs by the wrong answers that they share.
+        wrong_scores: the scores of this ranking, shape (n, n).
     """
 
     entries: list[Entry]
@@ -99,18 +100,18 @@ class Comparison:
 
     @property
     def class_size(self) -> int:
-        """Return how many authors the class has."""
+        """The number of authors in the class."""
         return self.indexes[View.NAMES].class_size
 
     def pairs(self) -> list[tuple[int, int]]:
-        """Return every pair that is in a list, each once."""
+        """Return all pairs that are in a list, each once."""
         rankings = [*self.within.values(), *self.against.values(), *self.topics.values()]
         rankings += [self.pretrained, self.wrong]
         listed = {(each.one, each.two) for ranking in rankings for each in ranking.listed}
         return sorted(listed | set(self.tensors))
 
     def shared_answers(self, one: int, two: int) -> SharedAnswers | None:
-        """Return the wrong answers of a pair, if both have any."""
+        """Return the wrong answers that a pair shares; None if one of the two has none."""
         score = float(self.wrong_scores[one, two])
         return self.answers.of_pair(one, two, score) if score >= 0 else None
 
@@ -122,11 +123,11 @@ def compare(
     places: dict[str, list[str]],
     most: int,
 ) -> Comparison:
-    """Compare all that was read.
+    """Compare everything that was read.
 
     Args:
         ours: the reference's own parameters and predictions.
-        places: the right answers of each split that is known.
+        places: the right answers of each split, if available.
         most: how many pairs each list shows.
     """
     entries = handed.entries

@@ -1,10 +1,10 @@
-"""5-grams of tokens, weighted by how rare they are in the class: a score for each pair.
+"""Weights 5-grams of tokens by how rare they are in the class, and scores each pair.
 
 A gram that `df` of N authors have weighs log((N + 1) / df)^2, the square of its inverse document
-frequency (Sparck Jones 1972): what half of the class has hardly counts. The score of a pair is the
-weight of what both have, divided by the weight of all that the smaller one has: 1 where it holds
-nothing else. Who wrote very little holds little else by chance, so that the divisor is at least the
-weight of LEAST grams of two authors.
+frequency (Sparck Jones 1972), so grams that half of the class has hardly count. The score of a pair
+is the weight of what both have, divided by the weight of everything in the smaller one; it is 1 if
+the smaller one contains nothing else. Very short texts would reach high scores by chance, so the
+divisor is at least the weight of LEAST grams that two authors have.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import numpy as np
 from .texts import Known, Piece
 from .tokens import Gram, Token, View, grams, tokens_of
 
-LEAST = 30  # grams, each of two authors alone
+LEAST = 30  # grams that only two authors have
 LEAST_OF_TOPIC = 9
-MIN_LINES = 6  # of a question: with fewer own lines, pairs aren't ranked by it alone
+MIN_LINES = 6  # own lines in a question that an author needs to be ranked by it
 
 
 @dataclass(frozen=True)
@@ -33,15 +33,15 @@ class Read:
 
 @dataclass
 class Entry:
-    """A submission, or a reference, as it is compared.
+    """A submission or a reference, as it is compared.
 
     Attributes:
-        name: an id; of a reference, what its folder is called.
-        authors: keys of all who ever were in this group; empty for a reference.
-        is_reference: whether it isn't of this class.
-        texts: what they wrote.
-        grams: of each view and topic, without what is known.
-        own_lines: how many lines of each topic hold a gram that isn't known.
+        name: its id; a reference's is the name of its folder.
+        authors: the keys of everybody who was ever in this group; empty for a reference.
+        is_reference: whether it is a reference, and not from this class.
+        texts: what the authors wrote.
+        grams: the grams by view and topic, without those of the starter and the reference solution.
+        own_lines: by topic, the number of lines with such a gram.
     """
 
     name: str
@@ -78,13 +78,13 @@ def _line_starts(piece: Piece) -> np.ndarray:
 
 
 class Index:
-    """An inverted index of entries in a view: which of them have a gram.
+    """An inverted index in a view: which entries have each gram.
 
     Attributes:
-        entries: those of the class, then the references.
-        weights: of each gram that anybody has.
-        counts: how many authors of the class have it; a group counts once.
-        class_size: how many authors the class has.
+        entries: the class's entries, then the references.
+        weights: the weight of each gram.
+        counts: how many authors in the class have each gram; a group counts once.
+        class_size: the number of authors in the class.
     """
 
     def __init__(self, entries: list[Entry], view: View) -> None:
@@ -107,12 +107,13 @@ class Index:
             self.counts[gram] = len({author[n] for n in holders if not is_reference[n]})
 
     def scores(self, topic: str | None = None) -> np.ndarray:
-        """Return the score of each pair, shape (n, n), float64; -1 where there is none.
+        """Return the score of each pair, shape (n, n), float64, with -1 for pairs without a score.
 
-        Those of one author have none, nor have two references; each other pair has one, at i < j.
+        Two entries by one author have no score, nor have two references. All others have one, at
+        i < j.
 
         Args:
-            topic: compare what is in it alone, and those who have at least MIN_LINES of it.
+            topic: compare only this topic, and only entries with MIN_LINES or more own lines in it.
         """
         n = len(self.entries)
         shared, totals = np.zeros((n, n)), np.zeros(n)
@@ -127,7 +128,7 @@ class Index:
         return found
 
     def score(self, one: int, two: int, topic: str) -> float:
-        """Return the score of a pair in a topic, however few lines they have of it."""
+        """Return the score of a pair in a topic, however few lines they have in it."""
         first, second = (self.entries[i].grams[self.view].get(topic, set()) for i in (one, two))
         weigh = self.weights.__getitem__
         smaller = min(sum(map(weigh, first)), sum(map(weigh, second)))
@@ -147,15 +148,15 @@ class Index:
         return holders
 
     def rarest(self, found: list[Gram]) -> int:
-        """Return how many authors of the class have the rarest of these grams."""
+        """Return how many authors in the class have the rarest of these grams."""
         return min(self.counts.get(gram, 0) for gram in found)
 
 
 def comparable(entries: list[Entry], topic: str | None = None) -> np.ndarray:
-    """Return which pairs are compared, shape (n, n), bool; each once, i < j.
+    """Return which pairs are compared, shape (n, n), bool, only at i < j.
 
     Args:
-        topic: those alone who have at least MIN_LINES of it.
+        topic: compare only entries with at least MIN_LINES own lines in it.
     """
     may = np.triu(np.ones((len(entries),) * 2, dtype=bool), 1)
     references = np.array([entry.is_reference for entry in entries], dtype=bool)
@@ -173,7 +174,7 @@ def comparable(entries: list[Entry], topic: str | None = None) -> np.ndarray:
 
 
 def authors_of(entries: list[Entry]) -> list[int]:
-    """Return a number for each entry, the same for those that share somebody, directly or not."""
+    """Return a number for each entry, the same for entries linked by common authors."""
     number = list(range(len(entries)))
 
     def root(i: int) -> int:
@@ -189,7 +190,7 @@ def authors_of(entries: list[Entry]) -> list[int]:
 
 
 def topics_of(entries: list[Entry]) -> list[str]:
-    """Return the topics by which pairs of the class can be ranked: of which two have enough."""
+    """Return the topics in which at least two entries of the class have enough own lines."""
     enough: dict[str, int] = defaultdict(int)
     for entry in entries:
         for topic, lines in entry.own_lines.items():
@@ -198,7 +199,7 @@ def topics_of(entries: list[Entry]) -> list[str]:
 
 
 def ranked(scores: np.ndarray, most: int) -> list[tuple[int, int, float]]:
-    """Return the pairs with the highest scores above 0, the highest first."""
+    """Return the pairs with the highest scores above 0, in descending order."""
     flat = scores.ravel()
     most = min(most, int((flat > 0).sum()))
     if not most:

@@ -1,4 +1,4 @@
-"""A text with the tokens marked that another has, too, line by line, as a page shows it."""
+"""Marks the tokens of a text that another text also has, line by line, for a page."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .tokens import View
 
 @dataclass(frozen=True)
 class Part:
-    """Some text of one line.
+    """A part of a line.
 
     Attributes:
         match: the number of the match that it belongs to, from 1; 0: none.
-        begins: whether the match begins here: the place that its number leads to.
+        begins: whether the match begins here, i.e. whether links to the match lead here.
     """
 
     text: str
@@ -34,7 +34,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Shown:
-    """A match as a page lists it."""
+    """A match in the list on a page."""
 
     number: int
     match: Match
@@ -43,7 +43,7 @@ class Shown:
 
     @property
     def is_exact(self) -> bool:
-        """Return whether the names are the same, too."""
+        """Whether the names are the same as well."""
         return self.match.view is View.NAMES
 
 
@@ -53,11 +53,11 @@ def marked(
     """Return a text's lines.
 
     Args:
-        number: of the text, among its entry's.
-        matches: all of the pair.
+        number: the number of the text in its entry.
+        matches: all matches of the pair.
         side: "one" or "two": whose text it is.
-        anchors: for each match that is in this text, the one whose mark shows it, is entered:
-            another one where the same tokens belong to several.
+        anchors: gets, for each match in this text, the number of the match whose mark shows it;
+            this is another one if its tokens belong to several matches.
     """
     text = read.piece.text
     owner = [0] * len(text)
@@ -86,9 +86,9 @@ def marked(
 
 
 def _stretches(read: Read, span: Span) -> Iterator[tuple[int, int]]:
-    """Yield from where to where a run of tokens reaches, with what is between tokens of one line.
+    """Yield the ranges of a run of tokens, including what is between tokens of one line.
 
-    Words of prose stand in comments that code may be between.
+    The words of a run of prose may be in several comments, with code between them.
     """
     tokens = read.tokens[span.first : span.last]
     text = read.piece.text
@@ -112,7 +112,7 @@ def _parts(line: str, owner: list[int], offset: int, starts: set[int]) -> Iterat
 
 
 def shown(matches: list[Match], one: list[Read], two: list[Read], most: int) -> list[Shown]:
-    """Return matches as a page lists them."""
+    """Return the matches that a page lists."""
     return [
         Shown(
             number,
@@ -125,7 +125,7 @@ def shown(matches: list[Match], one: list[Read], two: list[Read], most: int) -> 
 
 
 def _where(texts: list[Read], span: Span) -> str:
-    """Say where a run is: `dataset.py:57-60`."""
+    """Return the place of a run: `dataset.py:57-60`."""
     read = texts[span.text]
     tokens = read.tokens[span.first : span.last]
     first, last = (
@@ -137,7 +137,7 @@ def _where(texts: list[Read], span: Span) -> str:
 
 def _quoted(read: Read, span: Span, most: int = 300) -> str:
     tokens = read.tokens[span.first : span.last]
-    if tokens[0].text.startswith("#"):  # code may stand between lines of comments
+    if tokens[0].text.startswith("#"):  # there may be code between lines of comments
         text = "# " + " ".join(token.text[1:] for token in tokens)
     else:
         lines = read.piece.text[tokens[0].start : tokens[-1].end].split("\n")

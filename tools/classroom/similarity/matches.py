@@ -1,7 +1,7 @@
-"""Which runs of tokens two entries share, rarest first: what a page marks in both texts.
+"""Finds the runs of tokens that two entries share, rarest first; a page marks them in both texts.
 
-Each token of one text belongs to at most one run. From left to right, the longest run that begins
-at a token is taken, wherever in the other's texts it stands: what was moved is found, too.
+Each token of the first entry belongs to at most one run. From left to right, the longest run that
+begins at a token is taken, wherever it is in the other entry, so code that was moved is also found.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .tokens import GRAM, Gram, View, grams
 
 @dataclass(frozen=True)
 class Span:
-    """A run of tokens in one of an entry's texts: its first token, and one behind its last."""
+    """A run of tokens in one of an entry's texts; `last` is the index after its last token."""
 
     text: int
     first: int
@@ -26,10 +26,10 @@ class Span:
 
 @dataclass(frozen=True)
 class Match:
-    """A run of tokens that both have.
+    """A run of tokens that both entries have.
 
     Attributes:
-        authors: how many authors of the class have the rarest 5-gram in it.
+        authors: how many authors in the class have the rarest 5-gram in it.
     """
 
     one: Span
@@ -39,14 +39,14 @@ class Match:
 
     @property
     def size(self) -> int:
-        """Return how many tokens it has."""
+        """The number of tokens."""
         return self.one.last - self.one.first
 
 
 def matches_of(one: Entry, two: Entry, indexes: dict[View, Index], known: Known) -> list[Match]:
-    """Return what both have: with names first, then what is the same without names alone.
+    """Return what both have: first what is the same with names, then only without names.
 
-    In each view the rarest come first, of those the longest.
+    In each view, the rarest come first, and the longest among equally rare ones.
     """
     found: list[Match] = []
     taken: set[tuple[int, int]] = set()
@@ -69,7 +69,7 @@ def _runs(
     for number, read in enumerate(one.texts):
         end = 0
         for gram, start in grams(read.tokens, view):
-            # A run begins with something that says something, and where nothing is marked yet.
+            # A run begins with a gram that isn't ignored, and with a token that isn't taken yet.
             if start < end or gram in ignored or gram not in where or (number, start) in taken:
                 continue
             size, at = max(
@@ -87,7 +87,7 @@ def _runs(
 
 
 def _length(one: Read, first: int, two: Read, second: int, view: View) -> int:
-    """Return how many tokens from these on are the same."""
+    """Return how many tokens are the same, beginning with these."""
     size, most = 0, min(len(one.tokens) - first, len(two.tokens) - second)
     is_prose = one.tokens[first].text.startswith("#")
     while size < most:

@@ -1,7 +1,7 @@
-"""Writes what was found: `index.html` with the lists, and a page for each pair in them.
+"""Writes the pages: `index.html` with the lists, and a page for each pair in them.
 
-Submissions are named by their ids: the roll knows whose they are. References have the names of
-their folders.
+Submissions are named by their ids; the roll says whose they are. References have the names of their
+folders.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from .tokens import View
 
 INDEX = "index.html"
 PAIRS = "pairs"
-LISTED = 60  # matches that a page lists; all are marked
-RARE = 2  # authors: what they alone have is rare in any class; else, what a tenth of it has
+LISTED = 60  # matches that a page lists; all matches are marked
+RARE = 2  # what at most so many authors, or a tenth of the class, have is rare
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a list of pairs."""
+    """A line in a list of pairs."""
 
     rank: int
     names: tuple[str, str]
@@ -40,7 +40,7 @@ class Row:
 
 @dataclass(frozen=True)
 class TopicRow:
-    """What a pair has of one question; ranks are None where it isn't ranked by it."""
+    """What a pair has in one question; ranks are None if it isn't ranked by that question."""
 
     topic: str
     lines: tuple[int, int]
@@ -52,7 +52,7 @@ def write(target: Path, found: Comparison, roll: dict[str, RollEntry]) -> None:
     """Write all pages to an empty folder.
 
     Raises:
-        OSError: they can't be written.
+        OSError: if they can't be written.
     """
     (target / PAIRS).mkdir(mode=0o700)
     html_pages.write_page(target / INDEX, "similar_index.html.j2", **_index(found))
@@ -126,7 +126,7 @@ def _most(found: Comparison, pair: tuple[int, int]) -> tuple[str, str, int, int]
 def _in_order(
     entries: list[Entry], one: int, two: int, roll: dict[str, RollEntry]
 ) -> tuple[int, int]:
-    """Return a pair, what was handed in first at the left; a reference is always at the right."""
+    """Return a pair, with the earlier submission on the left, and a reference on the right."""
     times = [_time(roll.get(entries[i].name)) for i in (one, two)]
     later = times[0] is not None and times[1] is not None and times[1] < times[0]
     return (two, one) if later and not entries[two].is_reference else (one, two)
@@ -185,7 +185,7 @@ def _look(match: Match, rare: int) -> str:
 
 
 def _facts(entry: Entry, roll: dict[str, RollEntry]) -> list[str]:
-    """Say what is known of an entry, without names."""
+    """Return what is known about an entry, without names."""
     if entry.is_reference:
         return ["a reference"]
     known = roll.get(entry.name)
@@ -214,7 +214,7 @@ def _topic(found: Comparison, topic: str, one: int, two: int) -> TopicRow:
 def _side(
     entry: Entry, matches: list[Match], side: str, anchors: dict[int, int]
 ) -> list[tuple[str, str, list[marked.Line]]]:
-    """Return an entry's texts, marked: topic, file, lines."""
+    """Return an entry's marked texts: topic, file, lines."""
     return [
         (
             read.piece.topic,

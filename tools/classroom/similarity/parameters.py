@@ -1,12 +1,12 @@
-"""Parameters that two submissions have in common: the same tensors, or the same pretraining.
+"""Finds parameters that two submissions have in common: the same tensors, or the same pretraining.
 
-Training draws its numbers from a seed of each checkout's own (`src/run.py`), so that not one
-tensor of two trainings is the same. Tensors are compared by a hash of their name and their values,
-whatever the file is called and however it was written.
+Each checkout trains with a seed of its own (`src/run.py`), so two trainings have no tensor in
+common. Tensors are compared by a hash of their names and values, whatever the file is called and
+however it was written.
 
-Finetuning turns each weight matrix of a pretrained model only a little; those of two trainings are
-nearly orthogonal. A sample of each matrix shows how much: SAMPLE numbers at fixed places give a
-cosine to within 1/sqrt(SAMPLE) or so.
+Finetuning rotates each weight matrix of a pretrained model only slightly, whereas the matrices of
+two trainings are nearly orthogonal. The angle is estimated from a sample of each matrix: SAMPLE
+numbers at fixed places give the cosine to within about 1/sqrt(SAMPLE).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 SAMPLE = 256  # numbers of a matrix
-FEW_VALUES = 16  # a tensor with no more different ones is no one's own: zeros, ones, a mask
+FEW_VALUES = 16  # a tensor with no more distinct values is ignored: zeros, ones, a mask
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Parameters:
     Attributes:
         owner: the number of the entry that handed it in.
         file: its name.
-        hashes: of each tensor that is somebody's own, by name.
-        form: names and shapes of its matrices: only files of one form are compared.
-        sample: numbers of each matrix, each of length 1, shape (matrices, SAMPLE), float32.
+        hashes: the hash of each tensor that isn't ignored, by name.
+        form: the names and shapes of its matrices; only files of the same form are compared.
+        sample: a sample of each matrix, of norm 1, shape (matrices, SAMPLE), float32.
     """
 
     owner: int
@@ -46,9 +46,9 @@ class Alike:
     """What two entries' parameters have in common.
 
     Attributes:
-        same: (file of one, file of the other, how many tensors are the same, of how many).
-        cosine: the median over matrices of the cosine, of the two most alike files, and
-        files: their names.
+        same: (file of one, file of the other, number of identical tensors, out of how many).
+        cosine: the median cosine of the matrices in the two most similar files.
+        files: the names of these files.
     """
 
     same: list[tuple[str, str, int, int]] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Alike:
 
 
 def parameters_of(owner: int, file: str, tensors: dict[str, np.ndarray]) -> Parameters:
-    """Return what is kept of a file's tensors, which are float32."""
+    """Return what is kept of a file's tensors, which must be float32."""
     hashes, matrices, samples = {}, [], []
     for name, array in sorted(tensors.items()):
         if len(np.unique(array.ravel()[:: max(1, array.size // 4096)])) > FEW_VALUES:
@@ -72,8 +72,8 @@ def parameters_of(owner: int, file: str, tensors: dict[str, np.ndarray]) -> Para
 
 
 def _sample(array: np.ndarray) -> np.ndarray:
-    """Return numbers at fixed places of a matrix, scaled to length 1; zeros if that can't be."""
-    # The places are drawn, since every n-th number may come from one column.
+    """Return numbers at fixed places of a matrix, scaled to norm 1; zeros if that is impossible."""
+    # The places are random, because every n-th number might come from one column.
     places = np.random.default_rng(array.size).integers(array.size, size=SAMPLE)
     found = array.ravel()[places].astype(np.float64)
     length = np.linalg.norm(found)
@@ -84,10 +84,11 @@ def _sample(array: np.ndarray) -> np.ndarray:
 def compare(
     files: list[Parameters], known: Iterable[Parameters], comparable: np.ndarray
 ) -> dict[tuple[int, int], Alike]:
-    """Return what each pair of entries has in common; those with nothing to compare have none.
+    """Return what each pair of entries has in common; pairs with nothing to compare are left out.
 
     Args:
-        known: the reference's own: their tensors are no evidence, nor are files close to them.
+        known: the reference's own parameters: neither their tensors nor files close to them are
+            evidence.
         comparable: which pairs of entries are compared, shape (n, n), bool, i < j.
     """
     ours = list(known)
@@ -105,7 +106,7 @@ def compare(
 
 
 def _is_ours(one: Parameters, public: set[bytes]) -> bool:
-    """Return whether a file is one of ours: one tensor of them makes it none."""
+    """Return whether a file is one of ours: more than half of its tensors are."""
     return 2 * len(public & set(one.hashes.values())) > len(one.hashes)
 
 
@@ -134,7 +135,7 @@ def _same_tensors(
 def _cosines(
     group: list[Parameters], comparable: np.ndarray, found: dict[tuple[int, int], Alike]
 ) -> None:
-    """Note the largest median cosine of each pair of owners in a group of one form."""
+    """Record the largest median cosine of each pair of owners in a group of one form."""
     samples = np.stack([one.sample for one in group])  # (files, matrices, SAMPLE)
     for number, one in enumerate(group[:-1]):
         others = samples[number + 1 :]

@@ -1,10 +1,10 @@
-"""Wrong answers that two submissions have in common, weighted by how rare they are.
+"""Finds wrong answers that two submissions have in common, and weights them by how rare they are.
 
-Right answers are the same for all. A wrong one is anybody's if a city is common, and hardly
-anybody's if it is rare: an answer to a question that `df` of N authors give weighs
-log((N + 1) / df)^2, as 5-grams of code do (`index.py`). A pair's score is the weight of the wrong
-answers that both give, divided by that of all wrong answers of the one with less; the divisor is at
-least that of LEAST answers of two authors.
+Right answers are the same for everybody. Many authors give the same wrong answer if it is a common
+city, and hardly any if it is a rare one. An answer to a question that `df` of N authors give
+therefore weighs log((N + 1) / df)^2, like 5-grams of code (`index.py`). The score of a pair is the
+weight of the wrong answers that both give, divided by the smaller of the weights of all their wrong
+answers; the divisor is at least the weight of LEAST answers that two authors give.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Answer = tuple[str, int, str]  # file, line, what was predicted
 
 @dataclass(frozen=True)
 class Predictions:
-    """A prediction file: its lines."""
+    """The lines of a prediction file."""
 
     owner: int
     file: str
@@ -31,7 +31,7 @@ class Predictions:
 
 @dataclass(frozen=True)
 class SharedAnswers:
-    """The wrong answers of a pair: a score, how many, and the rarest (answer, authors)."""
+    """The wrong answers of a pair: score, number, numbers of both, and the rarest with authors."""
 
     score: float
     count: int
@@ -40,7 +40,7 @@ class SharedAnswers:
 
 
 def lines_of(content: bytes) -> tuple[str, ...]:
-    """Return a file's answers, whatever its line ends; none of what is too large or no text."""
+    """Return a file's answers, whatever its line ends; none if it is too large."""
     if len(content) > MAX_BYTES:
         return ()
     text = content.decode("utf-8-sig", "replace").replace("\r\n", "\n")
@@ -48,9 +48,9 @@ def lines_of(content: bytes) -> tuple[str, ...]:
 
 
 class WrongAnswers:
-    """The wrong answers of a class, with who gives them.
+    """The wrong answers of a class, and who gives them.
 
-    A file with a single answer to everything, and one of ours, is left out.
+    Files with the same answer to every question, and the reference's own files, are left out.
     """
 
     def __init__(
@@ -62,9 +62,10 @@ class WrongAnswers:
     ) -> None:
         """
         Args:
-            known: the reference's own.
-            places: the right ones, by split.
-            author: a number for each entry, the same for those of one author (`index.authors_of`).
+            known: the reference's own predictions.
+            places: the right answers, by split.
+            author: a number for each entry, the same for entries of one author
+                (`index.authors_of`).
         """
         ours = {(one.file, one.lines) for one in known}
         self.holders: dict[Answer, list[int]] = defaultdict(list)
@@ -86,11 +87,11 @@ class WrongAnswers:
         }
 
     def weight(self, answer: Answer) -> float:
-        """Return how much it says that two give a wrong answer."""
+        """Return the weight of a wrong answer."""
         return math.log((self.authors + 1) / self.counts[answer]) ** 2
 
     def scores(self, comparable: np.ndarray) -> np.ndarray:
-        """Return the score of each pair, shape (n, n); -1 where there is none to compare."""
+        """Return the score of each pair, shape (n, n), with -1 if there is nothing to compare."""
         n = len(comparable)
         shared, totals = np.zeros((n, n)), np.zeros(n)
         for answer, owners in self.holders.items():
@@ -114,6 +115,6 @@ class WrongAnswers:
 
 
 def split_of(file: str) -> str:
-    """Return "dev" or "test", as `vanilla.pretrain.dev.predictions` has it; "" for neither."""
+    """Return the split in a file's name, as in `vanilla.pretrain.dev.predictions`, or ""."""
     parts = file.split(".")
     return parts[-2] if len(parts) > 2 and parts[-2] in ("dev", "test") else ""

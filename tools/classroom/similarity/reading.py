@@ -1,11 +1,12 @@
-"""The files of a class and of references: their code, parameters and predictions.
+"""Reads the code, parameters and predictions of a class and of references.
 
-Each submission is laid out in a folder of its own by the grader's rules (`grading/staging.py`),
-read, and removed, so that the disk holds one at a time. Nothing in it is run.
+Each submission is copied to a folder of its own by the grader's rules (`grading/staging.py`), read,
+and removed, so only one at a time takes space on the disk. Nothing in it is run.
 """
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -25,15 +26,15 @@ from .parameters import Parameters, parameters_of
 from .predictions import Predictions, lines_of
 from .texts import Known
 
-MAX_FILES = 2_000  # of code, in a reference
-MAX_CODE_BYTES = 4 << 20  # together
+MAX_FILES = 2_000  # in a reference
+MAX_CODE_BYTES = 4 << 20  # of all files of an entry together
 CODE, PARAMETERS, PREDICTIONS = ".py", ".params", ".predictions"
 Note = Callable[[str], None]
 
 
 @dataclass
 class Handed:
-    """What is compared of all entries: the class's, then the references'."""
+    """What is compared: the class's entries first, then the references."""
 
     entries: list[Entry] = field(default_factory=list)
     parameters: list[Parameters] = field(default_factory=list)
@@ -48,7 +49,7 @@ def read_submission(
     provided: Provided,
     note: Note,
 ) -> None:
-    """Read a submission of the class; one that can't be read is noted, and has no text."""
+    """Read a submission of the class; if it can't be read, it is noted, and has no text."""
     with tempfile.TemporaryDirectory(prefix="similar-") as folder:
         work = Path(folder)
         (work / "upload").mkdir()
@@ -62,10 +63,10 @@ def read_submission(
 
 
 def read_references(into: Handed, folder: Path, known: Known, note: Note) -> None:
-    """Read what a folder of references holds: each folder or zip in it is one, or all of it.
+    """Read a folder of references: each folder or zip in it is one, or the folder itself.
 
     Raises:
-        UsageError: there is none.
+        UsageError: if it contains none.
     """
     found = 0
     for name, entry in _references(folder):
@@ -80,13 +81,15 @@ def read_references(into: Handed, folder: Path, known: Known, note: Note) -> Non
                 found += 1
                 _read(into, name, frozenset(), True, files, known, note)
             else:
-                note(f"reference {name}: no Python file is in it")
+                note(f"reference {name}: it contains no Python files")
     if not found:
-        raise UsageError(f"{folder} holds no reference; expected folders or zips with *.py in them")
+        raise UsageError(
+            f"{folder} contains no references; expected folders or zips with *.py in them"
+        )
 
 
 def _references(folder: Path) -> Iterator[tuple[str, Place]]:
-    """Yield the references of a folder, with names for people."""
+    """Yield the references in a folder, each with a name to show."""
     top = place(folder)
     if is_submission(top):
         yield _named(folder.resolve().name), top
@@ -104,13 +107,13 @@ def _named(name: str) -> str:
 
 
 def _reference_files(entry: Place, work: Path) -> list[Path]:
-    """Lay out a reference; return its files, of which there may be any number in any folder."""
+    """Unpack a reference; return its files, which may be in any of its folders."""
     if entry.kind == "file" and isinstance(entry, DiskPlace):
         entry = ZipPlace(entry.path)
     upload = Upload((("", entry),))
     (work / "upload").mkdir()
     laid_out = upload.unpack(work / "upload")
-    if laid_out.suffix == ".zip":  # one that held nothing but a zip
+    if laid_out.suffix == ".zip":  # it contained nothing but a zip
         (work / "inner").mkdir()
         laid_out = Upload((("", ZipPlace(laid_out)),)).unpack(work / "inner")
     wanted = (CODE, PARAMETERS, PREDICTIONS)
@@ -151,7 +154,7 @@ def _read(
 
 
 def known_results(folder: Path, note: Note) -> tuple[list[Parameters], list[Predictions]]:
-    """Return the reference's own parameters and predictions, where they are."""
+    """Return the reference's own parameters and predictions, if there are any."""
     handed = Handed()
     files = [*sorted(folder.glob("*.params")), *sorted(folder.glob("*.predictions"))]
     _read(handed, "reference", frozenset(), True, files, texts.known_of([]), note)
@@ -159,5 +162,6 @@ def known_results(folder: Path, note: Note) -> tuple[list[Parameters], list[Pred
 
 
 def _without(error: Exception, work: Path) -> str:
-    """Return a message without the paths of this moment's copies."""
-    return printable.line(str(error).replace(str(work), "the upload").replace(str(paths.ROOT), ""))
+    """Return a message without the paths of temporary copies."""
+    text = re.sub(rf"{re.escape(str(work))}[^\s:]*", "the upload", str(error))
+    return printable.line(text.replace(str(paths.ROOT), ""))

@@ -1,4 +1,4 @@
-"""The folder `DIR/similar/`: replaced as a whole, removed when somebody is to be forgotten."""
+"""The folder `DIR/similar/`, which is only replaced or removed as a whole."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from grading.trees import remove_tree
 from ..folder import ClassFolder
 
 NAME = "similar"
-UNFINISHED = "similar-"  # begins the names of folders that are being written
+UNFINISHED = "similar-"  # prefix of folders that are being written
 
 
 @contextlib.contextmanager
 def replaced(folder: ClassFolder) -> Iterator[Path]:
-    """Yield a new, private folder that takes the place of `DIR/similar/` once the block has ended.
+    """Yield a new, private folder that replaces `DIR/similar/` when the block ends.
 
-    Hold the folder's lock.
+    The caller must hold the folder's lock.
     """
     for path in folder.path.glob(f"{UNFINISHED}*"):
         remove_tree(path)

@@ -1,8 +1,8 @@
-"""What of a submission's code somebody wrote: what is between the markers, and what was changed.
+"""Finds the code that a student wrote: what is between the markers, and changes elsewhere.
 
-Lines outside the markers count where the files that students get don't have them: a helper function
-is often put there. A file without markers counts as a whole. What the starter and the reference
-have in common with it is taken out later, as 5-grams (`index.py`).
+Lines outside the markers count if they aren't in the files that students get, because helper
+functions are often written there. A file without markers counts as a whole. What it has in common
+with the starter and the reference solution is removed later, as 5-grams (`index.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from grading import markers, paths
 
 from .tokens import Gram, View, grams, tokens_of
 
-MAX_BYTES = 400_000  # of a file: real ones have up to 40,000
+MAX_BYTES = 400_000  # per file; real ones have up to 40,000
 TOPIC = re.compile(r"\s*# \[([a-z0-9 ]{1,60})\]\s*$")
 FUNCTION = re.compile(r"\s*(?:async )?(?:def|class)\s+(\w{1,60})")
 OUTSIDE = "outside the markers"
@@ -22,12 +22,12 @@ OUTSIDE = "outside the markers"
 
 @dataclass(frozen=True)
 class Piece:
-    """Some of a file's text that belongs to one question.
+    """A part of a file that belongs to one question.
 
     Attributes:
-        file: its name.
-        topic: the question's topic in words; else the function, or why there is none.
-        lines: the number of each line in the file, and the line.
+        file: the file's name.
+        topic: the question's topic in words; if unknown, the function, or why there is no topic.
+        lines: (number, line) of each line.
     """
 
     file: str
@@ -36,17 +36,17 @@ class Piece:
 
     @property
     def text(self) -> str:
-        """Return its lines as one text."""
+        """The lines as one text."""
         return "\n".join(line for _, line in self.lines)
 
 
 @dataclass(frozen=True)
 class Known:
-    """What everybody got, or might have got, from us: it is no evidence.
+    """What everybody got from us, or may have got: sharing it is no evidence.
 
     Attributes:
-        lines: of the starter and the reference, without their indentation.
-        grams: of the same, in each view.
+        lines: the lines of the starter and the reference solution, without indentation.
+        grams: their grams, by view.
     """
 
     lines: frozenset[str]
@@ -54,7 +54,7 @@ class Known:
 
 
 def known_code() -> Known:
-    """Return what the starter and the reference hold."""
+    """Return what is in the starter and the reference solution."""
     folders = (paths.ROOT / "src" / "submission", paths.SOLUTIONS / "submission")
     texts = [
         path.read_text(encoding="utf-8")
@@ -65,7 +65,7 @@ def known_code() -> Known:
 
 
 def known_of(texts: list[str]) -> Known:
-    """Return what these texts hold."""
+    """Return what is in these texts."""
     lines = {line.strip() for text in texts for line in text.split("\n")}
     read = [tokens_of(text) for text in texts]
     return Known(
@@ -75,10 +75,10 @@ def known_of(texts: list[str]) -> Known:
 
 
 def pieces_of(file: str, text: str, known: Known) -> list[Piece]:
-    """Return what of a file somebody wrote.
+    """Return the parts of a file that its author wrote.
 
     Args:
-        file: its name, for people.
+        file: the file's name, to be shown.
         text: its content.
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -104,7 +104,7 @@ def pieces_of(file: str, text: str, known: Known) -> list[Piece]:
 
 
 def _topic(above: list[str], file: str) -> str:
-    """Return what the comment above a marker says, else the function around it."""
+    """Return the topic in the comment above a marker, or else the function around it."""
     for line in reversed(above):
         if not line.strip().startswith("#"):
             break
@@ -115,5 +115,5 @@ def _topic(above: list[str], file: str) -> str:
 
 
 def decoded(content: bytes) -> str:
-    """Return a file as text, whatever it holds."""
+    """Return a file as text, whatever it contains."""
     return content[:MAX_BYTES].decode("utf-8", "replace").removeprefix("\ufeff")

@@ -1,7 +1,8 @@
-"""Code and prose as tokens, in two views: `with names`, and `without names`.
+"""Splits code and prose into tokens, in two views: `with names` and `without names`.
 
-A tolerant reader, for files that may be no Python: what it can't make sense of is a token of one
-character. Layout, quotes and comments don't change the code's tokens, so that formatters don't.
+The tokenizer accepts any file, also one that isn't valid Python: a character that it doesn't
+recognize is a token. Layout, quotes and comments don't affect the tokens of the code, so formatters
+don't either.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ PATTERN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 WORD = re.compile(r"\w+")
-# What an author can't rename.
+# Names that an author can't choose.
 FIXED = {*keyword.kwlist, *dir(builtins), "self", "np", "torch", "nn", "F"}
 ANY_NAME = "·"
 
@@ -45,10 +46,10 @@ class Token:
     """A token of a text.
 
     Attributes:
-        text: as it is compared `with names`; words of prose begin with `#`.
-        shape: as it is compared `without names`: a name that an author chooses is `·`; prose has
-            none.
-        start, end: where it stands in the text.
+        text: what is compared `with names`; words of prose begin with `#`.
+        shape: what is compared `without names`: `·` for a name that an author chooses, "" for
+            prose.
+        start, end: its position in the text.
     """
 
     text: str
@@ -57,7 +58,7 @@ class Token:
     end: int
 
     def seen(self, view: View) -> str:
-        """Return what a view sees of it; "" if nothing."""
+        """Return what a view compares; "" if nothing."""
         return self.text if view is View.NAMES else self.shape
 
 
@@ -65,7 +66,7 @@ Gram = tuple[str, ...]
 
 
 def tokens_of(text: str) -> list[Token]:
-    """Return the tokens of a text: those of the code in order, then those of the prose."""
+    """Return the tokens of a text: first those of the code, then those of the prose."""
     code, prose, before = [], [], ""
     for match in PATTERN.finditer(text):
         found, start = match.group(), match.start()
@@ -86,7 +87,7 @@ def tokens_of(text: str) -> list[Token]:
 def grams(tokens: list[Token], view: View) -> Iterator[tuple[Gram, int]]:
     """Yield each gram of a text in a view, with the number of its first token.
 
-    Code and prose are apart, so that a comment between two statements changes none of the code's.
+    Code and prose are separate, so a comment between two statements doesn't affect the code.
     """
     seen = [token.seen(view) for token in tokens]
     border = next((i for i, text in enumerate(seen) if text[:1] in ("#", "")), len(seen))

@@ -1,10 +1,10 @@
-"""Reads tensors from a file of `torch.save`, without torch, and without running anything.
+"""Reads tensors from a file written by `torch.save`, without torch, and without running anything.
 
-Such a file is a zip with a pickle, which says what is called how, and one entry for the bytes of
-each storage. Unpickling calls what the pickle names; here nothing is unpickled. Its instructions
-are read by `pickletools`, and carried out by a machine that knows no more of them than a dictionary
-of tensors needs: strings, numbers, tuples, dictionaries, and a tensor of a storage. All else is an
-error.
+Such a file is a zip with a pickle, which contains the tensors' names and shapes, and an entry with
+the bytes of each storage. Unpickling would call whatever the pickle names, so nothing is unpickled
+here. `pickletools` reads the pickle's instructions, and a small machine executes those that a
+dictionary of tensors needs: for strings, numbers, tuples, dictionaries, and tensors of a storage.
+Anything else is an error.
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ from typing import Any
 
 import numpy as np
 
-MAX_FILE_BYTES = 64 << 20  # the grader takes no larger ones (grading/staging.py)
+MAX_FILE_BYTES = 64 << 20  # the grader's own limit (grading/staging.py)
 MAX_PICKLE_BYTES = 1 << 18  # real ones have 7,000
 MOST_TENSORS = 1_000  # a model has a few dozen
 MOST_NUMBERS = 12_000_000  # the largest recipe's model has 3.4 million
 MOST_AXES = 8
 LONGEST_NAME = 200
-# As the grader's own reader takes them (questions/shared/probe.py).
+# The same as in the grader's own reader (questions/shared/probe.py).
 WRAPPERS = ("state_dict", "model_state_dict", "model", "params")
 PREFIXES = ("module.", "_orig_mod.")
 BUFFERS = (".mask", ".rope_cache")
-BFLOAT: np.dtype = np.dtype("<u2")  # numpy has none: its upper half of a float32
+BFLOAT: np.dtype = np.dtype("<u2")  # numpy has no bfloat16: the upper half of a float32
 DTYPES: dict[str, np.dtype] = {
     "HalfStorage": np.dtype("<f2"),
     "BFloat16Storage": BFLOAT,
     "FloatStorage": np.dtype("<f4"),
     "DoubleStorage": np.dtype("<f8"),
 }
-OTHER_STORAGES = ("Long", "Int", "Short", "Char", "Byte", "Bool")  # of buffers, which aren't read
+OTHER_STORAGES = ("Long", "Int", "Short", "Char", "Byte", "Bool")  # buffers, which aren't read
 TENSOR = ("torch._utils", "_rebuild_tensor_v2")
 PARAMETER = ("torch._utils", "_rebuild_parameter")
 ORDERED = ("collections", "OrderedDict")
 
 
 class Unreadable(ValueError):
-    """A file holds no named tensors, or more than these; the message says why."""
+    """A file doesn't contain named tensors, or contains something else; the message says why."""
 
 
 @dataclass(frozen=True)
 class _Global:
-    """A name that the pickle asks for; nothing is imported."""
+    """A name that the pickle refers to; nothing is imported."""
 
     module: str
     name: str
@@ -70,13 +70,13 @@ class _Tensor:
 
 
 def read_tensors(path: Path) -> dict[str, np.ndarray]:
-    """Return the parameters in a file, float32, by their names without wrappings.
+    """Return the parameters in a file as float32, by their names without wrappers' prefixes.
 
-    Buffers, and what is no floating-point tensor, are left out. Numbers in another format are
+    Buffers, and tensors that aren't floating-point, are left out. Other floating-point formats are
     converted to float32.
 
     Raises:
-        Unreadable: the file isn't one that `torch.save` writes of a model's state.
+        Unreadable: if the file isn't a model's state as written by `torch.save`.
     """
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
@@ -87,7 +87,7 @@ def read_tensors(path: Path) -> dict[str, np.ndarray]:
             return _arrays(opened, root, named)
     except Unreadable:
         raise
-    # Whatever is wrong with a hostile file, in a zip's structure or in a number in it.
+    # A hostile file may have anything wrong with it, in the zip's structure or in a number.
     except (
         OSError,
         EOFError,
@@ -100,14 +100,14 @@ def read_tensors(path: Path) -> dict[str, np.ndarray]:
         TypeError,
         MemoryError,
     ) as error:
-        raise Unreadable(f"no file of torch.save ({type(error).__name__})") from None
+        raise Unreadable(f"not a file written by torch.save ({type(error).__name__})") from None
 
 
 def _pickle_of(opened: zipfile.ZipFile) -> tuple[str, bytes]:
     """Return the folder in the zip, and the bytes of the pickle in it."""
     found = [info for info in opened.infolist() if info.filename.endswith("/data.pkl")]
     if len(found) != 1 or found[0].filename.count("/") != 1:
-        raise Unreadable("it has no data.pkl: written by an old version of torch, or by another")
+        raise Unreadable("it has no data.pkl; did an old version of torch write it?")
     root = found[0].filename.removesuffix("data.pkl")
     order = root + "byteorder"
     if order in opened.namelist() and _entry(opened, order, 16) != b"little":
@@ -124,7 +124,7 @@ def _entry(opened: zipfile.ZipFile, name: str, most: int) -> bytes:
 
 
 class _Machine:
-    """Carries out a pickle's instructions; what they may make has no behaviour."""
+    """Executes a pickle's instructions; they can only make plain data."""
 
     def __init__(self) -> None:
         self.stack: list[Any] = []
@@ -135,7 +135,7 @@ class _Machine:
         """Return what the pickle describes.
 
         Raises:
-            Unreadable: it has an instruction that a dictionary of tensors doesn't need.
+            Unreadable: if it has an instruction that a dictionary of tensors doesn't need.
         """
         for opcode, argument, _ in pickletools.genops(io.BytesIO(pickled)):
             if opcode.name == "STOP":
@@ -180,7 +180,7 @@ class _Machine:
             _expect(stack[-1], list).extend(values)
         elif name in ("SETITEMS", "SETITEM"):
             values = self._since_mark() if name == "SETITEMS" else self._pop(2)
-            # Names alone: the hash of a tuple in a tuple, a million deep, would end Python.
+            # Only names: hashing a tuple that is nested a million levels deep would crash Python.
             names = [_expect(value, str) for value in values[::2]]
             _expect(stack[-1], dict).update(zip(names, values[1::2], strict=True))
         elif name == "BINPERSID":
@@ -188,7 +188,7 @@ class _Machine:
         elif name == "REDUCE":
             function, arguments = self._pop(2)
             stack.append(_called(_expect(function, _Global), _expect(arguments, tuple)))
-        elif name == "BUILD":  # an OrderedDict's attributes: versions of modules
+        elif name == "BUILD":  # an OrderedDict's attributes: the modules' versions
             stack.pop()
         else:
             raise Unreadable(f"its pickle has the instruction {name}")
@@ -211,14 +211,14 @@ TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 
 def _expect(value: Any, kind: type) -> Any:
     if not isinstance(value, kind):
-        raise Unreadable("its pickle puts something where it can't be")
+        raise Unreadable("its pickle has a value of an unexpected type")
     return value
 
 
 def _storage(described: Any) -> _Storage:
     """Return the storage that `("storage", type, key, device, size)` describes."""
     if not isinstance(described, tuple) or len(described) != 5 or described[0] != "storage":
-        raise Unreadable("its pickle refers to something that is no storage")
+        raise Unreadable("its pickle refers to something that isn't a storage")
     kind, key = _expect(described[1], _Global), _expect(described[2], str)
     known = kind.name in DTYPES or kind.name.removesuffix("Storage") in OTHER_STORAGES
     if kind.module not in ("torch", "torch.storage") or not known:
@@ -227,7 +227,7 @@ def _storage(described: Any) -> _Storage:
 
 
 def _called(function: _Global, arguments: tuple) -> Any:
-    """Return what a call would make, of the three that a model's state has."""
+    """Return what a call would return; only the three calls in a model's state are known."""
     what = (function.module, function.name)
     if what == ORDERED and arguments == ():
         return {}
@@ -242,17 +242,17 @@ def _called(function: _Global, arguments: tuple) -> Any:
 
 
 def _unwrapped(state: Any) -> dict[str, _Tensor]:
-    """Return the named tensors, from below the dictionaries around them."""
+    """Return the named tensors, without the dictionaries around them."""
     for _ in range(3):
         if not isinstance(state, dict) or not state:
             break
         if all(isinstance(value, _Tensor) for value in state.values()):
             if len(state) > MOST_TENSORS or any(len(name) > LONGEST_NAME for name in state):
-                raise Unreadable("it has more tensors, or longer names, than any model here")
+                raise Unreadable("it has more tensors, or longer names, than any of our models")
             return {_short(name): tensor for name, tensor in state.items()}
         inner = [state[key] for key in WRAPPERS if isinstance(state.get(key), dict)]
         state = inner[0] if inner else None
-    raise Unreadable("it holds no named tensors")
+    raise Unreadable("it contains no named tensors")
 
 
 def _short(name: str) -> str:
@@ -267,9 +267,9 @@ def _arrays(opened: zipfile.ZipFile, root: str, named: dict[str, _Tensor]) -> di
         for name, tensor in named.items()
         if tensor.storage.dtype is not None and not name.endswith(BUFFERS)
     }
-    # Tensors may share a storage: a small file could hold any number of large ones.
+    # Tensors may share a storage, so a small file could contain any number of large ones.
     if sum(math.prod(tensor.shape) for tensor in kept.values()) > MOST_NUMBERS:
-        raise Unreadable(f"it has more than {MOST_NUMBERS} numbers")
+        raise Unreadable(f"its tensors have more than {MOST_NUMBERS} numbers")
     storages: dict[str, bytes] = {}
     arrays, left = {}, MAX_FILE_BYTES
     for name, tensor in kept.items():
@@ -282,17 +282,17 @@ def _arrays(opened: zipfile.ZipFile, root: str, named: dict[str, _Tensor]) -> di
 
 
 def _array(content: bytes, tensor: _Tensor) -> np.ndarray:
-    """Return a tensor's numbers, contiguous, float32; they must lie within its storage."""
+    """Return a tensor's numbers as a contiguous float32 array; they must be in its storage."""
     dtype, shape = tensor.storage.dtype, tensor.shape
     assert dtype is not None
     if len(shape) != len(tensor.stride) or len(shape) > MOST_AXES:
-        raise Unreadable("a tensor has no stride for each axis")
+        raise Unreadable("a tensor doesn't have one stride per axis")
     if not math.prod(shape):
         return np.zeros(shape, np.float32)
     flat = np.frombuffer(content, dtype, len(content) // dtype.itemsize)
     steps = zip(shape, tensor.stride, strict=True)
     if tensor.offset + sum((length - 1) * step for length, step in steps) >= len(flat):
-        raise Unreadable("a tensor reaches beyond its storage")
+        raise Unreadable("a tensor extends beyond its storage")
     strides = [step * dtype.itemsize for step in tensor.stride]
     view = np.lib.stride_tricks.as_strided(flat[tensor.offset :], shape, strides, writeable=False)
     if dtype is BFLOAT:
