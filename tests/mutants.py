@@ -32,7 +32,7 @@ from .golden_verdicts import SEED
 from .variants import GOLDEN, ROOT, Variant, all_variants
 
 from grading import errors  # isort: skip
-from grading.bench import MALFORMED  # isort: skip
+from grading.errors import MALFORMED  # isort: skip
 from questions.span_corruption import items  # isort: skip
 
 TABLE = GOLDEN / "killers.toml"
