@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from .variants import Bench, Variant, all_variants, use_threads
+from .benches import Bench, use_threads
+from .variants import Variant, all_variants
 
 # Of the tests that compare, those which nothing but the comparison decides.
 TESTS = ("values", "full_length", "single_precision", "gradients", "whole_model", "any_angles")
@@ -42,25 +43,23 @@ class Recorder:
         self.largest[case.spec.name] = (worst, tolerance)
 
 
-def measure(variant: Variant, seeds: list[int]) -> Iterator[dict]:
+def measure(bench: Bench, variant: Variant, seeds: list[int]) -> Iterator[dict]:
     """Differences of one variant from the reference, for each seed and test."""
-    with tempfile.TemporaryDirectory(prefix="deviations-") as work:
-        bench = Bench(Path(work))
-        tests = [t for t in variant.tests(bench.tests) if t.spec.name in TESTS]
-        for seed in seeds:
-            recorder = Recorder()
-            for name in ("comparing", "synthesizer", "rope"):
-                sys.modules[f"hidden.{name}"].expect_close = recorder
-            bench.verdicts(variant, tests, seed)
-            for test, (difference, tolerance) in recorder.largest.items():
-                yield {
-                    "variant": variant.name,
-                    "right": variant.is_right,
-                    "seed": seed,
-                    "test": test,
-                    "difference": difference,
-                    "tolerance": tolerance,
-                }
+    tests = [t for t in variant.tests(bench.tests) if t.spec.name in TESTS]
+    for seed in seeds:
+        recorder = Recorder()
+        for name in ("comparing", "synthesizer", "rope"):
+            sys.modules[f"hidden.{name}"].expect_close = recorder
+        bench.verdicts(variant, tests, seed)
+        for test, (difference, tolerance) in recorder.largest.items():
+            yield {
+                "variant": variant.name,
+                "right": variant.is_right,
+                "seed": seed,
+                "test": test,
+                "difference": difference,
+                "tolerance": tolerance,
+            }
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -72,7 +71,12 @@ def main(arguments: list[str] | None = None) -> int:
     use_threads(asked.threads)
     chosen = [v for v in all_variants() if v.topic in TOPICS and asked.pattern in v.name]
     seeds = list(range(asked.seeds))
-    json.dump([row for variant in chosen for row in measure(variant, seeds)], sys.stdout)
+    with tempfile.TemporaryDirectory(prefix="deviations-") as work:
+        # Answers of the reference with these threads; nobody else shares them.
+        remembered = Path(work) / "remembered"
+        remembered.mkdir()
+        bench = Bench(Path(work), remembered)
+        json.dump([row for v in chosen for row in measure(bench, v, seeds)], sys.stdout)
     return 0
 
 

@@ -13,15 +13,14 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import multiprocessing
 import sys
-import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from functools import cache
 from pathlib import Path
 
-from .variants import ROOT, Bench, Variant, all_variants, without_files
+from .benches import here, open_executor
+from .variants import ROOT, Variant, all_variants, without_files
 
 RESULTS = ROOT / "build" / "golden_seeds.jsonl"
 # All that decides a verdict: whole folders, so that no module can be forgotten. What isn't there
@@ -45,12 +44,14 @@ NOT_RANDOM = (
 
 
 def failures(variant: Variant | None, seed: int) -> dict[str, str]:
-    """The random tests that a variant, or the reference (None), doesn't pass, and why."""
-    with tempfile.TemporaryDirectory(prefix="golden-") as work:
-        bench = Bench(Path(work))
-        tests = variant.tests(bench.tests) if variant else without_files(bench.tests)
-        tests = [test for test in tests if test.spec.name not in NOT_RANDOM]
-        results = bench.verdicts(variant, tests, seed)
+    """The random tests that a variant, or the reference (None), doesn't pass, and why.
+
+    To be called in a process of `open_executor`.
+    """
+    bench = here()
+    tests = variant.tests(bench.tests) if variant else without_files(bench.tests)
+    tests = [test for test in tests if test.spec.name not in NOT_RANDOM]
+    results = bench.verdicts(variant, tests, seed)
     return {
         f"{topic}.{name}": f"{result.outcome.value}: {result.message} {result.detail}"
         for (topic, name), result in results.items()
@@ -122,9 +123,8 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(jobs: list[tuple], processes: int) -> list[dict]:
     RESULTS.parent.mkdir(exist_ok=True)
     results = []
-    context = multiprocessing.get_context("spawn")
     with (
-        ProcessPoolExecutor(processes, mp_context=context) as executor,
+        open_executor(processes) as executor,
         open(RESULTS, "a", encoding="utf-8") as file,
     ):
         for future in as_completed([executor.submit(_one, *job) for job in jobs]):

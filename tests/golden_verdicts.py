@@ -12,17 +12,16 @@ the same.
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import os
 import sys
-import tempfile
 import textwrap
 import tomllib
 from collections.abc import Iterable
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future
 from pathlib import Path
 
-from .variants import GOLDEN, Bench, Variant, all_variants
+from .benches import here, open_executor
+from .variants import GOLDEN, Variant, all_variants
 
 TABLE = GOLDEN / "verdicts.toml"
 SEED = 2024
@@ -36,18 +35,11 @@ Outcomes = dict[str, str]  # test -> outcome's word
 
 
 def outcomes(variant: Variant, seed: int) -> Outcomes:
-    """What the tests say about a variant."""
-    with tempfile.TemporaryDirectory(prefix="golden-") as work:
-        bench = Bench(Path(work))
-        tests = variant.tests(bench.tests)
-        results = bench.verdicts(variant, tests, seed)
-        return {variant.key(t): results[t.spec.topic, t.spec.name].outcome.value for t in tests}
-
-
-def open_executor() -> Executor:
-    """A process for each processor, at most four."""
-    count = min(os.cpu_count() or 1, 4)
-    return ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"))
+    """What the tests say about a variant; to be called in a process of `open_executor`."""
+    bench = here()
+    tests = variant.tests(bench.tests)
+    results = bench.verdicts(variant, tests, seed)
+    return {variant.key(t): results[t.spec.topic, t.spec.name].outcome.value for t in tests}
 
 
 def submit(executor: Executor, variants: Iterable[Variant], seed: int) -> dict[Variant, Future]:

@@ -18,7 +18,6 @@ import inspect
 import json
 import re
 import sys
-import tempfile
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -26,14 +25,14 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from types import CodeType, FunctionType
 
-from .golden_verdicts import SEED, open_executor
-from .variants import GOLDEN, ROOT, Bench, Variant, all_variants
+from .benches import here, open_executor
+from .golden_verdicts import SEED
+from .variants import GOLDEN, ROOT, Variant, all_variants
 
 from grading import errors  # isort: skip
-from grading.bench import MALFORMED  # isort: skip
+from grading.errors import MALFORMED  # isort: skip
 from questions.span_corruption import items  # isort: skip
 
 TABLE = GOLDEN / "killers.toml"
@@ -203,14 +202,13 @@ def _site_of(frame) -> Site | None:
 
 def caught(variant: Variant) -> dict[str, list[str]]:
     """For each test that a wrong variant fails, the keys of the assertions that ended it."""
-    with tempfile.TemporaryDirectory(prefix="mutants-") as work:
-        bench, found = Bench(Path(work)), {}
-        for test in variant.tests(bench.tests):
-            keys: list[str] = []
-            with watched(lambda site, keys=keys: keys.append(site.key)):
-                bench.verdicts(variant, [test], SEED)
-            if keys:
-                found[f"{test.spec.topic}.{test.spec.name}"] = sorted(set(keys))
+    bench, found = here(), {}
+    for test in variant.tests(bench.tests):
+        keys: list[str] = []
+        with watched(lambda site, keys=keys: keys.append(site.key)):
+            bench.verdicts(variant, [test], SEED)
+        if keys:
+            found[f"{test.spec.topic}.{test.spec.name}"] = sorted(set(keys))
     return found
 
 
@@ -218,12 +216,11 @@ def passes_without(key: str, killed: Killed) -> bool:
     """Whether the variant passes the test, or breaks the judge, once the assertion is disabled."""
     site = next(site for site in sites() if site.key == key)
     variant = next(v for v in all_variants() if v.name == killed.variant)
-    with tempfile.TemporaryDirectory(prefix="mutants-") as work:
-        bench = Bench(Path(work))
-        topic, name = killed.test.split(".")
-        test = next(t for t in bench.tests if (t.spec.topic, t.spec.name) == (topic, name))
-        with disabled(site):
-            (result,) = bench.verdicts(variant, [test], SEED).values()
+    bench = here()
+    topic, name = killed.test.split(".")
+    test = next(t for t in bench.tests if (t.spec.topic, t.spec.name) == (topic, name))
+    with disabled(site):
+        (result,) = bench.verdicts(variant, [test], SEED).values()
     broken = result.message == MALFORMED and "Traceback" in result.detail
     return broken or result.outcome.value in ("passed", "grader error")
 

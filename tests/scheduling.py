@@ -1,4 +1,4 @@
-"""A plugin of pytest-xdist: which tests share a process, and which of them begin first.
+"""A plugin of pytest, with xdist or without: which tests share a process, which begin first.
 
 The tests of one file share a process, and with it the fixtures of their module. Some files share
 one with each other, for the reasons given below. What takes longest begins first, so that no
@@ -6,7 +6,11 @@ process is left alone with it at the end.
 """
 
 import pytest
-from xdist.scheduler import LoadScopeScheduling
+
+try:
+    from xdist.scheduler import LoadScopeScheduling
+except ImportError:  # without it, all tests share one process
+    LoadScopeScheduling = object
 
 SHARED = {
     # Two variants are trained once a process, for half a minute.
@@ -50,6 +54,7 @@ class ByShare(LoadScopeScheduling):
         return share(nodeid)
 
 
+@pytest.hookimpl(optionalhook=True)  # of xdist, which may be missing or turned off
 def pytest_xdist_make_scheduler(config: pytest.Config, log) -> ByShare:
     config.option.loadscopereorder = False
     return ByShare(config, log)

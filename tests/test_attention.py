@@ -17,8 +17,9 @@ from grading.outcomes import Outcome
 from questions.attention_exploration import attention_math, tests_heads
 from questions.attention_exploration import probe as probe
 from tests import pinned
+from tests.benches import Bench
 from tests.interpreter import python
-from tests.variants import Bench, Variant, load_module
+from tests.variants import Variant, load_module
 
 TOPICS = ("copying", "averaging", "single_head", "two_heads", "key_query_value")
 FUNCTIONS = {

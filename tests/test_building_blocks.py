@@ -16,7 +16,8 @@ from questions.building_blocks import expected
 from questions.building_blocks import probe as probe
 from questions.shared.shapes import form_of
 from tests import pinned, variants
-from tests.variants import GOLDEN, Bench, Variant, building_blocks
+from tests.benches import Bench
+from tests.variants import GOLDEN, Variant, building_blocks
 
 TOPICS = variants.TOPICS["building_blocks"]
 

@@ -49,6 +49,20 @@ def test_missing_tool_fails_in_ci(run_suite, more):
     assert "missing tool: no-such-tool" in result.stdout
 
 
+@pytest.mark.parametrize("is_there", [True, False], ids=["turned off", "not installed"])
+def test_the_suite_runs_without_xdist(is_there, tmp_path, root, run_python):
+    (tmp_path / "test_inner.py").write_text("def test_passes():\n    pass\n", encoding="utf-8")
+    paths = [root] if is_there else [tmp_path / "lacking", root]
+    (tmp_path / "lacking").mkdir()
+    (tmp_path / "lacking" / "xdist.py").write_text("raise ImportError\n", encoding="utf-8")
+    off = ("no:xdist", "no:xdist.looponfail", "no:cacheprovider")
+    plugins = (f"-p{plugin}" for plugin in (*off, "tests.scheduling"))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
+    result = run_python("-m", "pytest", *plugins, tmp_path, env=environment, cwd=tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "1 passed" in result.stdout
+
+
 @pytest.mark.parametrize("more", [(), ("-n", "3")], ids=["one process", "xdist"])
 def test_what_is_made_once_is_made_by_one_of_all_processes(tmp_path, root, run_python, more):
     """The first attempt fails: the next process that asks tries it again."""

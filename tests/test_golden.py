@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import golden_seeds, golden_verdicts, pinned
+from tests import benches, golden_seeds, golden_verdicts, pinned
 from tests.golden_seeds import failures
 from tests.variants import NEEDS_FILES, Variant, all_variants, lay_out
 
@@ -20,7 +20,7 @@ TESTS = pinned.load().edition("current").tests
 
 @pytest.fixture(scope="module")
 def executor():
-    with golden_verdicts.open_executor() as executor:
+    with benches.open_executor() as executor:
         yield executor
         executor.shutdown(cancel_futures=True)
 

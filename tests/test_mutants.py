@@ -10,7 +10,7 @@ from grading.cases import GradedTestCase
 from grading.errors import Verdict
 from grading.judges import load_hidden
 from questions.shared.handed_in import AsksFiles
-from tests import golden_verdicts, mutants, pinned
+from tests import benches, mutants, pinned
 
 TABLE = mutants.read_table()
 KEYS = [site.key for site in mutants.sites()]
@@ -18,7 +18,7 @@ KEYS = [site.key for site in mutants.sites()]
 
 @pytest.fixture(scope="module")
 def executor():
-    with golden_verdicts.open_executor() as executor:
+    with benches.open_executor() as executor:
         yield executor
         executor.shutdown(cancel_futures=True)
 

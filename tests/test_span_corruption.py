@@ -6,13 +6,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
 from grading import paths, schema
 from grading.cases import GradedTestCase
 from grading.errors import Verdict, WireError
 from grading.judges import load_hidden
 from questions.shared import random_inputs
-from questions.span_corruption import items
+from questions.span_corruption import items, probe
 from questions.span_corruption.drawing import AsksCorruption
 from questions.span_corruption.tests import SpanCorruption
 
@@ -251,3 +252,38 @@ def test_vocabularies_without_foreign_characters_are_called_so(hidden):
     got = {"itos": [*itos[:2], *filter(str.isascii, itos[2:])], "stoi_agrees": True}
     said = failing(hidden.span_corruption.span_corruption_any_alphabet, got, [run([], [FOREIGN])])
     assert "not ASCII, such as é" in said
+
+
+ENTRIES = torch.arange(7)
+
+
+@pytest.mark.parametrize(
+    "vectors",
+    [
+        [ENTRIES, ENTRIES],
+        [torch.stack((ENTRIES, -ENTRIES), 1)[:, 0], ENTRIES],
+        [ENTRIES, torch.stack((ENTRIES, -ENTRIES), 1)[:, 0]],
+        [ENTRIES.int(), ENTRIES, ENTRIES.to(torch.uint8)],
+        [torch.nn.Buffer(ENTRIES), ENTRIES],
+    ],
+    ids=["plain", "strided first", "strided second", "other dtypes", "another class"],
+)
+def test_the_probe_sends_vectors_as_they_are_stored_or_not(vectors, monkeypatch):
+    items_of_it = [(vector, vector + 1) for vector in vectors]
+    monkeypatch.setattr(probe, "_dataset", lambda *_: items_of_it)
+    drawn = probe.draw(None, ["some"] * len(vectors), 8, list(range(len(vectors))), repeat=2)
+    count = 2 * len(vectors)
+    assert drawn["x"].tolist() == ENTRIES.tolist() * count
+    assert drawn["y"].tolist() == (ENTRIES + 1).tolist() * count
+    assert drawn["x_sizes"].tolist() == drawn["y_sizes"].tolist() == [len(ENTRIES)] * count
+
+
+def test_the_probe_sends_no_more_of_a_vector_than_fits_and_nothing_of_no_pair(monkeypatch):
+    long = torch.arange(items.MOST + 5)
+    mixed = [(long, ENTRIES), (ENTRIES, ENTRIES), (ENTRIES.float(), ENTRIES), [ENTRIES], "none"]
+    monkeypatch.setattr(probe, "_dataset", lambda *_: mixed)
+    drawn = probe.draw(None, ["some"] * len(mixed), 8, list(range(len(mixed))), repeat=1)
+    assert drawn["x_sizes"].tolist() == [items.MOST, 7, 0, 0, 0]
+    assert drawn["y_sizes"].tolist() == [7, 7, 0, 0, 0]
+    assert drawn["x"].tolist() == [*range(items.MOST), *range(7)]
+    assert len(drawn["forms"]) == 5

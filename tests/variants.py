@@ -21,32 +21,21 @@ import importlib.util
 import shutil
 import sys
 import textwrap
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 from tools.reference import compose
 from tools.regions import find_regions
-from tools.starter import recipes_file
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
 sys.path.insert(0, str(ROOT / "src"))  # where grader.py finds the package `grading`
 
-from grading import sandbox, worker  # noqa: E402
-from grading.assignment import Assignment, TestSpec, load_assignment  # noqa: E402
-from grading.cases import BoundTest, bind  # noqa: E402
-from grading.inprocess import InProcessPool  # noqa: E402
-from grading.results import TestResult  # noqa: E402
-from grading.runner import CourseTestRunner, Run  # noqa: E402
-from grading.staging import stage, stage_reference  # noqa: E402
+from grading.assignment import TestSpec  # noqa: E402
+from grading.cases import BoundTest  # noqa: E402
 from questions.course import Course  # noqa: E402
-from questions.shared.data_set import CourseData  # noqa: E402
-from tests import pinned  # noqa: E402
 
 REGIONS = {
     "span_corruption": "dataset.py, __getitem__, span corruption",
@@ -153,14 +142,20 @@ def all_variants() -> list[Variant]:
     return [Variant(path) for path in sorted(found)]
 
 
-def lay_out(variant: Variant | None, target: Path) -> Path:
+def lay_out(variant: Variant | None, target: Path, complete: Path | None = None) -> Path:
     """Make the packages in `target`: the reference, with a variant laid over it.
+
+    Args:
+        complete: the reference as an earlier call laid it out, to be copied.
 
     Raises:
         ValueError: there is no region as the variant names it.
     """
     package = target / "submission"
-    compose(ROOT, target)
+    if complete is None:
+        compose(ROOT, target)
+    else:
+        shutil.copytree(complete, target, ignore=shutil.ignore_patterns("__pycache__"))
     if variant is None:
         return target
     if variant.path.is_dir():
@@ -224,84 +219,3 @@ def _function_around(text: str, line: int) -> str:
     functions = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef)]
     around = [f for f in functions if f.lineno < line <= f.end_lineno]
     return max(around, key=lambda f: f.lineno).name
-
-
-def _with_every_topic() -> Assignment:
-    """The editions that tests know by heart, and the shipped ones, which may have other topics."""
-    known, shipped = pinned.load(), load_assignment(ROOT / "assignment.toml")
-    others = {f"shipped {name}": edition for name, edition in shipped.editions.items()}
-    return replace(known, editions=known.editions | others)
-
-
-class Bench:
-    """Runs the grader's tests on variants, in this process.
-
-    Workers would protect us from variants that exit or hang, of which there are none, and take
-    five times as long.
-    """
-
-    def __init__(self, work: Path) -> None:
-        """
-        Args:
-            work: an empty folder.
-        """
-        self._assignment = _with_every_topic()
-        self._pool, self._work = InProcessPool(), work
-        data = work / "data"
-        data.mkdir()
-        (data / "dataset.json").write_text('{"name": "world"}\n', encoding="utf-8")
-        self._data = CourseData(self._assignment, data, None)
-        self._runner = CourseTestRunner(self._assignment, Course())
-        self.hidden, self.judges = self._runner.hidden, self._runner.judges
-        self.tests = bind(self._every_test(), Course().cases())
-
-    def _every_test(self) -> tuple[TestSpec, ...]:
-        """The tests of each topic, as the first edition that has it gives them."""
-        found: dict[str, tuple[TestSpec, ...]] = {}
-        for edition in self._assignment.editions.values():
-            for question in edition.questions:
-                found.setdefault(question.topic, question.tests)
-        return tuple(test for tests in found.values() for test in tests)
-
-    def verdicts(
-        self, variant: Variant | None, tests: list[BoundTest], seed: int
-    ) -> dict[tuple[str, str], TestResult]:
-        """Run `tests` on a variant, or on the reference (None); by topic and name."""
-        with self._staged(variant) as (staged, work):
-            run = Run(
-                runner=self._runner,
-                edition=self._assignment.edition(None),
-                staged=staged,
-                work=work,
-                pool=self._pool,
-                data=self._data,
-                seed=seed,
-                layers=sandbox.detect(),
-                deadline=time.monotonic() + 3600,
-            )
-            results = [run.run_test(t, TestResult(t.spec, t.description)) for t in tests]
-        return {(r.spec.topic, r.spec.name): r for r in results}
-
-    @contextmanager
-    def _staged(self, variant: Variant | None) -> Iterator[tuple]:
-        name = variant.name.replace("/", ".") if variant else "reference"
-        work = self._work / f"{name}.{time.monotonic_ns()}"
-        try:
-            lay_out(variant, work / "source")
-            (work / "staged").mkdir()
-            staged = stage(work / "source", work / "staged", Course().provided)
-            stage_reference(work / "reference", Course().provided)
-            for root in (staged.root, work / "reference"):
-                (root / "pretraining" / "recipes.json").write_bytes(recipes_file(ROOT))
-            yield staged, work
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
-
-
-def use_threads(count: int) -> None:
-    """Let torch use so many threads here, where the grader's workers use one."""
-    import torch
-
-    worker.preload(True)
-    torch.set_num_threads(count)
-    worker.preload = lambda with_torch: None

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import importing, provenance, sandbox, trees, wire
 from .assignment import TestSpec
-from .endings import MALFORMED as MALFORMED_WAY
 from .endings import at_place, explain_ending, explain_error, float_ranges
-from .errors import GradingError, ReferenceFailed, Verdict, WireError
+from .errors import GradingError, ReferenceFailed, Verdict, WireError, malformed
 from .frames import Finished
 from .limits import Limits
 from .outcomes import Outcome
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 # processor. What a run's deadline cuts short is nobody's fault; this limit would make it ours.
 REFERENCE_CPU_S = 400.0
 SHARED_CPU_S = 60.0  # of the submission's own processes, for what several tests share
-MALFORMED = "the submission's process answered something malformed"
 OUT_OF_TIME = "not run: the whole run was out of time"
 NO_TORCH = (
     "not run, it needs torch, which this Python doesn't have: activate the assignment's environment"
@@ -210,8 +208,3 @@ def _reference_value(finished: Finished) -> Any:
     ours = error["outcome"] == Outcome.OUT_OF_MEMORY.value  # with its inputs' sizes known
     kind = GradingError if ours else ReferenceFailed
     raise kind(f"the reference failed:\n{error['traceback']}")
-
-
-def malformed(detail: str) -> Verdict:
-    """Return the verdict of an answer that our probes never give; `detail` is for staff."""
-    return Verdict(Outcome.ERROR, MALFORMED, detail, way=MALFORMED_WAY)

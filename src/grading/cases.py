@@ -32,7 +32,7 @@ import numpy as np
 
 from . import schema
 from .assignment import Assignment, Edition, TestSpec
-from .errors import NotGraded, UsageError, Verdict, WireError
+from .errors import NotGraded, UsageError, Verdict, WireError, malformed
 from .outcomes import Outcome
 from .staging import Staged
 from .toml_tables import nearest
@@ -213,12 +213,7 @@ class GradedTestCase:
         except WireError as error:
             if role == "reference":
                 raise
-            raise Verdict(
-                Outcome.ERROR,
-                "the submission's process answered something malformed",
-                str(error),
-                way="malformed",
-            ) from None
+            raise malformed(str(error)) from None
         return value
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from . import paths, schema
 from .assignment import TestSpec
-from .errors import Doubtful, Verdict, WireError
+from .errors import Doubtful, Verdict, WireError, malformed
 from .frames import Finished
 from .limits import Limits
 from .outcomes import Outcome
@@ -40,7 +40,6 @@ REPORTED = (
 OF_IMPORTS = (Outcome.SYNTAX_ERROR, Outcome.IMPORT_ERROR, Outcome.MISSING_FILE)
 # What random.randint, range and the like say of 28.5, and of 28.0 from Python 3.12 on.
 OF_A_FLOAT = re.compile(r"non-integer .* for randrange\(\)|'float' object cannot be interpreted as")
-MALFORMED = "malformed"  # the way of an answer that our probes never give
 HIDE = "; its text is not shown with hidden tests"
 
 BY_REASON = {
@@ -133,8 +132,7 @@ def explain_error(error: Any, spec: TestSpec, staged: Path) -> Verdict:
         schema.check(error, ERROR_SPEC)
         outcome = Outcome(error["outcome"])
     except (WireError, ValueError):
-        message = "the submission's process answered something malformed"
-        return Verdict(Outcome.ERROR, message, way=MALFORMED)
+        return malformed()
     if outcome not in REPORTED:
         outcome = Outcome.ERROR
     where = _place(error["where"], staged)

@@ -21,6 +21,8 @@ from fractions import Fraction
 from . import causes, printable
 from .outcomes import Outcome
 
+MALFORMED = "the submission's process answered something malformed"
+
 
 class GradingError(Exception):
     """Base of all that the harness raises on purpose."""
@@ -100,3 +102,8 @@ class NotGraded(Verdict):
 
 class Doubtful(Verdict):
     """The submission's process raised an exception that may be our own probe's."""
+
+
+def malformed(detail: str = "") -> Verdict:
+    """Return the verdict of an answer that our probes never give; `detail` is for staff."""
+    return Verdict(Outcome.ERROR, MALFORMED, detail, way="malformed")

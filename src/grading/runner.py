@@ -32,7 +32,7 @@ from . import (
     trees,
 )
 from .assignment import Assignment, Edition
-from .bench import OUT_OF_TIME, Bench, malformed
+from .bench import OUT_OF_TIME, Bench
 from .cases import BoundTest, bind, derive_seed, select
 from .deciding import Deciding, in_environment
 from .errors import (
@@ -42,6 +42,7 @@ from .errors import (
     ReferenceFailed,
     UsageError,
     Verdict,
+    malformed,
 )
 from .inprocess import InProcessPool, own_package
 from .judges import Judge, bind_judges, load_hidden
@@ -73,6 +74,7 @@ class CourseTestRunner:
         self.assignment, self.questions = assignment, questions
         self.remembered: Remembered | None = None  # a class's run asks the reference once
         self._cases = questions.cases()
+        self.digests = functools.cache(self._digests)  # once for each edition
         for edition in assignment.editions.values():
             bind(edition.tests, self._cases)
         self.hidden = load_hidden(paths.HIDDEN)
@@ -88,8 +90,7 @@ class CourseTestRunner:
     def _judged_by(self) -> str:
         return provenance.judged_by(self.questions.provided)
 
-    @functools.cache  # noqa: B019  (a process has one runner)
-    def digests(self, edition: str) -> dict[str, str]:
+    def _digests(self, edition: str) -> dict[str, str]:
         """Return what decides each test here (`deciding.py`), by id; only staff compare it."""
         if self.hidden is None:
             return {}

@@ -27,6 +27,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from .errors import InputError
+from .optimizers import AdamW
 
 PAIRS = 4
 NO_DIGIT = PAIRS  # stands with the letter that is asked about
@@ -145,7 +146,7 @@ def learn(attn: nn.Module, device: torch.device, say: Callable[[str], None] = pr
     every = all_inputs()
     inputs = Inputs(every.letters.to(device), every.digits.to(device), every.answers.to(device))
     model = RecallModel(attn).to(device)
-    optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
+    optimizer = AdamW(model.parameters(), lr=LEARNING_RATE, weight_decay=0.0)  # that is, Adam
     started, found = time.monotonic(), score(model, inputs)
     for step in range(1, STEPS + 1):
         rows = torch.randint(len(inputs), (BATCH_SIZE,), device=device)

@@ -34,6 +34,24 @@ def release(tree, released) -> Path:
     return tree / "dist" / f"autograder-{EDITION}.zip"
 
 
+@pytest.fixture(scope="session")
+def short(tree, release, tmp_path_factory) -> Path:
+    """The zip less the practice, half of the tests: for what has nothing to do with their number.
+
+    The build has proved the whole one three times, and `graded` is a run of it.
+    """
+    path = tmp_path_factory.mktemp("short") / "short.zip"
+    return damaged(release, path, {"assignment.toml": without_practice(tree).encode()})
+
+
+def without_practice(tree: Path) -> str:
+    text = (tree / "assignment.toml").read_text(encoding="utf-8")
+    before, edition, after = text.partition(f"[editions.{EDITION}]")
+    changed = after.replace("practice = 4\n", "", 1)
+    assert edition and changed != after
+    return before + edition + changed
+
+
 @pytest.fixture
 def upload(tree, demo, tmp_path) -> Path:
     """The reference's hand-in as a folder, to be changed."""
@@ -214,14 +232,15 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("changes", [BROKEN, HOSTILE], ids=["broken", "hostile"])
-def test_what_is_broken_or_hostile_costs_its_own_tests_only(release, upload, changes):
+def test_what_is_broken_or_hostile_costs_its_own_tests_only(release, short, upload, changes):
     for module, (code, _) in changes.items():
         path = upload / "submission" / module
         before, imports, after = path.read_text(encoding="utf-8").partition("\nimport ")
         assert imports, module  # what comes from __future__ may stand before
         text = f"{before}\n{textwrap.dedent(code)}{imports}{after}"
         path.write_text(text, encoding="utf-8")
-    seen = emulate.grade(release, upload, "missing", limits=LIMITS)  # metadata cost nothing
+    zipped = release if changes is HOSTILE else short
+    seen = emulate.grade(zipped, upload, "missing", limits=LIMITS)  # metadata cost nothing
     found = outcomes(seen)
     for _, expected in changes.values():
         for test_id, ending in expected.items():
@@ -234,7 +253,7 @@ def test_what_is_broken_or_hostile_costs_its_own_tests_only(release, upload, cha
     assert "metadata: submission_metadata.json can't be read" in seen.stdout
 
 
-def test_an_earlier_years_layout_and_a_wrapping_folder_with_litter(release, upload):
+def test_an_earlier_years_layout_and_a_wrapping_folder_with_litter(short, upload):
     # Outputs inside submission/, everything in one folder, and what a Mac packs besides.
     for path in list(upload.glob("*.p*")):
         path.rename(upload / "submission" / path.name)
@@ -247,15 +266,15 @@ def test_an_earlier_years_layout_and_a_wrapping_folder_with_litter(release, uplo
         writer.writestr("my work/submission/__pycache__/dataset.cpython-311.pyc", b"\0")
     zipped = upload.parent / "assignment5.zip"
     zipped.write_bytes(packed.getvalue())
-    seen = emulate.grade(release, zipped, "malformed", limits=LIMITS)
+    seen = emulate.grade(short, zipped, "malformed", limits=LIMITS)
     assert emulate.score_of(seen.results) == 53, seen.stdout
     assert "metadata: submission_metadata.json can't be read" in seen.stdout
 
 
-def test_an_upload_without_code_gets_zero_and_the_reason(release, tmp_path):
+def test_an_upload_without_code_gets_zero_and_the_reason(short, tmp_path):
     (tmp_path / "upload").mkdir()
     (tmp_path / "upload" / "essay.pdf").write_bytes(b"%PDF")
-    seen = emulate.grade(release, tmp_path / "upload", limits=LIMITS)
+    seen = emulate.grade(short, tmp_path / "upload", limits=LIMITS)
     assert seen.ran.code == 0 and emulate.score_of(seen.results) == 0
     assert seen.results["extra_data"]["hidden_feedback"] is False  # it uses up no day's limit
     shown = emulate.readable(seen.results["output"])
@@ -280,7 +299,7 @@ def test_over_the_daily_limit_the_last_valid_score_stands(tree, release, graded,
 
 def with_limit(tree: Path) -> bytes:
     """assignment.toml with a daily limit of one, and with a leaderboard."""
-    text = (tree / "assignment.toml").read_text(encoding="utf-8")
+    text = without_practice(tree)
     before = text[: text.index("[editions.cs224n]")]
     changed = before.replace("hidden_feedback_a_day = 0", "hidden_feedback_a_day = 1")
     assert changed != before
@@ -288,8 +307,7 @@ def with_limit(tree: Path) -> bytes:
 
 
 def test_the_leaderboard_ranks_what_was_accepted(tree, release, upload, tmp_path):
-    text = (tree / "assignment.toml").read_text(encoding="utf-8")
-    ranked = text.replace("leaderboard = false", "leaderboard = true").encode()
+    ranked = without_practice(tree).replace("leaderboard = false", "leaderboard = true").encode()
     board = damaged(release, tmp_path / "board.zip", {"assignment.toml": ranked})
     # One parameter, which no model has: right predictions alone are no entry.
     torch.save({"w": torch.zeros(1)}, upload / "synthesizer.finetune.params")
@@ -304,11 +322,11 @@ def test_the_leaderboard_ranks_what_was_accepted(tree, release, upload, tmp_path
     assert rows["vanilla: parameters"]["order"] == "asc"
 
 
-def test_where_no_container_can_be_made_a_folder_serves(tree, release, monkeypatch, capsys):
+def test_where_no_container_can_be_made_a_folder_serves(tree, short, monkeypatch, capsys):
     # As for an ordinary user, or on a Mac: no limits, no authority, and it says so.
     monkeypatch.setattr(container, "is_possible", lambda: False)
     starter = tree / "dist" / f"test-{EDITION}-starter-expect-0.zip"
-    seen = emulate.grade(release, starter)
+    seen = emulate.grade(short, starter)
     assert emulate.score_of(seen.results) == 0 and seen.ran.code == 0
     assert seen.results["extra_data"]["authoritative"] is False
     assert not seen.isolated and not seen.ran.limited

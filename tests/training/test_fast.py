@@ -1,5 +1,8 @@
 """fast.py, optimizers.py and pace.py: the same results as the plain way, sooner."""
 
+import os
+import textwrap
+
 import pytest
 import torch
 
@@ -200,6 +203,44 @@ class TestOptimizers:
                 torchs.step()
             moved = (theirs - start).norm()
             assert (ours - theirs).norm() < 0.06 * moved
+
+    def test_adamw_is_torchs_bit_for_bit(self, submission):
+        ends = []
+        for kind in (submission.optimizers.AdamW, torch.optim.AdamW):
+            torch.manual_seed(0)
+            layer = torch.nn.Linear(7, 7)
+            options = {"lr": 0.1, "betas": (0.9, 0.95), "weight_decay": 0.1, "fused": True}
+            optimizer = kind(layer.parameters(), **options)
+            for step in range(4):
+                optimizer.zero_grad()
+                layer(torch.randn(3, 7)).pow(2).sum().backward()
+                optimizer.step()
+                if step == 1:  # as a training that is resumed
+                    saved = optimizer.state_dict()
+                    optimizer = kind(layer.parameters(), **options)
+                    optimizer.load_state_dict(saved)
+            ends.append([p.detach().clone() for p in layer.parameters()])
+        assert all(torch.equal(ours, theirs) for ours, theirs in zip(*ends, strict=True))
+
+    def test_no_optimizer_waits_for_torchs_compiler(self, run_python):
+        """A command that trains would begin nearly a second later."""
+        code = """
+            import sys, torch
+            from pretraining.fast import Pace
+            from pretraining.optimizers import AdamW, Muon
+            def train(weight, optimizer):
+                for _ in range(2):
+                    optimizer.zero_grad()
+                    weight.pow(2).sum().backward()
+                    optimizer.step()
+                optimizer.load_state_dict(optimizer.state_dict())
+            for make in (AdamW, lambda ps: Muon(ps, 0.1, 0.1, Pace())):
+                weight = torch.nn.Parameter(torch.ones(4, 4))
+                train(weight, make([weight]))
+            assert "torch._dynamo" not in sys.modules
+        """
+        ran = run_python("-c", textwrap.dedent(code), env=os.environ | {"PYTHONPATH": "src"})
+        assert ran.returncode == 0, ran.stderr
 
     def test_directions_are_nearly_orthogonal(self, submission):
         # The iteration takes each singular value to between .68 and 1.21 when it was above .01 of

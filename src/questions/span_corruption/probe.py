@@ -32,6 +32,7 @@ def draw(
     """
     dataset = _dataset(documents, block_size)
     forms: dict[Any, str] = {}
+    plain: dict[Any, bool] = {}  # whether items of a kind are pairs of plain vectors
     x, y = _Entries(), _Entries()
     for _ in range(repeat if len(dataset) == len(documents) else 0):
         for index in indices:
@@ -39,9 +40,14 @@ def draw(
             key = _kind(item)
             if key not in forms:
                 forms[key] = form_of(item)
-            pair = item if _is_pair(item) else (None, None)
-            x.add(pair[0])
-            y.add(pair[1])
+                plain[key] = _is_plain(item)
+            if plain[key]:
+                x.add_plain(item[0])
+                y.add_plain(item[1])
+            else:
+                pair = item if _is_pair(item) else (None, None)
+                x.add(pair[0])
+                y.add(pair[1])
     return {
         "length": len(dataset),
         "forms": list(dict.fromkeys(forms.values()))[:10],
@@ -78,10 +84,8 @@ def _kind(item: Any) -> Any:
     if type(item) not in (tuple, list):
         return type(item)
     parts = item[:4]
-    return (
-        type(item),
-        *((p.dtype, p.shape) if type(p) is torch.Tensor else type(p) for p in parts),
-    )
+    kinds = [(p.dtype, p.shape) if type(p) is torch.Tensor else type(p) for p in parts]
+    return (type(item), *kinds)
 
 
 def _is_pair(item: Any) -> bool:
@@ -93,12 +97,32 @@ def _is_pair(item: Any) -> bool:
     )
 
 
+def _is_plain(item: Any) -> bool:
+    """Return whether items of this kind (see `_kind`) are pairs of short Long vectors in memory.
+
+    Nearly all are. They need no conversion, which would take longer than most codes take to draw.
+    """
+    return _is_pair(item) and all(
+        type(part) is torch.Tensor
+        and part.dtype is torch.int64
+        and part.device.type == "cpu"
+        and len(part) <= MOST
+        for part in item
+    )
+
+
 class _Entries:
     """Vectors one after another, as bytes: 24,000 tensors would take a small container's memory."""
 
     def __init__(self) -> None:
         self.bytes = bytearray()
         self.sizes: list[int] = []
+
+    def add_plain(self, vector: torch.Tensor) -> None:
+        """Append a vector that `_is_plain`."""
+        entries = vector.numpy()
+        self.bytes += entries.tobytes()
+        self.sizes.append(entries.size)
 
     def add(self, vector: torch.Tensor | None) -> None:
         """Append a vector, or the lack of one as one without entries."""
