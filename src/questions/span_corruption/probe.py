@@ -84,7 +84,8 @@ def _kind(item: Any) -> Any:
     if type(item) not in (tuple, list):
         return type(item)
     parts = item[:4]
-    kinds = [(p.dtype, p.shape) if type(p) is torch.Tensor else type(p) for p in parts]
+    tensor = torch.Tensor
+    kinds = [(p.dtype, p.shape, p.device) if type(p) is tensor else type(p) for p in parts]
     return (type(item), *kinds)
 
 
