@@ -14,7 +14,7 @@ import zipfile
 
 import pytest
 
-from tests.project import copy_of_the_project, make
+from tests.project import copy_of_the_project, make, without_structure
 from tools import autograder, container, leaks, release, starter, student
 from tools.commands import PIPELINES
 from tools.described import load_assignment
@@ -187,31 +187,47 @@ def test_every_command_of_the_students_readme_stands_on_one_line_and_is_the_shee
     assert all(known.match(line) for line in lines), lines
 
 
+# Enough for a sheet whose template is changed.
+SHORT = """
+[editions.short]
+title = "Short Course"
+questions = [
+  { number = "1a", topic = "demo" },
+  { number = "1b", topic = "consider_accuracy", written = 1 },
+]
+"""
+
+
 def test_what_leaks_is_not_released(tree, monkeypatch, tmp_path):
     """A solution's line in a template reaches the PDF, the HTML page and the LaTeX: no zip."""
+    assignment = tree / "assignment.toml"
+    editions = assignment.read_text(encoding="utf-8")
     line = next(s.text for s in leaks.secrets_of(tree) if "dataset.py" in s.source)
     described = tree / "handout" / "topics" / "demo.tex.j2"
     text = described.read_text(encoding="utf-8")
     secret = "truncated = document[: random.randint(MIN_DOCUMENT_LENGTH, longest)]"
     assert leaks.squeezed(secret) in {s.text for s in leaks.secrets_of(tree)}, line
     monkeypatch.setattr(build, "_solutions", lambda *_: described)  # staff's; not asked here
+    assignment.write_text(editions + SHORT, encoding="utf-8")
     described.write_text(
         text + f"\n\\begin{{listing}}\n{secret}\n\\end{{listing}}\n", encoding="utf-8"
     )
     try:
         with pytest.raises(student.ReleaseFailed) as caught:
-            student.release(tree, EDITION, "letter", tmp_path)
+            student.release(tree, "short", "letter", tmp_path)
     finally:
+        assignment.write_text(editions, encoding="utf-8")
         described.write_text(text, encoding="utf-8")
     message = str(caught.value)
     for name in ("handout.pdf", "handout.html", "written/sheet.tex", "overleaf.zip/sheet.tex"):
-        assert f"{EDITION}-student.zip/{student.FOLDER}/{name}" in message, message
+        assert f"short-student.zip/{student.FOLDER}/{name}" in message, message
     assert not list(tmp_path.glob("*.zip"))
 
 
 def test_the_handout_needs_no_data_set(tmp_path):
     """`make handout` in a fresh clone; the sheet then speaks of the default data set."""
     tree = copy_of_the_project(tmp_path)
+    without_structure(tree)
     made = make(tree, "handout", "EDITION=cs224n", "PAPER=a4", timeout=300)
     assert made.returncode == 0, made.stdout + made.stderr
     assert "cs224n: 15 places for answers, 28 points" in made.stdout
@@ -341,7 +357,9 @@ def own(tree, released, tmp_path_factory):
     path = copy / "assignment.toml"
     path.write_text(path.read_text(encoding="utf-8") + OWN, encoding="utf-8")
     dist = copy / "dist"
-    student.release(copy, "own", "a4", dist)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "PRINT", "\\input{sheet.tex}\n")  # see without_structure
+        student.release(copy, "own", "a4", dist)
     quick = container.Limits(cpus=2.0)
     autograder.build(copy, "own", copy / "build" / "reference", dist, quick)
     return copy
