@@ -14,6 +14,7 @@ import zipfile
 
 import pytest
 
+from tests.forked import quick_python
 from tests.project import copy_of_the_project, make, without_structure
 from tools import autograder, container, leaks, release, starter, student
 from tools.commands import PIPELINES
@@ -42,18 +43,18 @@ def files(zipped):
 
 
 def run(folder, *words, **keywords):
-    """A command of the sheet, as it stands, with this Python."""
-    words = [sys.executable if word == "python" else word for word in words]
-    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "MAKEFLAGS")}
+    """A command of the sheet, as it stands; without another environment, with this Python."""
+    if "env" not in keywords:
+        words = [sys.executable if word == "python" else word for word in words]
+    known = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "MAKEFLAGS")}
     return subprocess.run(
         words,
         cwd=folder,
-        env=environment,
         capture_output=True,
         encoding="utf-8",
         stdin=subprocess.DEVNULL,
         timeout=300,
-        **keywords,
+        **{"env": known, **keywords},
     )
 
 
@@ -195,6 +196,8 @@ questions = [
   { number = "1a", topic = "demo" },
   { number = "1b", topic = "consider_accuracy", written = 1 },
 ]
+[editions.short.gradescope]
+hidden_tests = "visible"
 """
 
 
@@ -261,7 +264,13 @@ def test_the_starter_is_graded_without_the_solutions(unpacked):
     assert run(unpacked, "python", "src/grader.py", "--list").stdout.count("-hidden") > 20
 
 
-def test_commands_copied_from_the_pdf_run(unpacked, tree):
+@pytest.fixture
+def quick():
+    with quick_python() as environment:
+        yield environment
+
+
+def test_commands_copied_from_the_pdf_run(unpacked, tree, quick):
     """Print, write (the reference's code), train, collect. The release itself proves full marks."""
     copied = commands_of_the_pdf(unpacked / "handout.pdf")
     assert len(copied) >= 20
@@ -273,7 +282,7 @@ def test_commands_copied_from_the_pdf_run(unpacked, tree):
         words = shlex.split(command)
         if words[0] != "python":
             continue  # conda and pip: the environment is there
-        ran = run(unpacked, *words)
+        ran = run(unpacked, *words, env=quick)
         # Files that other commands make are missing yet, and answers are empty: 1 says so.
         may_fail = words[1] in (
             "src/grader.py",
