@@ -194,7 +194,8 @@ SHORT = """
 title = "Short Course"
 questions = [
   { number = "1a", topic = "demo" },
-  { number = "1b", topic = "consider_accuracy", written = 1 },
+  { number = "1b", topic = "no_pretraining", coding = 4 },
+  { number = "1c", topic = "consider_accuracy", written = 1 },
 ]
 [editions.short.gradescope]
 hidden_tests = "visible"
