@@ -58,6 +58,8 @@ def lay_out(root: Path) -> Path:
     compose(REPOSITORY, source)
     recipes = json.loads(starter.recipes_file(REPOSITORY))
     recipes["recipes"]["tiny"] = TINY
+    # 400 steps of the smallest model: time enough to interrupt it.
+    recipes["recipes"]["long"] = TINY | {"pretrain": STAGE | {"batch_size": 32, "max_epochs": 50}}
     # The model of smoke's, whose training is over in a second.
     recipes["recipes"]["brief"] = TINY | {"model": recipes["recipes"]["smoke"]["model"]}
     recipes["datasets"]["smoke"] = "tiny"
