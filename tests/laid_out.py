@@ -1,5 +1,8 @@
 """A folder like the one `make reference` trains in, for tests: students' files, filled in.
 
+A conftest.py that imports the fixtures `root`, `one_thread` and `run` gives its tests such a
+folder, one thread, and run.py's commands; for the last it also has a fixture `main`, run.py's.
+
 root/src/{run,dataset,...}.py                as students get them
 root/src/submission/, root/src/pretraining/  the reference, complete, and recipes.json
 root/src/data/, root/solutions/data/        a smoke world
@@ -7,11 +10,13 @@ root/src/data/, root/solutions/data/        a smoke world
 
 import contextlib
 import json
+import shlex
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pytest
 import torch
 
 from tools import starter, world
@@ -53,6 +58,8 @@ def lay_out(root: Path) -> Path:
     compose(REPOSITORY, source)
     recipes = json.loads(starter.recipes_file(REPOSITORY))
     recipes["recipes"]["tiny"] = TINY
+    # 400 steps of the smallest model: time enough to interrupt it.
+    recipes["recipes"]["long"] = TINY | {"pretrain": STAGE | {"batch_size": 32, "max_epochs": 50}}
     # The model of smoke's, whose training is over in a second.
     recipes["recipes"]["brief"] = TINY | {"model": recipes["recipes"]["smoke"]["model"]}
     recipes["datasets"]["smoke"] = "tiny"
@@ -80,6 +87,54 @@ def imports_from(source: Path) -> Iterator[None]:
         sys.path.remove(str(source))
         forget()
         sys.modules.update(before)
+
+
+# -- fixtures ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="package")
+def root(tmp_path_factory) -> Path:
+    return lay_out(tmp_path_factory.mktemp("laid_out") / "root")
+
+
+@pytest.fixture(scope="package", autouse=True)
+def one_thread() -> Iterator[None]:
+    """More threads only wait for each other, with models so small."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def run(main, tmp_path, monkeypatch, capsys) -> Callable[[str], tuple[int, str, str]]:
+    """A function that runs a command of the sheet in an empty folder: code, output, errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(command: str) -> tuple[int, str, str]:
+        try:
+            code = main(shlex.split(command.partition("run.py")[2] or command))
+        except SystemExit as error:  # argparse
+            code = error.code
+        return code, *capsys.readouterr()
+
+    return call
+
+
+# -- models -----------------------------------------------------------------------------------
+
+
+def train_both(main, folder: Path, variant: str, *options: str) -> None:
+    """Pretrain and finetune a variant by run.py's `main`: VARIANT.{pretrain,finetune}.params."""
+    pretrained, finetuned = (f"{variant}.{s}.params" for s in ("pretrain", "finetune"))
+    stages = (
+        f"pretrain {variant} wiki.txt --writing_params_path {pretrained}",
+        f"finetune {variant} wiki.txt --writing_params_path {finetuned} "
+        f"--reading_params_path {pretrained} --finetune_corpus_path birth_places_train.tsv",
+    )
+    with contextlib.chdir(folder):
+        for stage in stages:
+            assert main([*shlex.split(stage), "--seed", "0", *options]) == 0
 
 
 def make_model(s, variant="vanilla", **changes):

@@ -46,6 +46,18 @@ def make(tree: Path, *words: str, **keywords) -> subprocess.CompletedProcess:
     )
 
 
+def without_structure(tree: Path) -> None:
+    """Let the copy print sheets without structure for screen readers, in a quarter of the time.
+
+    That what we print has it is tests/handout/test_typeset.py's and test_pages.py's.
+    """
+    path = tree / "tools" / "handout" / "build.py"
+    text = path.read_text(encoding="utf-8")
+    assert text.count("ifdefined\\\\DocumentMetadata") == 1
+    text = text.replace("ifdefined\\\\DocumentMetadata", "iffalse")
+    path.write_text(text, encoding="utf-8")
+
+
 def quick_demo_notebook(tree: Path) -> None:
     """Let the copy's demo notebook train for one epoch: a release runs it."""
     path = tree / "mingpt-demo" / "play_char.ipynb"

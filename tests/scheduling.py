@@ -26,11 +26,13 @@ LONG = (
     "tests/test_golden.py",
     "tests/test_end_to_end.py",
     "tests/handout/test_release.py",
+    "tests/handout/test_web.py",
     "tests/handout/test_pages.py",
     "tests/classroom/test_kills.py",
     "tests/classroom/test_cluster.py",
     "experiments",
     "tests/test_compare.py",
+    "tests/test_notebooks.py",
 )
 
 

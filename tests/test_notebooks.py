@@ -1,17 +1,16 @@
 """The notebooks that students get: they run, show what they say, and are committed bare."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
 import nbformat
 import pytest
 
+from tests.forked import quick_python
 from tests.interpreter import python
 from tests.project import ROOT
 from tools import leaks, notebooks
@@ -293,8 +292,8 @@ def in_colab(tmp_path):
     for folder in (*folders.values(), tmp_path / "content"):
         folder.mkdir()
     paths = {k: str(v) for k, v in folders.items()}
-    python_here = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-    return {"PYTHONPATH": str(tmp_path / "fake"), "PATH": python_here, **paths}
+    with quick_python() as environment:
+        yield {"PYTHONPATH": str(tmp_path / "fake"), "PATH": environment["PATH"], **paths}
 
 
 # Whether training reaches anything is test_end_to_end.py's: here it is over sooner.

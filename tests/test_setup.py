@@ -179,6 +179,23 @@ def make(request, project):
     return run
 
 
+@pytest.fixture(scope="module")
+def fresh_venv(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fresh") / ".venv"
+    subprocess.run([BASE, "-m", "venv", folder], check=True)
+    return folder
+
+
+@pytest.fixture
+def copied_venv(project, fresh_venv):
+    """Let pip's set-up copy what `python -m venv` makes, for tests of what comes after it."""
+    script = project / "tools" / "setup.sh"
+    text = script.read_text(encoding="utf-8")
+    line = '"$chosen" -m venv .venv;'
+    assert text.count(line) == 1
+    script.write_text(text.replace(line, f'cp -a "{fresh_venv}" .venv;'), encoding="utf-8")
+
+
 @pytest.mark.requires_tool("make")
 def test_second_setup_costs_nothing_and_a_half_made_one_is_made_anew(project, make):
     first = make("setup")
@@ -211,7 +228,7 @@ def change_pins(project):
 
 @pytest.mark.requires_tool("make")
 @pytest.mark.parametrize("make", ["pip"], indirect=True)
-def test_pip_makes_an_environment_anew_that_has_no_pip(project, make):
+def test_pip_makes_an_environment_anew_that_has_no_pip(project, make, copied_venv):
     # uv made it, and is not there any more.
     assert make("setup").returncode == 0
     for folder in (project / ".venv").glob("lib/python*/site-packages/pip"):
@@ -223,7 +240,7 @@ def test_pip_makes_an_environment_anew_that_has_no_pip(project, make):
 
 
 @pytest.mark.requires_tool("make")
-def test_failed_installation_says_so_and_the_next_one_starts_anew(project, make):
+def test_failed_installation_says_so_and_the_next_one_starts_anew(project, make, copied_venv):
     staff = project / "requirements-staff.txt"
     listed = staff.read_text(encoding="utf-8")
     staff.write_text("not-there==1\n", encoding="utf-8")
@@ -235,7 +252,7 @@ def test_failed_installation_says_so_and_the_next_one_starts_anew(project, make)
 
 
 @pytest.mark.requires_tool("make")
-def test_an_installation_says_that_it_goes_on(project, make):
+def test_an_installation_says_that_it_goes_on(project, make, copied_venv):
     # A stand-in for pip and uv that takes its time.
     script = project / "tools" / "setup.sh"
     text = script.read_text(encoding="utf-8")
@@ -274,7 +291,7 @@ def test_root_installs_the_venv_module_that_debian_splits_off(project, which):
 
 
 @pytest.mark.requires_tool("make")
-def test_torch_comes_from_the_index_that_is_named(project, root, make):
+def test_torch_comes_from_the_index_that_is_named(project, root, make, copied_venv):
     url = torch_index(project / "index", "2.13.0+mine", requires="not-there")
     # One from uv's configuration would come first.
     other = torch_index(project / "other", "2.13.0+other")

@@ -163,7 +163,9 @@ def test_fifty_cities_of_which_all_are_trained_on(texts):
 
 
 @pytest.mark.parametrize("dataset", ["world", "smoke"])
-def test_allotment_holds_for_every_size(dataset):
+def test_allotment_holds_for_every_size(dataset, monkeypatch):
+    settings = datafiles.dataset_settings(dataset)  # which reads assignment.toml
+    monkeypatch.setattr(datafiles, "dataset_settings", lambda _: settings)
     ranked = ["London", *map(str, range(1, world.CITIES[dataset]))]
     for people in [*range(world.LEAST_PEOPLE, 400), 601, 1200, 5000]:
         counts = {

@@ -7,7 +7,8 @@ put into an unpacked student release, its trained files beside it, collected by 
 command, and graded through the autograder: full marks, or nothing is released. dist/manifest.json
 holds a hash of each file. What can be checked at once is checked before anything is trained or
 built, and dist/ is replaced as a whole at the end: a release that fails leaves the last good one.
-Exit codes: 0 released, 1 not, with the reason, 2 usage, or no data set.
+Exit codes: 0 released, 1 not, with the reason, 2 usage, a mistake in assignment.toml or
+course.toml, or no data set.
 """
 
 import hashlib

@@ -5,7 +5,8 @@
 The starter, the grader without the solutions, the data, the demo with its outputs, the sheet as PDF
 and HTML, and what answers are typeset with. Same inputs, same bytes. The zip is kept only when the
 leak check finds nothing in it; files of dist/ change only when all of them are built.
-Exit codes: 0 built, 1 something is missing, malformed or leaks, 2 usage, or no data set.
+Exit codes: 0 built, 1 something is missing, malformed or leaks, 2 usage, a mistake in
+assignment.toml or course.toml, or no data set.
 """
 
 import hashlib
@@ -163,7 +164,7 @@ def check(repo: Path, names: list[str]) -> None:
     """Refuse what would fail later, before anything is built.
 
     Raises:
-        UsageError: there is no data set.
+        UsageError: there is no data set, or assignment.toml or course.toml has a mistake.
         HandoutError: a template or a table has a mistake, or a tool is missing.
     """
     require_data_set(repo)

@@ -1,31 +1,23 @@
 """The commands that look into models, with the reference and parameters of the smoke recipe."""
 
 import importlib
-import shlex
 from types import SimpleNamespace
 
 import pytest
 import torch
 
-from tests.laid_out import imports_from, lay_out
+from tests import laid_out
+from tests.laid_out import imports_from, train_both
 
 MODULES = ("calibration", "cloze", "errors", "inspection", "pages", "recall")
 # By variant. What the synthesizer says is looked at, not whether it is right.
 RECIPES = {"vanilla": "smoke", "synthesizer": "brief"}
 
 
-@pytest.fixture(scope="package", autouse=True)
-def one_thread():
-    """More threads only wait for each other, with models so small."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="package")
-def root(tmp_path_factory):
-    return lay_out(tmp_path_factory.mktemp("laid_out") / "root")
+# Fixtures.
+root = laid_out.root
+run = laid_out.run
+one_thread = laid_out.one_thread
 
 
 @pytest.fixture(scope="package")
@@ -41,37 +33,18 @@ def source(root):
 
 
 @pytest.fixture(scope="package")
-def trained(source, tmp_path_factory):
+def main(source):
+    return source.run.main
+
+
+@pytest.fixture(scope="package")
+def trained(main, tmp_path_factory):
     """A folder with parameters of both stages of training, of two variants; vanilla has learnt."""
     folder = tmp_path_factory.mktemp("trained")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        for variant, recipe in RECIPES.items():
-            pretrained, finetuned = (f"{variant}.{s}.params" for s in ("pretrain", "finetune"))
-            for command in (
-                f"pretrain {variant} wiki.txt --writing_params_path {pretrained}",
-                f"finetune {variant} wiki.txt --writing_params_path {finetuned} "
-                f"--reading_params_path {pretrained} "
-                "--finetune_corpus_path birth_places_train.tsv",
-            ):
-                options = f"--recipe {recipe} --dtype float32 --threads 1 --seed 0".split()
-                assert source.run.main([*shlex.split(command), *options]) == 0
+    for variant, recipe in RECIPES.items():
+        pace = ("--dtype", "float32", "--threads", "1")
+        train_both(main, folder, variant, "--recipe", recipe, *pace)
     return folder
-
-
-@pytest.fixture
-def run(source, tmp_path, monkeypatch, capsys):
-    """A function that runs a command in an empty folder: code, output, errors."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(command: str) -> tuple[int, str, str]:
-        try:
-            code = source.run.main(shlex.split(command))
-        except SystemExit as error:  # argparse
-            code = error.code
-        return code, *capsys.readouterr()
-
-    return call
 
 
 @pytest.fixture(scope="package")

@@ -203,11 +203,18 @@ def no_build_of_autograder(*arguments):
         raise autograder.BuildFailed(str(error)) from None
 
 
+LATE = ("course.toml", "2027-01-18", "2027-02-18")
+DATASET = "src/data/dataset.json"
+
+
 @pytest.mark.parametrize(
     ("command", "edit", "words", "code"),
     [
         ("release", (ACCURACY, "<< answer() >>", ""), "no place for an answer", 1),
-        ("release", ("course.toml", "2027-01-18", "2027-02-18"), "is after due", 1),
+        ("release", LATE, "is after due", 2),
+        ("student", LATE, "is after due", 2),
+        ("handout", LATE, "is after due", 2),
+        ("handout", (DATASET, '"name"', '"nam"'), "the name of a data set", 2),
         ("release", (TOML, 'recipe = "smoke"', 'recipe = "smok"'), "recipe", 2),
         ("autograder", (TOML, 'recipe = "smoke"', 'recipe = "smok"'), "recipe", 2),  # has no sheet
     ],

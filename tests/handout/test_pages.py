@@ -97,14 +97,14 @@ def lines_of(page):
 
 
 @pytest.fixture(scope="module", params=BUILDS, ids="-".join)
-def printed(request, tmp_path_factory):
+def printed(request, tmp_path_factory, print_of):
     """(edition, paper, lines of each page, sizes) of a sheet as students print it."""
     edition, paper = request.param
     described = description.describe(ROOT, edition, "world")
     one = sheet.Sheet(ROOT, described, paper)
     folder = tmp_path_factory.mktemp(f"{edition}-{paper}") / "written"
     build._lay(ROOT, folder, {"sheet.tex": one.render()})
-    reader = pypdf.PdfReader(build._pdf(ROOT, folder, folder.parent / "print"))
+    reader = pypdf.PdfReader(print_of(folder))
     sizes = {tuple(round(float(n)) for n in page.mediabox[2:]) for page in reader.pages}
     return edition, paper, [lines_of(page) for page in reader.pages], sizes, one
 

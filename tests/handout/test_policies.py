@@ -3,8 +3,7 @@
 import pytest
 
 from tools import student
-from tools.described import AI_POLICIES
-from tools.handout.templates import HandoutError
+from tools.described import AI_POLICIES, UsageError
 
 # What each says under a policy, and under no other: the sheet, submission.tex, AGENTS.md.
 SAID = {
@@ -68,7 +67,7 @@ def test_assistants_are_told_where_code_belongs_and_of_which_problem_set(
 
 def test_another_policy_is_refused_in_one_line_with_the_three(rendered, change):
     change("course.toml", 'ai_tools = "tutor"', 'ai_tools = "tutors"')
-    with pytest.raises(HandoutError) as caught:
+    with pytest.raises(UsageError) as caught:
         rendered()
     assert str(caught.value) == (
         "course.toml: [policies]: ai_tools = 'tutors' should be one of forbidden, tutor, "

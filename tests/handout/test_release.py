@@ -14,7 +14,8 @@ import zipfile
 
 import pytest
 
-from tests.project import copy_of_the_project, make
+from tests.forked import quick_python
+from tests.project import copy_of_the_project, make, without_structure
 from tools import autograder, container, leaks, release, starter, student
 from tools.commands import PIPELINES
 from tools.described import load_assignment
@@ -42,18 +43,18 @@ def files(zipped):
 
 
 def run(folder, *words, **keywords):
-    """A command of the sheet, as it stands, with this Python."""
-    words = [sys.executable if word == "python" else word for word in words]
-    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "MAKEFLAGS")}
+    """A command of the sheet, as it stands; without another environment, with this Python."""
+    if "env" not in keywords:
+        words = [sys.executable if word == "python" else word for word in words]
+    known = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "MAKEFLAGS")}
     return subprocess.run(
         words,
         cwd=folder,
-        env=environment,
         capture_output=True,
         encoding="utf-8",
         stdin=subprocess.DEVNULL,
         timeout=300,
-        **keywords,
+        **{"env": known, **keywords},
     )
 
 
@@ -187,31 +188,50 @@ def test_every_command_of_the_students_readme_stands_on_one_line_and_is_the_shee
     assert all(known.match(line) for line in lines), lines
 
 
+# Enough for a sheet whose template is changed.
+SHORT = """
+[editions.short]
+title = "Short Course"
+questions = [
+  { number = "1a", topic = "demo" },
+  { number = "1b", topic = "no_pretraining", coding = 4 },
+  { number = "1c", topic = "consider_accuracy", written = 1 },
+]
+[editions.short.gradescope]
+hidden_tests = "visible"
+"""
+
+
 def test_what_leaks_is_not_released(tree, monkeypatch, tmp_path):
     """A solution's line in a template reaches the PDF, the HTML page and the LaTeX: no zip."""
+    assignment = tree / "assignment.toml"
+    editions = assignment.read_text(encoding="utf-8")
     line = next(s.text for s in leaks.secrets_of(tree) if "dataset.py" in s.source)
     described = tree / "handout" / "topics" / "demo.tex.j2"
     text = described.read_text(encoding="utf-8")
     secret = "truncated = document[: random.randint(MIN_DOCUMENT_LENGTH, longest)]"
     assert leaks.squeezed(secret) in {s.text for s in leaks.secrets_of(tree)}, line
     monkeypatch.setattr(build, "_solutions", lambda *_: described)  # staff's; not asked here
+    assignment.write_text(editions + SHORT, encoding="utf-8")
     described.write_text(
         text + f"\n\\begin{{listing}}\n{secret}\n\\end{{listing}}\n", encoding="utf-8"
     )
     try:
         with pytest.raises(student.ReleaseFailed) as caught:
-            student.release(tree, EDITION, "letter", tmp_path)
+            student.release(tree, "short", "letter", tmp_path)
     finally:
+        assignment.write_text(editions, encoding="utf-8")
         described.write_text(text, encoding="utf-8")
     message = str(caught.value)
     for name in ("handout.pdf", "handout.html", "written/sheet.tex", "overleaf.zip/sheet.tex"):
-        assert f"{EDITION}-student.zip/{student.FOLDER}/{name}" in message, message
+        assert f"short-student.zip/{student.FOLDER}/{name}" in message, message
     assert not list(tmp_path.glob("*.zip"))
 
 
 def test_the_handout_needs_no_data_set(tmp_path):
     """`make handout` in a fresh clone; the sheet then speaks of the default data set."""
     tree = copy_of_the_project(tmp_path)
+    without_structure(tree)
     made = make(tree, "handout", "EDITION=cs224n", "PAPER=a4", timeout=300)
     assert made.returncode == 0, made.stdout + made.stderr
     assert "cs224n: 15 places for answers, 28 points" in made.stdout
@@ -245,7 +265,13 @@ def test_the_starter_is_graded_without_the_solutions(unpacked):
     assert run(unpacked, "python", "src/grader.py", "--list").stdout.count("-hidden") > 20
 
 
-def test_commands_copied_from_the_pdf_run(unpacked, tree):
+@pytest.fixture
+def quick():
+    with quick_python() as environment:
+        yield environment
+
+
+def test_commands_copied_from_the_pdf_run(unpacked, tree, quick):
     """Print, write (the reference's code), train, collect. The release itself proves full marks."""
     copied = commands_of_the_pdf(unpacked / "handout.pdf")
     assert len(copied) >= 20
@@ -257,7 +283,7 @@ def test_commands_copied_from_the_pdf_run(unpacked, tree):
         words = shlex.split(command)
         if words[0] != "python":
             continue  # conda and pip: the environment is there
-        ran = run(unpacked, *words)
+        ran = run(unpacked, *words, env=quick)
         # Files that other commands make are missing yet, and answers are empty: 1 says so.
         may_fail = words[1] in (
             "src/grader.py",
@@ -341,7 +367,9 @@ def own(tree, released, tmp_path_factory):
     path = copy / "assignment.toml"
     path.write_text(path.read_text(encoding="utf-8") + OWN, encoding="utf-8")
     dist = copy / "dist"
-    student.release(copy, "own", "a4", dist)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "PRINT", "\\input{sheet.tex}\n")  # see without_structure
+        student.release(copy, "own", "a4", dist)
     quick = container.Limits(cpus=2.0)
     autograder.build(copy, "own", copy / "build" / "reference", dist, quick)
     return copy

@@ -103,8 +103,8 @@ def test_the_pdf_has_title_links_and_bookmarks(made):
 
 @needs_tex
 @needs_poppler
-def test_what_we_print_is_tagged_and_says_its_language(made, tmp_path):
-    root = pypdf.PdfReader(build._pdf(ROOT, made["xcs224n"], tmp_path / "print")).trailer["/Root"]
+def test_what_we_print_is_tagged_and_says_its_language(made, print_of):
+    root = pypdf.PdfReader(print_of(made["xcs224n"])).trailer["/Root"]
     assert root["/MarkInfo"]["/Marked"] and root["/Lang"] == "en-US"
     assert "/StructTreeRoot" in root
 

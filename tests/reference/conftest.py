@@ -7,13 +7,18 @@ import types
 import pytest
 import torch
 
-from tests.laid_out import imports_from, lay_out
+from tests import laid_out
+from tests.laid_out import imports_from
 from tests.reference.texts import CORPUS
+
+# Fixtures.
+root = laid_out.root
+one_thread = laid_out.one_thread
 
 
 @pytest.fixture(scope="package")
-def source(tmp_path_factory):
-    return lay_out(tmp_path_factory.mktemp("laid_out") / "root") / "src"
+def source(root):
+    return root / "src"
 
 
 @pytest.fixture(scope="module", autouse=True)

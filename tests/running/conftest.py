@@ -1,17 +1,16 @@
 """run.py, imported from a folder like a student's, and parameters of each variant."""
 
 import importlib
-import shlex
 
 import pytest
 
-from tests.laid_out import VARIANTS, imports_from, lay_out
-from tests.running.commands import FINETUNE, PRETRAIN
+from tests import laid_out
+from tests.laid_out import VARIANTS, imports_from, train_both
 
-
-@pytest.fixture(scope="package")
-def root(tmp_path_factory):
-    return lay_out(tmp_path_factory.mktemp("laid_out") / "root")
+# Fixtures.
+root = laid_out.root
+run = laid_out.run
+one_thread = laid_out.one_thread
 
 
 @pytest.fixture(scope="package")
@@ -21,29 +20,15 @@ def modules(root):
         yield importlib.import_module("run"), importlib.import_module("submission.helper")
 
 
-@pytest.fixture
-def run(modules, root, tmp_path, monkeypatch, capsys):
-    """A function that runs a command of the sheet in an empty folder: code, output, errors."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(command: str) -> tuple[int, str, str]:
-        try:
-            code = modules[0].main(shlex.split(command.partition("run.py")[2] or command))
-        except SystemExit as error:  # argparse
-            code = error.code
-        return code, *capsys.readouterr()
-
-    return call
+@pytest.fixture(scope="package")
+def main(modules):
+    return modules[0].main
 
 
 @pytest.fixture(scope="package")
-def trained(modules, tmp_path_factory):
+def trained(main, tmp_path_factory):
     """A folder with parameters of a pretrained and of a finetuned model of each variant."""
     folder = tmp_path_factory.mktemp("trained")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        for variant in VARIANTS:
-            for command in (PRETRAIN, FINETUNE):
-                command = command.replace("vanilla", variant)
-                assert modules[0].main([*shlex.split(command)[2:], "--seed", "0"]) == 0
+    for variant in VARIANTS:
+        train_both(main, folder, variant)
     return folder

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from tests.laid_out import imports_from, lay_out, switch
+from tests import laid_out
+from tests.laid_out import imports_from, switch
 from tests.variants import Variant, load_module
 from tests.variants import lay_out as lay_out_variant
 
@@ -27,9 +28,9 @@ MODULES = {
 }
 
 
-@pytest.fixture(scope="package")
-def root(tmp_path_factory):
-    return lay_out(tmp_path_factory.mktemp("laid_out") / "root")
+# Fixtures.
+root = laid_out.root
+one_thread = laid_out.one_thread
 
 
 @pytest.fixture(scope="package")

@@ -6,8 +6,12 @@ import types
 import pytest
 import torch
 
+from tests import laid_out
 from tests.laid_out import imports_from, lay_out, make_model
 from tests.variants import building_blocks
+
+# Fixtures.
+one_thread = laid_out.one_thread
 
 
 @pytest.fixture(scope="session")

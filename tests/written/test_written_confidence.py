@@ -11,15 +11,6 @@ from tests.written.plotted import columns
 
 
 @pytest.fixture
-def one_thread():
-    """More threads only wait for each other, with models so small."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture
 def confidence(root, monkeypatch):
     monkeypatch.syspath_prepend(str(root / "solutions" / "written"))
     import confidence
@@ -53,7 +44,7 @@ def test_accuracies_are_null_until_all_predictions_are_there(confidence, trained
     assert confidence.accuracies(tmp_path, dev) is None
 
 
-def test_confidence_is_the_product_over_all_characters(with_trained, trained, one_thread):
+def test_confidence_is_the_product_over_all_characters(with_trained, trained):
     """Recomputed one answer at a time, from the model's logits alone."""
     found = json.loads((with_trained / "numbers.json").read_text(encoding="utf-8"))["confidence"]
     data = trained / "src" / "data"
@@ -105,7 +96,7 @@ def test_refusals_are_those_of_the_same_answers(with_trained, confidence):
     assert 0 <= found["calibration_error"] <= 1
 
 
-def test_cloze_numbers_are_those_of_the_command(with_trained, trained, one_thread):
+def test_cloze_numbers_are_those_of_the_command(with_trained, trained):
     found = json.loads((with_trained / "numbers.json").read_text(encoding="utf-8"))["cloze"]
     with imports_from(trained / "src"):
         import inputs

@@ -6,7 +6,8 @@ For each edition, in dist/: EDITION-handout.pdf and .html, EDITION-solutions.pdf
 EDITION-outline.csv (Gradescope's outline of the written assignment), and in
 build/handout/EDITION/written/ what students typeset their answers with. Files of dist/ change only
 when those of all editions are made.
-Exit codes: 0 made, 1 a template or a table has a mistake, or a tool is missing, 2 usage.
+Exit codes: 0 made, 1 a template or a table of handout/ has a mistake, or a tool is missing,
+2 usage, or a mistake in assignment.toml or course.toml.
 """
 
 import sys

@@ -75,18 +75,16 @@ def describe(repo: Path, edition: str | None, dataset: str | None = None) -> Des
             default one where none is).
 
     Raises:
-        HandoutError: a table is missing or says something impossible.
+        UsageError: assignment.toml, course.toml or the data set's name has a mistake.
+        HandoutError: a table of handout/ is missing or says something impossible.
     """
-    try:
-        assignment = load_assignment(repo)
-        chosen = assignment.edition(edition)
-        course = load_course(repo)
-    except UsageError as error:
-        raise HandoutError(str(error)) from None
+    assignment = load_assignment(repo)
+    chosen = assignment.edition(edition)
+    course = load_course(repo)
     dataset = dataset or installed(repo) or assignment.default_dataset
     if dataset not in assignment.datasets:
         known = ", ".join(sorted(assignment.datasets))
-        raise HandoutError(f"no data set {dataset!r} in assignment.toml; there are: {known}")
+        raise UsageError(f"no data set {dataset!r} in assignment.toml; there are: {known}")
     data = assignment.datasets[dataset]
     return Description(
         assignment=assignment,
@@ -109,7 +107,7 @@ def installed(repo: Path) -> str | None:
     try:
         return str(json.loads(path.read_text(encoding="utf-8"))["name"])
     except (OSError, ValueError, KeyError, TypeError):
-        raise HandoutError(
+        raise UsageError(
             f'{DATASET}: expected {{"name": ...}}, the name of a data set: run make world or make '
             "data again"
         ) from None
