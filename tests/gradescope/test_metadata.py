@@ -237,5 +237,5 @@ def test_the_best_score_so_far_counts_what_students_see(tmp_path):
         told[name] = session.earlier(read(tmp_path, content), edition)
     assert told["xcs224n"] == "You submitted 2 times before; best so far: 8 points."
     assert told["cs224n"] == (
-        "You submitted 2 times before; best so far: 3 points in the tests that show at once."
+        "You submitted 2 times before; best so far: 3 points in the tests that are visible at once."
     )

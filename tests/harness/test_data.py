@@ -85,7 +85,7 @@ def _blank(path: Path) -> None:
 
 
 MISSING = [(name, _remove, "is missing") for name in FILES]
-UNREADABLE = [(name, _no_text, "no UTF-8 text") for name in FILES]
+UNREADABLE = [(name, _no_text, "not UTF-8 text") for name in FILES]
 FOLDERS = [(name, _replace_by_a_folder, "can't be read") for name in FILES]
 TABLES = [(name, _blank, "is blank") for name in FILES if name.endswith(".tsv")]
 

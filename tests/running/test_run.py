@@ -36,7 +36,7 @@ def test_an_earlier_years_helper_without_rope_is_one_clear_line(run, modules, mo
     code, _, errors = run(PRETRAIN.replace("vanilla", "rope"))
     assert code == 2
     assert errors.startswith("error: ") and errors.count("\n") == 1
-    assert "helper.py has no initialize_rope_model (is it an earlier year's?)" in errors
+    assert "helper.py has no initialize_rope_model (is it from an earlier year?)" in errors
 
 
 def test_evaluate_shows_the_models_probability(run, trained, modules, monkeypatch):
@@ -107,7 +107,7 @@ def test_another_recipe_than_the_data_sets_warns(run, modules, monkeypatch):
     assert "Warning" not in run(command)[2]
     code, _, errors = run(f"{command} --recipe smoke")
     assert code == 0
-    assert "thresholds of data set smoke were set for recipe tiny, not for smoke" in errors
+    assert "thresholds of the data set smoke were set for the recipe tiny, not for smoke" in errors
 
 
 def test_a_file_here_comes_before_one_of_the_data_set(run, tmp_path):

@@ -23,7 +23,7 @@ def test_what_students_get_is_all_empty(paper):
     assert found == [
         f"{where}:{line_of(text, '{collaborators{'[1:])}: \\collaborators is empty; none is an "
         "answer",
-        f"{where}:{line_of(text, 'aitools{')}: \\aitools is empty; none is an answer",
+        f"{where}:{line_of(text, 'aitools{')}: \\aitools is empty; `none` is a valid answer",
         *(
             f"{where}:{line_of(text, f'{{answer}}{{{name}}}')}: answer {name} is empty"
             for name in IDS
@@ -59,14 +59,14 @@ def test_an_unknown_answer_is_named_with_what_may_be_meant(paper):
     text = submission() + block(r"\begin{answer}{3c-iii}", r"\end{answer}", "More.")
     number, said = paper.finding(text, answered=4)
     assert number == line_of(text, "{3c-iii}")
-    assert said == "answer 3c-iii is unknown: no such question in the sheet (is 3c-ii meant?)"
+    assert said == "answer 3c-iii: the sheet has no such question (did you mean 3c-ii?)"
 
 
 def test_an_answer_that_is_there_twice_is_named(paper):
     text = submission() + block(r"\begin{answer}{1d}", r"\end{answer}", "More.")
     number, said = paper.finding(text, answered=4)
     assert number == line_of(text, "{answer}{1d}", 1)
-    assert said == f"answer 1d is there twice, first in line {line_of(text, '{answer}{1d}')}"
+    assert said == f"answer 1d appears twice, first in line {line_of(text, '{answer}{1d}')}"
 
 
 def test_one_empty_answer_is_named_alone(paper):
@@ -98,14 +98,14 @@ def test_a_lost_end_is_named_where_the_answer_begins(paper):
     text = submission().replace("\\end{answer}\n", "", 1)
     number, said = paper.finding(text, answered=4)
     assert number == line_of(text, "{answer}{1d}")
-    assert said == r"\begin{answer}{1d} has lost its \end{answer}; put it back"
+    assert said == r"\begin{answer}{1d} has no \end{answer}; put it back"
 
 
 def test_the_last_lost_end_is_named(paper):
     first, _, _ = submission().rpartition("\\end{answer}")
     number, said = paper.finding(first, answered=4)
     assert number == line_of(first, "{answer}{3d}")
-    assert said == r"\begin{answer}{3d} has lost its \end{answer}; put it back"
+    assert said == r"\begin{answer}{3d} has no \end{answer}; put it back"
 
 
 def test_a_lost_beginning_is_named_where_the_answer_ends(paper):
@@ -114,7 +114,7 @@ def test_a_lost_beginning_is_named_where_the_answer_ends(paper):
     number = line_of(text, r"\end{answer}", -1)
     assert f"written/submission.tex:{number}: \\end{{answer}} has no \\begin{{answer}}" in found[3]
     number = line_of(text, "Because.", -1)
-    assert f"written/submission.tex:{number}: this stands in no answer" in found[1]
+    assert f"written/submission.tex:{number}: this text is not inside an answer" in found[1]
     assert f"written/sheet.tex:{line_of(SHEET, '{3d}')}: answer 3d is missing" in found[4]
     assert len(found) == 5  # and both markers, which stand in no answer
 
@@ -160,7 +160,7 @@ def test_markers_in_the_wrong_order_are_named(paper):
     text = first + f"{END}\nBecause.\n{START}" + last
     number, said = paper.finding(text, answered=4)
     assert number == line_of(text, END, -1)
-    assert said == "answer 3d has 2 markers, expected START, END"
+    assert said == "answer 3d has 2 markers, expected START and END"
 
 
 def test_what_stands_outside_the_markers_is_named(paper):
@@ -168,14 +168,14 @@ def test_what_stands_outside_the_markers_is_named(paper):
     text = first + END + "\nAnd more." + last
     number, said = paper.finding(text, answered=4)
     assert number == line_of(text, "And more.")
-    assert said == "answer 3d: this stands outside its markers; move it"
+    assert said == "answer 3d: this text is outside its markers; move it"
 
 
 def test_what_stands_in_no_answer_is_named_once(paper):
     text = submission() + "\nLost.\nLost, too.\n"
     number, said = paper.finding(text, answered=4)
     assert number == line_of(text, "Lost.")
-    assert said == "this stands in no answer; move it between an answer's markers"
+    assert said == "this text is not inside an answer; move it between an answer's markers"
 
 
 def test_definitions_may_stand_anywhere(paper):
@@ -193,7 +193,7 @@ def test_an_empty_declaration_is_named(paper, name):
     text = text[:place] + text[place:].replace("none", "% none", 1)
     assert paper.finding(text, answered=4) == (
         line_of(text, f"\\{name}"),
-        f"\\{name} is empty; none is an answer",
+        f"\\{name} is empty; `none` is a valid answer",
     )
 
 
@@ -206,7 +206,7 @@ def test_a_declaration_that_is_gone_is_named(paper):
     text = submission().replace(block(r"\aitools{", "}", "none"), "")
     assert paper.finding(text, answered=4) == (
         1,
-        r"\aitools{...} is gone; put it back (none is an answer)",
+        r"\aitools{...} is missing; put it back (`none` is a valid answer)",
     )
 
 
@@ -214,7 +214,7 @@ def test_a_declaration_that_is_not_closed_is_named(paper):
     text = submission().replace("none", "{none", 1)
     number, said = paper.finding(text, answered=4)
     assert number == line_of(text, "\\collaborators")
-    assert said == r"\collaborators{ has lost its }, or holds a brace without a partner"
+    assert said == r"\collaborators{ has no closing }, or contains an unmatched brace"
 
 
 # -- bad input ------------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ def test_a_declaration_that_is_not_closed_is_named(paper):
 def test_a_missing_file_is_one_line(paper):
     paper.file.unlink()
     said = paper.refused()
-    assert "written/submission.tex: No such file" in said and "the course's zip has it" in said
+    assert "written/submission.tex: No such file" in said and "the course's zip" in said
 
 
 def test_a_missing_sheet_is_one_line(paper):
@@ -240,7 +240,7 @@ def test_another_encoding_is_one_line_with_its_place(paper):
     text = submission()
     paper.file.write_bytes(text.replace("Because.", "Größe.").encode("latin-1"))
     number = line_of(text, "Because.")
-    assert f"written/submission.tex:{number}: no UTF-8 text" in paper.refused()
+    assert f"written/submission.tex:{number}: not UTF-8 text" in paper.refused()
 
 
 @pytest.mark.parametrize("name", ["answers.docx", "answers", "photo.jpg"])
