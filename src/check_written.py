@@ -266,9 +266,8 @@ def check_block(source: Source, block: Block, markers: dict[int, str]) -> None:
         source.find(block.first, f"{block.title} is empty{none}")
     gone = [f"`{marker}`" for marker in (START, END) if marker not in kinds]
     if gone:
-        source.find(
-            block.first, f"{block.title} lacks the marker {' and '.join(gone)}; put it back"
-        )
+        them = "them" if len(gone) > 1 else "it"
+        source.find(block.first, f"{block.title} lacks {' and '.join(gone)}; put {them} back")
     elif kinds != [START, END]:
         source.find(numbers[0], f"{block.title} has {len(kinds)} markers, expected START and END")
     else:

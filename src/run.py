@@ -174,9 +174,7 @@ def train(
         title = f"{args.function} {args.variant}, {recipe.name}, seed {args.seed}"
         drawn = curves.draw_loss(history, title)
         write_atomically(picture, drawn)
-        print(
-            f"The loss was {history[0]:.2f} at first and {history[-1]:.2f} at the end: see {picture}."
-        )
+        print(f"The loss went from {history[0]:.2f} to {history[-1]:.2f}: see {picture}.")
     if config.writer is not None:
         config.writer.close()
 

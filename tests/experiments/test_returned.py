@@ -97,7 +97,9 @@ def test_what_the_baseline_returns_is_checked(source, monkeypatch, capsys, value
     monkeypatch.setattr(command, "london_baseline", lambda path: value)
     assert command.main(["birth_dev.tsv"]) == 2
     errors = capsys.readouterr().err
-    assert errors.count("\n") == 1 and "expected two integers: the number of right answers" in errors
+    assert (
+        errors.count("\n") == 1 and "expected two integers: the number of right answers" in errors
+    )
 
 
 @pytest.mark.parametrize("value", [None, "⁇⁇", 3.5])

@@ -97,7 +97,9 @@ def test_edition_txt_names_the_default_edition(tmp_path):
     (tmp_path / EDITION_FILE).write_text("long\n", encoding="utf-8")
     assert load(tmp_path).edition(None).name == "long"
     (tmp_path / EDITION_FILE).write_text("lung\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="^edition.txt: there is no edition 'lung'; did you mean 'long'"):
+    with pytest.raises(
+        UsageError, match="^edition.txt: there is no edition 'lung'; did you mean 'long'"
+    ):
         load(tmp_path)
 
 
@@ -171,7 +173,7 @@ SLIPS = {
     "a name that is no file's": (
         "[editions.short]",
         '[editions."sh/ort"]',
-        ["the name 'sh/ort' should be of letters"],
+        ["the name 'sh/ort' should consist of letters"],
     ),
     "heads that do not divide": (
         "n_head = 2",
@@ -179,8 +181,16 @@ SLIPS = {
         ["n_embd = 8", "multiple of the second"],
     ),
     "a test without an end": ("timeout_s = 60", "timeout_s = 1e9", ["timeout_s", "at most 300"]),
-    "a number without an end": ("timeout_s = 60", f"timeout_s = {'9' * 5000}", ["is not valid TOML"]),
-    "brackets without an end": ("timeout_s = 60", f"timeout_s = {'[' * 5000}", ["is not valid TOML"]),
+    "a number without an end": (
+        "timeout_s = 60",
+        f"timeout_s = {'9' * 5000}",
+        ["is not valid TOML"],
+    ),
+    "brackets without an end": (
+        "timeout_s = 60",
+        f"timeout_s = {'[' * 5000}",
+        ["is not valid TOML"],
+    ),
     "no TOML": ("[times]", "[times", ["is not valid TOML", "line"]),
     # editions
     "points in quotes": ("coding = 10", 'coding = "10"', [QUESTION_1A, "coding = '10'", "number"]),
@@ -248,7 +258,7 @@ SLIPS = {
     "a required file of no variant": (
         '["plain.pretrain.params", "',
         '["plian.pretrain.params", "',
-        ["[topics.training]: ", "'plian'", "no variant", "'plain'?"],
+        ["[topics.training]: ", "'plian'", "no such variant", "'plain'?"],
     ),
     "a required file twice": (
         '["plain.pretrain.params", "',
@@ -271,7 +281,7 @@ SLIPS = {
     "a threshold of no variant": (
         "thresholds = { plain",
         "thresholds = { plian",
-        ["[datasets.tiny.thresholds]", "'plian'", "no variant", "'plain'?"],
+        ["[datasets.tiny.thresholds]", "'plian'", "no such variant", "'plain'?"],
     ),
     "a variant without a threshold": (
         ", synthesizer = 0.25",

@@ -147,7 +147,9 @@ GRADIENTS = {
 
 
 @pytest.mark.parametrize("name", GRADIENTS["names"])
-@pytest.mark.parametrize(("change", "words"), [(1.0, "the gradient with respect to {}"), (None, "{} receives no")])
+@pytest.mark.parametrize(
+    ("change", "words"), [(1.0, "the gradient with respect to {}"), (None, "{} receives no")]
+)
 def test_whose_gradient_is_wrong_is_said(runner, name, change, words):
     found = dict(zip(GRADIENTS["names"], GRADIENTS["arrays"], strict=True))
     if change is None:

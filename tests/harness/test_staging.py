@@ -150,7 +150,7 @@ def test_too_long_a_source_file_stays_behind(tmp_path, monkeypatch):
     [
         (lambda p: None, "no such file"),
         (lambda p: p.mkdir(), "no folder `submission`"),
-        (lambda p: p.write_bytes(b"no zip"), "no zip"),
+        (lambda p: p.write_bytes(b"no zip"), "not a readable zip"),
     ],
 )
 def test_no_submission_is_one_clear_line(tmp_path, prepare, words):

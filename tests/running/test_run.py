@@ -184,18 +184,18 @@ BAD_INPUT = {
     "reserved character": (PRE.replace("wiki.txt", "special.txt"), ["special.txt", "line 2", "□"]),
     "folder missing": (PRE.replace("path w", "path no/w"), ["no/w: the folder"]),
     "no tab": (f"{FINE} no_tab.tsv", ["no_tab.tsv, line 2", "expected a question, one tab"]),
-    "no places": (f"{FINE} birth_test_inputs.tsv", ["questions alone"]),
+    "no places": (f"{FINE} birth_test_inputs.tsv", ["only questions"]),
     "unknown character": (f"{FINE} strange.tsv", ["strange.tsv: line 2", "'Ω'"]),
     "too long": (f"{FINE} long.tsv", ["long.tsv: line 1", "at most 65"]),
     "missing parameters": (f"{EVAL} --reading_params_path no.params", ["no.params: no such file"]),
     "no parameters": (f"{EVAL} --reading_params_path text.params", ["text.params", "readable"]),
     "other variant": (
         f"{EVAL} --reading_params_path synthesizer.params",
-        ["blocks.0.attn.key.weight: got none", "other variant"],
+        ["blocks.0.attn.key.weight: got none", "a different variant"],
     ),
     "parameters of rope": (
         f"{EVAL} --reading_params_path rope.params",
-        ["pos_emb: got none, expected shape (1, 64, 16)", "other variant"],
+        ["pos_emb: got none, expected shape (1, 64, 16)", "a different variant"],
     ),
     "other size": (
         f"{EVAL} --reading_params_path vanilla.params --recipe smoke",
@@ -203,7 +203,7 @@ BAD_INPUT = {
     ),
     "other variant, finetuning": (
         f"{FINE} birth_places_train.tsv --reading_params_path synthesizer.params",
-        ["other variant"],
+        ["a different variant"],
     ),
     "unknown character, evaluating": (
         f"{EVAL} --reading_params_path vanilla.params".replace("birth_dev", "strange_inputs"),

@@ -93,7 +93,9 @@ def test_a_checkpoint_of_another_recipe_is_one_line(run, tmp_path, monkeypatch):
         run(f"{command} tiny")
     code, _, errors = run(f"{command} smoke --resume")
     assert code == 2
-    assert "error: w.checkpoint: a checkpoint of a different training: model was GPTConfig(" in errors
+    assert (
+        "error: w.checkpoint: a checkpoint of a different training: model was GPTConfig(" in errors
+    )
 
 
 def interrupt_after_saving(keeper):

@@ -21,8 +21,8 @@ def test_what_students_get_is_all_empty(paper):
     found = paper.findings(text, answered=0)
     where = "written/submission.tex"
     assert found == [
-        f"{where}:{line_of(text, '{collaborators{'[1:])}: \\collaborators is empty; none is an "
-        "answer",
+        f"{where}:{line_of(text, '{collaborators{'[1:])}: \\collaborators is empty; `none` is a "
+        "valid answer",
         f"{where}:{line_of(text, 'aitools{')}: \\aitools is empty; `none` is a valid answer",
         *(
             f"{where}:{line_of(text, f'{{answer}}{{{name}}}')}: answer {name} is empty"
@@ -83,7 +83,7 @@ def test_windows_files_are_fine(paper):
     paper.file.write_bytes(b"\xef\xbb\xbf" + submission().replace("\n", "\r\n").encode("utf-8"))
     sheet = paper.root / "written" / "sheet.tex"
     sheet.write_bytes(b"\xef\xbb\xbf" + SHEET.replace("\n", "\r\n").encode("utf-8"))
-    assert paper.check() == (0, "4 of 4 are answered in written/submission.tex.\n", "")
+    assert paper.check() == (0, "4 of 4 questions are answered in written/submission.tex.\n", "")
 
 
 def test_indented_markers_are_fine(paper):
@@ -132,14 +132,15 @@ def test_a_lost_marker_is_named(paper, marker):
     text = first + last
     number, said = paper.finding(text, answered=4)
     assert number == line_of(text, "{answer}{3d}")
-    assert said == f"answer 3d has lost `{marker}`; put back"
+    assert said == f"answer 3d lacks `{marker}`; put it back"
 
 
 def test_both_lost_markers_are_one_finding(paper):
     first, _, last = submission().rpartition(r"\begin{answer}")
     text = first + r"\begin{answer}" + last.replace(f"{START}\n", "").replace(f"{END}\n", "")
     assert (
-        paper.finding(text, answered=4)[1] == f"answer 3d has lost `{START}` and `{END}`; put back"
+        paper.finding(text, answered=4)[1]
+        == f"answer 3d lacks `{START}` and `{END}`; put them back"
     )
 
 
@@ -264,10 +265,14 @@ def test_a_file_elsewhere_is_compared_with_the_sheet_beside_it_or_ours(paper, tm
     other = tmp_path / "over leaf"
     other.mkdir()
     shutil.copy2(paper.file, other / "mine.tex")
-    assert paper.check(str(other / "mine.tex"))[1].startswith("4 of 4 are answered in /")
+    assert paper.check(str(other / "mine.tex"))[1].startswith("4 of 4 questions are answered in /")
     (other / "sheet.tex").write_text("\\answerspace{1d}\n", encoding="utf-8")
     code, out, _ = paper.check(str(other / "mine.tex"))
-    assert code == 1 and "1 of 1 are answered" in out and "answer 3d is unknown" in out
+    assert (
+        code == 1
+        and "1 of 1 questions are answered" in out
+        and "answer 3d: the sheet has no such question" in out
+    )
 
 
 @pytest.mark.parametrize("where", [".", "src"])
@@ -279,7 +284,7 @@ def test_it_runs_from_the_root_and_from_src(paper, run_python, where):
     script = "check_written.py" if where == "src" else "src/check_written.py"
     ran = run_python(script, cwd=paper.root / where)
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert ran.stdout == "4 of 4 are answered in written/submission.tex.\n"
+    assert ran.stdout == "4 of 4 questions are answered in written/submission.tex.\n"
     paper.write(submission("", "none"))
     assert run_python(script, cwd=paper.root / where).returncode == 1
     paper.file.unlink()

@@ -14,8 +14,8 @@ def test_a_line_changed_outside_the_markers_is_named(desk):
     desk.replace("dataset.py", "PAD_CHAR = ", "MY_CHAR = ")
     number = number_of(desk.code / "dataset.py", "import math")
     assert desk.warnings() == [
-        f"src/submission/dataset.py:{number}: changed outside the markers (in this file, 2 lines were "
-        "added and 1 removed); change only what is between the markers"
+        f"src/submission/dataset.py:{number}: changed outside the markers (in this file, 2 lines "
+        "were added and 1 removed); change only what is between the markers"
     ]
 
 
@@ -51,7 +51,7 @@ def test_a_module_of_ones_own_among_the_given_ones_is_named(desk, name):
     path.parent.mkdir(exist_ok=True)
     path.write_text("x = 1\n", encoding="utf-8")
     line = f"src/pretraining/{name} is not packed, and the grader lacks it"
-    assert desk.warnings() == [f"{line}; put what you import into src/submission/"]
+    assert desk.warnings() == [f"{line}; move what you import to src/submission/"]
 
 
 @pytest.mark.parametrize("kind", [START, END])

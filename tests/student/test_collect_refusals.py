@@ -53,7 +53,9 @@ def test_more_than_gradescope_takes_is_refused_with_the_largest(desk, monkeypatc
     monkeypatch.setattr(collect_submission, "MAX_UPLOAD_BYTES", 200_000)
     (desk.root / "vanilla.finetune.params").write_bytes(os.urandom(250_000))
     said = refused(desk)
-    assert re.search(r"would have [23]\d\d\.\d kB, Gradescope accepts 200\.0 kB; the largest files:", said)
+    assert re.search(
+        r"would have [23]\d\d\.\d kB, Gradescope accepts 200\.0 kB; the largest files:", said
+    )
     assert "the largest files: vanilla.finetune.params (250.0 kB)" in said
 
 

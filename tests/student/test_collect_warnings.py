@@ -17,20 +17,40 @@ OUTPUT_FAULTS = [
         "vanilla.model.params",
         None,
         "is missing: it is written by the command of question 1d with `--writing_params_path "
-        "vanilla.model.params` writes it",
+        "vanilla.model.params`",
     ),
     (
         "vanilla.nopretrain.test.predictions",
         None,
         "is missing: it is written by the command of question 1d with `--outputs_path "
-        "vanilla.nopretrain.test.predictions` writes it",
+        "vanilla.nopretrain.test.predictions`",
     ),
-    ("vanilla.finetune.params", None, "is missing: it is written by the command of question 1f with"),
-    ("vanilla.pretrain.dev.predictions", None, "is missing: it is written by the command of question 1f with"),
-    ("synthesizer.finetune.params", None, "is missing: it is written by the command of question 1g with"),
-    ("synthesizer.pretrain.test.predictions", None, "is missing: it is written by the command of question 1g"),
+    (
+        "vanilla.finetune.params",
+        None,
+        "is missing: it is written by the command of question 1f with",
+    ),
+    (
+        "vanilla.pretrain.dev.predictions",
+        None,
+        "is missing: it is written by the command of question 1f with",
+    ),
+    (
+        "synthesizer.finetune.params",
+        None,
+        "is missing: it is written by the command of question 1g with",
+    ),
+    (
+        "synthesizer.pretrain.test.predictions",
+        None,
+        "is missing: it is written by the command of question 1g",
+    ),
     ("vanilla.model.params", b"", "is empty: it is written by the command of question 1d with"),
-    ("vanilla.pretrain.dev.predictions", b"", "is empty: it is written by the command of question 1f with"),
+    (
+        "vanilla.pretrain.dev.predictions",
+        b"",
+        "is empty: it is written by the command of question 1f with",
+    ),
     ("vanilla.pretrain.dev.predictions", b"\n\n\n", "is blank, expected 3 lines"),
     ("vanilla.pretrain.dev.predictions", b"a\nb\n", "has 2 lines, expected 3"),
     ("vanilla.pretrain.dev.predictions", b"a\nb\n", "(src/data/birth_dev.tsv)"),
@@ -87,7 +107,7 @@ def test_code_that_is_no_python_is_named_with_its_line(desk):
 def test_no_bytes_are_too_odd_for_a_warning(desk, content):
     (desk.code / "mine.py").write_bytes(content)
     (line,) = desk.warnings()
-    assert re.match(r"src/submission/mine\.py:\d+: this is no Python", line)
+    assert re.match(r"src/submission/mine\.py:\d+: not valid Python", line)
 
 
 def test_doubtful_python_is_no_news(desk):
@@ -175,7 +195,7 @@ def test_parts_without_points_are_only_mentioned(desk):
     code, out, _ = desk.collect()
     assert code == 0
     parts = texts(STARTER)["submission/attention_exploration.py"].count("raise NotImplementedError")
-    assert f"attention_exploration.py: not written, which costs no points: {parts} parts\n" in out
+    assert f"attention_exploration.py: {parts} ungraded parts are not written\n" in out
 
 
 @pytest.mark.parametrize("edition, warned", [("xcs224n", 0), ("current", 3)])
@@ -212,7 +232,7 @@ def test_all_problems_are_told_at_once(desk):
     parts = sum(not marker.startswith(("attention ", "blocks ")) for marker in asked)
     found = desk.warnings()
     assert len(found) == len(set(found)) == len(required_files()) + parts
-    assert f"with {len(found)} warnings: you can hand it in as it is" in desk.collect()[1]
+    assert f"with {len(found)} warnings: you can submit it as it is" in desk.collect()[1]
 
 
 def test_too_large_a_module_is_named(desk, monkeypatch):
