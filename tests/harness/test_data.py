@@ -101,9 +101,9 @@ def test_each_file_that_is_missing_or_unreadable_is_named(installed, name, spoil
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "no JSON"),
-        ("", "no JSON"),
-        ("[" * 100_000, "no JSON"),
+        ("{", "not valid JSON"),
+        ("", "not valid JSON"),
+        ("[" * 100_000, "not valid JSON"),
         ("[1]", "names no data set"),
         ("{}", "names no data set"),
         ('{"name": ["world"]}', "names no data set"),

@@ -91,7 +91,7 @@ def test_without_judges_nothing_counts(edited):
 def test_judges_without_their_package_are_refused(edited):
     (edited.root / "solutions" / "hidden" / "__init__.py").unlink()
     ran = python(edited.root, "src/grader.py", "--list")
-    assert ran.returncode == 2 and "solutions/hidden/ lacks its __init__.py" in ran.stderr
+    assert ran.returncode == 2 and "solutions/hidden/ has no __init__.py" in ran.stderr
 
 
 def test_without_a_reference_nothing_is_judged(edited):
