@@ -37,7 +37,7 @@ OUTPUT_SUFFIXES = (".params", ".predictions")
 LITTER = ("__MACOSX", ".DS_Store", "__pycache__", ".ipynb_checkpoints")
 NO_TEXT = "its name is not text"
 REFUSED_NAMES = ("sitecustomize.py", "usercustomize.py")
-TOO_MANY = f"more than {MAX_ENTRIES} files: is this a submission?"
+TOO_MANY = f"too many files, more than {MAX_ENTRIES}: is this a submission?"
 
 
 @dataclass(frozen=True)
