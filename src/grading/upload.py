@@ -89,7 +89,8 @@ class Folder:
                     found.append(entry.name)
                     if len(found) > MAX_ENTRIES:
                         raise SubmissionError(
-                            f"{self.path}: too many files, more than {MAX_ENTRIES}: is this a submission?"
+                            f"{self.path}: too many files, more than {MAX_ENTRIES}: "
+                            "is this a submission?"
                         )
         except OSError as error:
             raise refusal(error, f"{self.path} can't be listed") from None
