@@ -1,13 +1,14 @@
-"""Draw what one head and two do when a key is longer or shorter (from the assignment's root).
+"""Plot what one head and two heads do when a key is longer or shorter.
 
-    python src/attention_exploration.py              two figures, here
-    python src/attention_exploration.py figures      in a folder
+    python src/attention_exploration.py              write two figures to this folder
+    python src/attention_exploration.py figures      write them to the folder `figures`
 
 attention_lengths.svg: the weights of values a and b against the length of k_a.
-attention_samples.svg: outputs c for keys that are drawn, one dot a sample.
+attention_samples.svg: the outputs c for sampled keys, one dot per sample.
 
 They show single_head_query and two_head_queries of submission/attention_exploration.py, for three
-keys with perpendicular means. A browser opens them. Exit codes: 0 done, 2 usage or bad input.
+keys with perpendicular means. Any browser opens them. Run the command from the assignment's root.
+Exit codes: 0 done, 2 usage or bad input.
 """
 
 import argparse
@@ -28,12 +29,12 @@ from pretraining.plots import Axis, Panel, svg
 from submission.attention_exploration import attention, single_head_query, two_head_queries
 
 MEANS = np.eye(3)  # of k_a, k_b and one more
-VALUES = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 1.5]])  # v_a, v_b and one more, to be drawn
+VALUES = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 1.5]])  # v_a, v_b and one more, as points
 SAMPLES = 300
-ALPHA = 1e-14  # the covariance that vanishes
+ALPHA = 1e-14  # the vanishing covariance
 
 SIZE = 360, 300  # of a panel, in pixels
-# Of the weights of a, b and the other: apart without colours, and where one lies on another.
+# For the weights of a, b and the other: distinct without colours, and where they overlap.
 LOOKS = (
     "stroke='#aaa' stroke-width='7'",
     "stroke-width='2' stroke-dasharray='7 4'",
@@ -42,10 +43,10 @@ LOOKS = (
 
 
 def heads() -> dict[str, np.ndarray]:
-    """Return the student's queries, one a row: of a single head, and of two.
+    """Return the student's queries, one per row, of a single head and of two heads.
 
     Raises:
-        InputError: they are no queries.
+        InputError: a function does not return queries.
     """
     one, two = single_head_query(MEANS.copy(), 0, 1), two_head_queries(MEANS.copy(), 0, 1)
     return {
@@ -69,7 +70,7 @@ def queries(function: str, answer: object, shape: tuple[int, ...]) -> np.ndarray
 
 
 def average(rows: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the output c, (2,), and the weights, (3,), averaged over heads; a query a row."""
+    """Return the output c, (2,), and the weights, (3,), averaged over heads: one query per row."""
     results = [attention(query, keys, VALUES) for query in rows]
     outputs, weights = zip(*results, strict=True)
     return np.mean(outputs, axis=0), np.mean(weights, axis=0)
@@ -98,7 +99,7 @@ def samples_figure() -> str:
     keys = MEANS + np.sqrt(ALPHA) * rng.normal(size=(SAMPLES, 3, 3))
     keys[:, 0] += np.sqrt(0.5) * rng.normal(size=(SAMPLES, 1)) * MEANS[0]
     keys = keys[keys[:, 0] @ MEANS[0] > 0]
-    jitter = rng.normal(scale=0.05, size=(len(keys), 2))  # or dots would hide each other
+    jitter = rng.normal(scale=0.05, size=(len(keys), 2))  # otherwise dots would hide each other
     panels = []
     for i, (title, rows) in enumerate(heads().items()):
         across = Axis("c, first part (dots are moved a little)", [-1.5, -1, 0, 1, 1.5])
@@ -134,7 +135,7 @@ def main(arguments: list[str] | None = None) -> int:
     folder = parser.parse_args(arguments).folder
     try:
         draw(folder)
-    except NotImplementedError as error:  # not by way of run.py, which imports torch
+    except NotImplementedError as error:  # not with run.py's report_errors, which needs torch
         place = traceback.extract_tb(error.__traceback__)[-1]
         print(f"{place.filename}:{place.lineno}: {error}", file=sys.stderr)
         return 2

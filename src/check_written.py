@@ -1,13 +1,14 @@
-"""Check that every written answer is there, before you hand in the PDF.
+"""Check that every written answer is there before you submit the PDF.
 
-    python src/check_written.py                     looks at written/submission.tex
+    python src/check_written.py                     checks written/submission.tex
     python src/check_written.py other.tex
 
-Compares the answers in submission.tex with the questions in sheet.tex, which lies beside it. What
-you wrote isn't judged. Of a PDF you hear only whether it is too large for Gradescope.
+The command compares the answers in submission.tex with the questions in sheet.tex in the same
+folder. It does not judge what you wrote. For a PDF, it only checks whether the file is too large
+for Gradescope.
 
-Exit codes: 0 all answered; 1 something is missing or looks wrong, or it is a PDF; 2 usage or bad
-input.
+Exit codes: 0 all answered; 1 something is missing or looks wrong, or the file is a PDF; 2 usage or
+bad input.
 """
 
 import argparse
@@ -28,18 +29,20 @@ ROOT = Path(__file__).resolve().parent.parent
 WRITTEN = ROOT / "written"
 START = f"% {markers.START}"
 END = f"% {markers.END}"
-# A comment line that is a marker, perhaps with a slip of the keyboard.
+# A comment line that is a marker, possibly mistyped.
 MARKER = re.compile(r"%[\s%#]*(START|END)[\s_]+CODE[\s_]+HERE[\s#]*$", re.IGNORECASE)
-COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")  # \% is a percent sign, \\% a line's end and more
+COMMENT = re.compile(
+    r"(?<!\\)((?:\\\\)*)%.*"
+)  # \% is a percent sign; \\% ends a line, then a comment
 SLOT = re.compile(r"\\answerspace\s*(?:\[[^\]]*\]\s*)?\{\s*([^{}#\\]+?)\s*\}")
 BORDER = re.compile(r"\\(begin|end)\s*\{\s*answer\s*\}(?:\s*\{([^{}]*)\})?")
 DECLARATIONS = ("collaborators", "aitools")
-# What may stand outside the answers: it prints nothing, or check_source() has seen it already.
+# Allowed outside answers: it prints nothing, or check_source() has checked it already.
 SILENT = re.compile(
     r"\\((re)?newcommand|def|let|DeclareMathOperator|usepackage|input|documentclass)\b"
     r"|\\(begin|end)\s*\{\s*(document|answer)\s*\}"
 )
-MAX_UPLOAD_BYTES = 100 * 10**6  # what Gradescope takes
+MAX_UPLOAD_BYTES = 100 * 10**6  # Gradescope's limit
 
 
 class InputError(Exception):
@@ -51,9 +54,9 @@ class Block:
     """A place to type in: an answer environment, or a declaration's braces.
 
     Attributes:
-        title: how to call it ("answer 3a").
-        first, last: its lines, from 1, those of its borders included.
-        text: what stands in it, without comments.
+        title: its name in messages ("answer 3a").
+        first, last: its first and last line, from 1, including its borders.
+        text: its content, without comments.
     """
 
     title: str
@@ -64,7 +67,7 @@ class Block:
 
 @dataclass
 class Source:
-    """A LaTeX file: its lines, and its text without comments, which has the same lines.
+    """A LaTeX file: its lines, and its text without comments, with the same line numbers.
 
     `findings` collects (line number, sentence).
     """
@@ -75,39 +78,39 @@ class Source:
     findings: list[tuple[int, str]] = field(default_factory=list)
 
     def find(self, number: int, sentence: str) -> None:
-        """Note that something is wrong in a line, counted from 1."""
+        """Record that something is wrong in a line, counted from 1."""
         self.findings.append((number, sentence))
 
     def line_of(self, place: int) -> int:
-        """Return the number, from 1, of the line that holds a place in `code`."""
+        """Return the number, from 1, of the line that contains a position of `code`."""
         return self.code.count("\n", 0, place) + 1
 
 
 def read(path: Path) -> Source:
-    """Read a LaTeX file; a byte-order mark and Windows line ends cost nothing.
+    """Read a LaTeX file; a byte-order mark and Windows line endings are accepted.
 
     Raises:
-        InputError: it is missing, or is no UTF-8 text.
+        InputError: it is missing, or is not UTF-8 text.
     """
     try:
         data = path.read_bytes()
     except OSError as error:
         raise InputError(
-            f"{show(path)}: {error.strerror}; the course's zip has it in its folder written"
+            f"{show(path)}: {error.strerror}; it is in the folder written of the course's zip"
         ) from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         number = data.count(b"\n", 0, error.start) + 1
         raise InputError(
-            f"{show(path)}:{number}: no UTF-8 text; save it as UTF-8 in your editor"
+            f"{show(path)}:{number}: not UTF-8 text; save the file as UTF-8 in your editor"
         ) from None
-    lines = text.split("\n")  # a carriage return is white space
+    lines = text.split("\n")  # carriage returns count as white space
     return Source(path, lines, "\n".join(COMMENT.sub(r"\1", line) for line in lines))
 
 
 def show(path: Path) -> str:
-    """Return a path as people read it: from the assignment's root, where it is in there."""
+    """Return a path for people: relative to the assignment's root if it is inside."""
     path = path.resolve()
     return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)
 
@@ -126,7 +129,7 @@ def check_source(path: Path) -> int:
     sheet = read(beside if beside.is_file() else WRITTEN / "sheet.tex")
     slots = find_slots(sheet)
     if not slots:
-        raise InputError(f"{show(sheet.path)}: no \\answerspace{{...}}, expected one a question")
+        raise InputError(f"{show(sheet.path)}: no \\answerspace{{...}}, expected one per question")
     answers = find_answers(source)
     check_ids(source, sheet, slots, [(name, block.first) for name, block in answers])
     blocks = [block for _, block in answers] + find_declarations(source)
@@ -138,12 +141,12 @@ def check_source(path: Path) -> int:
     for checked in (source, sheet):
         for number, sentence in sorted(checked.findings):
             print(f"{show(checked.path)}:{number}: {sentence}")
-    print(f"{len(answered)} of {len(slots)} are answered in {show(path)}.")
+    print(f"{len(answered)} of {len(slots)} questions are answered in {show(path)}.")
     return 1 if source.findings or sheet.findings else 0
 
 
 def find_slots(sheet: Source) -> dict[str, int]:
-    """Return the ids that the sheet asks for, in its order, and their lines."""
+    """Return the ids of the sheet's questions, in order, and their lines."""
     slots: dict[str, int] = {}
     for match in SLOT.finditer(sheet.code):
         slots.setdefault(match[1], sheet.line_of(match.start()))
@@ -163,7 +166,7 @@ def find_answers(source: Source) -> list[tuple[str, Block]]:
 
     def close_without_end(begin: re.Match[str], place: int) -> None:
         number = source.line_of(begin.start())
-        source.find(number, f"{begin[0]} has lost its \\end{{answer}}; put it back")
+        source.find(number, f"{begin[0]} has no \\end{{answer}}; put it back")
         close(begin, place, source.line_of(place))
 
     for match in BORDER.finditer(source.code):
@@ -187,20 +190,20 @@ def find_answers(source: Source) -> list[tuple[str, Block]]:
 def check_ids(
     source: Source, sheet: Source, slots: dict[str, int], answers: list[tuple[str, int]]
 ) -> None:
-    """Report answers that are missing, unknown or there twice.
+    """Report answers that are missing, unknown or duplicated.
 
     Args:
         slots: the sheet's ids, with their lines.
-        answers: the ids that are there, with their lines.
+        answers: the ids of the answers, with their lines.
     """
-    seen: dict[str, int] = {"": 0}  # one without an id was found already
+    seen: dict[str, int] = {"": 0}  # answers without an id are reported elsewhere
     for name, number in answers:
         if seen.get(name):
-            source.find(number, f"answer {name} is there twice, first in line {seen[name]}")
+            source.find(number, f"answer {name} appears twice, first in line {seen[name]}")
         elif name and name not in slots:
             close = difflib.get_close_matches(name, slots, n=1)
-            hint = f" (is {close[0]} meant?)" if close else ""
-            source.find(number, f"answer {name} is unknown: no such question in the sheet{hint}")
+            hint = f" (did you mean {close[0]}?)" if close else ""
+            source.find(number, f"answer {name}: the sheet has no such question{hint}")
         seen.setdefault(name, number)
     for name, number in slots.items():
         if name not in seen:
@@ -209,17 +212,17 @@ def check_ids(
 
 
 def find_declarations(source: Source) -> list[Block]:
-    """Return \\collaborators{...} and \\aitools{...}; report those that are gone or not closed."""
+    """Return \\collaborators{...} and \\aitools{...}; report missing or unclosed ones."""
     blocks = []
     for name in DECLARATIONS:
         match = re.search(rf"\\{name}\s*\{{", source.code)
         if match is None:
-            source.find(1, f"\\{name}{{...}} is gone; put it back (none is an answer)")
+            source.find(1, f"\\{name}{{...}} is missing; put it back (`none` is a valid answer)")
             continue
         first = source.line_of(match.start())
         end = _closing_brace(source.code, match.end())
         if end is None:
-            source.find(first, f"\\{name}{{ has lost its }}, or holds a brace without a partner")
+            source.find(first, f"\\{name}{{ has no closing }}, or contains an unmatched brace")
             following = re.compile(r"\n\s*\\(collaborators|aitools|begin)\b")
             stop = following.search(source.code, match.end())
             end = stop.start() if stop else len(source.code)
@@ -229,7 +232,7 @@ def find_declarations(source: Source) -> list[Block]:
 
 
 def _closing_brace(code: str, start: int) -> int | None:
-    """Return the place where the brace that was opened before `start` is closed."""
+    """Return the position of the brace that closes the one opened before `start`."""
     depth = 1
     for match in re.compile(r"\\.|[{}]", re.DOTALL).finditer(code, start):
         depth += {"{": 1, "}": -1}.get(match[0], 0)
@@ -239,7 +242,7 @@ def _closing_brace(code: str, start: int) -> int | None:
 
 
 def find_markers(source: Source) -> dict[int, str]:
-    """Return the lines that are markers, as START or END; report those that were altered."""
+    """Return the lines that are markers, as START or END; report markers that were changed."""
     markers = {}
     for number, line in enumerate(source.lines, start=1):
         match = MARKER.match(line.strip())
@@ -252,61 +255,64 @@ def find_markers(source: Source) -> dict[int, str]:
 
 
 def check_block(source: Source, block: Block, markers: dict[int, str]) -> None:
-    """Report an empty block, markers that are gone, and what was typed outside of them.
+    """Report an empty block, missing markers, and text outside of them.
 
-    Takes the block's markers out of `markers`.
+    Removes the block's markers from `markers`.
     """
     numbers = [n for n in range(block.first, block.last + 1) if n in markers]
     kinds = [markers.pop(number) for number in numbers]
     if not block.text.strip():
-        none = "; none is an answer" if block.title.startswith("\\") else ""
+        none = "; `none` is a valid answer" if block.title.startswith("\\") else ""
         source.find(block.first, f"{block.title} is empty{none}")
     gone = [f"`{marker}`" for marker in (START, END) if marker not in kinds]
     if gone:
-        source.find(block.first, f"{block.title} has lost {' and '.join(gone)}; put back")
+        them = "them" if len(gone) > 1 else "it"
+        source.find(block.first, f"{block.title} lacks {' and '.join(gone)}; put {them} back")
     elif kinds != [START, END]:
-        source.find(numbers[0], f"{block.title} has {len(kinds)} markers, expected START, END")
+        source.find(numbers[0], f"{block.title} has {len(kinds)} markers, expected START and END")
     else:
         code = source.code.split("\n")
         outside = [*range(block.first + 1, numbers[0]), *range(numbers[1] + 1, block.last)]
         typed = [number for number in outside if code[number - 1].strip()]
         if typed:
-            source.find(typed[0], f"{block.title}: this stands outside its markers; move it")
+            source.find(typed[0], f"{block.title}: this text is outside its markers; move it")
 
 
 def check_strays(source: Source, blocks: list[Block], markers: dict[int, str]) -> None:
-    """Report text and markers outside of all blocks: text there would be lost."""
+    """Report text and markers outside of all blocks, where text would be lost."""
     inside = {number for block in blocks for number in range(block.first, block.last + 1)}
     for number, marker in markers.items():
-        source.find(number, f"`{marker}` stands in no answer; put back what was around it")
+        source.find(number, f"`{marker}` is not inside an answer; put back what was around it")
     lost = False
     for number, line in enumerate(source.code.split("\n"), start=1):
         was_lost, lost = lost, bool(line.strip()) and number not in inside
         if lost and not was_lost and not SILENT.match(line.strip()):
-            source.find(number, "this stands in no answer; move it between an answer's markers")
+            source.find(
+                number, "this text is not inside an answer; move it between an answer's markers"
+            )
 
 
 # -- PDF ------------------------------------------------------------------------------------------
 
 
 def check_pdf(path: Path) -> int:
-    """Say what can be said of a PDF; return the exit code, 1: answers were not looked for.
+    """Check a PDF's size; return the exit code, which is 1 since answers aren't checked.
 
     Raises:
-        InputError: it is missing, or is no PDF.
+        InputError: it is missing, or is not a PDF.
     """
     try:
         data = path.read_bytes()
     except OSError as error:
         raise InputError(f"{show(path)}: {error.strerror}") from None
     if b"%PDF-" not in data[:1024]:
-        raise InputError(f"{show(path)}: no PDF, though its name says so")
+        raise InputError(f"{show(path)}: not a PDF, in spite of its name")
     print(f"{show(path)}: a PDF of {len(data) / 10**6:.1f} MB.")
     if len(data) > MAX_UPLOAD_BYTES:
         most = MAX_UPLOAD_BYTES // 10**6
-        print(f"Too large: Gradescope takes {most} MB; scan again with fewer dots an inch.")
+        print(f"Too large: Gradescope accepts {most} MB; scan again at a lower resolution.")
     print(
-        "Answers are not looked for in a PDF. If you typeset yours, check its source: "
+        "This command can't check answers in a PDF. If you typeset yours, check its source: "
         "python src/check_written.py written/submission.tex"
     )
     print("Tag the pages of every question when you upload it.")

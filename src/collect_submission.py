@@ -1,11 +1,11 @@
-"""Check what you hand in, and pack it for Gradescope.
+"""Check your work, and pack it for Gradescope.
 
     python src/collect_submission.py                    writes assignment5.zip
     python src/collect_submission.py --out other.zip
 
-Packs src/submission/*.py and the parameters and predictions that are asked for, from the
-assignment's root, src/ or src/submission/. Unfinished work is packed, too: each warning names
-what is missing or looks wrong, and the zip is written all the same.
+The zip contains src/submission/*.py and the required parameters and predictions, from the
+assignment's root, src/ or src/submission/. Unfinished work is packed, too: warnings name what is
+missing or looks wrong, but the zip is still written.
 
 Exit codes: 0 complete; 1 written, but see the warnings; 2 nothing written; 130 interrupted.
 """
@@ -36,9 +36,9 @@ from questions.shared.data_set import QUESTION_FILES, CourseData
 
 NAME = "assignment5.zip"
 LINES = "submission_lines.json"  # in src/ of a student's copy: see markers.fingerprints()
-MAX_UPLOAD_BYTES = 100 * 10**6  # what Gradescope takes
-DATE = (1980, 1, 1, 0, 0, 0)  # of every file in the zip: the same work gives the same bytes
-# Whose regions belong to these topics alone, and cost nothing where they have no points.
+MAX_UPLOAD_BYTES = 100 * 10**6  # Gradescope's limit
+DATE = (1980, 1, 1, 0, 0, 0)  # of each file in the zip, so that the same work gives the same bytes
+# Modules whose regions belong only to these topics, and matter only where they have points.
 TOPICS_OF_FILE = {
     "submission/attention_exploration.py": "attention_",
     "submission/building_blocks.py": "blocks_",
@@ -52,14 +52,14 @@ TOPICS_OF_FUNCTION = dict.fromkeys(
 
 @dataclass
 class Work:
-    """What goes into the zip, and what is to be said about it.
+    """The contents of the zip, and what to print about them.
 
     Attributes:
         files: the staged copies, by name in the zip.
-        sizes: bytes of each.
+        sizes: the size of each, in bytes.
         origins: where each was found.
         warnings: a line for each thing that is missing or looks wrong.
-        notes: lines about what is as it may be.
+        notes: lines about things that are fine.
     """
 
     files: dict[str, Path]
@@ -70,7 +70,7 @@ class Work:
 
 
 def gather(scratch: Path) -> Work:
-    """Find and check the work, as the grader would take it.
+    """Find and check the work as the grader would.
 
     Args:
         scratch: an empty folder for copies.
@@ -82,7 +82,7 @@ def gather(scratch: Path) -> Work:
     edition = assignment.edition(None)
     if not any((paths.SRC / "submission").glob("*.py")):
         raise UsageError(
-            "src/submission holds no *.py, expected the assignment's code; "
+            "src/submission contains no *.py, expected the assignment's code; "
             "unpack the course's zip again"
         )
     staged = staging.stage(paths.SRC, scratch / "staged", PROVIDED)
@@ -107,16 +107,18 @@ def _is_code(name: str) -> bool:
 
 
 def check_code(work: Work, edition: Edition) -> None:
-    """Add a warning for each thing in the modules that looks wrong or isn't written yet."""
+    """Add a warning for everything in the modules that looks wrong or isn't written yet."""
     given = _given_lines(work)
     for name in sorted(given.keys() - work.files.keys()):
         path = paths.SRC / name
-        if not os.path.lexists(path):  # check_left() knows of what is there
+        if not os.path.lexists(path):  # check_left() reports files that were left out
             work.warnings.append(f"src/{name} is missing; take it from the course's zip")
         elif not _is_code(name):
             text = path.read_text(encoding="utf-8", errors="replace")
             if markers.changed_outside(name, text, given[name]):
-                work.warnings.append(f"src/{name} was changed; the grader uses the course's own")
+                work.warnings.append(
+                    f"src/{name} was changed; the grader uses the course's version"
+                )
     work.warnings += _strangers(given)
     for name in sorted(filter(_is_code, work.files)):
         where, data = f"src/{name}", work.files[name].read_bytes()
@@ -133,7 +135,7 @@ def check_code(work: Work, edition: Edition) -> None:
             else:
                 free += 1
         if free:
-            work.notes.append(f"{where}: not written, which costs no points: {free} parts")
+            work.notes.append(f"{where}: {free} ungraded parts are not written")
         faults = markers.find_regions(text)[1]
         work.warnings += [f"{where}:{number}: {fault}" for number, fault in faults]
         if not faults and name in given:
@@ -141,16 +143,16 @@ def check_code(work: Work, edition: Edition) -> None:
 
 
 def _strangers(given: Collection[str]) -> list[str]:
-    """Return a warning for each module of one's own in a package that the grader has of its own."""
+    """Return a warning for each added module in a package that the grader brings itself."""
     folders = [paths.SRC / package for package in PROVIDED.packages] if given else []
     found = sorted(path for folder in folders for path in folder.rglob("*.py"))
     names = [path.relative_to(paths.SRC).as_posix() for path in found]
-    advice = "is not packed, and the grader has none; put what you import into src/submission/"
+    advice = "is not packed, and the grader lacks it; move what you import to src/submission/"
     return [f"src/{name} {advice}" for name in names if name not in given]
 
 
 def _given_lines(work: Work) -> dict[str, list[str]]:
-    """Return what markers.fingerprints() said of the starter; nothing in staff's checkout."""
+    """Return the starter's markers.fingerprints(), which staff's checkout does not have."""
     try:
         return json.loads((paths.SRC / LINES).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -161,7 +163,7 @@ def _given_lines(work: Work) -> dict[str, list[str]]:
 
 
 def check_syntax(where: str, data: bytes) -> list[str]:
-    """Return a warning if this is no Python, else an empty list."""
+    """Return a warning if this is not valid Python, otherwise an empty list."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -169,17 +171,17 @@ def check_syntax(where: str, data: bytes) -> list[str]:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         number = getattr(error, "lineno", None) or 1
         said = getattr(error, "msg", None) or error
-        return [f"{where}:{number}: this is no Python, so that nothing in it runs: {said}"]
+        return [f"{where}:{number}: not valid Python, so nothing in it can run: {said}"]
     return []
 
 
 def _counts(name: str, text: str, number: int, edition: Edition) -> bool:
-    """Return whether there are coding points for what students write at this line of a file."""
+    """Return whether the region at this line of a file has coding points."""
     above = "\n".join(text.split("\n")[:number])
     functions = ["", *re.findall(r"^[ \t]*def (\w+)", above, re.MULTILINE)]
     topics = TOPICS_OF_FUNCTION.get(functions[-1], TOPICS_OF_FILE.get(name, ""))
     if f"# [{Path(name).stem.replace('_', ' ')}]" in text:
-        topics = Path(name).stem  # a file of one topic has its name
+        topics = Path(name).stem  # a file of one topic is named after it
     return any(q.coding for q in edition.questions if q.topic.startswith(topics))
 
 
@@ -187,11 +189,11 @@ def _counts(name: str, text: str, number: int, edition: Edition) -> bool:
 
 
 def check_output(name: str, staged: staging.Staged, assignment: Assignment) -> list[str]:
-    """Return a warning if a required file is missing, empty or not what it should be."""
+    """Return a warning if a required file is missing, empty or of the wrong kind."""
     path = staged.path(name)
     if path is None:
         if any(_left_name(entry) == name for entry in staged.left):
-            return []  # check_left() says why it wasn't taken
+            return []  # check_left() says why it was left out
         return [f"{name} is missing{_how_to_make(name, assignment.edition(None))}"]
     if path.stat().st_size == 0:
         return [f"{name} is empty{_how_to_make(name, assignment.edition(None))}"]
@@ -202,26 +204,26 @@ def check_output(name: str, staged: staging.Staged, assignment: Assignment) -> l
 
 
 def _how_to_make(name: str, edition: Edition) -> str:
-    """Say which question's command writes a file, as the end of a sentence."""
+    """Return the end of a sentence: which question's command writes a file."""
     option = {".params": "writing_params_path", ".predictions": "outputs_path"}
     if Path(name).suffix not in option:
         return ""
     number = next(q.number for q in edition.questions if name in q.required_files)
     written_by = f"--{option[Path(name).suffix]} {name}"
-    return f": the command of question {number} with `{written_by}` writes it"
+    return f": it is written by the command of question {number} with `{written_by}`"
 
 
 def check_parameters(name: str, path: Path) -> list[str]:
-    """Return a warning if this can't be a zip of torch.save's. Nothing in it is unpickled."""
+    """Return a warning if this can't be a zip from torch.save. Nothing in it is unpickled."""
     expected = "expected the zip that run.py writes"
     with open(path, "rb") as file:
         if file.read(4) != b"PK\x03\x04":
-            return [f"{name} holds no parameters, {expected} (another file of that name?)"]
+            return [f"{name} contains no parameters, {expected} (is it a different file?)"]
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
     except (zipfile.BadZipFile, OSError, ValueError):
-        return [f"{name} is damaged, {expected} (cut off while it was written or copied?)"]
+        return [f"{name} is damaged, {expected} (was it cut off while being written or copied?)"]
     if not any(member.endswith("/data.pkl") for member in names):
         return [f"{name} is a zip without parameters, {expected}"]
     return []
@@ -230,19 +232,19 @@ def check_parameters(name: str, path: Path) -> list[str]:
 def check_predictions(
     name: str, split: str, staged: staging.Staged, assignment: Assignment
 ) -> list[str]:
-    """Return a warning if a file hasn't one prediction for each question of the split."""
+    """Return a warning unless a file has one prediction for each question of the split."""
     try:
-        # It imports numpy: without it, work can be packed all the same.
+        # This imports numpy; work can be packed without it.
         from questions.shared import trained_files
     except ImportError as error:
-        return [f"{name}: its lines are not counted: {error} (activate the environment)"]
+        return [f"{name}: its lines can't be counted: {error} (activate the environment)"]
     data = CourseData(assignment, paths.DATA, None)
     try:
         trained_files.read_predictions(staged, name, len(data.questions(split)))
     except Verdict as verdict:
         return [f"{verdict} (src/data/{QUESTION_FILES[split]})"]
     except (UsageError, UnicodeDecodeError, OSError) as error:
-        return [f"{name}: its lines are not counted: {error}"]
+        return [f"{name}: its lines can't be counted: {error}"]
     return []
 
 
@@ -250,7 +252,7 @@ def check_predictions(
 
 
 def check_left(work: Work, staged: staging.Staged, edition: Edition) -> None:
-    """Say what isn't packed: a warning where the grader would miss it."""
+    """Report what isn't packed, with a warning if the grader needs it."""
     package = paths.SRC / "submission"
     for entry in staged.left:
         name = _left_name(entry)
@@ -262,11 +264,11 @@ def check_left(work: Work, staged: staging.Staged, edition: Edition) -> None:
             work.notes.append(f"Not packed: {entry}")
     others = sorted(staged.taken.keys() - work.files.keys())
     if others:
-        work.notes.append(f"Not packed, since nobody asks for it: {', '.join(others)}")
+        work.notes.append(f"Not packed, because it is not required: {', '.join(others)}")
     if any((paths.ROOT / "submission").glob("*.py")):
         work.notes.append(
-            "There is a folder submission beside src (an unpacked zip?): it isn't packed, but "
-            "grader.py would grade it in place of src/submission; delete it"
+            "there is a folder submission next to src (an unpacked zip?): it isn't packed, but "
+            "grader.py would grade it instead of src/submission; delete it"
         )
 
 
@@ -279,10 +281,10 @@ def _left_name(entry: str) -> str:
 
 
 def write_zip(out: Path, files: dict[str, Path], scratch: Path) -> int:
-    """Write a zip that the grader takes whole, or nothing; return its size in bytes.
+    """Write a zip that the grader accepts completely, or nothing; return its size in bytes.
 
     Raises:
-        UsageError: it can't be written there, or is larger than Gradescope or the grader takes.
+        UsageError: it can't be written there, or is too large for Gradescope or the grader.
     """
     try:
         return _write_zip(out, files, scratch)
@@ -295,7 +297,7 @@ def _write_zip(out: Path, files: dict[str, Path], scratch: Path) -> int:
     with zipfile.ZipFile(draft, "w") as archive:
         for name in sorted(files):
             info = zipfile.ZipInfo(name, DATE)
-            info.create_system = 3  # Unix, on whatever system this runs
+            info.create_system = 3  # Unix, whatever system this is
             info.external_attr = 0o100644 << 16
             archive.writestr(info, files[name].read_bytes(), zipfile.ZIP_DEFLATED)
     size = draft.stat().st_size
@@ -303,7 +305,7 @@ def _write_zip(out: Path, files: dict[str, Path], scratch: Path) -> int:
         raise UsageError(_too_large(size, files))
     taken = staging.stage(draft, scratch / "again", PROVIDED)
     if taken.left or taken.taken.keys() != files.keys():
-        raise UsageError(f"the grader would not take all of it: {'; '.join(taken.left)}")
+        raise UsageError(f"the grader would not accept all of it: {'; '.join(taken.left)}")
     write_atomically(out, draft.read_bytes())
     return size
 
@@ -312,13 +314,13 @@ def _too_large(size: int, files: dict[str, Path]) -> str:
     sizes = {name: path.stat().st_size for name, path in files.items()}
     largest = sorted(sizes, key=lambda name: sizes[name], reverse=True)[:3]
     return (
-        f"the zip would have {show_size(size)}, Gradescope takes {show_size(MAX_UPLOAD_BYTES)}; "
-        "the largest: " + ", ".join(f"{name} ({show_size(sizes[name])})" for name in largest)
+        f"the zip would have {show_size(size)}, Gradescope accepts {show_size(MAX_UPLOAD_BYTES)}; "
+        "the largest files: " + ", ".join(f"{name} ({show_size(sizes[name])})" for name in largest)
     )
 
 
 def show_size(size: int) -> str:
-    """Return a number of bytes in words: 5.4 kB."""
+    """Return a number of bytes for people: 5.4 kB."""
     for unit, factor in (("MB", 10**6), ("kB", 10**3)):
         if size >= factor:
             return f"{size / factor:.1f} {unit}"
@@ -329,15 +331,15 @@ def show_size(size: int) -> str:
 
 
 def collect(out: Path) -> tuple[Work, int]:
-    """Check and pack; return what was packed, and the size of the zip in bytes.
+    """Check and pack the work; return what was packed, and the size of the zip in bytes.
 
     Raises:
-        UsageError, OSError: nothing was written, and why.
+        UsageError, OSError: nothing was written; the message says why.
     """
-    if out.suffix.lower() != ".zip":  # a slip here must not overwrite work
+    if out.suffix.lower() != ".zip":  # a typing mistake must not overwrite work
         raise UsageError(f"--out {out}: expected a name that ends in .zip")
     if out.is_dir() or not out.resolve().parent.is_dir():
-        raise UsageError(f"--out {out}: expected a file in a folder that exists")
+        raise UsageError(f"--out {out}: expected a file in an existing folder")
     with tempfile.TemporaryDirectory() as folder:
         work = gather(Path(folder))
         size = write_zip(out, work.files, Path(folder))
@@ -345,7 +347,7 @@ def collect(out: Path) -> tuple[Work, int]:
 
 
 def tell(work: Work, out: Path, size: int) -> None:
-    """Print what went in, what stayed out, and what looks wrong."""
+    """Print what was packed, what was not, and what looks wrong."""
     for name in sorted(work.files):
         usual = paths.SRC / "submission" if _is_code(name) else paths.ROOT
         folder = work.origins[name].parent
@@ -359,8 +361,8 @@ def tell(work: Work, out: Path, size: int) -> None:
     if work.warnings:
         count = len(work.warnings)
         print(
-            f"Written all the same, with {count} warning{'s' * (count > 1)}: you can hand it in as "
-            "it is, or mend that and run this again."
+            f"The zip was written, with {count} warning{'s' * (count > 1)}: you can submit it as "
+            "it is, or fix the problems and run this command again."
         )
     print(f"Upload {out.name} to the coding assignment on Gradescope.")
 
@@ -372,7 +374,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--out", type=Path, help=f"the zip (default: {NAME} beside src)")
+    parser.add_argument(
+        "--out", type=Path, help=f"where to write the zip (default: {NAME} next to src)"
+    )
     out = parser.parse_args(arguments).out or paths.ROOT / NAME
     try:
         work, size = collect(out)

@@ -1,9 +1,9 @@
-"""Print a few examples of a dataset (from the assignment's root).
+"""Print a few examples of a dataset.
 
-    python src/dataset.py namedata            questions and answers, to finetune on
-    python src/dataset.py charcorruption      corrupted documents, to pretrain on
+    python src/dataset.py namedata            questions and answers, for finetuning
+    python src/dataset.py charcorruption      corrupted documents, for pretraining
 
-Exit codes: 0 done, 2 usage or bad input.
+Run it from the assignment's root. Exit codes: 0 done, 2 usage or bad input.
 """
 
 import argparse
@@ -28,7 +28,7 @@ EXAMPLES = 4
 
 
 def decode(dataset: TextExamples, ids: torch.Tensor) -> str:
-    """Return the string that ids stand for; a newline shows as two characters."""
+    """Return the string that the ids encode; a newline is shown as two characters."""
     return "".join(dataset.itos[int(i)] for i in ids).replace("\n", "\\n")
 
 
@@ -58,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("kind", choices=["namedata", "charcorruption"])
-    parser.add_argument("--seed", type=int, default=0, help="of the corruption (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the corruption (default: 0)")
     args = parser.parse_args(arguments)
     return report_errors(lambda: show(args.kind, args.seed))
 

@@ -1,12 +1,12 @@
-"""Say in one line what this Python lacks, before a command imports anything else.
+"""Report in one line what this Python lacks, before a command imports anything else.
 
     import environment
 
     if __name__ == "__main__":
         environment.check("torch", "numpy")
 
-This file, and each command down to these lines, is read by Pythons from 3.6 on, so that an old one
-gets this line, too, and no traceback.
+Python 3.6 and newer can parse this file, and each command down to these lines, so that an old
+Python also prints this line and not a traceback.
 """
 
 import atexit
@@ -18,8 +18,8 @@ import sys
 from importlib.util import find_spec
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-OLDEST = (3, 11)  # tomllib and typing.Self came with it
-NEWER = ("3.12", "3.13", "3.14", "3.11")  # Pythons to look for; the first one grades on Gradescope
+OLDEST = (3, 11)  # the first one with tomllib and typing.Self
+NEWER = ("3.12", "3.13", "3.14", "3.11")  # Pythons to look for; Gradescope uses the first
 USAGE, INTERRUPTED = 2, 130  # exit codes
 
 
@@ -27,8 +27,8 @@ def check(*packages: str, wanted: str = "") -> None:
     """Exit with code 2 and one line unless this Python is new enough and has these packages.
 
     Args:
-        packages: that the command can't do without.
-        wanted: one without which it can do less; where it is missing, a line says so.
+        packages: the packages that the command needs.
+        wanted: a package without which the command can do less; if it is missing, a line says so.
     """
     if sys.version_info < OLDEST:
         major, minor = sys.version_info[:2]
@@ -37,31 +37,31 @@ def check(*packages: str, wanted: str = "") -> None:
     if missing:
         _end(f"this Python ({sys.executable}) has no {' and no '.join(missing)}")
     if wanted and find_spec(wanted) is None:
-        _say(f"this Python ({sys.executable}) has no {wanted}: what needs it can't run")
+        _say(f"this Python ({sys.executable}) has no {wanted}: tests that need it can't run")
     end_with_the_reader()
 
 
 def end_with_the_reader() -> None:
-    """Let a reader who leaves early, as `| head` does, end the command without a traceback."""
+    """End the command without a traceback if the reader of its output leaves, as in `| head`."""
     usual = sys.excepthook
 
-    def end(kind, error, trace):  # type: ignore[no-untyped-def]  # (Pythons of long ago read this)
+    def end(kind, error, trace):  # type: ignore[no-untyped-def]  # (old Pythons parse this)
         if issubclass(kind, BrokenPipeError) and reader_has_left():
             sys.exit(INTERRUPTED)
         usual(kind, error, trace)
 
     sys.excepthook = end
-    atexit.register(reader_has_left)  # what is still to be written is written at the end
+    atexit.register(reader_has_left)  # buffered output is written at exit
 
 
 def reader_has_left() -> bool:
-    """Return whether nobody reads what is printed; then nothing more is printed."""
+    """Return whether nobody reads the output any more; if so, stop printing."""
     left = False
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         left = True
-    if not left and hasattr(select, "poll"):  # what can't be written may be forgotten already
+    if not left and hasattr(select, "poll"):  # the failed write may have been discarded
         pipe = select.poll()
         pipe.register(sys.stdout.fileno(), 0)
         left = any(event & (select.POLLERR | select.POLLHUP) for _, event in pipe.poll(0))
@@ -80,7 +80,7 @@ def _say(fault: str) -> None:
 
 
 def mend() -> str:
-    """Return what to do, with the command that leads to an environment with all that is needed."""
+    """Return what to do: the command that leads to an environment with all packages."""
     usable = sys.version_info >= OLDEST
     venv = os.path.join(ROOT, ".venv")
     if os.path.isfile(_activation(ROOT)) and not _same(sys.prefix, venv):
@@ -90,31 +90,33 @@ def mend() -> str:
     if usable and (sys.prefix != sys.base_prefix or in_conda):
         return f"install what is missing: {_install(_pip())}"
     if shutil.which("uv") and os.path.isfile(os.path.join(ROOT, "pyproject.toml")):
-        return f"let uv make the environment: uv run {' '.join(map(_quoted, sys.argv))}"
+        return f"let uv create the environment: uv run {' '.join(map(_quoted, sys.argv))}"
     if shutil.which("conda"):
         made = f"conda env create -f {_path('environment.yml')}"
-        return f"activate the environment: conda activate pretraining (make it once by: {made})"
+        return f"activate the environment: conda activate pretraining (create it once with: {made})"
     python = _newer_python(usable)
     if not python:
         return f"install Python {NEWER[0]} from https://www.python.org/downloads/"
     steps = [f"{python} -m venv {_path('.venv')}", _activate(), _install()]
-    if usable and find_spec("ensurepip") is None:  # Debian splits it off: python3-venv
+    if (
+        usable and find_spec("ensurepip") is None
+    ):  # Debian has it in a package of its own: python3-venv
         if find_spec("pip") is None:
             return (
                 "install uv (https://docs.astral.sh/uv/), or Debian's python3-venv; then try again"
             )
         steps[0] = f"{python} -m venv --without-pip {_path('.venv')}"
         steps[2] = _install(f"{python} -m pip --python {_path('.venv', 'bin', 'python')}")
-    return f"make an environment: {(' ; ' if _windows() else ' && ').join(steps)}"
+    return f"create an environment: {(' ; ' if _windows() else ' && ').join(steps)}"
 
 
 def _pip() -> str:
-    """Return what installs into the environment that is active; uv makes some without pip."""
+    """Return the installer for the active environment; those that uv creates lack pip."""
     if find_spec("pip") is not None:
         return "python -m pip"
     if shutil.which("uv"):
         return "uv pip"
-    base = getattr(sys, "_base_executable", sys.executable)  # of a virtual environment
+    base = getattr(sys, "_base_executable", sys.executable)  # set in a virtual environment
     return f"{_quoted(base)} -m pip --python {_quoted(sys.executable)}"
 
 
@@ -123,7 +125,7 @@ def _install(pip: str = "python -m pip") -> str:
 
 
 def _newer_python(usable: bool) -> str:
-    """Return the name of a Python to make an environment with, or nothing."""
+    """Return the name of a Python with which to create an environment, or nothing."""
     if usable:
         return _quoted(sys.executable)
     if _windows():
@@ -137,7 +139,7 @@ def _activate() -> str:
 
 
 def _activation(root: str) -> str:
-    """Return the script in .venv; one that was left half made, without pip, has none."""
+    """Return the activation script in .venv, or nothing if .venv is incomplete (no pip)."""
     return os.path.join(root, ".venv", "Scripts" if _windows() else "bin", "activate")
 
 
@@ -146,7 +148,7 @@ def _windows() -> bool:
 
 
 def _path(*names: str) -> str:
-    """Return a path in the assignment's folder, from here, as a shell takes it."""
+    """Return a path in the assignment's folder, relative to here and quoted for a shell."""
     return _quoted(_from_here(os.path.join(ROOT, *names)))
 
 

@@ -1,4 +1,4 @@
-"""The commands of run.py that look into a model: cloze, calibration, inspect and recall."""
+"""The commands of run.py that examine a model: cloze, calibration, inspect and recall."""
 
 import argparse
 from typing import cast
@@ -14,14 +14,14 @@ from submission import utils
 from submission.dataset import CharCorruptionDataset
 from submission.model import GPT, Block, GPTConfig
 
-# Where people are looked for whom no option names.
+# The tables in which people are looked up unless an option names others.
 TRAIN, DEV, UNSEEN = "birth_places_train.tsv", "birth_dev.tsv", "birth_unseen_inputs.tsv"
 
 
 def run_cloze(
     args: argparse.Namespace, recipe: Recipe, dataset: CharCorruptionDataset, model: GPT
 ) -> None:
-    """Ask a pretrained model in several wordings; print how many choices are right."""
+    """Ask a pretrained model in several wordings; print the share of right choices."""
     files = {"train": args.finetune_corpus_path or TRAIN, "dev": args.eval_corpus_path or DEV}
     groups = {}
     for split, file in files.items():
@@ -34,13 +34,13 @@ def run_cloze(
     for line in cloze.lines(cloze.ask(model, dataset, groups), list(groups)):
         print(line, flush=True)
     known = {person.place for group in groups.values() for person in group}
-    print(f"Each is a choice among {min(cloze.CHOICES, len(known))} places at most.")
+    print(f"Each question is a choice among at most {min(cloze.CHOICES, len(known))} places.")
 
 
 def run_calibration(
     args: argparse.Namespace, recipe: Recipe, dataset: CharCorruptionDataset, model: GPT
 ) -> None:
-    """Compare a finetuned model's probabilities with what is right: a picture and a table."""
+    """Compare a finetuned model's probabilities with its accuracy, in a picture and a table."""
     found, questions, places = read_answered(args.eval_corpus_path or DEV)
     unseen = find_data(UNSEEN)
     model.load_state_dict(utils.load_parameters(args.reading_params_path, model))
@@ -59,7 +59,7 @@ def run_calibration(
 def run_inspect(
     args: argparse.Namespace, recipe: Recipe, dataset: CharCorruptionDataset, model: GPT
 ) -> None:
-    """Write a page about what one model, or two, make of a question."""
+    """Write a page that shows how one model, or two, answer a question."""
     _, asked, answers = read_answered(TRAIN)
     _, more_asked, more_answers = read_answered(args.eval_corpus_path or DEV)
     recorded = dict(zip(asked + more_asked, answers + more_answers, strict=True))
@@ -86,7 +86,7 @@ def run_inspect(
 
 
 def run_recall(args: argparse.Namespace, device: torch.device) -> None:
-    """Train one layer of a variant's attention on associative recall; print what it gets right."""
+    """Train one layer of a variant's attention on associative recall; print its accuracy."""
     config = GPTConfig(vocab_size=1, **recall.SHAPE, **recall.DROPOUT)
     block = cast("Block", build_model(args.variant, config, device).blocks[0])
     parameters = sum(parameter.numel() for parameter in block.attn.parameters())

@@ -5,9 +5,9 @@
     python grader.py 3a-0-basic      one test
     python grader.py --list          every test with its points
 
-Student code runs in a worker process and answers with plain data; what is right is decided here.
-The tests are in questions/, a folder for each topic; their numbers, points and time limits in
-assignment.toml. `--where 3a-0-basic` names the lines that decide a test.
+Student code runs in a worker process and returns plain data, which is judged here. The tests are in
+questions/, one folder per topic; their numbers, points and time limits are in assignment.toml.
+`--where 3a-0-basic` prints which lines decide a test.
 """
 
 import sys

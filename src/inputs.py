@@ -1,4 +1,4 @@
-"""What the commands that run models are given, found and checked: files, recipe, device, model."""
+"""Finds and checks the inputs of commands that run models: files, recipe, device, model."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ DATA = Path(__file__).resolve().parent / "data"
 
 
 def find_data(path: str) -> Path:
-    """Find a data file, as given or else in src/data/.
+    """Find a data file, at the given path or else in src/data/.
 
     Raises:
         InputError: it is in neither place.
@@ -40,7 +40,7 @@ def read_corpus(path: str, block_size: int) -> CharCorruptionDataset:
 
 
 def read_answered(path: str) -> tuple[Path, list[str], list[str]]:
-    """Read questions with their places; return the file that was found, questions and places.
+    """Read questions with their places; return the path of the file, questions and places.
 
     Raises:
         InputError: the file has no places, or a malformed line.
@@ -48,14 +48,14 @@ def read_answered(path: str) -> tuple[Path, list[str], list[str]]:
     found = find_data(path)
     questions, places = utils.read_places(found)
     if places is None:
-        raise InputError(f"{found}: got questions alone, expected questions with their places")
+        raise InputError(f"{found}: got only questions, expected questions with their places")
     return found, questions, places
 
 
 def predict(
     model: GPT, dataset: CharCorruptionDataset, found: Path, questions: list[str]
 ) -> list[utils.Prediction]:
-    """Let a model answer the questions of a file; errors name the file."""
+    """Return a model's answers to the questions of a file; errors name the file."""
     try:
         return utils.predict_places(model, dataset, questions)
     except InputError as error:
@@ -63,21 +63,21 @@ def predict(
 
 
 def choose_recipe(name: str | None) -> recipes.Recipe:
-    """Return the recipe asked for, or the installed data set's; warn where the two differ."""
+    """Return the named recipe, or the installed data set's; warn if the two differ."""
     dataset = recipes.installed_dataset()
     usual = recipes.default_recipe(dataset)
     recipe = recipes.load_recipe(name)
     if dataset not in (None, *recipe.also_for) and recipe.name != usual:
         print(
-            f"Warning: the thresholds of data set {dataset} were set for recipe {usual}, not "
-            f"for {name}.",
+            f"Warning: the thresholds of the data set {dataset} were set for the recipe {usual}, "
+            f"not for {name}.",
             file=sys.stderr,
         )
     return recipe
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device asked for; auto takes the first there is of cuda, mps, cpu."""
+    """Return the named device; "auto" means the first available of cuda, mps, cpu."""
     available = {
         "cuda": torch.cuda.is_available(),
         "mps": torch.backends.mps.is_available(),
@@ -86,18 +86,18 @@ def choose_device(name: str) -> torch.device:
     if name == "auto":
         name = next(device for device, there in available.items() if there)
     if not available[name]:
-        raise InputError(f"--device {name}: torch {torch.__version__} sees none on this machine")
+        raise InputError(f"--device {name}: torch {torch.__version__} finds none on this machine")
     return torch.device(name)
 
 
 def check_readable(path: str) -> None:
-    """Raise an InputError unless `path` is a file: better now than after the corpus is read."""
+    """Raise an InputError unless `path` is a file, before the corpus is read."""
     if not Path(path).is_file():
         raise InputError(f"{path}: no such file, expected trained parameters")
 
 
 def check_writable(path: str) -> None:
-    """Raise an InputError unless a file can be written at `path`: better now than after hours."""
+    """Raise an InputError unless a file can be written at `path`, before hours of training."""
     folder = Path(path).resolve().parent
     if not folder.is_dir():
         raise InputError(f"{path}: the folder {folder} does not exist")
@@ -106,10 +106,10 @@ def check_writable(path: str) -> None:
 
 
 def build_model(variant: str, config: GPTConfig, device: torch.device) -> GPT:
-    """Return a new model of a variant and a shape, which has been tried out once."""
+    """Return a new model of a variant, after checking that its forward method works."""
     name = f"initialize_{variant}_model"
     if not hasattr(helper, name):
-        raise InputError(f"{helper.__file__} has no {name} (is it an earlier year's?)")
+        raise InputError(f"{helper.__file__} has no {name} (is it from an earlier year?)")
     initialize = getattr(helper, name)
     model = returned.model(initialize, initialize(config)).to(device)
     returned.check_forward(model, config.vocab_size)

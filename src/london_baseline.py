@@ -1,9 +1,9 @@
-"""Score the answer "London" to every question (from the assignment's root).
+"""Score the answer "London" to every question.
 
     python src/london_baseline.py                 on birth_dev.tsv
     python src/london_baseline.py other.tsv
 
-Exit codes: 0 done, 2 usage or bad input.
+Run it from the assignment's root. Exit codes: 0 done, 2 usage or bad input.
 """
 
 import argparse

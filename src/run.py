@@ -1,4 +1,4 @@
-"""Pretrain, finetune and evaluate a model, and look into it (from the assignment's root).
+"""Pretrain, finetune, evaluate and examine a model. Run it from the assignment's root.
 
     python src/run.py pretrain vanilla wiki.txt --writing_params_path vanilla.pretrain.params
     python src/run.py finetune vanilla wiki.txt \\
@@ -10,8 +10,8 @@
         --eval_corpus_path birth_dev.tsv \\
         --outputs_path vanilla.pretrain.dev.predictions
 
-What does a model answer before it is finetuned, what is it sure of, what does it look at, and what
-can one layer of its attention do?
+What does a model answer before finetuning, how certain is it, where does it look, and what can one
+layer of its attention do?
 
     python src/run.py cloze vanilla wiki.txt --reading_params_path vanilla.pretrain.params
     python src/run.py calibration vanilla wiki.txt \\
@@ -24,12 +24,12 @@ can one layer of its attention do?
         --outputs_path inspect.html
     python src/run.py recall vanilla
 
-A training draws its random numbers from a seed of your own: the first one chooses it and writes it
-to training_seed.txt beside the parameters, and later ones read it there. The same seed on the same
-computer gives the same parameters; --seed takes another.
+Your trainings use a seed of your own: the first training draws it and writes it to
+training_seed.txt next to the parameters, and later ones read it there. The same seed on the same
+computer gives the same parameters; --seed sets a different one.
 
-Another variant takes the place of `vanilla`. Data files are looked for where the command runs, then
-in src/data/. Exit codes: 0 done, 2 usage or bad input, 130 interrupted.
+Replace `vanilla` by another variant to run that one. Data files are searched for in the current
+folder, then in src/data/. Exit codes: 0 done, 2 usage or bad input, 130 interrupted.
 """
 
 import argparse
@@ -91,30 +91,38 @@ def parse_arguments(arguments: list[str] | None, variants: list[str]) -> argpars
     parser.add_argument(
         "pretrain_corpus_path",
         nargs="?",
-        help="text that the vocabulary is taken from (recall needs none)",
+        help="the text that defines the vocabulary (not needed for recall)",
     )
-    parser.add_argument("--reading_params_path", help="parameters to start from, or to look into")
+    parser.add_argument("--reading_params_path", help="parameters to start from, or to examine")
     parser.add_argument("--writing_params_path", help="where to write the trained parameters")
     parser.add_argument("--finetune_corpus_path", help="questions and places to train on")
     parser.add_argument("--eval_corpus_path", help="questions, with or without places")
     parser.add_argument("--outputs_path", help="where to write places, a picture or a page")
-    parser.add_argument("--question", help="to inspect (default: the first of birth_dev.tsv)")
-    parser.add_argument("--second_variant", choices=variants, help="to inspect beside the first")
+    parser.add_argument(
+        "--question", help="question to inspect (default: the first of birth_dev.tsv)"
+    )
+    parser.add_argument(
+        "--second_variant", choices=variants, help="variant to inspect next to the first"
+    )
     parser.add_argument("--second_params_path", help="parameters of the second variant")
     parser.add_argument("--recipe", help="settings of model and training (default: the data's)")
     parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda", "mps"])
     parser.add_argument(
         "--seed",
         type=int,
-        help="of all random numbers (default: 0; for trainings the one in training_seed.txt beside "
-        "the parameters, which the first training draws)",
+        help="seed of all random numbers (default: 0; for trainings, the one in training_seed.txt "
+        "next to the parameters, which the first training draws)",
     )
-    parser.add_argument("--dtype", choices=list(FORMATS), help="default: what is faster here")
-    parser.add_argument("--threads", type=int, help="default: as many as make it faster here")
+    parser.add_argument(
+        "--dtype", choices=list(FORMATS), help="number format (default: what is fastest here)"
+    )
+    parser.add_argument(
+        "--threads", type=int, help="number of threads (default: what is fastest here)"
+    )
     unfinished = parser.add_mutually_exclusive_group()
-    unfinished.add_argument("--resume", action="store_true", help="go on with a training cut short")
-    unfinished.add_argument("--restart", action="store_true", help="begin such a training anew")
-    parser.add_argument("--log_dir", help="where to write what TensorBoard shows")
+    unfinished.add_argument("--resume", action="store_true", help="resume an interrupted training")
+    unfinished.add_argument("--restart", action="store_true", help="start such a training again")
+    parser.add_argument("--log_dir", help="where to write TensorBoard's files")
     args = parser.parse_args(arguments)
     if args.pretrain_corpus_path is None and args.function not in WITHOUT_CORPUS:
         parser.error(f"{args.function} needs pretrain_corpus_path, such as wiki.txt")
@@ -122,12 +130,12 @@ def parse_arguments(arguments: list[str] | None, variants: list[str]) -> argpars
         if getattr(args, name) is None:
             parser.error(f"{args.function} needs --{name}")
     if (args.second_variant is None) != (args.second_params_path is None):
-        parser.error("--second_variant and --second_params_path go together: got one of them")
+        parser.error("--second_variant and --second_params_path go together, got only one of them")
     return args
 
 
 def extras(args: argparse.Namespace, function: Callable, recipe: recipes.Recipe) -> dict:
-    """Return the keywords `recipe` and `writer` if the function knows them; older ones may not."""
+    """Return the keywords `recipe` and `writer` if the function takes them; older ones may not."""
     known = inspect.signature(function).parameters
     found = {"recipe": recipe.name, "writer": tensorboard(args.log_dir)}
     return {name: value for name, value in found.items() if name in known}
@@ -145,7 +153,7 @@ def tensorboard(log_dir: str | None) -> Writer | None:
 def train(
     args: argparse.Namespace, recipe: recipes.Recipe, trainer_obj: Trainer, model: GPT
 ) -> None:
-    """Train and write the parameters and the curve; say how long it took."""
+    """Train, write the parameters and the curve, and print how long it took."""
     config, path = trainer_obj.config, args.writing_params_path
     config.dtype, config.threads, config.resume = args.dtype, args.threads, args.resume
     config.checkpoint_path = checkpoint_of(path)
@@ -166,29 +174,29 @@ def train(
         title = f"{args.function} {args.variant}, {recipe.name}, seed {args.seed}"
         drawn = curves.draw_loss(history, title)
         write_atomically(picture, drawn)
-        print(f"Loss {history[0]:.2f} at first, {history[-1]:.2f} at last: see {picture}.")
+        print(f"The loss went from {history[0]:.2f} to {history[-1]:.2f}: see {picture}.")
     if config.writer is not None:
         config.writer.close()
 
 
 def check_unfinished(args: argparse.Namespace) -> None:
-    """Raise an InputError if a training was cut short, and nobody says what is to become of it."""
+    """Raise an InputError if a training was interrupted, unless an option says what to do."""
     if args.writing_params_path is None or args.resume or args.restart:
         return
     checkpoint = checkpoint_of(args.writing_params_path)
     if Path(checkpoint).is_file():
         raise InputError(
-            f"{checkpoint} is of a training that was cut short: add --resume to go on with it, or "
-            "--restart to begin anew"
+            f"{checkpoint} is from an interrupted training: add --resume to resume it, or "
+            "--restart to start again"
         )
 
 
 def choose_seed(args: argparse.Namespace) -> str:
-    """Set the seed that wasn't asked for, and where it is to be kept; return it in words."""
+    """Set the seed if no option did, and the file to keep it in; return it in words."""
     args.seed_path = None
     if args.seed is None and args.writing_params_path is not None:
         args.seed, args.seed_path = seeds.seed_beside(args.writing_params_path)
-        return f"{args.seed} (kept in {args.seed_path}; --seed takes another)"
+        return f"{args.seed} (kept in {args.seed_path}; --seed sets a different one)"
     args.seed = args.seed or 0
     return str(args.seed)
 
@@ -234,7 +242,7 @@ def run_evaluate(
     questions, places = utils.read_places(corpus)
     model.load_state_dict(utils.load_parameters(args.reading_params_path, model))
     predictions = predict(model, dataset, corpus, questions)
-    # One line each, come what may: a model that has learnt little also writes newlines.
+    # One line each: a poorly trained model may also write newlines.
     predicted = [" ".join(prediction.place.split("\n")) for prediction in predictions]
     text = "".join(f"{place}\n" for place in predicted)
     write_atomically(args.outputs_path, text)
@@ -249,7 +257,7 @@ def run_evaluate(
 def show_predictions(
     questions: list[str], places: list[str] | None, predictions: list[utils.Prediction]
 ) -> None:
-    """Print the first few right and wrong answers, with the probability the model gives them."""
+    """Print the first few right and wrong answers, with the model's probabilities."""
     if not places:
         groups = {"Predictions": list(range(len(questions)))}
     else:
@@ -273,7 +281,7 @@ def show_predictions(
 
 
 def run(args: argparse.Namespace) -> None:
-    """Do what the command line asks."""
+    """Run the command that the arguments describe."""
     for path in filter(None, (args.writing_params_path, args.outputs_path)):
         check_writable(path)
     check_unfinished(args)
@@ -305,8 +313,8 @@ def run(args: argparse.Namespace) -> None:
 
 
 def report_errors(command: Callable[[], None]) -> int:
-    """Call command(); return the exit code. Bad input and unwritten parts are one line, and 2."""
-    for stream in (sys.stdout, sys.stderr):  # names have accents, whatever the console's default
+    """Call command(); return the exit code: 2, with one line, for bad input or unwritten code."""
+    for stream in (sys.stdout, sys.stderr):  # names have accents, whatever the console's encoding
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8")
     try:
@@ -339,11 +347,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def what_was_kept(path: str | None) -> str:
-    """Say what Ctrl-C left on the disk of the file that the command would have written."""
+    """Describe what Ctrl-C left on disk of the file that the command would have written."""
     if path is None:
         return "nothing was written."
     checkpoint = checkpoint_of(path)
-    go_on = f"go on from {checkpoint} with --resume" if Path(checkpoint).is_file() else ""
+    go_on = f"resume from {checkpoint} with --resume" if Path(checkpoint).is_file() else ""
     older = f"{path} keeps its older contents" if Path(path).is_file() else f"there is no {path}"
     return f"{older}; {go_on}." if go_on else f"{older}."
 

@@ -307,7 +307,7 @@ def test_what_has_no_truth_is_left_alone(project):
         ("solutions/submission/zz.py", "### BEGIN CODE HERE ###\n", "zz.py:1: "),
         ("solutions/submission/zz.py", f"def f():\n    {START}\n    x = 1\n", "zz.py:2: "),
         ("assignment.toml", "[mistake]\n", "assignment.toml: unknown key 'mistake'"),
-        ("assignment.toml", "[datasets", "assignment.toml is no TOML: "),
+        ("assignment.toml", "[datasets", "assignment.toml is not valid TOML: "),
     ],
 )
 @pytest.mark.parametrize("option", [[], ["--check"]])

@@ -1,9 +1,10 @@
-"""What hidden tests assert. Staff only: never shipped to students.
+"""Judges of the hidden tests. Staff only: never shipped to students.
 
-One judge for each hidden test, called TOPIC_TEST, in the module that has the name of the folder of
-src/questions/ whose test calls it; the harness finds it there, and refuses a judge of no test. The
-test has observed the submission. A sentence given to `case.expect` is all that a student reads, so
-it is fixed and holds no value; got, expected and the like are for staff.
+Each hidden test has one judge, called TOPIC_TEST, in the module named after the folder of
+src/questions/ that contains the test; the harness finds it there, and refuses a judge without a
+test. The test observes the submission, and the judge decides. The sentence given to `case.expect`
+is all that a student reads, so it is fixed and contains no values; got, expected and the like are
+for staff.
 """
 
 from .evidence import expect_own_answers as expect_own_answers

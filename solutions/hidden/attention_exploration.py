@@ -1,4 +1,4 @@
-"""Attention exploration: what is drawn is within what the docstrings promise."""
+"""Attention exploration: random inputs stay within what the docstrings promise."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from questions.attention_exploration.tests_projections import LIMIT, NEAR, AsksP
 
 
 def _expect_weights(case: AsksAttention, tried: list) -> None:
-    """Expect right weights.
+    """Expect the right weights.
 
-    What is drawn is within what the docstrings promise: a right code can't fail.
+    Inputs stay within what the docstrings promise: correct code can't fail.
     """
     for answer in tried:
         alpha, places = case.weights(answer)
         case.expect(
             weights_are_right(alpha, places),
-            f"what {answer.function} returns gives other attention weights for some inputs",
+            f"the attention weights that result from {answer.function} are wrong for some inputs",
             got=np.round(alpha, 3).tolist(),
             expected=places,
         )
@@ -32,15 +32,15 @@ attention_averaging_oblique = _expect_weights
 
 
 def _expect_average(case: AsksHeads, tried: list) -> None:
-    """Expect right weights in 400 samples.
+    """Expect the right weights in 400 samples.
 
-    Each fails a right code with probability below 1e-50: see AsksHeads.samples_of.
+    Each fails correct code with probability below 1e-50: see AsksHeads.samples_of.
     """
     for answer, keys in tried:
         alpha = case.sampled_weights(answer, keys)
         case.expect(
             weights_are_right(alpha, answer.arguments[1:]),
-            f"the query of {answer.function} gives other attention weights for some keys",
+            f"the attention weights that result from {answer.function} are wrong for some keys",
             got=np.round(alpha[:3], 3).tolist(),
             expected=answer.arguments[1:],
         )
@@ -51,11 +51,11 @@ attention_single_head_steady_any = _expect_average
 
 
 def attention_single_head_sampled_lengths(case: AsksHeads, tried: list) -> None:
-    """Expect exact weights, which are also those of keys that were drawn.
+    """Expect exact weights, which must also be those of sampled keys.
 
-    What the function isn't told is noise of 1e-7 in each direction: it moves scores a and b apart
-    by sqrt(3) * 1e-7 * 5,000 = 9e-4 at most at one standard deviation, and weights by a quarter
-    of that: .005 is 23 standard deviations, for 30 samples.
+    The function does not see noise of 1e-7 in each direction. At one standard deviation this moves
+    scores a and b apart by at most sqrt(3) * 1e-7 * 5,000 = 9e-4, and weights by a quarter of
+    that: .005 is 23 standard deviations, for 30 samples.
     """
     for answer, means, keys in tried:
         scale, length, n = answer.arguments
@@ -67,8 +67,8 @@ def attention_single_head_sampled_lengths(case: AsksHeads, tried: list) -> None:
         exact = np.abs(got - wanted).max() <= EXACT
         case.expect(
             bool(exact and np.abs(got - sampled).max() <= 0.005),
-            "single_head_weights returns other weights than attention gives to keys of some scale "
-            "and length",
+            "the weights that single_head_weights returns are not those of attention for some "
+            "scales and lengths",
             got=got.tolist(),
             expected=wanted.tolist(),
             of_keys_that_were_drawn=sampled.tolist(),
@@ -77,9 +77,9 @@ def attention_single_head_sampled_lengths(case: AsksHeads, tried: list) -> None:
 
 
 def attention_two_heads_any_means(case: AsksHeads, tried: list) -> None:
-    """Expect two queries, and right weights of both heads' average in 400 samples.
+    """Expect two queries, and the right weights, averaged over both heads, in 400 samples.
 
-    Each fails a right code with probability below 1e-50: see AsksHeads.samples_of.
+    Each fails correct code with probability below 1e-50: see AsksHeads.samples_of.
     """
     for answer, keys in tried:
         first, second, apart = case.both_heads(answer, keys)
@@ -92,7 +92,7 @@ def attention_two_heads_any_means(case: AsksHeads, tried: list) -> None:
         average = (first + second) / 2
         case.expect(
             weights_are_right(average, answer.arguments[1:]),
-            "the average of both heads is not that of the two values for some means",
+            "the average of both heads' outputs is not the mean of the two values for some means",
             got=np.round(average[:3], 3).tolist(),
             expected=answer.arguments[1:],
         )
@@ -101,13 +101,13 @@ def attention_two_heads_any_means(case: AsksHeads, tried: list) -> None:
 def _expect_limits(case: AsksProjections, tried: list) -> None:
     """Expect answers close to attention's c_2.
 
-    What is drawn is rotated only: a right code can't fail.
+    Random inputs are rotations of simple ones: correct code can't fail.
     """
     for answers_ in tried:
         distances = case.distances(answers_)
         case.expect(
             max(distances) <= LIMIT,
-            f"{answers_[0].function} is not what attention's c_2 tends to as beta grows",
+            f"{answers_[0].function} does not return the limit of attention's c_2 as beta grows",
             got=distances,
             expected=f"at most {LIMIT} of beta",
         )
@@ -118,9 +118,9 @@ attention_key_query_value_added_any = _expect_limits
 
 
 def attention_key_query_value_matrices_any(case: AsksProjections, tried: list) -> None:
-    """Expect right outputs for lengths from 5 to 100.
+    """Expect the right outputs for lengths from 5 to 100.
 
-    The docstring promises them: a right code can't fail.
+    The docstring promises such lengths: correct code can't fail.
     """
     for answer in tried:
         _, alpha, misses = case.projected(answer)

@@ -1,7 +1,7 @@
-"""Building blocks: answers equal the reference's on inputs drawn afresh; draws have their shares.
+"""Building blocks: answers must equal the reference's on random inputs; shares must be right.
 
-What is drawn lies within what the docstrings promise, and CLOSE is far above the rounding of any
-right code: the tests that compare can't fail one.
+Inputs stay within what the docstrings promise, and CLOSE is far above the rounding errors of any
+correct code, so the tests that compare can't fail it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from questions.building_blocks.tests_positions import BlocksBuckets, BlocksOffse
 
 
 def _same(**sentences: str) -> Judge:
-    """Make a judge that wants the reference's answers: for each name, a sentence if they differ.
+    """Make a judge that expects the reference's answers.
 
-    The sentences are what a student reads.
+    Args:
+        sentences: for each name, what a student reads if the answers differ.
     """
 
     def judge(case: AsksBlocks, **observed: list) -> None:
@@ -31,10 +32,10 @@ def _same(**sentences: str) -> Judge:
 
 
 blocks_attention_random = _same(
-    answers="the output is not that of the equation, for some shape or mask",
+    answers="the output does not match the equation for some shape or mask",
 )
 blocks_heads_random = _same(
-    split="split_heads gives some head the wrong channels for some sizes",
+    split="split_heads gives a head the wrong channels for some sizes",
     merged="merge_heads puts channels in the wrong order for some sizes",
 )
 blocks_masks_random_masks = _same(
@@ -44,7 +45,7 @@ blocks_masks_random_memory = _same(
     answers="cross_attention is not softmax(ZQ (HK)^T) HV for some matrices",
 )
 blocks_late_mask_random = _same(
-    answers="masked_softmax is wrong for some scores and mask",
+    answers="masked_softmax is wrong for some scores and masks",
 )
 blocks_sinusoids_random = _same(
     answers="sinusoidal_positions is wrong for some T and d",
@@ -88,11 +89,11 @@ blocks_parameters_random = _same(
 
 
 def blocks_buckets_random(case: BlocksBuckets, answers: list) -> None:
-    """Expect the reference's buckets; at the very beginning of a range, rounding decides.
+    """Expect the reference's buckets, or either bucket where a range begins at the distance.
 
-    Of the place of a distance among the ranges, single precision is off by less than 1e-5. A
-    distance at which no range begins is 1e-4 or more away from all beginnings, as
-    tests/test_building_blocks.py computes for those that are drawn.
+    In single precision, a distance's place among the ranges is off by less than 1e-5. A distance
+    at which no range begins is at least 1e-4 away from all beginnings, as
+    tests/test_building_blocks.py computes for the distances in use.
     """
     for answer, (right,) in zip(answers, case.right_answers(answers), strict=True):
         given, count, reach, is_causal = answer.arguments
@@ -104,7 +105,7 @@ def blocks_buckets_random(case: BlocksBuckets, answers: list) -> None:
         begins = (far > exact) & (far < reach) & (np.abs(ranges - begun) < 1e-5)
         if is_causal:
             begins &= given < 0
-        # What the reference rounds down is brought up to the range that begins.
+        # Where the reference rounds down, raise its bucket to the range that begins there.
         upper = right + (begins & (right % (2 * exact) < exact + begun))
         case.expect_buckets(answer, upper, begins.astype(np.int64))
 
@@ -113,31 +114,32 @@ def blocks_sentinels_random(case: AsksBlocks, answers: list) -> None:
     for answer, right in zip(answers, case.right_answers(answers), strict=True):
         case.expect(
             [case.words(answer, part) for part in (0, 1)] == right,
-            "span_corruption is wrong for some text and spans",
+            "span_corruption is wrong for some texts and spans",
             got=answer.parts,
             expected=right,
         )
 
 
 def blocks_bert_mask_shares(case: AsksBlocks, drawn: list) -> None:
-    """Expect right shares of 80,000 tokens, with room.
+    """Expect the right shares of 80,000 tokens, with a tolerance.
 
-    tests/test_building_blocks.py computes what is said here.
+    tests/test_building_blocks.py computes the numbers below.
 
-    A share of n draws is off from p to a or beyond with probability at most exp(-n KL(a || p))
-    (Chernoff). Chosen: .15 to .14 or .16, below 1e-13 each. Given 11,200 chosen or more, masked:
-    .80 to .77 or .83, below 1e-13 each; left: .1001 (one token in 1,000 is drawn again) to .08 or
-    .12, below 1e-10 each. Of the others there are then 560 or more, spread evenly over 998 tokens:
-    more than 2 % of one token have probability below 2e-7, and a share of those from 500 up, of
-    which there are 500, other than .35 to .65 one below 2e-11 for each side. Each batch has 5,000
-    chosen or more, but for 1e-44, and after one comes another with probability .15: for .25 of
-    them that is below 1e-73, times 40,000 for how many there may be.
+    The share of n draws with probability p reaches a (on its side of p) with probability at most
+    exp(-n KL(a || p)) (Chernoff). Chosen, p = .15: below 1e-13 each for .14 and .16. Given at
+    least 11,200 chosen tokens: masked, p = .80, below 1e-13 each for .77 and .83; kept, p = .1001
+    (one token in 1,000 is drawn again), below 1e-10 each for .08 and .12. At least 560 others then
+    remain, spread evenly over 998 tokens: one token makes up more than 2 % of them with
+    probability below 2e-7, and the share of the 500 tokens from 500 up leaves .35 to .65 with
+    probability below 2e-11 on each side. Each batch has at least 5,000 chosen tokens, except with
+    probability 1e-44, and the token after a chosen one is chosen with probability .15: a share of
+    .25 has probability below 1e-73, times 40,000 for the possible counts.
     """
     inputs, targets, tokens = (np.concatenate([d[i].ravel() for d in drawn]) for i in range(3))
     chosen = targets != IGNORED
     case.expect(
         0.14 <= chosen.mean() <= 0.16,
-        "the share of tokens chosen is not 15 %",
+        "the share of chosen tokens is not 15 %",
         got=float(chosen.mean()),
     )
     now, before = inputs[chosen], tokens[chosen]
@@ -159,37 +161,37 @@ def blocks_bert_mask_shares(case: AsksBlocks, drawn: list) -> None:
     _, counts = np.unique(others, return_counts=True)
     case.expect(
         counts.max() <= 0.02 * len(others),
-        "tokens drawn from the vocabulary are often the same one",
+        "the tokens drawn from the vocabulary are too often the same one",
         got=int(counts.max()),
         of=len(others),
     )
     case.expect(
         0.35 <= (others >= 500).mean() <= 0.65,
-        "tokens drawn do not come from all of the vocabulary",
-        got=f"{(others >= 500).mean():.3f} of them from its upper half",
+        "tokens are not drawn from the whole vocabulary",
+        got=f"{(others >= 500).mean():.3f} of them are from its upper half",
         cause="they are taken from the batch, or from part of the vocabulary",
     )
     for rows in (batch[1] != IGNORED for batch in drawn):
         case.expect(
             bool((rows != rows[0]).any()) and rows[:, 1:][rows[:, :-1]].mean() <= 0.25,
             "tokens are not chosen independently of each other",
-            cause="one choice for all sequences of a batch, or for a run of tokens",
+            cause="all sequences of a batch, or runs of tokens, share one choice",
         )
 
 
 def blocks_bert_mask_randomness(case: AsksBlocks, answers: list) -> None:
-    """Expect the same generator to choose the same tokens, and another one others.
+    """Expect equal generators to choose the same tokens, and different ones different tokens.
 
-    Two draws of 600 tokens choose the same with probability (1 - 2 * .15 * .85)^600 < 1e-76.
+    Two draws from 600 tokens agree with probability (1 - 2 * .15 * .85)^600 < 1e-76.
     """
     first, again, other = ([case.array(a, (3, 200), "i", part) for part in (0, 1)] for a in answers)
     case.expect(
         all(np.array_equal(a, b) for a, b in zip(first, again, strict=True)),
-        "the same generator gives another result: do all random numbers come from it?",
+        "the same generator gives a different result: do all random numbers come from it?",
     )
     case.expect(
         not np.array_equal(first[1], other[1]),
-        "another generator chooses the same tokens: do random numbers come from it?",
+        "a different generator chooses the same tokens: do random numbers come from it?",
     )
 
 

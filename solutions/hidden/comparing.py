@@ -1,4 +1,4 @@
-"""What judges share: comparing with the reference."""
+"""Comparisons with the reference, which several judges share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from questions.shared import specs, trained_files
 # float64 results of correct code differ by 1e-14, or by 4e-6 where it takes its softmax in
 # single precision; a mistake moves them by 0.05 or more (measured: tests/test_tolerances.py).
 FLOAT64 = 1e-4
-# float32 has 6e-8 of relative rounding; a sum of 32 terms of order 1, passed through scores of
+# float32 has a relative rounding error of 6e-8; a sum of 32 terms of order 1, through scores of
 # order 5, stays below 1e-5 (largest measured: see tests/test_tolerances.py).
 FLOAT32 = 1e-4
 
@@ -22,7 +22,7 @@ def expect_close(
 ) -> None:
     case.expect(
         isinstance(got, np.ndarray) and got.shape == wanted.shape,
-        "a result has another shape than it should have",
+        "a result has the wrong shape",
         got=getattr(got, "shape", type(got)),
         expected=wanted.shape,
     )
@@ -42,13 +42,15 @@ def same_logits(case: GradedTestCase, asked: dict, got: Any, other_reading: Any 
     """Expect the model's logits to equal those of the reference model with the same parameters.
 
     Args:
-        other_reading: a function from parameters to those with which the reference may agree as
-            well, or None.
+        other_reading: a function that turns parameters into another form of them with which the
+            reference may agree instead, or None.
     """
     reference = case.reference("shared.model_variant", specs.VARIANT, **_variant(asked))
     shapes = dict(zip(reference["names"], reference["shapes"], strict=True))
     problem = trained_files.misfit(trained_files.widen_columns(asked["weights"], shapes), shapes)
-    case.expect(not problem, "the model has other parameters than the given GPT", problem=problem)
+    case.expect(
+        not problem, "the model's parameters are not those of the given GPT", problem=problem
+    )
     wide = asked | {"weights": trained_files.widen_columns(asked["weights"], shapes)}
     wanted = case.reference("shared.model_logits", specs.LOGITS, **wide)["logits"]
     logits = got["logits"]
@@ -59,7 +61,7 @@ def same_logits(case: GradedTestCase, asked: dict, got: Any, other_reading: Any 
 
 
 def is_close(got: Any, wanted: np.ndarray, tolerance: float) -> bool:
-    """Return whether expect_close would let it pass."""
+    """Return whether expect_close would accept `got`."""
     fits = isinstance(got, np.ndarray) and got.shape == wanted.shape
     return fits and bool((np.abs(got - wanted) <= tolerance).all())
 

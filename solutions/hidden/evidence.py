@@ -1,24 +1,24 @@
 """Evidence that predictions come from a model, and the model from pretraining on the corpus.
 
 Predictions alone prove nothing: a few lines of Python find the birth places in wiki.txt. So the
-parameters that are handed in must give the same answers, all of them, with the reference's model.
-Where the edition requires the pretrained parameters, too, they must show three things. Nothing is
-trained here; the reference's code computes log-probabilities, in float32.
+submitted parameters must give the same answers, all of them, with the reference's model. Where the
+edition also requires the pretrained parameters, they must show three things. Nothing is trained
+here; the reference's code computes log-probabilities, in float32.
 
 (a) Spans of fresh corruptions of the corpus are predicted well: the mean loss of the pretrained
-    parameters is below a limit for the data set and the variant (assignment.toml). A larger one is
-    enough where (b) is met far more clearly.
+    parameters is below a limit for the data set and the variant (assignment.toml). A higher loss
+    is accepted where (b) is met far more clearly.
 (b) In sentences about people of dev and test, the true place behind the masks is likelier than
-    other people's places of the same length. In the generated world names and places are
-    independent. For parameters that know nothing of these people, whatever else they know, every
-    exchange of places is then as likely as the truth: a permutation test.
-(c) The finetuned parameters descend from the pretrained ones: each weight matrix still points
-    nearly where it did.
+    other people's places of the same length. In the generated world, names and places are
+    independent. For parameters that know nothing about these people, whatever else they know,
+    every exchange of places is therefore as likely as the truth: a permutation test.
+(c) The finetuned parameters descend from the pretrained ones: each weight matrix still points in
+    nearly the same direction.
 
-What remains possible, and was measured (benchmarks/README.md): a genuine pretraining by other
-means or by somebody else, such as another's parameters with some noise; and finetuning from there
-on more questions than the given ones. Only a comparison of submissions can find the first; the
-second needs the pretraining that the assignment is about.
+This leaves two ways to cheat, both measured (benchmarks/README.md): genuine pretraining by other
+means or by somebody else, such as another student's parameters with some noise; and finetuning
+from there on more questions than the given ones. Only a comparison of submissions can find the
+first; the second requires the pretraining that the assignment is about.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ TEXTS = {"texts": [str]}
 DIFFERING = {"lines": [int], "given": [str]}
 
 DIFFER = (
-    "the predictions are not what the parameters answer: were both files written by the same "
-    "training?"
+    "the predictions differ from the answers that the parameters give: were both files written "
+    "by the same training?"
 )
 UNRELATED = (
     "{variant}.finetune.params was not finetuned from {variant}.pretrain.params: were both files "
@@ -52,24 +52,24 @@ UNRELATED = (
 )
 UNTRAINED = (
     "{variant}.pretrain.params does not fill masked spans of wiki.txt as a pretrained model does: "
-    "was it pretrained to its end, with the span corruption, on this data set?"
+    "was it pretrained to the end, with span corruption, on this data set?"
 )
 IGNORANT = (
-    "{variant}.pretrain.params does not know what wiki.txt tells about people: was it pretrained "
+    "{variant}.pretrain.params does not know what wiki.txt says about people: was it pretrained "
     "on this data set?"
 )
 
 
-CODE = (__name__, "questions.shared.probe")  # what finds evidence
-NOTE = "evidence of pretraining (not of whose it was, nor of the questions finetuned on): "
+CODE = (__name__, "questions.shared.probe")  # the code that finds evidence
+NOTE = "evidence of pretraining (not of whose, nor of the questions used for finetuning): "
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What is missing, as a sentence for students ("" if nothing is), and what was measured.
+    """The sentence for students on missing evidence ("" if none is missing), and measurements.
 
     Attributes:
-        measured: in words; `numbers` are the same to compare over a class.
+        measured: the measurements in words; `numbers` has them for comparison within a class.
     """
 
     sentence: str
@@ -80,13 +80,13 @@ class Finding:
 def expect_accuracy(
     case: AsksFiles, variant: str, predicted: list, places: list | None, threshold: float
 ) -> None:
-    """Expect enough right answers, from a model that gives them and was pretrained.
+    """Expect enough right answers, from a pretrained model that gives these answers.
 
-    They are counted over the answers' lines. Without answers (real data that holds them back)
-    nobody can judge.
+    They are counted over the lines of the answers. Without answers (some real data withholds
+    them), the test can't be graded.
     """
     if places is None:
-        case.not_graded("the answers of the test split are not here: nobody can judge")
+        case.not_graded("the answers of the test split are not available here")
     correct = trained_files.count_correct(predicted, places)
     case.measure("accuracy", correct / len(places))
     case.measure("threshold", threshold)
@@ -100,7 +100,7 @@ def expect_accuracy(
 
 
 def expect_own_answers(case: AsksFiles, variant: str, split: str) -> None:
-    """Expect the parameters to give these answers, and to have been pretrained."""
+    """Expect that the parameters give these answers and were pretrained."""
     expect_match(case, f"{variant}.finetune.params", f"{variant}.pretrain", (split,))
     if f"{variant}.pretrain.params" in case.lab.edition.required_files:
         found = case.once(f"evidence {variant}", lambda apart: _remembered(apart, variant))
@@ -114,13 +114,13 @@ def expect_own_answers(case: AsksFiles, variant: str, split: str) -> None:
 def expect_match(
     case: AsksFiles, params: str, prefix: str, splits: tuple[str, ...] = ("dev", "test")
 ) -> None:
-    """Expect all predictions to be what the parameters answer, decoding greedily.
+    """Expect all predictions to equal the parameters' answers, decoded greedily.
 
-    Rounding can flip a character where the two likeliest are within 1e-5 of one another. Even if
-    that befell one answer in 1,000, 3 lines of 100 would differ with probability
-    C(100, 3) 0.001^3 = 1.6e-4; that is seen in no training (benchmarks/README.md: none of some
-    thousand lines, AVX2 against other kernels), so that answers are more like one in 100,000, and
-    3 of 100 below 2e-10.
+    Rounding can flip a character if the two likeliest are within 1e-5 of each other. Even if that
+    happened to one answer in 1,000, 3 lines of 100 would differ only with probability
+    C(100, 3) 0.001^3 = 1.6e-4. It happened in no training (benchmarks/README.md: in none of some
+    thousand lines, AVX2 against other kernels), so the rate is more like one answer in 100,000,
+    and the probability for 3 of 100 is below 2e-10.
     """
     for split in splits:
         name = f"{prefix}.{split}.predictions"
@@ -134,7 +134,7 @@ def expect_match(
 
 
 def _differing(case: AsksFiles, params: str, split: str, predicted: list[str], most: int) -> dict:
-    """Return the lines of a file that no reading of the parameters gives."""
+    """Return the lines of a file that the parameters do not give in any of their readings."""
     variant = params.split(".")[0]
     weights, config = _fitting(case, params, variant)
     asked = {"questions": case.lab.data.questions(split), "predicted": predicted, "most": most}
@@ -154,9 +154,9 @@ def _fitting(case: AsksFiles, params: str, variant: str) -> tuple[dict[str, np.n
 
 
 def _readings(variant: str, weights: dict, config: dict) -> list[dict[str, np.ndarray]]:
-    """Return the parameters in each way that they may be meant.
+    """Return the parameters in each way in which they can be read.
 
-    RoPE's file doesn't tell by which pairing of coordinates it was trained.
+    A file of the rope model does not say with which pairing of coordinates it was trained.
     """
     if variant != "rope":
         return [weights]
@@ -178,7 +178,7 @@ def _ask(
 
 
 def _remembered(case: AsksFiles, variant: str) -> Finding:
-    """Return the evidence; in a class's run, as it was found before for the same parameters."""
+    """Return the evidence; in the run of a class, reuse it for the same parameters."""
     files = [f"{variant}.{stage}.params" for stage in ("pretrain", "finetune")]
     fitting = [_fitting(case, name, variant) for name in files]
     limits = dataclasses.asdict(case.lab.data.dataset.evidence)
@@ -188,7 +188,7 @@ def _remembered(case: AsksFiles, variant: str) -> Finding:
 
 
 def _evidence(case: AsksFiles, variant: str) -> Finding:
-    """Ask for (c), (a) and (b), the cheapest first, up to the first that is missing."""
+    """Check (c), (a) and (b), the cheapest first, up to the first that is missing."""
     old, config = _fitting(case, f"{variant}.pretrain.params", variant)
     new, other = _fitting(case, f"{variant}.finetune.params", variant)
     asks = case.lab.data.dataset.evidence
@@ -200,7 +200,7 @@ def _evidence(case: AsksFiles, variant: str) -> Finding:
         return Finding(sentence.format(variant=variant), measured, finite)
 
     if config != other:
-        measured["shapes"] = "of two recipes"
+        measured["shapes"] = "from two recipes"
         return finding(UNRELATED)
     name, cosine = _furthest(old, new)
     numbers["least cosine"] = cosine
@@ -210,12 +210,12 @@ def _evidence(case: AsksFiles, variant: str) -> Finding:
     readings = [(_loss(case, variant, config, w), w) for w in _readings(variant, old, config)]
     loss, weights = min(readings, key=lambda pair: pair[0])
     numbers["loss"] = loss
-    measured["loss"] = f"{loss:.3f} nats a character, at most {asks.loss[variant]}"
+    measured["loss"] = f"{loss:.3f} nats per character, at most {asks.loss[variant]}"
     if not loss <= largest_loss(asks, variant):
         return finding(UNTRAINED)
     log_p = _log_p(case, variant, config, weights, asks.p)
     if log_p is None:
-        measured["p"] = "not asked: the corpus says of too few people where they were born"
+        measured["p"] = "not computed: the corpus gives the birth places of too few people"
     else:
         numbers["log10 p"] = log_p / np.log(10)
         measured["p"] = f"1e{log_p / np.log(10):.1f}, at most {asks.p:g}"
@@ -223,18 +223,18 @@ def _evidence(case: AsksFiles, variant: str) -> Finding:
 
 
 def largest_loss(asks: Evidence, variant: str) -> float:
-    """Return the loss beyond which no p helps."""
+    """Return the loss above which no p is small enough."""
     return max(asks.loss[variant], asks.strong.loss if asks.strong else 0.0)
 
 
 def lacking(asks: Evidence, variant: str, loss: float, log_p: float | None) -> str:
-    """Return the sentence on what (a) or (b) lacks; "" for nothing.
+    """Return the sentence for students if (a) or (b) fails; "" otherwise.
 
-    A model that was pretrained with masks of another kind, short ones or single words, fills long
-    spans badly, but knows the places as well as any: a far smaller p is enough then.
+    A model that was pretrained with masks of another kind, such as short ones or single words,
+    fills long spans badly, but knows the places as well as any: it passes with a far smaller p.
 
     Args:
-        log_p: the natural logarithm of p; None where the corpus tells too little.
+        log_p: the natural logarithm of p; None where the corpus says too little.
     """
     if not loss <= asks.loss[variant]:
         strong = asks.strong
@@ -245,9 +245,9 @@ def lacking(asks: Evidence, variant: str, loss: float, log_p: float | None) -> s
 
 
 def _furthest(old: dict, new: dict) -> tuple[str, float]:
-    """Return the weight matrix that finetuning turned most, for (c), and its cosine.
+    """Return, for (c), the weight matrix that finetuning turned most, and its cosine.
 
-    Vectors are too short to tell.
+    Vectors are left out, since they are too short to tell anything.
     """
     matrices = [name for name, array in old.items() if array.ndim > 1]
     cosines = {name: spans.cosine(old[name], new[name]) for name in matrices}
@@ -255,7 +255,7 @@ def _furthest(old: dict, new: dict) -> tuple[str, float]:
 
 
 def _loss(case: AsksFiles, variant: str, config: dict, weights: dict) -> float:
-    """Compute the loss of (a), in nats a character."""
+    """Compute the loss of (a), in nats per character."""
     corpus = case.lab.data.corpus()
     documents = [d for d in corpus.split("\n") if len(d) >= items.SHORTEST]
     long = [i for i, document in enumerate(documents) if len(document) >= spans.SHORTEST]
@@ -268,11 +268,11 @@ def _loss(case: AsksFiles, variant: str, config: dict, weights: dict) -> float:
 
 
 def _log_p(case: AsksFiles, variant: str, config: dict, weights: dict, p: float) -> float | None:
-    """Compute the natural logarithm of the bound of (b), or None where it can't reach p."""
+    """Return the natural logarithm of the bound of (b), or None if it can't reach p."""
     data = case.lab.data
     people: list[tuple[str, str]] = []
     for split in ("dev", "test"):
-        places = data.places(split)  # None where real data holds the answers back
+        places = data.places(split)  # None where real data withholds the answers
         people += zip(data.questions(split), places or [], strict=places is not None)
     chosen = [people[i] for i in case.rng.permutation(len(people))[: spans.PEOPLE]]
     documents = data.corpus().split("\n")

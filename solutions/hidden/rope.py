@@ -1,4 +1,4 @@
-"""RoPE: angles, turning by either pairing of coordinates, trained files."""
+"""RoPE: angles, rotations with either pairing of coordinates, trained files."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ def rope_any_angles(case: AsksRope, sizes: list, got: dict) -> None:
 
 def rope_single_precision(case: AsksRope, asked: dict, got: dict) -> None:
     forms = [form.startswith("float32[") for form in got["forms"]]
-    case.expect(all(forms), "what is turned in float32 is not float32", got=got["forms"])
+    case.expect(all(forms), "the rotation of a float32 x is not float32", got=got["forms"])
     _expect_turned(case, asked, got, tolerance=FLOAT32)
 
 
 def _expect_turned(case: AsksRope, asked: dict, got: dict, tolerance: float) -> None:
-    """Expect all outputs to be those of one pairing of coordinates."""
+    """Expect all outputs to come from one pairing of coordinates."""
     neighbours = _turned(case, asked["inputs"], asked["caches"])
     moved = _turned(case, [*map(pairing.neighbours_of_halves, asked["inputs"])], asked["caches"])
     pairings = (neighbours, [pairing.halves_of_neighbours(out) for out in moved])
     wanted = _nearest(pairings, got["outputs"])
     for out, right in zip(got["outputs"], wanted, strict=True):
-        expect_close(case, out, right, tolerance, "what is turned is wrong, with either pairing")
+        expect_close(case, out, right, tolerance, "the rotated x is wrong with either pairing")
 
 
 rope_values = partial(_expect_turned, tolerance=FLOAT64)
@@ -57,7 +57,7 @@ def _turned(case: AsksRope, inputs: list, caches: list) -> list[np.ndarray]:
 
 
 def _nearest(candidates: tuple[list, ...], outputs: list) -> list[np.ndarray]:
-    """Return the candidate whose arrays lie nearest; what has another shape fits none."""
+    """Return the candidate whose arrays are nearest; outputs of another shape fit none."""
 
     def distance(candidate: list) -> float:
         both = list(zip(outputs, candidate, strict=True))
@@ -71,7 +71,7 @@ def _nearest(candidates: tuple[list, ...], outputs: list) -> list[np.ndarray]:
 def rope_gradients(case: AsksRope, asked: dict, got: dict) -> None:
     """Expect the gradient of a rotation to be the opposite rotation, in either pairing.
 
-    That one pairing is used throughout is checked on outputs, by `rope_values`.
+    `rope_values` checks on outputs that one pairing is used throughout.
     """
 
     def reference(change: Any, back: Any) -> list[np.ndarray]:
@@ -84,7 +84,9 @@ def rope_gradients(case: AsksRope, asked: dict, got: dict) -> None:
         reference(pairing.neighbours_of_halves, pairing.halves_of_neighbours),
     )
     (wanted,) = _nearest(pairings, got["outputs"])
-    expect_close(case, got["outputs"][0], wanted, FLOAT64, "the gradient by x is wrong")
+    expect_close(
+        case, got["outputs"][0], wanted, FLOAT64, "the gradient with respect to x is wrong"
+    )
 
 
 def rope_whole_model(case: AsksRope, asked: dict, got: Any) -> None:

@@ -1,8 +1,8 @@
 """Span corruption: forms of single items, and statistics of many.
 
-Tests about items want every one of them right. The others leave malformed items aside as long as
-95 % are well formed (`items.well_formed`): one rare mistake costs what it is about. Each
-docstring says why nothing is gained by that.
+Tests about items require that every one is right. The others leave malformed items aside as long
+as 95 % are well formed (`items.well_formed`), so that a rare mistake costs only the points of its
+own test. Each docstring says why a submission gains nothing by that.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from grading.cases import GradedTestCase
 from questions.span_corruption import items
 
 SHORT_LENGTHS = (
-    "some length that a document may be truncated to never occurs: the shortest, from 4 on"
+    "a length to which a document may be truncated never occurs: one of the shortest, from 4 on"
 )
 GREAT_LENGTHS = (
-    "some length that a document may be truncated to never occurs: the greatest, up to "
+    "a length to which a document may be truncated never occurs: one of the greatest, up to "
     "min(len(document), int(block_size*7/8))"
 )
 OTHER_LENGTHS = (
-    "some length that a document may be truncated to never occurs, between 4 and the greatest"
+    "a length to which a document may be truncated never occurs: one between 4 and the greatest"
 )
 TOO_SHORT = "the masked span is too short: less than a quarter of the truncated document on average"
 TOO_LONG = "the masked span is too long: more than a quarter of the truncated document on average"
@@ -39,7 +39,7 @@ AFTER_TRUNCATION = (
 
 
 def _expect_right_items(case: GradedTestCase, runs: list[dict]) -> None:
-    """Expect each item to have all that is pinned about single items."""
+    """Expect each item to meet everything that is pinned about single items."""
     for run in runs:
         with _explaining(case, run["block_size"]):
             items.check_form(run["drawn"], run["block_size"])
@@ -89,8 +89,8 @@ def span_corruption_every_length(case: GradedTestCase, runs: list[dict]) -> None
     """Expect each possible length at least once in 2,172 draws of a document at block_size 32.
 
     Each has probability at least 1/(4*32) = 1/128. One of 25 lengths is missed with probability at
-    most 25 (1 - 1/128)^2172 < 1e-6; of the short document's 10, less. A length that occurs in
-    malformed items only is missing.
+    most 25 (1 - 1/128)^2172 < 1e-6, and one of the short document's 10 with less. A length that
+    occurs only in malformed items counts as missing.
     """
     for run in runs:
         seen = {e.truncated for e in _well_formed(case, [items.read(**run)])}
@@ -118,8 +118,8 @@ def span_corruption_span_share(
 ) -> None:
     """Expect a quarter of the truncated document to be masked on average.
 
-    The mean of span/T should lie in 0.22 to 0.28 over 8,000 draws with T >= 40 of common documents,
-    in 0.205 to 0.295 over 4,000 with T >= 20 of short ones and of long ones.
+    The mean of span/T should be between 0.22 and 0.28 over 8,000 draws with T >= 40 of common
+    documents, and between 0.205 and 0.295 over 4,000 with T >= 20 of short and of long ones.
 
     Shares lie in [0, 1] with mean m, so that their variance is at most m (1 - m) <= 0.1875 at
     m = .25, and Bernstein's bound on a deviation of d among n is 2 exp(-n d^2 / (2 (0.1875 +
@@ -130,22 +130,22 @@ def span_corruption_span_share(
     2 exp(-4000 * 0.02^2 / (2 (0.021 + 0.007))) < 1e-12; and a quarter of T = 23, rounded down,
     with some characters more or less, is .217 with variance 0.003 at most: < 1e-24.
 
-    A code may prefer short prefixes, and yield fewer. Of the common documents each length has
-    probability 1/512 or more, so that draws from our 18 shorter ones have T >= 40 with probability
-    21/512 or more, from the 6 longer ones with 73/512, together .066: a share below .05 among
-    12,000 draws or more has probability below exp(-797 * .24^2 / 2) < 1e-9 (Chernoff). Then at
-    least 3,000 remain of 60,000, for which 0.20 to 0.30 is missed with probability 2 exp(-3000 *
-    0.05^2 / (2 (0.1875 + 0.017))) < 3e-8. Of short and long ones, fewer than 4,000 but at least
-    1,000 have to lie in 0.15 to 0.35: 2 exp(-1000 * 0.1^2 / (2 (0.1875 + 0.034))) < 1e-9. Fewer
-    aren't judged.
+    Code that prefers short prefixes yields fewer such draws. Each length of a common document has
+    probability 1/512 or more, so draws from our 18 shorter ones have T >= 40 with probability
+    21/512 or more, those from the 6 longer ones with 73/512, together .066: a share below .05
+    among 12,000 draws or more has probability below exp(-797 * .24^2 / 2) < 1e-9 (Chernoff). Then
+    at least 3,000 remain of 60,000, for which 0.20 to 0.30 is missed with probability 2 exp(-3000
+    * 0.05^2 / (2 (0.1875 + 0.017))) < 3e-8. If short or long documents yield fewer than 4,000 but
+    at least 1,000, the limits are 0.15 and 0.35: 2 exp(-1000 * 0.1^2 / (2 (0.1875 + 0.034))) <
+    1e-9. Fewer than that aren't judged.
 
-    At most one in twenty items with such a T is malformed and left aside: were they wholly masked,
-    the mean of all could be .04 greater than that of the others, and were they not masked at all,
-    .013 less.
+    At most one in twenty items with such a T is malformed and left aside. If these were wholly
+    masked, the mean of all could be .04 above that of the others; if not masked at all, .013
+    below.
 
-    Measured by simulation: right codes have means of .231 to .263 everywhere. A span placed in a
-    length drawn first has .15 to .19 in short documents or, where it is moved to their end, .70;
-    one drawn for the whole document .03 or .96 in long ones. The limit that decides is at least
+    Measured by simulation: correct code has means of .231 to .263 everywhere. A span placed within
+    a length drawn first has .15 to .19 in short documents or, if it is moved to their end, .70; a
+    span drawn for the whole document has .03 or .96 in long ones. The deciding limit is at least
     four standard errors away from each.
     """
     means = [
@@ -175,15 +175,16 @@ def _mean_share(
     """Compute the mean of span/T over draws with T >= shortest.
 
     Args:
-        limits: the least number of draws, the lowest and the highest mean; those for the most
-            draws first. The mean is taken over just so many, and with fewer than the last number
-            it is not judged. 0: that they are a twentieth of all is expected.
+        limits: for several numbers of draws, in decreasing order: the number, the lowest and the
+            highest mean. The mean is taken over the first of these numbers at most; with fewer
+            draws than the last number it is not judged. If the last number is 0, at least a
+            twentieth of all draws must count.
     """
     every = len(_well_formed(case, readings))
     shares = [e.span / e.truncated for e in _well_formed(case, readings, shortest)]
     case.expect(
         limits[-1][0] > 0 or len(shares) >= min(0.05 * every, limits[0][0]),
-        "documents are (almost) never truncated to 40 characters or more, where they could be",
+        "documents are (almost) never truncated to 40 characters or more, although they could be",
         got=f"{len(shares)} of {every} draws",
     )
     for count, low, high in limits:
@@ -193,7 +194,7 @@ def _mean_share(
 
 
 def _why_not_a_quarter(means: list[Mean]) -> str:
-    """Say whether spans are too short or too long alike in all documents, or wrong in some."""
+    """Say whether spans are too short or too long in all documents alike, or wrong in some."""
     (common, *_), (short, *_), (long, lowest, highest) = means
     if max(common, short, long) - min(common, short, long) < 0.05:
         return TOO_SHORT if common < 0.25 else TOO_LONG
@@ -211,13 +212,13 @@ def span_corruption_span_random(case: GradedTestCase, runs: list[dict]) -> None:
 
 
 def span_corruption_position(case: GradedTestCase, runs: list[dict]) -> None:
-    """Expect the span to start in each half of its room with probability at least 1/10.
+    """Expect the span to start in each half of its possible positions with probability >= 1/10.
 
-    Of n = 4,000 draws less than 0.07 n start there with probability at most
-    exp(-0.1 n * 0.3^2 / 2) < 2e-8 (Chernoff). Draws that leave no room (the span is the whole
-    document) don't count; at most one in eight may be such for the bound to stay below 1e-6.
-    Without the malformed items, at most one in twenty, a half's share grows by a twentieth of
-    itself at most: a code with 0.066 of all may pass.
+    Of n = 4,000 draws, fewer than 0.07 n start there with probability at most
+    exp(-0.1 n * 0.3^2 / 2) < 2e-8 (Chernoff). Draws that leave no choice (the span is the whole
+    document) don't count; they may be at most one in eight for the bound to stay below 1e-6.
+    Leaving the malformed items aside, at most one in twenty, raises a half's share by at most a
+    twentieth of itself: code with a share of 0.066 may pass.
     """
     readings = [items.read(**run) for run in runs]
     examples = [e for e in _well_formed(case, readings) if e.truncated > e.span]
@@ -227,9 +228,9 @@ def span_corruption_position(case: GradedTestCase, runs: list[dict]) -> None:
     for half, share in shares.items():
         case.expect(
             bool(share >= 0.07),
-            "the masked span (almost) always stands in the middle"
+            "the masked span is (almost) always in the middle"
             if middle > 0.9
-            else f"the masked span (almost) never starts in the {half} half of where it could",
+            else f"the masked span (almost) never starts in the {half} half of its range",
             got=float(share),
             expected="at least 0.1",
         )
@@ -243,11 +244,11 @@ def span_corruption_position(case: GradedTestCase, runs: list[dict]) -> None:
 def _expect_not_constant(case: GradedTestCase, pairs: list[tuple], sentence: str) -> None:
     """Expect the second entry to vary among draws with the same first one.
 
-    Over all groups of 10 draws or more, less than 98 % may have their group's commonest value.
-    Where no value has more than 90 %, n draws reach 98 % with probability at most
-    exp(-n D(.98 || .9)) = exp(-0.051 n) (Chernoff): below 3e-7 from 300 on. Fewer aren't judged.
-    Without malformed items, at most one in twenty, the others' share grows by a twentieth of itself
-    at most: a code whose commonest values are 98.1 % of all is caught even so.
+    Over all groups of 10 draws or more, less than 98 % may have their group's commonest value. If
+    no value has more than 90 %, n draws reach 98 % with probability at most
+    exp(-n D(.98 || .9)) = exp(-0.051 n) (Chernoff): below 3e-7 from 300 on. Fewer draws aren't
+    judged. Leaving malformed items aside, at most one in twenty, raises the share of the others by
+    at most a twentieth of itself: code whose commonest values are 98.1 % of all is still caught.
     """
     groups: dict[Any, list] = {}
     for key, value in pairs:

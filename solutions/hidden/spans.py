@@ -1,4 +1,4 @@
-"""Masked spans, and what their log-probabilities say: the arithmetic of `evidence.py`.
+"""Masked spans and statistics of their log-probabilities: the arithmetic of `evidence.py`.
 
 Pure functions of strings and numbers; `benchmarks/evidence.py` measures with them.
 """
@@ -14,17 +14,17 @@ import numpy as np
 
 from questions.span_corruption.items import MASK_CHAR as MASK
 
-SHORTEST = 24  # characters of a corrupted document: shorter ones leave little to go by
+SHORTEST = 24  # characters of a corrupted document: shorter ones say too little
 DRAWS, ITEMS = 1600, 300  # corruptions drawn, and those kept: about a third qualify
 BLOCK = 4  # people who exchange places: 24 orders each
 PEOPLE = 200
-TEMPERATURES = np.geomspace(0.01, 10.0, 31)  # where Chernoff's bound is looked for
+TEMPERATURES = np.geomspace(0.01, 10.0, 31)  # at which Chernoff's bound is tried
 ORDERS = {n: np.array(list(itertools.permutations(range(n)))) for n in (2, 3, 4)}
 
 
 @dataclass(frozen=True)
 class Span:
-    """A string of the model's, and which of its characters count."""
+    """A string that the model reads, and which of its characters count."""
 
     text: str
     start: int
@@ -33,12 +33,12 @@ class Span:
 
 @dataclass(frozen=True)
 class Hidden:
-    """A sentence on a person, cut in three; the middle, which is masked, holds the place."""
+    """A sentence about a person, cut in three; the middle, which is masked, holds the place."""
 
     place: str
     prefix: str
     suffix: str
-    before: str  # what is masked besides, before the place
+    before: str  # what is masked before the place
 
     def with_place(self, place: str) -> Span:
         """Return `prefix MASK suffix MASK before place`; the place alone counts."""
@@ -58,7 +58,7 @@ def content_spans(texts: list[str]) -> list[Span]:
 
 
 def mean_loss(spans: list[Span], log_probabilities: np.ndarray) -> float:
-    """Compute the mean loss of (a), in nats a character."""
+    """Compute the mean loss of (a), in nats per character."""
     return -float(log_probabilities.sum()) / sum(span.stop - span.start for span in spans)
 
 
@@ -89,7 +89,7 @@ def hidden_places(
 
 
 def _without(name: str, line: str) -> str:
-    """Cover a name in the line, and keep every other character where it was."""
+    """Blank out a name in the line, without moving the other characters."""
     return line.replace(name, "\0" * len(name))
 
 
@@ -98,7 +98,7 @@ def _once(place: str, text: str) -> bool:
 
 
 def _hide(rng: np.random.Generator, line: str, name: str, place: str) -> Hidden:
-    """Mask the place, and up to as many characters of either side as a quarter of the sentence."""
+    """Mask the place and, on either side, up to a quarter of the sentence's characters."""
     at = _without(name, line).index(place)
     begin, end = at, at + len(place)
     room = max(len(line) // 4 - len(place), 0)
@@ -112,7 +112,7 @@ def _hide(rng: np.random.Generator, line: str, name: str, place: str) -> Hidden:
 
 
 def blocks(rng: np.random.Generator, hidden: list[Hidden]) -> list[list[Hidden]]:
-    """Group people for (b) by their places' length, four and four, with different places."""
+    """Group people for (b) in fours, with different places of the same length."""
     by_length: dict[int, list[Hidden]] = defaultdict(list)
     for i in rng.permutation(len(hidden)):
         by_length[len(hidden[i].place)].append(hidden[i])
@@ -120,7 +120,9 @@ def blocks(rng: np.random.Generator, hidden: list[Hidden]) -> list[list[Hidden]]
     for same in by_length.values():
         seen: dict[str, int] = defaultdict(int)
         rank = []
-        for each in same:  # first everybody's first, then those whose place came once before, ...
+        for (
+            each
+        ) in same:  # first one person per place, then those whose place came once before, ...
             rank.append(seen[each.place])
             seen[each.place] += 1
         ordered = [same[i] for i in np.argsort(rank, kind="stable")]
@@ -129,7 +131,7 @@ def blocks(rng: np.random.Generator, hidden: list[Hidden]) -> list[list[Hidden]]
 
 
 def exchanged(block: list[Hidden]) -> list[Span]:
-    """Return, for (b), each sentence of a block with each place of it, row after row."""
+    """Return, for (b), each sentence of a block with each of its places, row by row."""
     return [each.with_place(other.place) for each in block for other in block]
 
 
@@ -140,10 +142,10 @@ def log_p_value(matrices: list[np.ndarray]) -> float:
         matrices: for each block, (k, k), entry i, j: the log-probability of person j's place in
             person i's sentence.
 
-    The statistic is the sum of all diagonals. Exchanging places within blocks, each order as
-    likely as the other, blocks are independent; so that Chernoff's bound holds: for any t > 0 the
+    The statistic is the sum of all diagonals. Places are exchanged within blocks, every order is
+    equally likely, and blocks are independent, so Chernoff's bound holds: for any t > 0, the
     probability of a sum of s or more is at most the product of E exp(t (sum of the block's
-    permuted diagonal)), over exp(t s). All expectations are sums over 24 orders, exactly.
+    permuted diagonal)), over exp(t s). All expectations are exact sums over 24 orders.
     """
     gains = np.zeros((len(matrices), 24))  # of each order over the true one
     for row, matrix in zip(gains, matrices, strict=True):
@@ -156,10 +158,10 @@ def log_p_value(matrices: list[np.ndarray]) -> float:
 
 
 def can_tell(blocks: list[list[Hidden]], p: float) -> bool:
-    """Return whether there are enough people for (b): a corpus may say of few where they were born.
+    """Return whether there are enough people for (b): a corpus may name few birth places.
 
-    A model that is certain of all places reaches 1 / (number of orders). Three times as much as is
-    asked, in logarithms, leaves room for one that is not.
+    A model that is certain of all places reaches 1 / (number of orders). Three times the required
+    logarithm leaves room for a model that is not.
     """
     orders = sum(np.log(len(ORDERS[len(block)])) for block in blocks)
     return bool(orders >= -3 * np.log(p))
@@ -175,7 +177,7 @@ def matrices(blocks: list[list[Hidden]], log_probabilities: np.ndarray) -> list[
 
 
 def cosine(old: np.ndarray, new: np.ndarray) -> float:
-    """Compute the cosine of two arrays, for (c), taken as vectors; 0 where one has no length."""
+    """Compute the cosine of two arrays as vectors, for (c); 0 if one of them is zero."""
     a, b = old.astype(np.float64).ravel(), new.astype(np.float64).ravel()
     lengths = np.linalg.norm(a) * np.linalg.norm(b)
     return float(a @ b / lengths) if lengths else 0.0

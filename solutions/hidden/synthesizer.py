@@ -19,9 +19,9 @@ from .evidence import expect_accuracy, expect_match
 
 
 def synthesizer_single_precision(case: AsksSynthesizer, asked: dict, got: dict) -> None:
-    """Expect float32 outputs close to the reference's, which it computes in float64.
+    """Expect float32 outputs close to the reference's, which are computed in float64.
 
-    So the rounding of the student's float32 alone is compared.
+    So only the rounding of the student's float32 matters.
     """
     forms = [form.startswith("float32[") for form in got["forms"]]
     case.expect(all(forms), "the output of a float32 input is not float32", got=got["forms"])
@@ -32,7 +32,7 @@ def _expect_equation(case: AsksSynthesizer, asked: dict, got: dict, tolerance: f
     spec = specs.outputs(len(asked["inputs"]))
     wanted = case.reference("synthesizer.forward", spec, **asked)["outputs"]
     for out, right in zip(got["outputs"], wanted, strict=True):
-        sentence = "the output is not that of the synthesizer's equation"
+        sentence = "the output does not match the synthesizer's equation"
         expect_close(case, out, right, tolerance, sentence)
 
 
@@ -43,11 +43,13 @@ synthesizer_full_length = synthesizer_values
 def synthesizer_gradients(case: AsksSynthesizer, asked: dict, got: dict) -> None:
     wanted = case.reference("synthesizer.gradients", specs.GRADIENTS, **asked)
     found = dict(zip(got["names"], got["arrays"], strict=True))
-    columns = asked["weights"]["w2"].shape[1]  # earlier years have a column less
+    columns = asked["weights"]["w2"].shape[1]  # one column fewer in earlier years
     for name, right in zip(wanted["names"], wanted["arrays"], strict=True):
-        case.expect(name in found, f"{name} gets no gradient")
+        case.expect(name in found, f"{name} receives no gradient")
         right = right[..., :columns] if name in ("w2", "b2") else right
-        expect_close(case, found[name], right, FLOAT64, f"the gradient by {name} is wrong")
+        expect_close(
+            case, found[name], right, FLOAT64, f"the gradient with respect to {name} is wrong"
+        )
 
 
 def synthesizer_no_leak(case: AsksSynthesizer, runs: list[dict]) -> None:
@@ -74,7 +76,7 @@ def synthesizer_batch_invariance(case: AsksSynthesizer, inputs: list, got: dict)
 def _expect_all_moved(case: AsksSynthesizer, plain: np.ndarray, changed: np.ndarray) -> None:
     """Expect each output to depend on position 0.
 
-    A constant, or the input itself, tells nothing.
+    Otherwise a constant, or the input itself, would pass.
     """
     case.expect(
         bool(moved(plain, changed).all()),
@@ -85,14 +87,14 @@ def _expect_all_moved(case: AsksSynthesizer, plain: np.ndarray, changed: np.ndar
 def synthesizer_dropout(
     case: AsksSynthesizer, x: np.ndarray, plain: dict, evaluation: dict, **training: dict
 ) -> None:
-    """Expect both dropouts, with rates of 1/2, to act in training and only there.
+    """Expect both dropouts, with rates of 1/2, to be active in training and only there.
 
-    That no weight of 2 * 4 * 78, or no channel of 2 * 12 * 24, is dropped has probability 2^-576 at
-    most.
+    None of 2 * 4 * 78 weights, or none of 2 * 12 * 24 channels, is dropped with probability
+    2^-576 at most.
     """
     right = case.outputs(plain, [x, x])[0]
     for out in case.outputs(evaluation, [x, x]):
-        sentence = "dropout acts in evaluation, where it shouldn't"
+        sentence = "dropout is active in evaluation, where it should not be"
         expect_close(case, out, right, FLOAT64, sentence)
     for kind in ("attention", "residual"):
         first, second = case.outputs(training[kind], [x, x])

@@ -1,4 +1,4 @@
-"""Finetuning and pretraining: set-ups, predictions, parameters."""
+"""Finetuning and pretraining: setups, predictions, parameters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .evidence import expect_accuracy, expect_match
 def no_pretraining_london_anywhere(case: AsksFiles, got: Any, places: list[str]) -> None:
     case.expect(
         got == [places.count("London"), len(places)],
-        "london_baseline returns wrong numbers for another file",
+        "london_baseline returns wrong numbers for a different file",
         got=got,
         expected=[places.count("London"), len(places)],
     )

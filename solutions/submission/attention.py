@@ -1,4 +1,4 @@
-"""Multi-headed causal self-attention: by dot products (vanilla), and synthesized.
+"""Multi-head causal self-attention: with dot products (vanilla) and with synthesized scores.
 
 Glossary of shapes:
     B   batch, the number of sequences
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 def causal_mask(block_size: int) -> torch.Tensor:
-    """Return ones where row t may look (columns 0 to t), shape (1, 1, block_size, block_size)."""
+    """Return ones where row t may look (columns 0 to t): (1, 1, block_size, block_size), float."""
     return torch.tril(torch.ones(block_size, block_size)).view(1, 1, block_size, block_size)
 
 
 def check_heads(n_embd: int, n_head: int) -> None:
-    """Raise an InputError unless the channels can be shared out evenly among the heads."""
+    """Raise an InputError unless the channels divide evenly among the heads."""
     if n_embd % n_head != 0:
         raise InputError(f"n_embd is {n_embd}, expected a multiple of n_head, {n_head}")
 
@@ -42,14 +42,14 @@ def check_heads(n_embd: int, n_head: int) -> None:
 def precompute_rotary_emb(dim: int, max_positions: int) -> torch.Tensor:
     """Return the cosines and sines of RoPE's angles (Su et al. 2021, section 3.2.2, equation 15).
 
-    At position t, pair k of the coordinates is turned by the angle t * theta_k, where
+    At position t, pair k of the coordinates is rotated by the angle t * theta_k, where
     theta_k = 10000^(-2k/dim) for k = 0 .. dim/2 - 1 (the paper counts pairs from 1).
 
     Example: precompute_rotary_emb(2, 3) is [[[1, 0]], [[cos 1, sin 1]], [[cos 2, sin 2]]].
 
     Args:
-        dim: coordinates of what will be turned, even: a head's hs.
-        max_positions: how many positions; the first is 0.
+        dim: the number of coordinates to rotate: a head's hs, which must be even.
+        max_positions: the number of positions; the first is 0.
 
     Returns:
         shape (max_positions, dim/2, 2), float32; the last axis holds the cosine, then the sine.
@@ -63,21 +63,21 @@ def precompute_rotary_emb(dim: int, max_positions: int) -> torch.Tensor:
 
 
 def apply_rotary_emb(x: torch.Tensor, rope_cache: torch.Tensor) -> torch.Tensor:
-    """Turn each pair of x's coordinates by its angle at its position (Su et al. 2021, eq. 15).
+    """Rotate each pair of x's coordinates by the angle of its position (Su et al. 2021, eq. 15).
 
-    The pair (a, b) becomes (a cos - b sin, a sin + b cos), in the places where it stood: at
-    position 0, where all angles are 0, x stays as it is. Which coordinates make pair k is yours to
-    choose: neighbours, 2k and 2k + 1, as in the paper; or k and k + hs/2, as many libraries do it.
+    The pair (a, b) becomes (a cos - b sin, a sin + b cos), in the same two places: at position 0,
+    where all angles are 0, x does not change. You may choose which coordinates form pair k: the
+    neighbours 2k and 2k + 1, as in the paper, or k and k + hs/2, as in many libraries.
 
-    Hint: torch.view_as_complex makes complex numbers of pairs of neighbours, and to multiply by
-    cos + i sin is to turn. Without complex numbers it takes a few lines more.
+    Hint: torch.view_as_complex turns pairs of neighbours into complex numbers, and multiplying by
+    cos + i sin rotates them. Without complex numbers, you need a few more lines.
 
     Args:
-        x: queries or keys, shape (B, nh, T, hs), float; row t is of position t.
+        x: queries or keys, shape (B, nh, T, hs), float; row t belongs to position t.
         rope_cache: from precompute_rotary_emb(hs, ...); it may hold more positions than T.
 
     Returns:
-        x turned, of the same shape and dtype.
+        the rotated x, with the shape and dtype of x.
     """
     # [rope]
     ### START CODE HERE ###
@@ -90,25 +90,26 @@ def apply_rotary_emb(x: torch.Tensor, rope_cache: torch.Tensor) -> torch.Tensor:
 
 # </rope>
 class CausalSelfAttention(nn.Module):
-    """Scaled dot-product attention (Vaswani et al. 2017, section 3.2) that sees no later position.
+    """Scaled dot-product attention (Vaswani et al. 2017, section 3.2) with a causal mask.
 
-    Each head computes softmax(causal((X Q)(X K)^T / sqrt(hs))) (X V); the heads' outputs are laid
-    side by side and go through one more linear layer, proj.
+    Each head computes softmax(causal((X Q)(X K)^T / sqrt(hs))) (X V); the outputs of
+    the heads are concatenated and passed through one more linear layer, proj.
     """
 
     mask: torch.Tensor
     # <rope>
-    # With config.rope, each head turns its X Q and X K by their positions first (Su et al. 2021).
+    # With config.rope, each head first rotates its X Q and X K by position (Su et al. 2021).
     rope_cache: torch.Tensor
     # </rope>
 
     def __init__(self, config: GPTConfig):
-        """
+        """Make the layers.
+
         Args:
             config: its n_embd, n_head, block_size, attn_pdrop, resid_pdrop are used.
 
         Raises:
-            InputError: heads can't get as many channels each as they need.
+            InputError: the channels can't be divided among the heads.
         """
         super().__init__()
         check_heads(config.n_embd, config.n_head)
@@ -122,14 +123,14 @@ class CausalSelfAttention(nn.Module):
         self.proj = nn.Linear(config.n_embd, config.n_embd)
         self.register_buffer("mask", causal_mask(config.block_size))
         # <rope>
-        self.rope = getattr(config, "rope", False)  # an earlier year's GPTConfig doesn't know it
+        self.rope = getattr(config, "rope", False)  # GPTConfig of earlier years lacks it
         if self.rope:
             hs = config.n_embd // config.n_head
             if hs % 2 != 0:
                 raise InputError(
-                    f"a head has {hs} channels, expected an even number: rope turns pairs"
+                    f"a head has {hs} channels, expected an even number: rope rotates pairs"
                 )
-            # Not among the saved parameters: nothing in it is learnt, the shape tells it all.
+            # Not saved with the parameters: it is not learnt, and follows from the shape.
             cache = precompute_rotary_emb(hs, config.block_size)
             cache = returned.tensor(precompute_rotary_emb, cache)
             self.register_buffer("rope_cache", cache, persistent=False)
@@ -137,8 +138,8 @@ class CausalSelfAttention(nn.Module):
 
     # <rope>
     def rotated(self, x: torch.Tensor, rope_cache: torch.Tensor) -> torch.Tensor:
-        """Turn queries or keys by apply_rotary_emb; (B, nh, T, hs) to the same, float."""
-        # In float32 at least: bfloat16 has 8 bits for an angle, and no complex numbers.
+        """Rotate queries or keys, shape (B, nh, T, hs), float, with apply_rotary_emb."""
+        # In float32 or wider: bfloat16 has 8 bits for an angle, and no complex numbers.
         wide = torch.promote_types(x.dtype, torch.float32)
         with torch.autocast(x.device.type, enabled=False):
             turned = apply_rotary_emb(x.to(wide), rope_cache)
@@ -146,7 +147,8 @@ class CausalSelfAttention(nn.Module):
 
     # </rope>
     def forward(self, x: torch.Tensor, layer_past: object = None) -> torch.Tensor:
-        """
+        """Compute causal self-attention.
+
         Args:
             x: shape (B, T, C), float.
             layer_past: unused; some earlier versions of the model pass it.
@@ -179,15 +181,16 @@ class SynthesizerAttention(nn.Module):
     A variant of the dense Synthesizer (Tay et al. 2020, section 3.1), with a causal mask and
     several heads. Each head computes
         softmax(causal(ReLU(X A + b1) B + b2)) (X V)
-    where A takes C channels to the head's hs, and B takes hs to one score for each column, that
-    is for each position that might be looked at. The output projection follows, as in
-    CausalSelfAttention. There is no division by sqrt(hs).
+    where A maps the C channels to the head's hs channels, and B maps these to one score per
+    column, that is, per position that the head could look at. The output projection follows, as
+    in CausalSelfAttention. Scores are not divided by sqrt(hs).
     """
 
     mask: torch.Tensor
 
     def __init__(self, config: GPTConfig):
-        """
+        """Make the layers.
+
         Args:
             config: its n_embd, n_head, block_size, attn_pdrop, resid_pdrop are used.
         """
@@ -203,15 +206,15 @@ class SynthesizerAttention(nn.Module):
         self.resid_drop = nn.Dropout(config.resid_pdrop)
         self.proj = nn.Linear(config.n_embd, config.n_embd)
         self.register_buffer("mask", causal_mask(config.block_size))
-        # Small: at first every position looks evenly at all that it may see.
+        # Small: at first, every position attends evenly to all positions that it may see.
         nn.init.uniform_(self.w2, -0.001, 0.001)
 
     def forward(self, x: torch.Tensor, layer_past: object = None) -> torch.Tensor:
         """Compute synthesized causal self-attention.
 
-        Hint: the layout is that of CausalSelfAttention above, and most of its lines can stay.
-        Only the scores come from elsewhere: from self.w1, a ReLU, self.w2 and self.b2. Both
-        dropouts apply where they do there.
+        Hint: the layout is that of CausalSelfAttention above, and you can keep most of its lines.
+        Only the scores are computed differently: from self.w1, a ReLU, self.w2 and self.b2. Both
+        dropouts apply in the same places as there.
 
         Args:
             x: shape (B, T, C), float; T is at most the number of columns of self.w2.

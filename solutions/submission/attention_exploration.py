@@ -5,26 +5,26 @@ arrays; a query q. Attention gives each value the weight
     alpha_i = exp(k_i . q) / sum_j exp(k_j . q)
 and returns the weighted sum c = sum_i alpha_i v_i.
 
-Each answer is tried with `attention`: whatever design gives the weights or outputs asked for is
-right. `python src/attention_exploration.py` draws what single and two heads do.
+Each answer is checked with `attention`: any design that gives the required weights or outputs is
+right. `python src/attention_exploration.py` plots what one head and two heads do.
 """
 
 import numpy as np
 
 
 def attention(q: np.ndarray, keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Attention of one query.
+    """Compute attention for one query.
 
     Args:
         q: the query, shape (d,), float64.
-        keys: one key a row, shape (n, d), float64.
-        values: one value a row, shape (n, m), float64.
+        keys: one key per row, shape (n, d), float64.
+        values: one value per row, shape (n, m), float64.
 
     Returns:
         c, the output, shape (m,), and alpha, the attention weights, shape (n,); both float64.
     """
     scores = keys @ q  # (n,)
-    weights = np.exp(scores - scores.max())  # less the maximum, so that exp can't overflow
+    weights = np.exp(scores - scores.max())  # minus the maximum: exp can't overflow
     alpha = weights / weights.sum()
     return alpha @ values, alpha
 
@@ -33,7 +33,7 @@ def copying_query(keys: np.ndarray, j: int) -> np.ndarray:
     """Return a query with which attention gives (very nearly) value j alone, whatever the values.
 
     Args:
-        keys: one key a row, shape (n, d), float64. Each has norm 1, and the cosine of any two is
+        keys: one key per row, shape (n, d), float64. Each has norm 1, and the cosine of any two is
             at most .5; n <= d.
         j: which value to copy, 0 to n - 1.
 
@@ -48,20 +48,20 @@ def copying_query(keys: np.ndarray, j: int) -> np.ndarray:
 
 
 def copying_keys(q: np.ndarray, n: int, j: int) -> np.ndarray:
-    """Keys with which a given query returns (very nearly) value j alone, whatever the values.
+    """Return keys with which a given query copies value j (very nearly), whatever the values.
 
     Args:
-        q: the query, shape (d,), float64, d >= 2. Its norm is anything from .01 to 100.
-        n: how many keys, 2 or more; there may be more of them than dimensions.
+        q: the query, shape (d,), float64, d >= 2. Its norm may be anything from .01 to 100.
+        n: the number of keys, 2 or more; there may be more keys than dimensions.
         j: which value to copy, 0 to n - 1.
 
     Returns:
-        the keys, one a row, shape (n, d), float64: alpha_j is within .01 of 1.
+        the keys, one per row, shape (n, d), float64: alpha_j is within .01 of 1.
     """
     # [attention copying]
     ### START CODE HERE ###
-    # k_j . q = 100 (q . q) / (q . q) = 100 however long q is, and 0 for keys that are zero: what
-    # is left for all of them together is (n - 1) e^-100.
+    # k_j . q = 100 (q . q) / (q . q) = 100 however long q is, and the score of a zero key is 0:
+    # together, the zero keys get a weight of (n - 1) e^-100 at most.
     keys = np.zeros((n, len(q)))
     keys[j] = 100.0 * q / (q @ q)
     return keys
@@ -71,10 +71,10 @@ def copying_keys(q: np.ndarray, n: int, j: int) -> np.ndarray:
 def average_query(keys: np.ndarray, a: int, b: int) -> np.ndarray:
     """Return a query with which attention gives (very nearly) the mean of values a and b.
 
-    Hint: which scores k_i . q would give the weights wanted?
+    Hint: which scores k_i . q would give the required weights?
 
     Args:
-        keys: one key a row, shape (n, d), float64. Each has norm 1; n <= d. They are
+        keys: one key per row, shape (n, d), float64. Each has norm 1; n <= d. They are
             perpendicular, or nearly so: the cosine of any two is from -.15 to .15.
         a, b: the two values to average, 0 to n - 1, different.
 
@@ -96,12 +96,12 @@ def single_head_query(means: np.ndarray, a: int, b: int) -> np.ndarray:
     at most 1e-12: keys differ from their means by about 1e-6 in each direction.
 
     Args:
-        means: mu_i, one a row, shape (n, d), float64: perpendicular, each of norm 1; n <= d.
+        means: mu_i, one per row, shape (n, d), float64: perpendicular, each of norm 1; n <= d.
         a, b: the two values to average, 0 to n - 1, different.
 
     Returns:
-        the query, shape (d,), float64: for nearly all keys that are drawn, alpha_a and alpha_b
-        are within .01 of one half.
+        the query, shape (d,), float64: for nearly all sampled keys, alpha_a and alpha_b are within
+        .01 of one half.
     """
     # [attention single head]
     ### START CODE HERE ###
@@ -119,17 +119,17 @@ def single_head_query(means: np.ndarray, a: int, b: int) -> np.ndarray:
 def single_head_weights(scale: float, length: float, n: int) -> tuple[float, float]:
     """Return the weights of values a and b when k_a is longer or shorter than mu_a.
 
-    The means mu_i are perpendicular, each of norm 1. k_a = length * mu_a, the other n - 1 keys
-    are their means. The query is the one that part ii of the question speaks of: a linear
-    combination of mu_a and mu_b alone, which gives values a and b equal weights when all keys are
-    their means. Its scale is mu_a . q.
+    The means mu_i are perpendicular, each of norm 1. k_a = length * mu_a; the other n - 1 keys
+    equal their means. The query is the one described in part ii of the question: a linear
+    combination of mu_a and mu_b alone, which gives values a and b equal weights when all keys
+    equal their means. Its scale is mu_a . q.
 
-    Think of k_a as drawn with covariance alpha I + (1/2) mu_a mu_a^T and alpha vanishing: then
+    Think of k_a as drawn with covariance alpha I + (1/2) mu_a mu_a^T, where alpha vanishes: then
     `length` is normal with mean 1 and variance 1/2.
 
     Args:
         scale: mu_a . q, positive; it may be as large as 5,000, where exp alone overflows.
-        length: of k_a, in the direction of mu_a; it may be negative.
+        length: the length of k_a in the direction of mu_a; it may be negative.
         n: the number of keys, 2 or more.
 
     Returns:
@@ -151,19 +151,19 @@ def single_head_weights(scale: float, length: float, n: int) -> tuple[float, flo
 
 
 def steady_query(means: np.ndarray, a: int, b: int) -> np.ndarray:
-    """Return a query that averages values a and b whatever the length of k_a is.
+    """Return a query that averages values a and b whatever the length of k_a.
 
-    Keys are drawn as for single_head_query, but for k_a: it has the covariance
-    alpha I + (1/2) mu_a mu_a^T, so that it is longer or shorter than mu_a, or even points the
+    Keys are drawn as for single_head_query, except that k_a has the covariance
+    alpha I + (1/2) mu_a mu_a^T, so that it may be longer or shorter than mu_a, or even point the
     other way. All other keys keep the covariance alpha I, and there are no more keys than means.
 
     Args:
-        means: mu_i, one a row, shape (n, d), float64: perpendicular, each of norm 1; n <= d.
+        means: mu_i, one per row, shape (n, d), float64: perpendicular, each of norm 1; n <= d.
         a, b: the two values to average, 0 to n - 1, different.
 
     Returns:
-        the query, shape (d,), float64: for nearly all keys that are drawn, alpha_a and alpha_b
-        are within .01 of one half.
+        the query, shape (d,), float64: for nearly all sampled keys, alpha_a and alpha_b are within
+        .01 of one half.
     """
     # [attention single head]
     ### START CODE HERE ###
@@ -183,20 +183,20 @@ def two_head_queries(means: np.ndarray, a: int, b: int) -> tuple[np.ndarray, np.
     where alpha is at most 1e-12.
 
     Args:
-        means: mu_i, one a row, shape (n, d), float64: perpendicular, each of norm 1; n <= d.
+        means: mu_i, one per row, shape (n, d), float64: perpendicular, each of norm 1; n <= d.
         a, b: the two values to average, 0 to n - 1, different.
 
     Returns:
         two queries, each of shape (d,), float64, whose difference has norm 1 or more. For nearly
-        all keys that are drawn, the weights of a and b, averaged over both heads, are within .01
-        of one half.
+        all sampled keys, the weights of a and b, averaged over both heads, are within .01 of one
+        half.
     """
     # [attention two heads]
     ### START CODE HERE ###
     # The first head copies value a: its scores are s for a, 0 for all others. The second copies
     # value b. With k_a = L mu_a, as in part ii, the first head's scores are s L and 0, so that
-    # it is right for any L > 0 that s makes large, s L >> log n; the second's don't depend on L:
-    # no score of a competes with one of b any more. What is left is L near 0, where the first
+    # it is right for any L > 0 for which s L >> log n; the second's don't depend on L: scores of
+    # a and b no longer compete in one softmax. The exception is L near 0, where the first
     # head's weight on a is e^(s L) / (e^(s L) + n - 1): rare, since the density of L ~ N(1, 1/2)
     # there is only .2.
     scale = 100.0
@@ -245,7 +245,8 @@ def added_output(
     # With x_2 = ua + ud: x_2 . x_1 = ud . ud = beta^2, x_2 . x_3 = 0, but x_2 . x_2 = 2 beta^2.
     # With x_2 = ua + uc: x_2 . x_3 = uc . uc = beta^2, x_2 . x_1 = 0, and x_2 . x_2 = 2 beta^2.
     # Either way x_2 attends to itself most, by a factor e^(beta^2): c_2 tends to x_2, never to ub.
-    # No other output could be ub either: it is no mixture of x_1, x_2, x_3 with weights >= 0.
+    # No attention weights could give ub either: it is no mixture of x_1, x_2, x_3 with
+    # weights >= 0.
     return ua + added
     ### END CODE HERE ###
 
@@ -253,10 +254,10 @@ def added_output(
 def key_query_value(
     ua: np.ndarray, ub: np.ndarray, uc: np.ndarray, ud: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Matrices with which self-attention gives c_2 = ub and c_1 = ub - uc, very nearly.
+    """Return matrices with which self-attention gives c_2 = ub and c_1 = ub - uc, very nearly.
 
     x_1 = ud + ub, x_2 = ua and x_3 = uc + ub; keys are k_i = K x_i, queries q_i = Q x_i and values
-    v_i = V x_i. Output c_i is attention's for the query q_i. Nothing is asked of c_3.
+    v_i = V x_i. Output c_i is that of attention for the query q_i. c_3 may be anything.
 
     Args:
         ua, ub, uc, ud: perpendicular, each of the same norm beta (5 or more), shape (d,), float64.
@@ -268,11 +269,11 @@ def key_query_value(
     # [attention key query value]
     ### START CODE HERE ###
     # An outer product u w^T / beta^2 sends w to u, and what is perpendicular to w to 0.
-    # Values: V sends ub to ub, uc to -uc, the others to 0: v_1 = ub, v_2 = 0, v_3 = ub - uc.
+    # Values: V sends ub to ub, uc to -uc, and the others to 0: v_1 = ub, v_2 = 0, v_3 = ub - uc.
     # So c_2 must copy v_1, and c_1 must copy v_3. Keys may be the inputs: K = I. Then Q x_2 has to
     # be ud, which only x_1 contains, and Q x_1 has to be uc, which only x_3 contains: Q sends ua
     # to ud and ud to uc. The scores of x_2 are beta^2, 0, 0 and those of x_1 are 0, 0, beta^2:
-    # the weights that are not wanted are below e^-25 each.
+    # each of the unwanted weights is below e^-25.
     beta_squared = ua @ ua
     K = np.eye(len(ua))
     Q = (np.outer(ud, ua) + np.outer(uc, ud)) / beta_squared

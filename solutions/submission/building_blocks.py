@@ -1,9 +1,10 @@
-"""Building blocks: what the lectures say about attention and Transformers, as short functions.
+"""Building blocks from the lectures on attention and Transformers, as short functions.
 
-Tensors are torch's; those of the grader's tests are float64. B sequences, T positions, C channels,
-hs = C / n_head of each head. Masks are True where a query may look. No function changes its
-arguments: whoever called it still needs them. What the lectures say about positions and about
-pretraining has modules of its own, building_blocks_positions.py and building_blocks_pretraining.py.
+Tensors are torch tensors; those in the grader's tests are float64. There are B sequences, T
+positions and C channels, of which each head has hs = C / n_head. Masks are True where a query may
+look. Functions must not modify their arguments, which the caller still needs. Positions and
+pretraining have modules of their own, building_blocks_positions.py and
+building_blocks_pretraining.py.
 
 Papers: [1] Vaswani et al. 2017; [2] Ba et al. 2016; [3] Xiong et al. 2020.
 """
@@ -23,19 +24,19 @@ if TYPE_CHECKING:
 def scaled_dot_product_attention(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Return scaled dot-product attention, equation 1 of [1]: a weighted sum of values per query.
+    """Return scaled dot-product attention (equation 1 of [1]): one weighted sum per query.
 
     The scores are dot products of queries and keys divided by sqrt(d); the weights are their
     softmax over the keys.
 
-    Example: dot products of 112 and 96 with d = 64 are the scores 14 and 12, and their softmax is
-    .88 and .12.
+    Example: dot products of 112 and 96 with d = 64 give the scores 14 and 12, whose softmax is .88
+    and .12.
 
     Args:
         q: queries, shape (..., T, d).
         k, v: keys, shape (..., S, d), and values, shape (..., S, m).
-        mask: bool, of a shape that broadcasts to (..., T, S); True where a query may look. None:
-            everywhere. A query that may look nowhere gets zeros.
+        mask: bool, of a shape that broadcasts to (..., T, S); True where a query may look. None
+            means everywhere. A query that may not look anywhere gets zeros.
 
     Returns:
         shape (..., T, m).
@@ -85,17 +86,17 @@ def merge_heads(x: torch.Tensor) -> torch.Tensor:
 def attention_mask(
     kind: str, T: int, S: int, lengths: torch.Tensor, prefixes: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Return where each query may look: in the attentions of an encoder-decoder, in a prefix LM.
+    """Return where each query may look, in an encoder-decoder or in a prefix LM.
 
     Args:
-        kind: "encoder" (a sequence looks at all of itself), "decoder" (at itself, up to the
-            query's own position), "encoder-decoder" (the decoder's queries look at all of the
-            encoder's output) or "prefix-lm" (every query looks at all of the sequence's prefix
-            and, like a decoder's, at what comes up to its own position).
+        kind: "encoder" (each query looks at the whole sequence), "decoder" (at positions up to its
+            own), "encoder-decoder" (the decoder's queries look at the encoder's whole output) or
+            "prefix-lm" (each query looks at the sequence's whole prefix and, as in a decoder, at
+            positions up to its own).
         T, S: the number of queries and of keys, which are equal except for "encoder-decoder".
         lengths: how many of each sequence's keys are real, shape (B,), long; the others are
-            padding, at the end, at which no query looks.
-        prefixes: how many positions each sequence's prefix has, from 0 up to its length, shape
+            padding at the end, at which no query may look.
+        prefixes: the length of each sequence's prefix, from 0 to the sequence's length, shape
             (B,), long; None unless kind is "prefix-lm".
 
     Returns:
@@ -117,12 +118,11 @@ def attention_mask(
 def cross_attention(
     Z: torch.Tensor, H: torch.Tensor, Q: torch.Tensor, K: torch.Tensor, V: torch.Tensor
 ) -> torch.Tensor:
-    """Return the output of one head of cross-attention, without a division by sqrt(d).
+    """Return the output of one head of cross-attention; scores are not divided by sqrt(d).
 
     Args:
-        Z: inputs to the decoder's layer, shape (T_z, d); multiplied by Q they are the queries.
-        H: outputs of the encoder, shape (T_h, d); multiplied by K they are the keys, multiplied
-            by V the values.
+        Z: inputs to the decoder layer, shape (T_z, d); the queries are Z Q.
+        H: outputs of the encoder, shape (T_h, d); the keys are H K, and the values H V.
         Q, K, V: shape (d, d).
 
     Returns:
@@ -136,13 +136,13 @@ def cross_attention(
 
 
 def masked_softmax(scores: torch.Tensor, mask: torch.Tensor, when: str) -> torch.Tensor:
-    """Return attention weights that hide keys from queries, before the softmax or after it.
+    """Return attention weights, with keys hidden from queries before or after the softmax.
 
-    With "before", hidden scores become -inf, and the softmax is taken of what that gives. With
-    "after", the softmax of all scores is taken, and hidden weights become 0.
+    With "before", hidden scores become -inf, and then the softmax is computed. With "after", the
+    softmax of all scores is computed, and then hidden weights become 0.
 
-    Example: of three equal scores, the last one hidden, the weights are 1/2, 1/2, 0 with "before",
-    and 1/3, 1/3, 0 with "after".
+    Example: three equal scores, the last of which is hidden, give the weights 1/2, 1/2, 0 with
+    "before", and 1/3, 1/3, 0 with "after".
 
     Args:
         scores: shape (..., T, S).
@@ -167,10 +167,10 @@ def layer_norm(
     bias: torch.Tensor | None = None,
     eps: float = 1e-5,
 ) -> torch.Tensor:
-    """Return every vector along the last axis with mean 0 and (nearly) variance 1 [2].
+    """Normalise each vector along the last axis to mean 0 and (nearly) variance 1 [2].
 
-    What is normalised is then multiplied by the gain, and the bias is added. The variance is the
-    mean of the squared deviations, a sum divided by d.
+    The result is then multiplied by the gain, and the bias is added. The variance is the mean of
+    the squared deviations: their sum divided by d.
 
     Args:
         x: shape (..., d).
@@ -196,11 +196,11 @@ def block(
     mlp: Callable[[torch.Tensor], torch.Tensor],
     norm: str,
 ) -> torch.Tensor:
-    """Apply a Transformer block: attention, then the feed-forward part, each with a residual.
+    """Apply a Transformer block: attention, then the MLP, each with a residual connection.
 
-    Norms are layer_norm without gain and bias. Table 1 of [3]: with "pre" each part sees a
-    normalised input, and its output is added to the input as it was; with "post" each part sees
-    its input as it is, and the sum of both is normalised.
+    Norms are layer_norm without gain and bias. As in table 1 of [3], with "pre" each part gets its
+    input normalised, and its output is added to the input before normalisation; with "post" each
+    part gets its input unchanged, and the sum of input and output is normalised.
 
     Args:
         x: shape (B, T, C).
@@ -228,19 +228,19 @@ def gradient_at_input(
 ) -> torch.Tensor:
     """Return the gradient that reaches the input of a stack of layers.
 
-    A layer turns its input z into layer(z); with residual connections, into z + layer(z).
+    A layer turns its input z into layer(z) or, with residual connections, into z + layer(z).
 
-    Example: 32 layers that halve their inputs pass on 2^-32 of a gradient; with residual
-    connections they multiply it by 1.5^32.
+    Example: 32 layers that halve their inputs multiply a gradient by 2^-32; with residual
+    connections, they multiply it by 1.5^32.
 
     Args:
         x: the input of the first layer, shape (T, C).
-        layers: functions from (T, C) to (T, C), the first one first.
-        gradient: of the loss by the output of the last layer, shape (T, C).
+        layers: functions from (T, C) to (T, C), in the order in which they are applied.
+        gradient: of the loss with respect to the output of the last layer, shape (T, C).
         residual: whether there are residual connections.
 
     Returns:
-        the gradient of the loss by x, shape (T, C).
+        the gradient of the loss with respect to x, shape (T, C).
     """
     # [blocks residuals]
     ### START CODE HERE ###
@@ -253,14 +253,14 @@ def gradient_at_input(
 
 
 def receptive_field(heads: int, levels: int) -> int:
-    """Return on how many positions of the input one output can depend, at most.
+    """Return the largest number of input positions on which one output can depend.
 
-    Each head of each position looks at a single position, which is given (an argmax in place of
-    the softmax), and residual connections keep the position itself.
+    Each head at each position looks at a single, given position (an argmax instead of the
+    softmax), and residual connections keep the position itself.
 
     Args:
-        heads: in each level.
-        levels: how many there are, 1 or more.
+        heads: the number of heads in each level.
+        levels: the number of levels, 1 or more.
     """
     # [blocks receptive field]
     ### START CODE HERE ###
@@ -269,17 +269,17 @@ def receptive_field(heads: int, levels: int) -> int:
 
 
 def looks_back(heads: int, level: int) -> list[int]:
-    """Return how far back each head of a level looks for the receptive field to be the largest.
+    """Return how far back each head of a level looks if the receptive field is the largest.
 
-    All positions look equally far back: head j of position t at position t - looks_back(...)[j].
+    This is the same for all positions: head j at position t looks at t - looks_back(...)[j].
 
     Args:
-        heads: in each level.
+        heads: the number of heads in each level.
         level: 0 is the lowest.
 
     Returns:
-        a distance for each head, 0 or more. With those of levels 0 .. n - 1, an output depends on
-        receptive_field(heads, n) different positions.
+        a distance for each head, 0 or more. With the distances of levels 0 .. n - 1, an output
+        depends on receptive_field(heads, n) different positions.
     """
     # [blocks receptive field]
     ### START CODE HERE ###
@@ -289,14 +289,14 @@ def looks_back(heads: int, level: int) -> list[int]:
 
 
 def attention_multiply_adds(kind: str, M: int, N: int, k: int) -> int:
-    """Return the multiplications, each with its addition, of scores and of weighted sums.
+    """Return the number of multiply-adds for the scores and the weighted sums.
 
     Projections, the softmax and masks don't count (masked scores are computed, too).
 
     Args:
         kind: "encoder", "encoder-decoder" or "decoder", as in attention_mask.
-        M, N: length of the encoder's and of the decoder's sequence.
-        k: channels of all heads together.
+        M, N: the lengths of the encoder's and of the decoder's sequence.
+        k: the number of channels of all heads together.
     """
     # [blocks cost]
     ### START CODE HERE ###
@@ -307,13 +307,13 @@ def attention_multiply_adds(kind: str, M: int, N: int, k: int) -> int:
 
 
 def count_parameters(config: GPTConfig) -> int:
-    """Return how many parameters GPT(config) has, without making the model.
+    """Return the number of parameters of GPT(config), without making the model.
 
-    Example: with 1 layer of 1 head and 2 channels, 3 ids and 5 positions there are 100.
+    Example: 1 layer with 1 head and 2 channels, 3 ids and 5 positions give 100 parameters.
 
     Args:
-        config: of src/submission/model.py, which shows the layers. The dropouts have no
-            parameters; buffers such as the causal mask are none.
+        config: see src/submission/model.py, which also has the layers. Dropouts have no
+            parameters, and buffers such as the causal mask are not parameters.
     """
     # [blocks parameters]
     ### START CODE HERE ###

@@ -1,7 +1,7 @@
 """Building blocks of positions: encodings, relative biases and rotations, as short functions.
 
-Tensors are torch's; those of the grader's tests are float64. T positions, d channels. No function
-changes its arguments: whoever called it still needs them.
+Tensors are torch tensors; those in the grader's tests are float64. There are T positions and d
+channels. Functions must not modify their arguments, which the caller still needs.
 
 Papers: [1] Vaswani et al. 2017; [2] Shaw et al. 2018; [3] Raffel et al. 2020 (T5); [4] Su et al.
 2021 (RoFormer).
@@ -19,7 +19,7 @@ def sinusoidal_positions(T: int, d: int) -> torch.Tensor:
     omega_k = 10000^(-2k/d), k = 0 .. d/2 - 1.
 
     Args:
-        T: how many positions, from t = 0.
+        T: the number of positions; the first is t = 0.
         d: the number of channels, even.
 
     Returns:
@@ -37,7 +37,7 @@ def offset_matrix(offset: int, d: int) -> torch.Tensor:
     """Return the matrix M with p(t + offset) = M p(t) for every t, p(t) as in sinusoidal_positions.
 
     Args:
-        offset: how many positions further; it may be negative.
+        offset: how many positions to move; it may be negative.
         d: the number of channels, even.
 
     Returns:
@@ -73,7 +73,7 @@ def position_scores(x: torch.Tensor, p: torch.Tensor, how: str) -> torch.Tensor:
 
 
 def relative_bias(p: torch.Tensor) -> torch.Tensor:
-    """Return what to add to the scores x_i . x_j to get those of "concatenate".
+    """Return the bias that, added to the scores x_i . x_j, gives those of "concatenate".
 
     Args:
         p: embeddings of positions, shape (T, d).
@@ -88,13 +88,13 @@ def relative_bias(p: torch.Tensor) -> torch.Tensor:
 
 
 def relative_bias_parameters(T: int, heads: int, clip: int | None = None) -> int:
-    """Return how many biases a layer learns that depend on the head and on j - i alone.
+    """Return how many biases a layer learns if they depend only on the head and on j - i.
 
     Args:
         T: the number of positions.
-        heads: m; each has biases of its own.
-        clip: from 0 to T - 1. Distances beyond it take its bias, in their direction. None: each
-            distance has its own.
+        heads: m; each has its own biases.
+        clip: from 0 to T - 1. Longer distances use the bias of this one, in the same direction.
+            None: each distance has its own.
     """
     # [blocks relative bias]
     ### START CODE HERE ###
@@ -104,11 +104,11 @@ def relative_bias_parameters(T: int, heads: int, clip: int | None = None) -> int
 
 
 def relative_bias_matrix(biases: torch.Tensor, T: int) -> torch.Tensor:
-    """Return the biases added to the scores of query i and key j, one a head (scalars: [3]).
+    """Return the biases added to the scores of query i and key j, one per head (scalars: [3]).
 
     Args:
-        biases: shape (heads, 2k + 1): those of j - i = -k .. k, in this order. Distances beyond k
-            take the bias of k, in their direction.
+        biases: shape (heads, 2k + 1), for j - i = -k .. k in this order. Distances longer than k
+            use the bias of k, in the same direction.
         T: the number of positions.
 
     Returns:
@@ -126,24 +126,24 @@ def relative_bias_matrix(biases: torch.Tensor, T: int) -> torch.Tensor:
 def relative_buckets(
     distances: torch.Tensor, n_buckets: int = 32, max_distance: int = 128, causal: bool = False
 ) -> torch.Tensor:
-    """Return the bucket of each distance, whose bias T5 learns (its code; section 2.1 of [3]).
+    """Return each distance's bucket, for which T5 learns a bias (its code; section 2.1 of [3]).
 
-    Unless causal, buckets 0 .. n_buckets/2 - 1 are for keys up to the query and the others, in the
-    same order, for keys after it. If causal, all are for keys up to the query; keys after it,
+    Unless causal, buckets 0 .. n_buckets/2 - 1 are for keys up to the query, and the others, in
+    the same order, for keys after it. If causal, all are for keys up to the query; keys after it,
     which are masked anyway, get bucket 0.
 
-    Say that there are b buckets in a direction. The first b/2 are for the distances
+    Let b be the number of buckets in one direction. The first b/2 are for the distances
     0 .. b/2 - 1, one each. The next b/2 divide the distances from b/2 to max_distance into ranges
-    that are equally wide on a logarithmic scale: each ends at the same multiple of its beginning,
-    and holds its beginning but not its end. The last one holds all larger distances, too.
+    of equal width on a logarithmic scale: each ends at the same multiple of its beginning, and
+    includes its beginning but not its end. The last range includes all larger distances, too.
 
-    Example: with 32 buckets, up to 128 and not causal, b is 16, and the ranges begin at 8,
+    Example: with 32 buckets, max_distance 128 and not causal, b is 16, and the ranges begin at 8,
     8 sqrt(2), 16, 16 sqrt(2) and so on. A key 11 positions before the query has bucket 8, one 12
     positions before it bucket 9, one 12 positions after it bucket 25.
 
     Args:
         distances: j - i of key j and query i, any shape, long. Where b/2 < |j - i| and a range
-            begins at exactly |j - i|, the bucket below counts, too: rounding decides.
+            begins at exactly |j - i|, the bucket below is accepted, too, as rounding decides.
         n_buckets: a multiple of 4, or of 2 if causal.
         max_distance: larger than b/2.
 
@@ -155,7 +155,7 @@ def relative_buckets(
     b = n_buckets if causal else n_buckets // 2
     exact = b // 2
     far = -distances.clamp(max=0) if causal else distances.abs()
-    # Of distances below `exact` the logarithm isn't used: 1 keeps it finite.
+    # The logarithm of distances below `exact` isn't used: 1 keeps it finite.
     ratio = (far.double() / exact).clamp(min=1.0).log() / math.log(max_distance / exact)
     wide = (exact + (ratio * (b - exact)).long()).clamp(max=b - 1)
     buckets = torch.where(far < exact, far, wide)
@@ -164,17 +164,17 @@ def relative_buckets(
 
 
 def rotate(x: torch.Tensor, positions: torch.Tensor, pairing: str = "adjacent") -> torch.Tensor:
-    """Return vectors with rotary positions, section 3.2 of [4]: pairs of channels are turned.
+    """Apply rotary positions (section 3.2 of [4]): rotate pairs of channels.
 
-    At position i, pair k is turned anticlockwise by the angle i theta_k, where
+    At position i, pair k is rotated anticlockwise by the angle i theta_k, where
     theta_k = 10000^(-2k/d), k = 0 .. d/2 - 1. In two dimensions the vector (1, 0) at position i
     becomes (cos i, sin i).
 
     Args:
         x: queries or keys, shape (..., T, d), d even.
-        positions: i of each row, shape (T,), long.
-        pairing: which channels are pair k: "adjacent", 2k and 2k + 1 (the paper), or "half",
-            k and k + d/2 (rotate_half, most libraries).
+        positions: the position i of each row, shape (T,), long.
+        pairing: which channels form pair k: "adjacent", 2k and 2k + 1 (the paper), or "half",
+            k and k + d/2 (rotate_half in most libraries).
 
     Returns:
         the shape of x.

@@ -1,11 +1,12 @@
-"""Datasets of characters: span corruption to pretrain on, name/place pairs to finetune on.
+"""Datasets of characters: span corruption for pretraining, name/place pairs for finetuning.
 
 See a few examples of each (from the assignment's root):
     python src/dataset.py namedata
     python src/dataset.py charcorruption
 
-Both give items (x, y): the model reads x and should write y, where y[t] is the character that
-follows x[t]. Characters are numbers of a vocabulary; 0, the padding, in y means "no target here".
+Both return items (x, y): the model reads x and should write y, where y[t] is the character that
+follows x[t]. Characters are encoded as ids of a vocabulary; in y, id 0, the padding, means "no
+target here".
 """
 
 import random
@@ -16,7 +17,7 @@ from torch.utils.data import Dataset
 from pretraining import given
 from pretraining.errors import InputError
 
-MASK_CHAR = "\u2047"  # ⁇, looks like nothing in the corpus
+MASK_CHAR = "\u2047"  # ⁇, unlike any character of the corpus
 PAD_CHAR = "\u25a1"  # □
 MIN_DOCUMENT_LENGTH = 4  # the shortest document that a corruption may truncate to
 MIN_BLOCK_SIZE = 16  # below this, seven eighths of a block and three MASKs do not fit in it
@@ -37,19 +38,20 @@ class CharCorruptionDataset(Dataset):
     """
 
     def __init__(self, data: str, block_size: int):
-        """
+        """Split the text into documents and make the vocabulary.
+
         Args:
-            data: the text of the corpus, one document a line.
+            data: the text of the corpus, one document per line.
             block_size: number of characters that the model sees at once.
 
         Raises:
-            InputError: the text holds MASK_CHAR or PAD_CHAR, or no usable document, or the block
-                is too small.
+            InputError: the text contains MASK_CHAR or PAD_CHAR, or no usable document, or the
+                block is too small.
         """
         for special in (MASK_CHAR, PAD_CHAR):
             if special in data:
                 line = data[: data.index(special)].count("\n") + 1
-                raise InputError(f"corpus, line {line}: holds {special!r}, which is reserved")
+                raise InputError(f"corpus, line {line}: contains {special!r}, which is reserved")
         if block_size < MIN_BLOCK_SIZE:
             raise InputError(f"block_size is {block_size}, expected at least {MIN_BLOCK_SIZE}")
         self.MASK_CHAR = MASK_CHAR
@@ -61,36 +63,36 @@ class CharCorruptionDataset(Dataset):
         self.block_size = block_size
         self.data = [line for line in data.split("\n") if len(line) >= MIN_DOCUMENT_LENGTH]
         if not self.data:
-            raise InputError("corpus: got no document, expected lines of 4 characters or more")
+            raise InputError("corpus: found no document, expected lines of 4 characters or more")
 
     def __len__(self) -> int:
         return len(self.data)
 
     def __getitem__(self, idx: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Corrupt document number idx afresh: the same idx gives another result at each call.
+        """Corrupt document number idx: the result is random, and differs from call to call.
 
-        1. Truncate the document to a prefix of it, of random length T. Every whole number from 4
-           to min(len(document), int(self.block_size * 7 / 8)) must be possible, no other.
+        1. Truncate the document to a prefix of random length T. T must take every integer value
+           from 4 to min(len(document), int(self.block_size * 7 / 8)), and no other.
         2. Cut the truncated document in three: prefix, masked_content, suffix. The length of
            masked_content is random, and a quarter of T on average (T is the real length of the
-           truncated document, not a length that was wished for). So is its place. Any of the
-           three may come out empty.
+           truncated document, not one that the document may be too short for). Its position is
+           random, too. Any of the three may be empty.
         3. Rearrange, with a final MASK, and pad with PADs to self.block_size + 1 characters:
                prefix MASK suffix MASK masked_content MASK PAD PAD ... PAD
         4. x is the string without its last character, y the string without its first: the model
-           learns to write the next character everywhere.
+           learns to write the next character at every position.
         5. Encode both with self.stoi.
 
-        Worked example. The document is "Ada Byron was born in London.", block_size is 32, so T is
-        anything from 4 to 28. Say T is 20: "Ada Byron was born i". Say that 5 characters are
-        masked, from the fifth on: prefix "Ada ", masked_content "Byron", suffix " was born i".
-        With ⁇ for MASK and □ for PAD:
+        Worked example. The document is "Ada Byron was born in London." and block_size is 32, so T
+        is from 4 to 28. Suppose that T is 20, "Ada Byron was born i", and that 5 characters are
+        masked, starting with the fifth: prefix "Ada ", masked_content "Byron", suffix
+        " was born i". With ⁇ for MASK and □ for PAD:
             string  Ada ⁇ was born i⁇Byron⁇□□□□□□□□□□   (33 characters)
             x       Ada ⁇ was born i⁇Byron⁇□□□□□□□□□    (32, without the last)
             y        da ⁇ was born i⁇Byron⁇□□□□□□□□□□   (32, without the first)
 
         Args:
-            idx: which document, 0 to len(self) - 1.
+            idx: the number of the document, 0 to len(self) - 1.
 
         Returns:
             x and y, each of shape (block_size,), dtype torch.long.
@@ -102,7 +104,7 @@ class CharCorruptionDataset(Dataset):
         document = self.data[idx]
         longest = min(len(document), int(self.block_size * 7 / 8))
         truncated = document[: random.randint(MIN_DOCUMENT_LENGTH, longest)]
-        # Uniform from nothing to one half: a quarter on average.
+        # Uniform from 0 to one half: a quarter on average.
         span = random.randint(0, len(truncated) // 2)
         start = random.randint(0, len(truncated) - span)
         prefix = truncated[:start]
@@ -123,21 +125,22 @@ class NameDataset(Dataset):
     A line `Where was NAME born?<TAB>PLACE` becomes, with ⁇ for MASK and □ for PAD,
         x   Where was Ada born?⁇London⁇□□□...
         y   □□□□□□□□□□□□□□□□□□□London⁇□□□...
-    The model is not asked to write the question: in y everything up to and including the first
-    MASK is padded out, which leaves the place and the MASK that ends it.
+    The model is not trained to write the question: in y, everything up to and including the first
+    MASK is replaced by padding, which leaves the place and the MASK that ends it.
 
     Attributes: data, the lines; stoi, itos, block_size, vocab_size, MASK_CHAR and PAD_CHAR as in
-    the pretraining dataset, so that ids mean the same to a model that has been pretrained.
+    the pretraining dataset, so that a pretrained model can use the same ids.
     """
 
     def __init__(self, data: str, pretraining_dataset: CharCorruptionDataset):
-        """
+        """Check that each line can become an example.
+
         Args:
             data: the text of a tab-separated file. A newline at its end is optional.
-            pretraining_dataset: where the vocabulary and the block size come from.
+            pretraining_dataset: provides the vocabulary and the block size.
 
         Raises:
-            InputError: a line is malformed, too long, or holds a character that the vocabulary
+            InputError: a line is malformed, too long, or contains a character that the vocabulary
                 lacks; the message names the line.
         """
         self.MASK_CHAR = pretraining_dataset.MASK_CHAR
@@ -159,9 +162,9 @@ class NameDataset(Dataset):
         if unknown:
             raise InputError(
                 f"line {number}: got the characters {''.join(unknown)!r}, expected only those of "
-                "the pretraining corpus (is it the corpus that belongs to this file?)"
+                "the pretraining corpus (does this file belong to that corpus?)"
             )
-        length, limit = len(row) + 1, self.block_size + 1  # two MASKs, less the tab
+        length, limit = len(row) + 1, self.block_size + 1  # two MASKs, minus the tab
         if length > limit:
             raise InputError(
                 f"line {number}: got {length} characters with both MASKs, expected at most {limit}"
@@ -176,7 +179,7 @@ class NameDataset(Dataset):
         text = question + self.MASK_CHAR + place + self.MASK_CHAR
         text = text.ljust(self.block_size + 1, self.PAD_CHAR)
         ids = torch.tensor([self.stoi[ch] for ch in text], dtype=torch.long)
-        x, y = ids[:-1], ids[1:].clone()  # clone: x must keep the question that y loses
+        x, y = ids[:-1], ids[1:].clone()  # clone: x keeps the question, y doesn't
         y[: len(question)] = self.stoi[self.PAD_CHAR]
         return x, y
 

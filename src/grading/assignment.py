@@ -1,7 +1,8 @@
 """Reads `assignment.toml`: editions, questions, points, tests, data sets, recipes.
 
-Every mistake in the file is one line that names the table and the key. Points are exact: they are
-counted in hundredths, and a question's tests share its points by weight without a remainder.
+Every mistake in the file is reported in one line that names the table and the key. Points are
+exact: they are counted in hundredths, and a question's tests share its points by weight, without a
+remainder.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from .errors import UsageError
 from .recipes import DataSet, Recipe, Recipes, Variant, shipped
 from .toml_tables import Count, NaturalNumber, Rule, Where, nearest, read
 
-EDITION_FILE = "edition.txt"  # beside assignment.toml: the name of another default edition
+EDITION_FILE = "edition.txt"  # next to assignment.toml: the name of a different default edition
 OUTPUTS = (".params", ".predictions")
 Version = Annotated[
     str, Rule('a version like "3.12"', lambda text: re.fullmatch(r"3\.[1-9][0-9]?", text))
@@ -76,7 +77,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Edition:
-    """A numbering of the topics, and the files that a submission must hold.
+    """A numbering of the topics, and the files that a submission must contain.
 
     Attributes:
         course: the name of the course, or "".
@@ -107,11 +108,11 @@ class Assignment:
     """The whole description.
 
     Attributes:
-        gradescope_python: "3.12": what setup.sh installs there.
-        practice: the part whose questions have no points but those that an edition gives.
+        gradescope_python: "3.12": the Python that setup.sh installs there.
+        practice: the part whose questions have no points unless an edition gives them some.
         parts: titles of the sheet's sections.
         times: minutes that the commands of a topic take, by recipe and topic: with avx512_bf16
-            and with AVX2 only (0: not measured), or one number where nobody has told them apart.
+            and with AVX2 only (0: not measured), or one number if they were not distinguished.
     """
 
     title: str
@@ -168,10 +169,10 @@ def load_assignment(path: Path) -> Assignment:
     """Read and check the description.
 
     Raises:
-        UsageError: the file is missing, is no TOML, or says something impossible.
+        UsageError: the file is missing, is not TOML, or contains something impossible.
     """
     if not path.exists():
-        raise UsageError(f"{path} is missing: the grader reads points and tests from it")
+        raise UsageError(f"{path} is missing; the grader needs it for points and tests")
     file = read(path, _File)
     root = Where(path.name)
     _check_references(file, root)
@@ -194,9 +195,9 @@ def load_assignment(path: Path) -> Assignment:
 
 
 def _default_edition(path: Path, usual: str, editions: Collection[str]) -> str:
-    """Return the name in edition.txt, or `usual` where there is no such file.
+    """Return the name in edition.txt, or `usual` if there is no such file.
 
-    Students' copies have the file: it names the edition that they take.
+    Students' copies have the file, which names their edition.
     """
     chosen = path.with_name(EDITION_FILE)
     try:
@@ -206,15 +207,15 @@ def _default_edition(path: Path, usual: str, editions: Collection[str]) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{EDITION_FILE} can't be read: {error}") from None
     if name not in editions:
-        raise UsageError(f"{EDITION_FILE}: {name!r} is no edition{nearest(name, editions)}")
+        raise UsageError(f"{EDITION_FILE}: there is no edition {name!r}{nearest(name, editions)}")
     return name
 
 
 def _check_references(file: _File, root: Where) -> None:
-    """Refuse a name in the file that is the name of nothing.
+    """Refuse a reference in the file to something that does not exist.
 
     Raises:
-        UsageError: a table names another one that isn't there.
+        UsageError: a table names another one that does not exist.
     """
     head = root.of("assignment")
     head.check("default_edition", file.assignment.default_edition, file.editions, "edition")
@@ -241,7 +242,7 @@ def _check_references(file: _File, root: Where) -> None:
 def _check_topics(file: _File, where: Where) -> None:
     whole = [name for name, topic in file.topics.items() if topic.part and topic.title]
     for name, topic in file.topics.items():
-        if not topic.part and not topic.title:  # of a misspelt name, say
+        if not topic.part and not topic.title:  # the name may be misspelt
             raise where.of(name).fault(f"'part' and 'title' are missing{nearest(name, whole)}")
         for key in ("part", "title"):
             if not getattr(topic, key):
@@ -252,7 +253,7 @@ def _check_topics(file: _File, where: Where) -> None:
 
 
 def _check_output(name: str, variants: Collection[str], where: Where) -> None:
-    """Refuse a required file that the grader would never take."""
+    """Refuse a required file that the grader would never accept."""
     if not name.endswith(OUTPUTS) or not re.fullmatch(r"[\w.-]+", name):
         raise where.fault(
             f"required_files has {name!r}, which should be a name that ends in "
@@ -261,7 +262,7 @@ def _check_output(name: str, variants: Collection[str], where: Where) -> None:
     variant = name.split(".")[0]
     if variants and variant not in variants:
         raise where.fault(
-            f"required_files has {name!r}, and {variant!r} is the name of no variant"
+            f"required_files has {name!r}, but there is no variant {variant!r}"
             + nearest(variant, variants)
         )
 
@@ -361,8 +362,8 @@ def _spec(line: QuestionTable, test: TestTable, test_id: str, share: Points) -> 
 def share_points(points: Decimal, weights: list[int]) -> list[Decimal]:
     """Split points by weight into hundredths that sum to `points` exactly.
 
-    Each share is rounded down; the hundredths left over go to the largest remainders, later tests
-    first among equals (basic tests come first, and must not creep over their third).
+    Each share is rounded down; the remaining hundredths go to the largest remainders, and among
+    equal ones to later tests (basic tests come first, and must not exceed their third).
     """
     total = sum(weights)
     if not points or not total:

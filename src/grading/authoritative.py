@@ -1,10 +1,10 @@
-"""An authoritative run: one whose score counts, and what it demands before it starts.
+"""An authoritative run: one whose score counts, and its requirements.
 
-Required: a process and a uid of its own for each test (so: Linux, root), limits, no_new_privs,
-secrets that the tests' uids can't read, and no network. Landlock and seccomp are used where the
-kernel has them, and named where it doesn't. Nothing of this is taken on trust: a canary in a
-worker tries each thing, and any success is a grader error. So is a link to the solutions that was
-followed when it was handed in.
+Required are a separate process and uid for each test (and therefore Linux and root), limits,
+no_new_privs, secrets that the tests' uids can't read, and no network. Landlock and seccomp are used
+if the kernel has them, and reported as missing otherwise. All of this is verified: a canary in a
+worker tries each forbidden action, and any success is a grader error. So is a submitted link to the
+solutions that was followed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .staging import stage
 
 CANARY = {"read": [str], "written": [str], "signalled": [int], "sockets": [str], "scratch": bool}
 CANARY_CPU_S = 10.0
-# Where an upload may hold a link, and what of the solutions' folder it would lead to.
+# Where an upload may contain a link, and the part of the solutions' folder to which it leads.
 LINKS = {
     "submission": "submission",
     "src": ".",
@@ -35,7 +35,7 @@ LINKS = {
 
 
 def secrets(private: Sequence[Path] = ()) -> list[str]:
-    """List what no student's code may read: solutions, answers, results being written, ...
+    """List what student code must not read: solutions, answers, results being written, ...
 
     Raises:
         UsageError: this user can't read the solutions.
@@ -50,10 +50,10 @@ def secrets(private: Sequence[Path] = ()) -> list[str]:
 def send_canary(
     pool: Pool, layers: sandbox.Layers, work: Path, staged: Path, private: Sequence[Path] = ()
 ) -> dict[str, Any]:
-    """Run the canary as a test would run, and hand in links; return what it could do.
+    """Run the canary like a test, and submit links; return what it could do.
 
     Raises:
-        GradingError: it didn't come back.
+        GradingError: it didn't return.
     """
     scratch = work / "canary"
     scratch.mkdir()
@@ -80,12 +80,12 @@ def send_canary(
         envelope = wire.decode(finished.frame or b"")
         schema.check(envelope.get("value"), CANARY)
     except (WireError, AttributeError) as error:
-        raise GradingError(f"the canary did not come back: {error}; {finished.output}") from None
+        raise GradingError(f"the canary did not return: {error}; {finished.output}") from None
     return envelope["value"] | {"linked": hand_in_links(work)}
 
 
 def hand_in_links(work: Path) -> list[str]:
-    """Try to hand in the reference as a link; return the places of links that were followed."""
+    """Try to submit the reference as a link; return the places of links that were followed."""
     followed = []
     for number, (name, target) in enumerate(LINKS.items()):
         upload, staged = work / f"canary-upload-{number}", work / f"canary-staged-{number}"
@@ -103,11 +103,11 @@ def hand_in_links(work: Path) -> list[str]:
 
 
 def faults(layers: sandbox.Layers, canary: dict[str, Any]) -> list[str]:
-    """List the reasons why a run can't be authoritative here; there are none where it can."""
+    """List the reasons why a run can't be authoritative here; none if it can."""
     found = [] if layers.root else [f"tests have no uid of their own ({layers.obstacle})"]
     found += [f"student code can read {path}" for path in canary["read"]]
     found += [f"student code can write to {path}" for path in canary["written"]]
     found += [f"student code can signal process {pid}" for pid in canary["signalled"]]
     found += [f"student code can open {kind} sockets" for kind in canary["sockets"]]
-    found += [f"{name} can be handed in as a link to the solutions" for name in canary["linked"]]
+    found += [f"{name} can be submitted as a link to the solutions" for name in canary["linked"]]
     return found + ([] if canary["scratch"] else ["student code can't write its scratch folder"])

@@ -1,4 +1,4 @@
-"""One test's place to work: it runs probes in workers, and says what became of each."""
+"""One test's bench: it runs probes in workers, and says how each ended."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from .staging import Staged
 if TYPE_CHECKING:
     from .runner import Run
 
-# Decoding 500 answers of a student's synthesizer, of the largest recipe, takes 75 to 100 on a fast
-# processor. What a run's deadline cuts short is nobody's fault; this limit would make it ours.
+# Decoding 500 answers of a student's synthesizer with the largest recipe takes 75 to 100 on a fast
+# processor. If a run's deadline ends it, nobody is at fault; this limit would make it the grader's.
 REFERENCE_CPU_S = 400.0
-SHARED_CPU_S = 60.0  # of the submission's own processes, for what several tests share
+SHARED_CPU_S = 60.0  # of the submission's own processes, for work that several tests share
 OUT_OF_TIME = "not run: the whole run was out of time"
 NO_TORCH = (
     "not run, it needs torch, which this Python doesn't have: activate the assignment's environment"
@@ -35,14 +35,14 @@ NO_TORCH = (
 
 
 class Bench:
-    """One test's place to work: its limits, what it printed; the `Laboratory` of its case.
+    """One test's bench: its limits and its output; the `Laboratory` of its case.
 
-    With `stands_in`, the reference answers in the submission's place, and has no trained files.
+    With `stands_in`, the reference answers instead of the submission, and has no trained files.
 
     Attributes:
-        cpu_s: CPU seconds of the submission's own processes, without what several tests share.
-        peak_bytes: the most memory that one of them had, libraries included.
-        measured: numbers that the test saw, by name, for staff.
+        cpu_s: CPU seconds of the submission's own processes, except for shared work.
+        peak_bytes: the most memory that one of them used, including libraries.
+        measured: numbers that the test measured, by name, for staff.
     """
 
     def __init__(self, run: Run, spec: TestSpec, stands_in: bool = False) -> None:
@@ -62,9 +62,9 @@ class Bench:
 
         Raises:
             Verdict: the submission's process ended badly or raised.
-            ReferenceFailed: the reference's raised.
-            GradingError: the reference's ended badly, or the worker failed before it reached any
-                code of the student's.
+            ReferenceFailed: the reference's process raised an exception.
+            GradingError: the reference's process ended badly, or the worker failed before it
+                reached any student code.
         """
         if self._spec.torch and not provenance.has_torch():
             raise Verdict(Outcome.NOT_RUN, NO_TORCH, way="no-torch")
@@ -98,20 +98,20 @@ class Bench:
         assert finished.frame is not None  # explain_ending has a verdict where there is none
         ok, value, envelope = _open(finished.frame)
         if ok:
-            if not self._spec.is_hidden:  # of hidden tests no line is told
+            if not self._spec.is_hidden:  # hidden tests reveal no lines
                 place = float_ranges(envelope, self.staged.root)
                 self._run.float_ranges = self._run.float_ranges or place
             return value
         raise explain_error(value, self._spec, self.staged.root)
 
     def measure(self, name: str, value: float) -> None:
-        """Keep a number that the test saw; one that is not finite is none."""
+        """Store a number that the test measured, if it is finite."""
         if math.isfinite(value):
             self.measured[name] = float(value)
 
     def once(self, name: str, make: Callable[[Bench], Any]) -> Any:
-        """Return what several tests of this run need; `make` gets its own bench, with torch."""
-        if self._stands_in:  # nothing that was made of the submission
+        """Return a result that several tests share; `make` gets its own bench, with torch."""
+        if self._stands_in:  # nothing made from the submission
             return make(self)
         spec = replace(
             self._spec, topic="shared", name=name, kind="hidden", timeout_s=SHARED_CPU_S, torch=True
@@ -119,16 +119,16 @@ class Bench:
         return self._run.once(name, lambda: make(Bench(self._run, spec)))
 
     def finding(self, about: Any, code: tuple[str, ...], find: Callable[[], Any]) -> Any:
-        """Return what `find` returns, or what it returned about the same earlier in a class."""
+        """Return what `find` returns, or what it returned earlier in a class for the same thing."""
         remembered = self._run.runner.remembered
         if remembered is None or self._stands_in:
             return find()
         return remembered.finding(about, code, find)
 
     def _placed(self, verdict: Verdict, finished: Finished, limits: Limits) -> Verdict:
-        """Return the verdict of a worker that ended badly, with where it was, if that is known.
+        """Return the verdict of a worker that ended badly, with the place if it is known.
 
-        A module whose import it was stuck in is remembered: later tests don't import it again.
+        If a module's import hung, it is remembered, and later tests don't import it again.
         """
         ending, taken, hidden = finished.ending, self.staged.taken, self._spec.is_hidden
         stuck = importing.find_stuck(
@@ -166,10 +166,10 @@ class Bench:
         return Limits.for_test(cpu_s, self._run.deadline - time.monotonic())
 
     def _confinement(self, role: str, scratch: Path) -> sandbox.Confinement:
-        """Return what confines a worker.
+        """Return a worker's confinement.
 
-        A student's worker gets every layer there is. The reference's, which may hold a student's
-        parameters, gets those that need no user of its own.
+        A student's worker gets every available layer. The reference's, which may contain a
+        student's parameters, gets the layers that need no user of its own.
         """
         run = self._run
         if role == "reference":
@@ -205,6 +205,6 @@ def _reference_value(finished: Finished) -> Any:
     if envelope["ok"]:
         return envelope["value"]
     error = envelope["error"]
-    ours = error["outcome"] == Outcome.OUT_OF_MEMORY.value  # with its inputs' sizes known
+    ours = error["outcome"] == Outcome.OUT_OF_MEMORY.value  # because its inputs' sizes are known
     kind = GradingError if ours else ReferenceFailed
     raise kind(f"the reference failed:\n{error['traceback']}")

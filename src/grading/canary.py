@@ -1,6 +1,6 @@
-"""The canary: does the confinement hold? It tries what no student's code may do.
+"""The canary checks the confinement by trying everything that student code must not do.
 
-It runs as student code does, in a worker with the same confinement, and reports what it could.
+It runs like student code, in a worker with the same confinement, and reports what succeeded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def try_everything(
 ) -> dict[str, Any]:
     """Try to read each secret, write to each folder, signal each process, open a socket.
 
-    To read, also by a link in the scratch folder.
+    It also tries to read through a link in the scratch folder.
 
     Returns:
         What succeeded: the secrets read, the folders written to, the processes reached, the kinds
@@ -48,7 +48,7 @@ def _works(attempt: Callable[[], Any]) -> bool:
 
 
 def _ways_to_read(path: str) -> Iterator[bool]:
-    """Yield whether each way to read a file or folder works: by its name, by a link of our own."""
+    """Yield whether each way to read a file or folder works: by its name, or through a link."""
     yield _works(partial(_read, path))
     for make in (os.symlink, os.link):
         with tempfile.TemporaryDirectory(dir=".") as folder:

@@ -14,8 +14,8 @@
             "the span is a quarter of the text on average"
             self.judge(drawn=self.probe(...))     # solutions/hidden/: span_corruption_share
 
-The words are graderUtil's: `timeout`, `is_hidden`, `is_extra_credit`, `after_published`. They are
-optional: `assignment.toml` is the truth, and an argument that disagrees with it is an error.
+The arguments are graderUtil's: `timeout`, `is_hidden`, `is_extra_credit`, `after_published`. They
+are optional: `assignment.toml` is authoritative, and arguments that disagree with it are errors.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def graded(
 
 
 class Laboratory(Protocol):
-    """What a case needs of the run it is part of (see `bench.Bench`)."""
+    """What a case needs from its run (see `bench.Bench`)."""
 
     assignment: Assignment
     edition: Edition
@@ -96,11 +96,11 @@ class Laboratory(Protocol):
 
 
 class GradedTestCase:
-    """Base of the classes in questions/: one class a topic, one instance a test."""
+    """Base of the classes in questions/: one class per topic, one instance per test."""
 
     topic = ""
-    # Names of tests that read what was handed in and run none of its code: the reference answers
-    # for parameters. (On a student's computer, where there is none, some do.)
+    # Names of tests that only read submitted files and run none of their code: the reference runs
+    # with the parameters. (On a student's computer, which has no reference, some run code.)
     of_files: tuple[str, ...] = ()
 
     def __init__(self, spec: TestSpec, laboratory: Laboratory, seed: int) -> None:
@@ -119,7 +119,7 @@ class GradedTestCase:
         return self._observe("submission", name, answer, args)
 
     def reference(self, name: str, answer: Any, /, **args: Any) -> Any:
-        """Run the same probe on the reference; only `solutions/hidden/` has use for it."""
+        """Run the same probe on the reference; only `solutions/hidden/` uses this."""
         return self._observe("reference", name, answer, args)
 
     @property
@@ -128,15 +128,15 @@ class GradedTestCase:
         return self.lab.hidden is not None
 
     def judge(self, **observed: Any) -> None:
-        """Let `solutions/hidden/` judge; without it, say that the test only ran."""
+        """Let `solutions/hidden/` judge; without it, end the test as one that only ran."""
         if self.lab.hidden is None:
             raise NotGraded(NOT_GRADED)
         self.lab.judges[f"{self.spec.topic}_{self.spec.name}"](self, **observed)
 
     def once(self, name: str, make: Callable[[Self], Made]) -> Made:
-        """Return what several tests of a run need; the first one that asks makes it.
+        """Return a result that several tests of a run share; the first one that asks makes it.
 
-        `make` gets a case whose seed depends on the run and on `name` alone, so that the result is
+        `make` gets a case whose seed depends only on the run and on `name`, so that the result is
         the same whichever test asks first.
         """
 
@@ -147,11 +147,11 @@ class GradedTestCase:
         return self.lab.once(name, apart)
 
     def finding(self, about: Any, code: tuple[str, ...], find: Callable[[], Any]) -> Any:
-        """Return what `find` returns, plain data; staff who grade a class ask it once for all.
+        """Return what `find` returns, plain data; when a class is graded, it is called only once.
 
         Args:
-            about: all that it depends on besides `code`, the data set and the machine.
-            code: names of the modules that find it; what they import counts, too.
+            about: everything on which it depends besides `code`, the data set and the machine.
+            code: names of the modules that find it, which also stand for what they import.
         """
         return self.lab.finding(about, code, find)
 
@@ -160,22 +160,22 @@ class GradedTestCase:
         self.lab.notes += text
 
     def measure(self, name: str, value: float) -> None:
-        """Keep a number that staff compare over a class: an accuracy, a mean."""
+        """Store a number that staff compare within a class, such as an accuracy or a mean."""
         self.lab.measure(name, value)
 
     def not_graded(self, reason: str) -> NoReturn:
-        """End the test as one that ran and that nobody judged."""
+        """End the test as one that ran but was not judged."""
         raise NotGraded(reason)
 
     def expect(self, condition: bool, sentence: str, way: str = "", **detail: Any) -> None:
         """Fail with `sentence` unless `condition` holds.
 
         Args:
-            way: see `errors.Verdict`: keeps the id of a failure whose sentence is worded anew.
-            sentence: what is wrong, in the student's words. With a hidden test it is all that a
+            way: see `errors.Verdict`: keeps a failure's id when its sentence is reworded.
+            sentence: what is wrong, in the student's words. For a hidden test it is all that a
                 student reads, so it is a fixed sentence without values.
-            detail: got, expected, cause, look_at: shown below it with basic tests; with hidden
-                ones for staff only.
+            detail: got, expected, cause, look_at: shown below it for basic tests, and only to
+                staff for hidden ones.
         """
         if not condition:
             self.fail(sentence, way=way, **detail)
@@ -191,8 +191,8 @@ class GradedTestCase:
         """End the test as failed; see `expect`.
 
         Args:
-            credit: the share of points earned still.
-            private: the details are for staff only, as with hidden tests.
+            credit: the share of points that is still earned.
+            private: whether the details are for staff only, as for hidden tests.
         """
         lines = [f"{key.replace('_', ' ')}: {value}" for key, value in detail.items()]
         if self.spec.is_hidden or private:
@@ -202,8 +202,8 @@ class GradedTestCase:
         raise Verdict(Outcome.FAILED, shown, credit=credit, way=way)
 
     def _observe(self, role: str, name: str, answer: Any, args: dict[str, Any]) -> Any:
-        # A seed of the worker's own: student code must not be able to foresee what is drawn here.
-        # And of each run: with the same one, a second run of draws would repeat the first's.
+        # The worker has its own seed: student code must not be able to predict what is drawn here.
+        # So does each run: with the same seed, a second run of draws would repeat the first.
         run = self._runs[role, name]
         self._runs[role, name] += 1
         seed = derive_seed(self.seed, f"worker {run}" if run else "worker")
@@ -238,7 +238,7 @@ class BoundTest:
 
 
 def bind(specs: tuple[TestSpec, ...], cases: list[type[GradedTestCase]]) -> list[BoundTest]:
-    """Pair every test of an edition with its method; every disagreement is an error.
+    """Pair each test of an edition with its method; every disagreement is an error.
 
     Raises:
         UsageError: a test without a method, a method without a test, or a decorator's argument
@@ -254,7 +254,7 @@ def bind(specs: tuple[TestSpec, ...], cases: list[type[GradedTestCase]]) -> list
     topics = {spec.topic for spec in specs}
     for topic in sorted(topics):
         for name in set(by_topic[topic].of_files) - {n for t, n in described if t == topic}:
-            raise UsageError(f"{_of(by_topic[topic])}.of_files names {name}, which is no test")
+            raise UsageError(f"{_of(by_topic[topic])}.of_files names {name}, which is not a test")
         for name, method in vars(by_topic[topic]).items():
             if hasattr(method, "claims") and (topic, name.removeprefix("test_")) not in described:
                 raise UsageError(
@@ -295,10 +295,10 @@ def _of(case: type[GradedTestCase]) -> str:
 
 
 def select(bound: list[BoundTest], wanted: tuple[str, ...]) -> list[BoundTest]:
-    """Return the tests that the words on the command line name: ids, or whole questions.
+    """Return the tests that the words on the command line name: test ids or whole questions.
 
     Raises:
-        UsageError: a word names nothing.
+        UsageError: a word names no test or question.
     """
     if not wanted:
         return bound
@@ -327,6 +327,6 @@ def _is_part(word: str, number: str) -> bool:
 
 
 def derive_seed(seed: int, name: str) -> int:
-    """Derive a test's own seed: the same whatever else runs, and in whatever order."""
+    """Derive a test's own seed, which is the same whatever else runs, and in whatever order."""
     digest = hashlib.sha256(f"{seed}:{name}".encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1

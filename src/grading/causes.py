@@ -1,9 +1,9 @@
-"""Ids of the ways in which a test can fail, by which failures of a class are counted and compared.
+"""Ids of the ways in which a test can fail, by which a class's failures are counted and compared.
 
-An id has two parts, such as `failed.the-mask-is-missing-1f3a` or `error.ValueError`: the outcome,
-and the way. The way of an expectation that was not met is made of its sentence, without the values
-in it. Somebody who words a sentence anew, or has to put a student's text into it, names the way
-(`errors.Verdict`).
+An id has two parts, such as `failed.the-mask-is-missing-1f3a` or `error.ValueError`: the outcome
+and the way. The way of an expectation that was not met is derived from its sentence, without the
+values in it. If a sentence is reworded, or has to contain a student's text, its way can be given
+explicitly (`errors.Verdict`).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import re
 from .outcomes import Outcome
 
 WORDS = 9
-# What may differ from one submission to the next: numbers, what is quoted or in brackets.
+# What may differ between submissions: numbers, and text in quotes or brackets.
 VALUES = re.compile(r"\"[^\"]*\"|\([^()]*\)|\[[^\[\]]*\]|(?<!\w)'[^']*'(?!\w)|-?\d[\d.,e%-]*")
 
 
 def cause_of(outcome: Outcome, way: str) -> str:
-    """Return the id of a way to fail; "" for a test that passed."""
+    """Return the id of a way of failing; "" for a test that passed."""
     if outcome is Outcome.PASSED:
         return ""
     kind = outcome.value.replace(",", "").replace(" ", "-")

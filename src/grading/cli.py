@@ -39,26 +39,28 @@ MAX_TRACEBACK = 20_000  # characters
 
 
 def main(questions: QuestionSet, arguments: list[str] | None = None) -> int:
-    """Run the command; see ExitCode for what it returns."""
+    """Run the command; return an ExitCode."""
     _fill_standard_descriptors()
     for stream in filter(None, (sys.stdout, sys.stderr)):  # None: closed by the shell
         stream.reconfigure(encoding="utf-8", errors="replace")
     asked = _parser().parse_args(arguments)
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # `timeout` and CI tidy up, too
+        signal.signal(
+            signal.SIGTERM, signal.default_int_handler
+        )  # so that `timeout` and CI also clean up
     try:
         code = _run(questions, asked)
         if sys.stdout is not None:
-            sys.stdout.flush()  # here, where a reader that has left makes no traceback
+            sys.stdout.flush()  # here, where a closed pipe causes no traceback
         return code
     except UsageError as error:
         print(f"grader.py: {error}", file=sys.stderr)
         return ExitCode.USAGE
     except GradingError as error:
-        text = printable.lines(str(error), MAX_TRACEBACK)  # it may quote what a worker said
+        text = printable.lines(str(error), MAX_TRACEBACK)  # it may quote a worker
         print(f"grader.py: the grader failed: {text}", file=sys.stderr)
         return ExitCode.GRADER_ERROR
-    except BrokenPipeError:  # who read our output has left: `| head`
+    except BrokenPipeError:  # the reader of the output has left, as in `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.INTERRUPTED
     except Exception:
@@ -66,12 +68,12 @@ def main(questions: QuestionSet, arguments: list[str] | None = None) -> int:
         print("grader.py: the grader failed, see above", file=sys.stderr)
         return ExitCode.GRADER_ERROR
     except KeyboardInterrupt:
-        print("\ngrader.py: interrupted; tests that were not finished have no result")
+        print("\ngrader.py: interrupted; unfinished tests have no result")
         return ExitCode.INTERRUPTED
 
 
 def _run(questions: QuestionSet, asked: argparse.Namespace) -> int:
-    """Do what was asked for."""
+    """Run the command that the arguments describe."""
     sandbox.hide_memory()
     if asked.doctor:
         doctor.examine()
@@ -84,7 +86,7 @@ def _run(questions: QuestionSet, asked: argparse.Namespace) -> int:
         _show_where(runner, asked)
         return ExitCode.OK
     if asked.gradescope:
-        from .gradescope import session  # staff's packages: students' copies do without
+        from .gradescope import session  # needs staff's packages, which students lack
 
         _refuse_contradictions(asked)
         pages = {path: staff for path, staff in _pages(asked) if path}
@@ -94,9 +96,9 @@ def _run(questions: QuestionSet, asked: argparse.Namespace) -> int:
 
 
 def _fill_standard_descriptors() -> None:
-    """Open descriptors 0, 1 and 2 where a shell has closed them.
+    """Open descriptors 0, 1 and 2 if a shell has closed them.
 
-    A pipe of ours would get such a number otherwise.
+    Otherwise one of our pipes would get such a number.
     """
     while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(fd, True)
@@ -107,41 +109,66 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="grader.py",
         description="Grade a submission.",
-        epilog="exit codes: 0 all that was asked passed, 1 something did not, or was not run (no "
+        epilog="exit codes: 0 all selected tests passed, 1 some did not pass or were not run (no "
         "data set, no time left), 2 usage or bad input, 3 the grader failed, 130 interrupted",
     )
-    parser.add_argument("tests", nargs="*", help="tests (1e-0-basic) or questions (1e); none: all")
     parser.add_argument(
-        "--where", action="store_true", help="print the lines that decide the tests, and run none"
+        "tests", nargs="*", help="tests (1e-0-basic) or questions (1e) to run (default: all)"
     )
-    parser.add_argument("--list", action="store_true", help="print all tests with their points")
     parser.add_argument(
-        "--submission", type=Path, default=paths.ROOT, metavar="DIR", help="a folder or zip"
+        "--where",
+        action="store_true",
+        help="print which lines decide the tests, without running them",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results here")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="also write a report to read")
+    parser.add_argument("--list", action="store_true", help="print all tests and their points")
+    parser.add_argument(
+        "--submission",
+        type=Path,
+        default=paths.ROOT,
+        metavar="DIR",
+        help="the folder or zip to grade (default: this assignment)",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results as JSON")
+    parser.add_argument(
+        "--html", type=Path, metavar="FILE", help="also write a report as a web page"
+    )
     parser.add_argument(
         "--authoritative", action="store_true", help="refuse to run unless the result can count"
     )
-    parser.add_argument("--doctor", action="store_true", help="say what works on this computer")
-    parser.add_argument("--edition", help="another edition of assignment.toml")
-    parser.add_argument("--seed", type=int, help="draw the inputs of an earlier run again")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="tests side by side")
     parser.add_argument(
-        "--in-process", action="store_true", help="no isolation, no limits: for a debugger"
+        "--doctor", action="store_true", help="print which protections work on this computer"
+    )
+    parser.add_argument("--edition", help="use a different edition of assignment.toml")
+    parser.add_argument(
+        "--seed", type=int, help="seed of the random inputs, to repeat an earlier run"
+    )
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=1,
+        metavar="N",
+        help="number of tests to run in parallel (default: 1)",
+    )
+    parser.add_argument(
+        "--in-process", action="store_true", help="for a debugger: run without isolation or limits"
     )
     staff = parser.add_argument_group("for staff")
     staff.add_argument(
-        "--staff-html", type=Path, metavar="FILE", help="the same with staff's details"
+        "--staff-html", type=Path, metavar="FILE", help="also write a report with staff's details"
     )
     staff.add_argument(
-        "--replay", type=Path, metavar="FILE", help="an earlier result: run it again and compare"
+        "--replay", type=Path, metavar="FILE", help="run an earlier result again and compare"
     )
     staff.add_argument(
-        "--gradescope", type=Path, metavar="DIR", help="grade in Gradescope's folders: /autograder"
+        "--gradescope",
+        type=Path,
+        metavar="DIR",
+        help="grade in Gradescope's folders, below /autograder",
     )
     staff.add_argument(
-        "--preview", action="store_true", help="without root: see what it would look like"
+        "--preview",
+        action="store_true",
+        help="with --gradescope, without root: show what the result would be",
     )
     return parser
 
@@ -167,7 +194,7 @@ def _grade(runner: CourseTestRunner, asked: argparse.Namespace) -> int:
     record = replay.read(asked.replay) if asked.replay else None
     seed = secrets.randbits(63) if asked.seed is None else asked.seed
     if asked.in_process:
-        print("In-process: no isolation and no limits; this result counts for nothing.\n")
+        print("In-process: no isolation and no limits; this result does not count.\n")
     if record:
         seed, asked.edition = record.seed, record.edition
         judged_by = provenance.judged_by(runner.questions.provided)
@@ -180,7 +207,7 @@ def _grade(runner: CourseTestRunner, asked: argparse.Namespace) -> int:
         wanted=tuple(asked.tests),
         jobs=1 if asked.in_process else asked.jobs,
         in_process=asked.in_process,
-        # A run that is complete, for a score or a replay, leaves nothing out.
+        # A complete run, for a score or a replay, skips nothing.
         patience=None if runner.hidden is not None or record else PATIENCE,
         authoritative=asked.authoritative,
         private=tuple(written),
@@ -191,7 +218,7 @@ def _grade(runner: CourseTestRunner, asked: argparse.Namespace) -> int:
     try:
         results = runner.run(options, seed, heard)
     except KeyboardInterrupt:
-        if not staff:  # who have read it as it came
+        if not staff:  # who have read the results as they came
             heard.finish()
         raise
     heard.finish()
@@ -200,14 +227,14 @@ def _grade(runner: CourseTestRunner, asked: argparse.Namespace) -> int:
             write_atomically(path, report.page(results, for_staff))
     if record:
         if record.digest not in ("", results.facts["digest"]):
-            print("Replay: the submission's files differ from those that were graded then")
-        for line in replay.compare(record, results) or ["every test ended as it did then"]:
+            print("Replay: the submission's files differ from those that were graded originally")
+        for line in replay.compare(record, results) or ["every test ended as it did originally"]:
             print(f"Replay: {line}")
     return exit_code(results.outcomes)
 
 
 def _pages(asked: argparse.Namespace) -> list[tuple[Path | None, bool]]:
-    """Return the reports that were asked for, each with whether it is for staff."""
+    """Return the requested reports, each with whether it is for staff."""
     return [(asked.html, False), (asked.staff_html, True)]
 
 
@@ -219,9 +246,9 @@ def _refuse_contradictions(asked: argparse.Namespace) -> None:
     """Raise a UsageError for options that contradict each other, before anything runs."""
     outputs = {flag: path for flag, path in _outputs(asked).items() if path}
     if asked.in_process and outputs:
-        raise UsageError("--in-process can't write a result: nothing protects it")
+        raise UsageError("--in-process can't write a result, because nothing protects it")
     if asked.in_process and asked.authoritative:
-        raise UsageError("--in-process can't be authoritative: nothing protects it")
+        raise UsageError("--in-process can't be authoritative, because nothing protects it")
     for flag, path in outputs.items():
         if not path.resolve().parent.is_dir():
             raise UsageError(f"{flag} {path}: there is no folder {path.resolve().parent}")
@@ -230,11 +257,13 @@ def _refuse_contradictions(asked: argparse.Namespace) -> None:
     if asked.seed is not None and asked.seed < 0:
         raise UsageError(f"--seed {asked.seed} should not be negative")
     if asked.replay and (asked.seed is not None or asked.edition):
-        raise UsageError("--replay takes seed and edition from the file: leave out yours")
+        raise UsageError(
+            "--replay reads seed and edition from the file: remove --seed and --edition"
+        )
 
 
 class _ResultsFile(Observer):
-    """Keeps the results file current from the first moment."""
+    """Keeps the results file up to date from the beginning."""
 
     staff = False
 
@@ -250,7 +279,7 @@ class _ResultsFile(Observer):
         self._write()
 
     def finish(self) -> None:
-        """Print what there is to say once the run has ended, or was interrupted."""
+        """Print the end of the report, once the run has ended or was interrupted."""
 
     def _write(self) -> None:
         if self._path is not None and self._results is not None:
@@ -282,7 +311,7 @@ class _Console(_ResultsFile):
 
 
 class _StudentConsole(_ResultsFile):
-    """Prints a report at the end, which begins with how the student is doing."""
+    """Prints a report at the end, which begins with a summary."""
 
     def staged(self, staged: Staged) -> None:
         self._files = student_console.files_line(staged)

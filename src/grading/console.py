@@ -1,4 +1,4 @@
-"""What a person reads in the terminal."""
+"""Output in the terminal for staff."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def points(value: Decimal) -> str:
 
 
 def points_of(value: float) -> str:
-    """Format points that were read from a file as a float, like `points`."""
+    """Format points that were read from a file as a float; see `points`."""
     return points(Decimal(str(value)).quantize(Decimal("0.01")))
 
 
 def show_staged(staged: Staged, required: tuple[str, ...]) -> None:
-    """Say which files are graded, which were left behind, and which are still to come."""
+    """Print which files are graded, which were left out, and which are still missing."""
     print(f"Taken: {len(staged.taken)} files")
     folders: dict[str, list[str]] = {}
     for name, origin in staged.taken.items():
@@ -32,9 +32,9 @@ def show_staged(staged: Staged, required: tuple[str, ...]) -> None:
     for folder, names in folders.items():
         print(f"  {printable.line(folder)}  {' '.join(sorted(names))}")
     if staged.added:
-        print(f"  ours, since the submission has none  {' '.join(staged.added)}")
+        print(f"  added by the grader  {' '.join(staged.added)}")
     for left in staged.left:
-        print(f"  left behind: {left}")
+        print(f"  left out: {left}")
     missing = [name for name in required if name not in staged.taken]
     if missing:
         print(f"Not there yet: {' '.join(missing)}")
@@ -42,7 +42,7 @@ def show_staged(staged: Staged, required: tuple[str, ...]) -> None:
 
 
 def show_result(result: TestResult, staff: bool) -> None:
-    """Print one test's line, and where it did not pass, what to do about it."""
+    """Print one test's line and, if it did not pass, what to do about it."""
     spec = result.spec
     worth = f"{points(result.score)}/{points(spec.max_score)}"
     print(f"{spec.test_id:<13}{result.outcome.value:<16}{worth:>11}  {result.description}")
@@ -60,17 +60,17 @@ def show_result(result: TestResult, staff: bool) -> None:
 
 
 class Teller:
-    """Prints results as they come; a question without points that nobody named is one line."""
+    """Prints results as they come; a question without points takes one line unless named."""
 
     def __init__(self, results: Results, staff: bool) -> None:
         """
         Args:
-            results: hold every result that was told.
+            results: contain every result that is printed.
         """
         self._results, self._staff, self._folded = results, staff, results.folded
 
     def tell(self, result: TestResult) -> None:
-        """Print a result: they come in the edition's order."""
+        """Print a result; results arrive in the edition's order."""
         number = result.spec.number
         if number not in self._folded or result.outcome is Outcome.GRADER_ERROR:
             show_result(result, self._staff)
@@ -81,7 +81,7 @@ class Teller:
 
 
 def passed_of(tests: list[TestResult]) -> str:
-    """Return how many of these tests passed, in words."""
+    """Describe how many of these tests passed."""
     passed = sum(t.outcome is Outcome.PASSED for t in tests)
     waiting = sum(t.outcome is Outcome.RAN_NOT_GRADED for t in tests)
     words = f"{passed} of {len(tests)} tests passed"
@@ -89,7 +89,7 @@ def passed_of(tests: list[TestResult]) -> str:
 
 
 def identity(results: Results) -> str:
-    """Say what was graded, when, and by what: enough to tell two results apart."""
+    """Describe what was graded, when, and by what, which distinguishes two results."""
     facts = results.facts
     known = [
         ("", facts.get("submission")),
@@ -99,12 +99,12 @@ def identity(results: Results) -> str:
         ("release ", facts.get("judged_by", "")[:12]),
         ("seed ", str(results.seed)),
     ]
-    # The first word is ours: a submission's name begins no line.
+    # The first word is fixed: no line begins with a submission's name.
     return "Graded: " + ", ".join(f"{words}{value}" for words, value in known if value)
 
 
 def show_summary(results: Results, staff: bool) -> None:
-    """Print the points by question, and the total of what was asked."""
+    """Print the points by question, and the total of the selected tests."""
     print()
     asked, folded = results.asked, results.folded
     for question in results.edition.questions:
@@ -119,7 +119,7 @@ def show_summary(results: Results, staff: bool) -> None:
     if folded:
         tests = [t for t in asked if t.spec.number in folded]
         first = next(t.spec.number for t in tests)
-        print(f"Without points: {passed_of(tests)}; name a question to see them, as {first}.")
+        print(f"Without points: {passed_of(tests)}; name a question, such as {first}, to see them.")
     ungraded = sum(t.outcome is Outcome.RAN_NOT_GRADED for t in asked)
     if ungraded:
         print(f"{ungraded} hidden tests ran without crashing; they are graded when you submit.")

@@ -1,10 +1,10 @@
-"""What decides each test: a digest that is the same only where a test would judge the same.
+"""A digest of everything that decides a test: if it is the same, the test judges in the same way.
 
-It covers, rather too much than too little: the harness, the reference, what every submission gets,
+It covers too much rather than too little: the harness, the reference, what every submission gets,
 data, recipes, the test with all modules that it or its judge can reach, its description without its
-points, versions and the kind of processor. A data set's thresholds and what it asks of evidence
-count where a module in reach reads them. Points, titles and numbers of questions decide nothing:
-who changes them needs no run.
+points, versions and the kind of processor. A data set's thresholds and its requirements for
+evidence count if a module in reach reads them. Points, titles and numbers of questions decide
+nothing: no run is needed after they change.
 
     digests = Deciding(assignment, questions, hidden).of(edition)        by test id
     digest = in_environment(digests["1e-0-basic"], provenance.versions(), provenance.processor())
@@ -68,7 +68,7 @@ class Deciding:
         return {t.spec.test_id: self._digest(t, common) for t in bind(edition.tests, self._cases)}
 
     def _common(self, edition: Edition) -> dict[str, Any]:
-        """Return what decides all tests."""
+        """Return everything that decides all tests."""
         described = self._assignment
         return {
             "files": self._named(path for path in self._hashes if self._decides_all(path)),
@@ -80,12 +80,12 @@ class Deciding:
         }
 
     def _decides_all(self, path: Path) -> bool:
-        """Return whether a file is not of some topics alone.
+        """Return whether a file belongs to all topics.
 
-        What lies beside the topics' folders is everybody's, and what they share.
+        Files next to the topics' folders do, and so do those that topics share.
         """
         if path == paths.ASSIGNMENT:
-            return False  # as far as it decides, it is in the digest as tables
+            return False  # the parts that decide are in the digest as tables
         if path.parent == paths.HIDDEN:
             return path.name == INIT
         shared = (paths.QUESTIONS, paths.QUESTIONS / "shared")
@@ -103,7 +103,7 @@ class Deciding:
         return {self._names[path]: self._hashes[path] for path in files}
 
     def _reached(self, test: BoundTest) -> list[Path]:
-        """Return the modules that a test, its probes and its judge reach, ours and staff's."""
+        """Return the modules that a test, its probes and its judge reach."""
         key = test.spec.topic, test.spec.name
         if key not in self._reach:
             self._reach[key] = sorted(self._find_reached(test))
@@ -125,7 +125,7 @@ class Deciding:
         return [path for path in self._texts if path.parent == paths.HIDDEN]
 
     def _closed(self, paths_: Iterable[Path]) -> set[Path]:
-        """Return files with all that they import or ask, and what these do."""
+        """Return files with everything that they import or ask, recursively."""
         found, waiting = set(), list(paths_)
         while waiting:
             path = waiting.pop()
@@ -137,7 +137,7 @@ class Deciding:
         return found
 
     def _linked(self, path: Path) -> set[Path]:
-        """Return the files that a module names: by an import, or as the place of a probe."""
+        """Return the files that a module names in an import, or as the place of a probe."""
         text = self._texts[path]
         asked = set(PROBE.findall(text))
         found = {o for o in self._texts if o.stem == "probe" and o.parent.name in asked}
@@ -154,7 +154,7 @@ class Deciding:
 
 
 def _described(spec: TestSpec) -> dict[str, Any]:
-    """Return what decides of a test's description: not its points, and not where it stands."""
+    """Return the deciding parts of a test's description: not its points or its position."""
     return {
         "topic": spec.topic,
         "name": spec.name,
@@ -165,7 +165,7 @@ def _described(spec: TestSpec) -> dict[str, Any]:
 
 
 def describe(questions: QuestionSet, edition: str) -> dict[str, Any]:
-    """Return what a regrade has to know of this release, as plain data: tests, points, digests."""
+    """Return what a regrade needs of this release, as plain data: tests, points, digests."""
     assignment = load_assignment(paths.ASSIGNMENT)
     digests = Deciding(assignment, questions, load_hidden(paths.HIDDEN))
     chosen = assignment.edition(edition)
@@ -187,9 +187,9 @@ def describe(questions: QuestionSet, edition: str) -> dict[str, Any]:
 
 
 def in_environment(digest: str, versions: Mapping[str, str], processor: str) -> str:
-    """Return a test's whole digest: of a run with these versions on this kind of processor.
+    """Return a test's full digest for a run with these versions on this kind of processor.
 
-    An update of the system's kernel alone is no reason to grade a class again.
+    A mere update of the system's kernel is no reason to grade a class again.
     """
     known = {name: version for name, version in versions.items() if name != "system"}
     return _digest_of([digest, known, processor])

@@ -1,4 +1,4 @@
-"""`python grader.py --doctor`: what works here, in a screenful."""
+"""`python grader.py --doctor`: a screenful on what works on this computer."""
 
 from __future__ import annotations
 
@@ -17,12 +17,16 @@ from .processes import clean_environment, command, fork_is_safe, open_pool
 
 
 def examine() -> None:
-    """Print the interpreter, the libraries, how workers start and what confines them."""
+    """Print the interpreter, the libraries, how workers start and how they are confined."""
     print(f"Python       {platform.python_version()} at {sys.executable}")
     print(f"System       {platform.system()} {platform.release()}, {platform.machine()}")
     print(f"CPUs         {os.cpu_count()}; workers use one thread each")
     print(f"Libraries    {_libraries()}")
-    way = "forked from a process that has imported torch once" if fork_is_safe() else "started anew"
+    way = (
+        "forked from a process that has imported torch once"
+        if fork_is_safe()
+        else "started from scratch"
+    )
     print(f"Workers      {way}")
     layers = sandbox.detect()
     print(f"Layers       {', '.join(layers.names())}")
@@ -31,7 +35,7 @@ def examine() -> None:
     if fork_is_safe():
         _canary(layers)
     else:
-        print("Authority    no: a run here counts for nothing but your own information")
+        print("Authority    no: a run here is only for your own information")
 
 
 def _libraries() -> str:
@@ -65,7 +69,9 @@ def _canary(layers: sandbox.Layers) -> None:
         pool.close()
         shutil.rmtree(work, ignore_errors=True)
     hidden = (
-        "" if os.path.isdir(paths.SOLUTIONS) else " (no solutions here: hidden tests aren't judged)"
+        ""
+        if os.path.isdir(paths.SOLUTIONS)
+        else " (there are no solutions here, so hidden tests aren't judged)"
     )
     print(f"Authority    {'yes' if not found else 'no'}{hidden}")
     for fault in found:

@@ -1,7 +1,7 @@
-"""The tables of topics and editions as they are written, and what an edition makes of them.
+"""The tables of topics and editions as written, and the editions that result from them.
 
-An edition may go on from another (`extends`), leave topics out (`without`), and take in all topics
-of the part that is practice (`practice`): `resolved` writes its questions out in full.
+An edition may extend another (`extends`), omit topics (`without`), and include all topics of the
+practice part (`practice`): `resolved` writes out its questions in full.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class TestTable:
 
 @dataclass(frozen=True)
 class TopicTable:
-    """What a topic is, whatever its number; that part and title are there is checked later.
+    """A topic, without its number; the presence of part and title is checked later.
 
     Attributes:
-        hours: of a student's work, estimated; for the sheet.
+        hours: the estimated hours of a student's work, for the sheet.
     """
 
     name: str
@@ -79,9 +79,9 @@ class Gradescope:
     """What an edition's students see on Gradescope, and when.
 
     Attributes:
-        hidden_tests: when hidden tests' points show: one of VISIBILITIES.
-        hidden_feedback_a_day: submissions in 24 hours whose hidden tests run; 0 is any number.
-        leaderboard: whether accuracies on dev and the numbers of parameters are ranked.
+        hidden_tests: when hidden tests' points become visible: one of VISIBILITIES.
+        hidden_feedback_a_day: submissions in 24 hours whose hidden tests run; 0 means no limit.
+        leaderboard: whether there is a ranking of accuracies on dev and numbers of parameters.
     """
 
     hidden_tests: Annotated[str, Choice(VISIBILITIES)]
@@ -106,7 +106,7 @@ class EditionTable:
 
 @dataclass(frozen=True)
 class ResolvedEdition:
-    """An edition with all that it takes over, its questions in the order of their numbers."""
+    """An edition with everything that it inherits; questions are in the order of their numbers."""
 
     name: str
     title: str
@@ -122,11 +122,12 @@ def resolved(
     """Return all editions, each complete in itself.
 
     Args:
-        practice: the part that is practice, or "".
+        practice: the practice part, or "".
         where: the table of editions.
 
     Raises:
-        UsageError: one names a topic, a file or an edition that isn't there, or numbers badly.
+        UsageError: one names a topic, a file or an edition that doesn't exist, or its numbers are
+            wrong.
     """
     for edition in editions.values():
         _check(edition, editions, topics, where.of(edition.name))
@@ -158,7 +159,7 @@ def _check(
     topics: dict[str, TopicTable],
     where: Where,
 ) -> None:
-    """Check what can be checked of an edition's own lines, before those that it takes over."""
+    """Check an edition's own lines, as far as possible before inherited ones are known."""
     if edition.extends:
         where.check("extends", edition.extends, editions, "edition")
     for question in edition.questions:
@@ -189,7 +190,7 @@ def _extended(
     if not own.extends:
         return own
     if name in below:
-        raise where.fault(f"extends leads from {' to '.join([*below, name])}, in a circle")
+        raise where.fault(f"extends leads in a circle, from {' to '.join([*below, name])}")
     base = _extended(own.extends, editions, where, (*below, name))
     replaced = {question.topic for question in own.questions} | set(own.without)
     inherited = tuple(q for q in base.questions if q.topic not in replaced)
@@ -207,7 +208,7 @@ def _extended(
 def _practice(
     edition: EditionTable, topics: dict[str, TopicTable], part: str, where: Where
 ) -> list[QuestionTable]:
-    """Make a line for each topic of practice that has none yet, in the order of their tables."""
+    """Make a line for each practice topic that has none yet, in the order of their tables."""
     if edition.practice is None:
         return []
     if not part:
@@ -218,7 +219,9 @@ def _practice(
     numbers = [f"{edition.practice}{letter}" for letter in string.ascii_lowercase]
     free = [number for number in numbers if number not in taken]
     if len(missing) > len(free):
-        raise where.fault(f"practice has {len(missing)} questions, more than there are letters")
+        raise where.fault(
+            f"practice has {len(missing)} questions, which is more than there are letters"
+        )
     return [QuestionTable(n, topic) for n, topic in zip(free, missing, strict=False)]
 
 

@@ -1,8 +1,8 @@
 """Turns a worker's ending or exception into a verdict that a student understands.
 
-With a hidden test a student reads a fixed sentence, for a crash also the built-in exception's type
-and which of the assignment's functions it came from: no message, value or line number, which code
-made for it would use to carry hidden inputs out. The exact line shows with basic tests.
+For a hidden test, a student reads a fixed sentence and, for a crash, also the type of the built-in
+exception and the function of the assignment from which it came: no message, value or line number,
+with which code could reveal hidden inputs. Basic tests show the exact line.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .worker import NO_DEBUGGER, NO_PROCESSES
 
 ERROR_SPEC = {"outcome": str, "type": str, "where": str, "message": str, "traceback": str}
 PLACE = re.compile(r"(submission/[^/:]+\.py):(0|[1-9][0-9]{0,5})")
-# A line of a stack. No part of it can match at many places: 64 KB of a student's would take long.
+# A line of a stack. No part can match at many places, or 64 KB from a student would take too long.
 FRAME = re.compile(
     r'^  File "[^"\n]*?(submission[/\\][^/\\"\n]+\.py)", line ([0-9]{1,6}) in', re.MULTILINE
 )
@@ -36,11 +36,11 @@ REPORTED = (
     Outcome.SYNTAX_ERROR,
     Outcome.IMPORT_ERROR,
     Outcome.MISSING_FILE,
-)  # what a worker can know of itself
+)  # what a worker can know about itself
 OF_IMPORTS = (Outcome.SYNTAX_ERROR, Outcome.IMPORT_ERROR, Outcome.MISSING_FILE)
-# What random.randint, range and the like say of 28.5, and of 28.0 from Python 3.12 on.
+# What random.randint, range and the like say about 28.5 and, from Python 3.12 on, about 28.0.
 OF_A_FLOAT = re.compile(r"non-integer .* for randrange\(\)|'float' object cannot be interpreted as")
-HIDE = "; its text is not shown with hidden tests"
+HIDE = "; its text is not shown for hidden tests"
 
 BY_REASON = {
     "cpu": (Outcome.TIMED_OUT, "took longer than {cpu_s:g} seconds of CPU time"),
@@ -56,7 +56,7 @@ BY_REASON = {
         "wrote more than {files} files, or {megabytes} MiB, or locked a folder",
     ),
     "abandoned": (Outcome.KILLED, "was stopped with the grader"),
-    "unknown": (Outcome.KILLED, "ended in a way that could not be watched"),
+    "unknown": (Outcome.KILLED, "ended in a way that could not be observed"),
 }
 SIGNALS: dict[int, str] = {
     signal.SIGSEGV: "crashed with a segmentation fault (endless recursion in a library?)",
@@ -67,13 +67,13 @@ SIGNALS: dict[int, str] = {
 
 
 def explain_ending(finished: Finished, limits: Limits) -> Verdict | None:
-    """Return the verdict of a worker that did not answer, or None where there is a frame to read.
+    """Return the verdict of a worker that did not answer, or None if there is a frame to read.
 
-    A frame counts only when its process ended by itself: one that hit a limit after answering has
-    broken a limit all the same.
+    A frame counts only if its process ended by itself: one that hit a limit after answering has
+    still broken a limit.
     """
     ending = finished.ending
-    # No times in it: the same run repeated says the same.
+    # It contains no times, so that a repeated run says the same.
     ended = f"exit status {ending.code}, signal {ending.signal}, limit {ending.reason or 'none'}"
     detail = f"{ended}\noutput:\n{finished.output[-2000:]}"
     if ending.reason:
@@ -91,7 +91,7 @@ def explain_ending(finished: Finished, limits: Limits) -> Verdict | None:
 
 
 def at_place(verdict: Verdict, stack: str, spec: TestSpec, staged: Path) -> Verdict:
-    """Return a time-out's verdict with the innermost line of the student's, if the stack has one.
+    """Return a time-out's verdict with the student's innermost line, if the stack has one.
 
     Args:
         stack: what faulthandler wrote, innermost first. The student's code may have written it.
@@ -120,13 +120,13 @@ def _numbers(limits: Limits) -> dict[str, float]:
 def explain_error(error: Any, spec: TestSpec, staged: Path) -> Verdict:
     """Return the verdict of an exception that a worker reported (see `worker.describe`).
 
-    The report comes out of the student's process: each field is checked before it is repeated,
+    The report comes from the student's process, so each field is checked before it is repeated,
     the place against the files in `staged`.
 
     Returns:
-        The verdict; a Doubtful one if no line of the student's took part, or a module could not be
-        imported: the fault may be in our own probe, or in a module that we gave (whoever has the
-        reference can tell: it then fails there, too).
+        The verdict; a Doubtful one if no line of the student's is involved, or a module could not
+        be imported: the fault may be in our own probe, or in a given module (with the reference,
+        one can tell: it then fails there, too).
     """
     try:
         schema.check(error, ERROR_SPEC)
@@ -148,7 +148,7 @@ def explain_error(error: Any, spec: TestSpec, staged: Path) -> Verdict:
     else:
         hint = f"; {NO_PROCESSES}" if kind == "BlockingIOError" else ""
         message = f"{at}{kind}{HIDE}{hint}"
-    # Of a part that nobody has written yet there is no more to know.
+    # There is nothing more to say about a part that is not written yet.
     detail = "" if kind == "NotImplementedError" else error["traceback"]
     doubtful = outcome in OF_IMPORTS or (outcome is Outcome.ERROR and not where)
     place = f"{kind} {_function_of(where, staged) or where}" if where else ""
@@ -157,7 +157,7 @@ def explain_error(error: Any, spec: TestSpec, staged: Path) -> Verdict:
 
 
 def float_ranges(envelope: dict[str, Any], staged: Path) -> str:
-    """Return the place that a worker noted (see float_ranges.py); "" for none or a made-up one."""
+    """Return the place that a worker reported (see float_ranges.py); "" if none or made up."""
     match envelope.get("float_ranges"):
         case [str(claimed)]:
             return _place(claimed, staged)
@@ -165,9 +165,9 @@ def float_ranges(envelope: dict[str, Any], staged: Path) -> str:
 
 
 def _place(claimed: str, staged: Path) -> str:
-    """Return `claimed` if such a line exists in a staged file, else "".
+    """Return `claimed` if such a line exists in a staged file, otherwise "".
 
-    Names and numbers that a student makes up could carry hidden inputs out.
+    Made-up names and numbers could reveal hidden inputs.
     """
     match = PLACE.fullmatch(claimed)
     package = staged / "submission"
@@ -183,8 +183,9 @@ def _place(claimed: str, staged: Path) -> str:
 def _function_of(place: str, staged: Path) -> str:
     """Turn a checked place into "submission/dataset.py, in __getitem__", or "".
 
-    Named are functions of the assignment alone: which one of a thousand of their own a student
-    lets crash could carry hidden inputs out, too. In one of their own, it's the one around it.
+    Only functions of the assignment are named: a student could also reveal hidden inputs by
+    choosing which of a thousand functions of their own crashes. For one of these, the enclosing
+    function of the assignment is named.
     """
     match = PLACE.fullmatch(place)
     given = _given_functions(match[1], staged) if match else None
@@ -203,14 +204,14 @@ def _function_of(place: str, staged: Path) -> str:
 
 
 def _given_functions(file: str, staged: Path) -> set[str] | None:
-    """Return the functions in the assignment's own file of that name; None where it has none.
+    """Return the functions in the assignment's own file of that name; None if there is none.
 
-    Where there are no solutions, and so no hidden inputs to keep, any file will do.
+    If there are no solutions, and so no hidden inputs to protect, any file will do.
     """
     if not paths.SOLUTIONS.exists():
         return set()
-    # An earlier upload has in `submission` what is now in a package beside it, which is ours. No
-    # other file will do: each has names among which a student could choose.
+    # Earlier uploads have in `submission` what is now in a package next to it. No other file will
+    # do: each has names among which a student could choose.
     name = file.removeprefix("submission/")
     ours = [path / name for path in staged.iterdir() if path.is_dir() and path.name != "submission"]
     places = (paths.SOLUTIONS / file, paths.SRC / file, *sorted(ours))
@@ -236,12 +237,12 @@ def _basic_message(outcome: Outcome, kind: str, at: str, text: str) -> str:
     if kind == "NotImplementedError":
         return f"{at}not written yet: {text}" if text else f"{at}not written yet"
     if outcome is Outcome.SYNTAX_ERROR:
-        return f"{at}this is no Python: {text}"
+        return f"{at}not valid Python: {text}"
     if outcome is Outcome.MISSING_FILE:
         return f"a file of the submission is missing: {text}"
     if outcome is Outcome.IMPORT_ERROR:
         return f"{at}import failed: {text}"
     if outcome is Outcome.EXITED:
         return f"{at}your code ended the process ({kind}: {text})"
-    hint = " (a whole number is expected: wrap the number in int())"
+    hint = " (an integer is expected: wrap the number in int())"
     return f"{at}{kind}: {text}{hint if OF_A_FLOAT.search(text) else ''}"

@@ -2,16 +2,16 @@
 
     GradingError
     |- UsageError          bad input to the command: one line, exit code 2
-    |  |- SubmissionError  what was handed in can't be graded at all
-    |  `- DataError        there is no data set that can be read: a test that needs one is not run
-    |- Verdict             a test's end that is not a pass; carries the outcome and what to say
-    |  |- NotGraded        a hidden test without `solutions/`: it ran, nobody judged it
-    |  `- Doubtful         an exception in which no line of the student's took part
-    |- ReferenceFailed     the reference raised an exception on what it was asked
-    `- WireError           bytes that are no frame of ours
-Anything else that escapes while a test is judged, a ReferenceFailed and a Doubtful included, is
-the student's when the reference in the submission's place comes through, and the grader's own fault
-when it doesn't (`runner.Run`): outcome `grader error`, exit code 3.
+    |  |- SubmissionError  the submission can't be graded at all
+    |  `- DataError        no readable data set: a test that needs one is not run
+    |- Verdict             a test's end other than a pass: the outcome and a message
+    |  |- NotGraded        a hidden test without `solutions/`: it ran, but was not judged
+    |  `- Doubtful         an exception that involves no line of the student's
+    |- ReferenceFailed     the reference raised an exception
+    `- WireError           bytes that are not a valid frame
+Anything else that escapes while a test is judged, including a ReferenceFailed and a Doubtful, is
+the student's fault if the reference in the submission's place succeeds, and otherwise the grader's
+(`runner.Run`): outcome `grader error`, exit code 3.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ MALFORMED = "the submission's process answered something malformed"
 
 
 class GradingError(Exception):
-    """Base of all that the harness raises on purpose."""
+    """Base of all exceptions that the harness raises on purpose."""
 
 
 class UsageError(GradingError):
-    """The command was asked for something that it can't do; `str()` is the one line to print."""
+    """The command can't do what was asked; `str()` is the one line to print."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(printable.line(message))  # it may hold names that a student chose
+        super().__init__(printable.line(message))  # it may contain names that a student chose
 
 
 class SubmissionError(UsageError):
-    """There is no submission to grade, or not one that can be taken."""
+    """There is no submission to grade, or it can't be accepted."""
 
 
 class DataError(UsageError):
@@ -44,11 +44,11 @@ class DataError(UsageError):
 
 
 class WireError(GradingError):
-    """A frame is malformed, too large, or holds a type that may not cross."""
+    """A frame is malformed, too large, or contains a type that may not cross."""
 
 
 class ReferenceFailed(GradingError):
-    """The reference raised an exception; what it was asked may hold a student's data."""
+    """The reference raised an exception; its inputs may contain a student's data."""
 
 
 class Verdict(GradingError):
@@ -57,13 +57,13 @@ class Verdict(GradingError):
     Args:
         outcome: how it ended.
         message: what the student may read: one sentence or a few lines.
-        detail: what staff may read besides (got, expected, traceback); never shown to students
-            with hidden tests.
-        credit: the share of the test's points that is earned all the same, 0 to 1.
-        place: of a crash, its kind and function, by which tests are told to have crashed alike.
-        way: names this way to fail among those of the same outcome (`causes.py`), for staff; by
-            default, that of the message. Nothing in it may come from a student.
-        where: of a crash, the student's line (`submission/dataset.py:57`), for staff.
+        detail: what only staff may also read (got, expected, traceback); students never see it
+            for hidden tests.
+        credit: the share of the test's points that is still earned, 0 to 1.
+        place: the kind and function of a crash, which identify tests with the same crash.
+        way: the name of this way of failing among those of the same outcome (`causes.py`), for
+            staff; by default, that of the message. Nothing in it may come from a student.
+        where: the student's line of a crash (`submission/dataset.py:57`), for staff.
     """
 
     def __init__(
@@ -87,23 +87,23 @@ class Verdict(GradingError):
 
     @property
     def cause(self) -> str:
-        """The id of this way to fail; "" for a pass."""
+        """The id of this way of failing; "" for a pass."""
         is_worded = self.outcome is Outcome.FAILED and not self.way
         way = causes.way_of(self.message.partition("\n")[0]) if is_worded else self.way
         return causes.cause_of(self.outcome, way)
 
 
 class NotGraded(Verdict):
-    """A hidden test ran, and nobody is here to judge what was observed."""
+    """A hidden test ran, but can't be judged here."""
 
     def __init__(self, message: str) -> None:
         super().__init__(Outcome.RAN_NOT_GRADED, message)
 
 
 class Doubtful(Verdict):
-    """The submission's process raised an exception that may be our own probe's."""
+    """The submission's process raised an exception that may come from our own probe."""
 
 
 def malformed(detail: str = "") -> Verdict:
-    """Return the verdict of an answer that our probes never give; `detail` is for staff."""
+    """Return the verdict for an answer that no probe gives; `detail` is for staff."""
     return Verdict(Outcome.ERROR, MALFORMED, detail, way="malformed")

@@ -1,8 +1,8 @@
-"""Whether the folders that workers may read hold what they must not: solutions, answers, results.
+"""Checks that folders that workers may read contain no secrets: solutions, answers, results.
 
-Landlock opens folders of libraries whole. Where a course lies below one of them (in /usr/src, or in
-the folder of the Python environment), its solutions are open with the libraries. A bind mount may
-bring them there, too; links don't, since the kernel looks at what they lead to.
+Landlock opens whole folders of libraries. If a course is below one of them (in /usr/src, or in the
+folder of the Python environment), its solutions are readable with the libraries. A bind mount may
+also bring them there; links don't, since the kernel follows them first.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ MOUNTS = Path("/proc/self/mountinfo")
 
 
 def exposed(layers: sandbox.Layers, secrets: Iterable[str | Path]) -> list[str]:
-    """List the folders of libraries that open secrets to workers, each with one such secret.
+    """List the folders of libraries that expose secrets to workers, each with one such secret.
 
-    Where there is no Landlock, no folder is opened because none is closed: what then protects
-    files are the uids of tests, or nothing (`Layers.missing`).
+    Without Landlock, no folder is opened because none is closed: files are then protected by the
+    tests' uids, or not at all (`Layers.missing`).
 
     Args:
-        secrets: files and folders; those that don't exist yet are looked at all the same.
+        secrets: files and folders, including those that don't exist yet.
     """
     if not layers.landlock_abi:
         return []
@@ -38,7 +38,7 @@ def exposed(layers: sandbox.Layers, secrets: Iterable[str | Path]) -> list[str]:
             if opened and not (layers.root and _is_closed(place)):
                 found.setdefault(opened, place)
     return [
-        f"the submission's code could read {place}, since {opened} is opened to it for libraries"
+        f"the submission's code could read {place}, because it may read {opened} for libraries"
         for opened, place in found.items()
     ]
 
@@ -66,7 +66,7 @@ def _unescape(path: str) -> str:
 
 
 def _places(path: str, mounts: list[_Mount]) -> list[str]:
-    """Return a real path, and the other places where bind mounts show it or a part of it."""
+    """Return a real path, and the other places at which bind mounts show it or a part of it."""
     above = [m for m in mounts if _is_below(path, m.point)]
     if not above:
         return [path]
@@ -84,13 +84,13 @@ def _places(path: str, mounts: list[_Mount]) -> list[str]:
             there = mount.point
         else:
             continue
-        if _same(here, there):  # else another mount covers it
+        if _same(here, there):  # otherwise another mount covers it
             places.append(there)
     return places
 
 
 def _same(one: str, other: str) -> bool:
-    """Return whether two paths lead to one file; if it isn't written yet, its folder counts."""
+    """Return whether two paths lead to the same file; its folder counts if it doesn't exist yet."""
     try:
         if os.path.exists(one):
             return os.path.samefile(one, other)
@@ -100,7 +100,7 @@ def _same(one: str, other: str) -> bool:
 
 
 def _meet(place: str, folder: str) -> bool:
-    """Return whether a readable folder holds the place, or lies in it (in a folder of secrets)."""
+    """Return whether a readable folder contains the place, or is inside it."""
     return _is_below(place, folder) or _is_below(folder, place)
 
 
@@ -109,10 +109,10 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def _is_closed(path: str) -> bool:
-    """Return whether file permissions keep other users out, as a test with its own uid is."""
+    """Return whether file permissions keep out other users, such as a test with its own uid."""
     try:
         needed = 0o005 if os.path.isdir(path) else 0o004
         own = os.stat(path).st_mode & needed != needed
         return own or any(not parent.stat().st_mode & 0o001 for parent in Path(path).parents)
     except FileNotFoundError:
-        return True  # results, which are written for their owner alone
+        return True  # results, which only their owner can read

@@ -1,7 +1,7 @@
-"""Notices what an older Python lets pass: random.randint(4, block_size * 7 / 8).
+"""Detects what an older Python accepts: random.randint(4, block_size * 7 / 8).
 
-Up to Python 3.11, randint and randrange take a float that is a whole number, 112.0, and warn of it
-where nobody looks; from 3.12 on they raise a TypeError. A submission that was written on the older
+Up to Python 3.11, randint and randrange accept a float with an integer value, 112.0, with a warning
+that nobody sees; from 3.12 on they raise a TypeError. A submission that was written with the older
 Python would fail where it is graded, so the grader repeats the warning, with its place.
 """
 
@@ -20,13 +20,13 @@ WARNING = "non-integer arguments to randrange"
 
 @contextmanager
 def noticed(place_of: Callable[[FrameType], str]) -> Iterator[list[str]]:
-    """Note the first place that draws from a range with a float.
+    """Record the first place that draws from a range with a float.
 
-    Python itself raises the warning once for each line of its own module random, so that this
-    costs nothing; with a newer Python nothing is watched.
+    Python raises the warning only once for each line of its module random, so this costs nothing;
+    with a newer Python there is nothing to watch.
 
     Args:
-        place_of: what to call a frame: "submission/dataset.py:57", or "" if it isn't the student's.
+        place_of: describes a frame: "submission/dataset.py:57", or "" if it isn't the student's.
     """
     places: list[str] = []
     if sys.version_info >= SINCE:
@@ -62,14 +62,14 @@ def _innermost(frame: FrameType | None, place_of: Callable[[FrameType], str]) ->
 
 
 def advice(place: str, graded_with: str) -> str:
-    """Say in a sentence or two what a student should change.
+    """Return a sentence or two on what a student should change.
 
     Args:
-        graded_with: the Python that grades: "3.12".
+        graded_with: the Python version used for grading: "3.12".
     """
     here = f"{sys.version_info[0]}.{sys.version_info[1]}"
     return (
-        f"{place}: randint or randrange gets a float here. Your Python, {here}, takes it; "
-        f"Gradescope runs Python {graded_with}, where it is a TypeError. Use whole numbers: "
-        "int(...), or // in place of /."
+        f"{place}: randint or randrange gets a float here. Your Python, {here}, accepts it; "
+        f"Gradescope runs Python {graded_with}, where it is a TypeError. Use integers: "
+        "int(...), or // instead of /."
     )

@@ -1,4 +1,4 @@
-"""What passes between the grader and a worker: a request one way, a frame and prints the other."""
+"""Communication between the grader and a worker: a request one way, a frame and prints back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .guardian import Ending
 from .worker import READY
 
 MAX_STACK_BYTES = 64 << 10
-MAX_OUTPUT_BYTES = 64 << 10  # what a test may print and we keep
+MAX_OUTPUT_BYTES = 64 << 10  # of a test's prints, which are kept
 MAX_FRAME_BYTES = (
     wire.MAX_ANSWER_HEADER_BYTES
     + wire.MAX_ANSWER_BODY_BYTES
@@ -24,10 +24,10 @@ MAX_FRAME_BYTES = (
 
 @dataclass(frozen=True)
 class Finished:
-    """What came back: how the worker ended, its frame if there is a whole one, prints, notes.
+    """How a worker ended, its frame if there is a complete one, prints, notes.
 
-    `ready` tells whether it got as far as the student's code: what goes wrong before is ours.
-    The frame is a view of what was read: an answer is never in memory twice.
+    `ready` tells whether it reached the student's code: any failure before that is the grader's.
+    The frame is a view of what was read, so that an answer is never in memory twice.
     """
 
     ending: Ending
@@ -35,7 +35,7 @@ class Finished:
     frame: bytes | memoryview | None
     output: str
     notes: importing.Notes = importing.read_notes(b"")
-    stack: str = ""  # of a worker that ran out of time, as faulthandler writes it, if at all
+    stack: str = ""  # of a worker that timed out, as faulthandler writes it, if at all
 
 
 class Reader(threading.Thread):
@@ -56,20 +56,20 @@ class Reader(threading.Thread):
 
 
 def start(target: Any, *args: Any) -> threading.Thread:
-    """Run a function beside this one."""
+    """Run a function in a thread."""
     thread = threading.Thread(target=target, args=args, daemon=True)
     thread.start()
     return thread
 
 
 def send(fd: int, data: bytes) -> None:
-    """Write all of it, as far as somebody reads, and close the descriptor."""
+    """Write all data, as long as somebody reads, and close the descriptor."""
     view = memoryview(data)
     try:
         while view:
             view = view[os.write(fd, view[: 1 << 16]) :]
     except OSError:
-        pass  # the worker died first; its ending tells how
+        pass  # the worker died first; its ending says how
     finally:
         os.close(fd)
 
@@ -86,7 +86,7 @@ def finished(ending: Ending, frame: Reader, output: Reader) -> Finished:
 
 
 def _whole_frame(data: memoryview) -> memoryview | None:
-    """Return the frame that stands behind READY and the notes, if all of it is there."""
+    """Return the frame after READY and the notes, if it is complete."""
     try:
         return wire.find_frame(data)
     except WireError:

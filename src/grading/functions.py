@@ -1,4 +1,4 @@
-"""Calls functions of a student's module with arguments of ours."""
+"""Calls functions of a student's module with a test's arguments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .schema import Where, table
 
 @dataclass(frozen=True)
 class Answer:
-    """What a function answered to its arguments. Nothing about `parts` was checked yet."""
+    """A function's answer to its arguments. Nothing about `parts` has been checked yet."""
 
     module: str  # "building_blocks.py"
     function: str
@@ -25,7 +25,7 @@ class Answer:
 
 
 class AsksFunctions(GradedTestCase):
-    """Calls functions of a student's module with arguments of ours.
+    """Calls functions of a student's module with a test's arguments.
 
     Attributes:
         part: the spec of a part of an answer.
@@ -45,11 +45,11 @@ class AsksFunctions(GradedTestCase):
         """Return the function's answers, one for each list of arguments, from one worker.
 
         Args:
-            parts: of how many arrays, numbers or the like an answer consists.
-            more: what else the probe tells about each answer, and of what type.
+            parts: the number of arrays, numbers or the like in an answer.
+            more: the types of further values that the probe sends for each answer.
 
         Returns:
-            the answers, and what the probe sent.
+            the answers, and everything that the probe sent.
         """
         consists = Where([self.part], lambda answer: len(answer) == parts, f"{parts} parts")
         columns = {"forms": str, "answers": consists, **more}

@@ -1,9 +1,9 @@
-"""The guardian: a process between the zygote and a worker that watches it (Linux).
+"""The guardian: a process between the zygote and a worker, which watches the worker (Linux).
 
 It runs none of the student's code, and watches one worker after another. It is a child subreaper,
-so that a daemonized grandchild comes back to it; it measures CPU seconds, resident memory and the
-number of processes of everything the worker started, and what lies in its scratch folder, kills all
-of it at the end, and reports how the worker ended.
+so that it becomes the parent of daemonized grandchildren; it measures the CPU seconds, resident
+memory and number of processes of everything that the worker started, and the size of its scratch
+folder, kills everything at the end, and reports how the worker ended.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .limits import Limits
 PR_SET_CHILD_SUBREAPER = 36
 TICK_S = 0.03
 CLEANUP_S = 5.0
-STACK_S = 1.0  # what a worker that is out of time may take to say where it is
+STACK_S = 1.0  # the time in which a worker that has timed out may report its place
 REASONS = ("", "cpu", "wall", "memory", "processes", "threads", "files", "abandoned")
 
 
@@ -30,8 +30,8 @@ REASONS = ("", "cpu", "wall", "memory", "processes", "threads", "files", "abando
 class Ending:
     """How a worker ended.
 
-    `reason` is "" when it ended by itself, else the limit that it hit ("abandoned": the grader went
-    away). `clean`: afterwards, nothing of it was left.
+    `reason` is "" if it ended by itself, otherwise the limit that it hit ("abandoned": the grader
+    ended). `clean`: nothing of it was left afterwards.
     """
 
     code: int  # exit status, meaningless when signal is not 0
@@ -51,12 +51,12 @@ def become_subreaper() -> None:
 
 
 def watch(pid: int, limits: Limits, lifeline: int, scratch: str) -> Ending:
-    """Wait for the worker; kill it when it goes over a limit or `lifeline` closes."""
+    """Wait for the worker; kill it if it exceeds a limit or `lifeline` closes."""
     started = time.monotonic()
     before_s = _reaped_cpu_s()  # of earlier workers
     reason, peak, reaped = "", 0, 0
     folder = _Scratch(scratch, limits)
-    libraries = resident_bytes()  # the worker was forked with them, as this process was
+    libraries = resident_bytes()  # the worker was forked with them, like this process
     pidfd = os.pidfd_open(pid)
     poller = select.poll()
     poller.register(pidfd, select.POLLIN)
@@ -83,17 +83,17 @@ def watch(pid: int, limits: Limits, lifeline: int, scratch: str) -> Ending:
     cpu_s = _reaped_cpu_s() - before_s
     died_of = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     if not reason and died_of in (signal.SIGXCPU, signal.SIGKILL) and cpu_s >= limits.cpu_s:
-        reason = "cpu"  # the kernel's limit was faster than the watch
+        reason = "cpu"  # the kernel's limit acted before the watch
     held = rusage.ru_maxrss * 1024 - libraries
     if not reason and died_of == signal.SIGKILL and held > limits.memory_bytes // 2:
-        reason = "memory"  # the kernel was: a container was full
+        reason = "memory"  # the kernel acted: a container was full
     code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 0
     peak = max(peak, rusage.ru_maxrss * 1024)
     return Ending(code, died_of, reason, cpu_s, time.monotonic() - started, peak)
 
 
 def _ask_for_stack(pid: int, pidfd: int) -> None:
-    """Have a worker write where it is and end, as `worker.tell_where_when_asked` prepared it."""
+    """Make a worker write its place and end, as `worker.tell_where_when_asked` has prepared."""
     os.kill(pid, signal.SIGUSR1)
     waiting = select.poll()
     waiting.register(pidfd, select.POLLIN)
@@ -103,7 +103,7 @@ def _ask_for_stack(pid: int, pidfd: int) -> None:
 def _reap_orphans(worker: int, most: int) -> int:
     """Reap at most `most` orphans that have ended; return how many there were.
 
-    As long as nobody does, each keeps its number, and counts among the processes of its user.
+    Until they are reaped, they keep their pids, and count as processes of their user.
     """
     for count in range(most):
         ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -121,7 +121,7 @@ def _reaped_cpu_s() -> float:
 
 
 def kill_descendants() -> bool:
-    """Kill and reap everything below this process; True when nothing is left."""
+    """Kill and reap everything below this process; return whether nothing is left."""
     deadline = time.monotonic() + CLEANUP_S
     while time.monotonic() < deadline:
         for pid in _descendants(os.getpid()):
@@ -150,7 +150,7 @@ def _over(use: _Usage, elapsed_s: float, limits: Limits, abandoned: bool) -> str
         return "cpu"
     if elapsed_s > limits.wall_s:
         return "wall"
-    # Before the memory: pages that processes share count for each, so that many are over both.
+    # Before the memory: shared pages count for each process, so many processes exceed both.
     if use.processes > limits.processes:
         return "processes"
     if use.threads > limits.threads:
@@ -161,7 +161,7 @@ def _over(use: _Usage, elapsed_s: float, limits: Limits, abandoned: bool) -> str
 
 
 class _Scratch:
-    """Looks into a worker's scratch folder."""
+    """Watches a worker's scratch folder."""
 
     def __init__(self, path: str, limits: Limits) -> None:
         self._path, self._limits = path, limits
@@ -189,7 +189,7 @@ class _Scratch:
                     for entry in entries:
                         try:
                             status = entry.stat(follow_symlinks=False)
-                        except FileNotFoundError:  # of the others, each still counts
+                        except FileNotFoundError:  # the other files still count
                             continue
                         files, size = files + 1, size + status.st_blocks * 512
                         over = files > self._limits.scratch_files
@@ -199,7 +199,7 @@ class _Scratch:
                             waiting.append(entry.path)
             except FileNotFoundError:
                 continue  # removed meanwhile
-            except OSError:  # locked, or too deep for a path: nobody needs either
+            except OSError:  # locked, or too deep for a path: no test needs either
                 return True
         return False
 
@@ -211,15 +211,15 @@ def resident_bytes() -> int:
 
 
 def _usage(libraries: int, reaped: int, before_s: float) -> _Usage:
-    """Return what everything below this process uses now, and what reaped orphans have used.
+    """Return the present usage of everything below this process, and that of reaped orphans.
 
-    CPU time is counted without `before_s`, which was used before the present worker began.
+    CPU time excludes `before_s`, which was used before the present worker began.
 
-    Memory is counted without the bytes of the libraries, once. Orphans still count as processes:
-    a chain of them is never long at any one time.
+    Memory excludes the bytes of the libraries, once. Orphans still count as processes: a chain of
+    them is never long at any one time.
 
-    Below the guardian, not the worker: a daemon's parent is the guardian. And bytes: a process may
-    give itself a name that is no text.
+    It counts below the guardian, not the worker, because a daemon's parent is the guardian. And it
+    reads bytes, because a process may give itself a name that is not text.
     """
     cpu_ticks, pages, processes, threads = 0, 0, reaped, 0
     for each in _descendants(os.getpid()):
@@ -240,7 +240,7 @@ def _usage(libraries: int, reaped: int, before_s: float) -> _Usage:
 def _pages(pid: int, numbers: list[bytes]) -> int:
     """Count a process's resident pages; its first thread may have ended before the others.
 
-    It looks like a zombie then, without memory; the memory is what its other threads show.
+    The process then looks like a zombie without memory; its other threads show the memory.
     """
     if numbers[0] != b"Z" or int(numbers[17]) < 2:
         return int(numbers[21])

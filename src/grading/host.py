@@ -3,16 +3,16 @@
     host.main(Course(), place, own)
 
 It answers each line on its standard input with one on its standard output, both JSON, and ends when
-its input closes: whoever started it has left, or was killed. Zygotes live from one submission to
-the next, so that libraries are imported once. `tools/classroom/slots.py` starts hosts.
+its input closes because the process that started it has ended. Zygotes are kept from one submission
+to the next, so that libraries are imported once. `tools/classroom/slots.py` starts hosts.
 
     {"do": "examine", "seed": "7", "counts": true}       {"obstacles": [...], "facts": {...}}
     {"do": "grade", "seed": "7", "counts": true,         {"results": {...}, "refused": "..."}
      "submission": FILE, "name": ..., "edition": ...,     "findings": {}}
      "wanted": [], "findings": {}}                       {"fault": "..."}
 
-With "last": true in an answer the host wants to be replaced: it has had its share of submissions,
-has grown, or met a fault of ours.
+With "last": true in an answer, the host asks to be replaced: it has graded its share of
+submissions, uses too much memory, or had a grader error.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ MOST_SUBMISSIONS = 50
 MOST_GROWTH_BYTES = 200 << 20
 MAX_FAULT = 8_000  # characters
 NOTHING = "not run: nothing to grade was found"
-# What a canary reports that could do nothing it must not.
+# The report of a canary for which everything forbidden failed.
 NOT_SENT: dict[str, Any] = dict.fromkeys(
     ("read", "written", "signalled", "sockets", "linked"), []
 ) | {"scratch": True}
-LOCK, ANSWERS = "lock", "answers"  # in the place that hosts share
+LOCK, ANSWERS = "lock", "answers"  # in the folder that hosts share
 
 
 def main(questions: QuestionSet, place: Path, own: Path) -> None:
@@ -66,9 +66,9 @@ def main(questions: QuestionSet, place: Path, own: Path) -> None:
     """
     tempfile.tempdir = str(own)
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what anything else prints is no answer
+    os.dup2(2, 1)  # whatever else is printed is not an answer
     sandbox.hide_memory()
-    for number in (signal.SIGINT, signal.SIGTERM):  # who started us may ignore them
+    for number in (signal.SIGINT, signal.SIGTERM):  # our parent may ignore them
         signal.signal(number, signal.default_int_handler)
     with open(place / LOCK, "ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_SH)
@@ -102,7 +102,7 @@ def _answer(replies: TextIO, answer: dict[str, Any]) -> None:
 
 
 def is_last(lock: Any) -> bool:
-    """Return whether no other process holds a file that each of them locked for itself."""
+    """Return whether no other process holds its lock on a shared file."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -124,7 +124,7 @@ class Host:
         self._served, self._first_bytes = 0, 0
 
     def serve(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Do what a request asks for; a fault of ours is an answer, too."""
+        """Serve a request; a grader error is also an answer."""
         try:
             if request["do"] == "examine":
                 return self._examine(int(request["seed"]), request["counts"])
@@ -137,9 +137,9 @@ class Host:
             self._pool.close()
 
     def _examine(self, seed: int, counts: bool) -> dict[str, Any]:
-        """Find what keeps this machine from grading: as `--authoritative` does, if it is to count.
+        """Find what prevents grading on this machine, as `--authoritative` does if scores count.
 
-        The pool is kept: the first submission finds its zygotes there.
+        The pool is kept, so that the first submission can use its zygotes.
         """
         facts = {
             "layers": self._layers.names(),
@@ -154,7 +154,7 @@ class Host:
         return {"obstacles": obstacles, "facts": facts}
 
     def _obstacles(self, seed: int) -> list[str]:
-        """List the reasons why no score counts here."""
+        """List the reasons why scores can't count here."""
         if not self._layers.root:
             return authoritative.faults(self._layers, NOT_SENT)
         questions, assignment = self._runner.questions, self._runner.assignment
@@ -195,7 +195,7 @@ class Host:
             refused = str(error).replace(request["submission"], "the upload")
             results = nothing_to_grade(self._runner, options.edition, seed, options.name)
             results.facts["authoritative"] = options.authoritative
-        gc.collect()  # a run's descriptors are freed with it
+        gc.collect()  # this also closes a run's descriptors
         ours = any(test.outcome is Outcome.GRADER_ERROR for test in results.tests)
         return {
             "results": results.as_dict(staff=True),
@@ -207,7 +207,7 @@ class Host:
         }
 
     def _pool_of(self, seed: int) -> Pool:
-        """Return the pool whose zygotes hash as a run with this seed does, in place of another."""
+        """Return the pool whose zygotes have this seed's hash seed, replacing any other."""
         hash_seed = derive_seed(seed, "hash")
         if self._pool is None or hash_seed != self._hash_seed:
             self.close()
@@ -225,7 +225,7 @@ class Host:
 def nothing_to_grade(
     runner: CourseTestRunner, edition: str | None, seed: int, name: str
 ) -> Results:
-    """Return the results of an upload that can't be graded at all: no points."""
+    """Return the results, without points, of an upload that can't be graded at all."""
     results = runner.blank(runner.assignment.edition(edition), seed, name)
     results.tests = [
         replace(test, outcome=Outcome.MISSING_FILE, message=NOTHING) for test in results.tests

@@ -1,15 +1,15 @@
-"""Code that never ends while it is imported: found once, and named at once from then on.
+"""Finds modules whose import never ends, and then stops later tests from importing them.
 
 Training code without `if __name__ == "__main__"` would otherwise cost every test that imports it
-its whole limit, until the run is out of time. A worker says which module of the submission it is
+its whole limit, until the run times out. A worker reports which module of the submission it is
 importing, in notes before its frame:
 
-    I submission.helper 0.25    its import begins, a quarter of a second into the worker's life
+    I submission.helper 0.25    its import begins, a quarter of a second after the worker's start
     E                           the import that began last ends
     S submission.helper         known to be stuck: the worker ended instead of importing it
 
-A student who writes such notes stops tests of their own. What is stuck is so for a limit: a test
-that may take longer tries again.
+A student who writes such notes only stops their own tests. A module counts as stuck for a given
+limit: a test with a longer limit tries again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .outcomes import Outcome
 PACKAGE = "submission"
 MAX_NOTES_BYTES = 32 << 10  # a submission has a few dozen modules
 WAY = "import"  # see errors.Verdict
-ADVICE = 'does it train there? Such code belongs below `if __name__ == "__main__":`'
+ADVICE = 'does it train on import? Such code belongs below `if __name__ == "__main__":`'
 
 
 # In the worker ----------------------------------------------------------------------------------
@@ -43,7 +43,7 @@ def watch(write: Callable[[bytes], Any], stuck: Collection[str]) -> None:
 
 
 class _Finder:
-    """Finds the submission's modules as usual, and has their loaders write notes."""
+    """Finds the submission's modules as usual, and makes their loaders write notes."""
 
     def __init__(self, write: Callable[[bytes], Any], stuck: frozenset[str]) -> None:
         self._write, self._stuck = write, stuck
@@ -60,14 +60,14 @@ class _Finder:
         def exec_module(module: ModuleType) -> None:
             if name in self._stuck:
                 self._note(f"S {name}")
-                os._exit(0)  # no exception, which the student's code could catch and go on
+                os._exit(0)  # not an exception, which the student's code could catch
             self._note(f"I {name} {time.monotonic() - self._started:.2f}")
             try:
                 execute(module)
             finally:
                 self._note("E")
 
-        # In all else the loader stays what it is.
+        # In every other respect the loader is unchanged.
         spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
 
@@ -84,13 +84,13 @@ class _Finder:
 
 @dataclass(frozen=True)
 class Notes:
-    """What a worker said.
+    """A worker's notes.
 
     Attributes:
-        size: bytes of all notes; the frame begins behind them.
+        size: the size of all notes in bytes; the frame follows them.
         importing: the module whose import began last and has not ended, or "".
-        began_s: when that was, in seconds from the worker's beginning.
-        stopped: the stuck module that it ended before, or "".
+        began_s: when that was, in seconds from the worker's start.
+        stopped: the stuck module before whose import it ended, or "".
     """
 
     size: int
@@ -118,13 +118,13 @@ def read_notes(data: bytes) -> Notes:
 
 @dataclass(frozen=True)
 class Stuck:
-    """A module whose import took all of a limit.
+    """A module whose import took a whole limit.
 
     Attributes:
         file: its name in the submission.
         cpu_s: the limit.
-        named: whether messages may name it: not where a hidden test found it, whose inputs could
-            be told by the choice of a file.
+        named: whether messages may name it: not if a hidden test found it, whose inputs the choice
+            of a file could reveal.
     """
 
     file: str
@@ -132,7 +132,7 @@ class Stuck:
     named: bool
 
     def where(self, is_hidden: bool) -> str:
-        """Return what a test's message may call the module."""
+        """Return the module's name for a test's message."""
         return self.file if self.named and not is_hidden else "your code"
 
     def verdict(self, is_hidden: bool) -> Verdict:
@@ -155,16 +155,16 @@ class Stuck:
 def find_stuck(
     notes: Notes, reason: str, wall_s: float, limits: Limits, files: Container[str], named: bool
 ) -> Stuck | None:
-    """Return the module that a worker got stuck in, or None.
+    """Return the module in whose import a worker got stuck, or None.
 
-    Only where a whole limit was spent (a run's deadline cuts some short), at least half of it in
-    this import, and the module is one of the submission's files: right code that hits a limit
-    elsewhere is tried again by every test.
+    A whole limit must have been used (a run's deadline shortens some), at least half of it in this
+    import, and the module must be one of the submission's files: if code hits a limit elsewhere,
+    every test tries again.
 
     Args:
-        reason, wall_s: of the worker's ending.
-        limits: that it had.
-        files: what was staged.
+        reason, wall_s: from the worker's ending.
+        limits: the worker's limits.
+        files: the staged files.
     """
     whole = reason == "cpu" or (
         reason == "wall" and limits.wall_s >= Limits.for_test(limits.cpu_s).wall_s

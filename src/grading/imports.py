@@ -1,4 +1,4 @@
-"""Which modules a submission imports that are not there where it is graded.
+"""Finds modules that a submission imports and that the autograder lacks.
 
 lacking("import pandas", installed(Path("requirements.txt")))  ->  [(1, "pandas")]
 """
@@ -21,24 +21,24 @@ def complaints(where: str, text: str, requirements: Path) -> list[str]:
     """Return a sentence for each module that a file imports and the autograder doesn't have.
 
     Args:
-        where: how to call the file.
-        requirements: the list of the autograder's packages; where there is none, nobody can tell.
+        where: the file's name in messages.
+        requirements: the list of the autograder's packages; without it, nothing is reported.
     """
     if not requirements.is_file():
         return []
     return [
-        f"{where}:{line}: imports {name}, which the autograder doesn't have; it has Python's own "
-        f"modules and those of {requirements.name}"
+        f"{where}:{line}: imports {name}, which the autograder doesn't have; it has the standard "
+        f"library and the packages in {requirements.name}"
         for line, name in lacking(text, installed(requirements))
     ]
 
 
 @functools.cache
 def installed(requirements: Path) -> frozenset[str]:
-    """Return the modules that a list of requirements brings, with those that its packages require.
+    """Return the modules of a list of requirements, and of the packages that these require.
 
-    What packages require is known of those that are installed for this Python. Of others, the
-    package's own name is taken for that of its module.
+    Requirements are known for packages that are installed for this Python. For others, the
+    package's name is taken as the name of its module.
     """
     lines = requirements.read_text(encoding="utf-8").splitlines()
     waiting = [found[0] for line in lines if (found := NAME.match(line))]
@@ -57,7 +57,7 @@ def installed(requirements: Path) -> frozenset[str]:
 
 
 def _required(package: str) -> list[str]:
-    """Return the packages that one requires, whatever the platform; none if it isn't installed."""
+    """Return the packages that one requires on any platform; none if it isn't installed."""
     try:
         listed = metadata.requires(package) or []
     except metadata.PackageNotFoundError:
@@ -70,16 +70,16 @@ def _normal(name: str) -> str:
 
 
 def lacking(text: str, known: Collection[str]) -> list[tuple[int, str]]:
-    """Return line and name of each module that a module of a submission imports in vain.
+    """Return line and name of each module that a submission's module imports but that is missing.
 
     Args:
-        text: Python, or not.
-        known: modules that are there besides Python's own and the submission's.
+        text: the module's source, which need not be valid Python.
+        known: available modules besides the standard library and the submission's.
     """
     try:
         imports = list(_imports(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []  # nobody can tell: a sum of a thousand terms is nested too deeply, too
+        return []  # can't be parsed; a sum of a thousand terms is nested too deeply, too
     there = {*known, *sys.stdlib_module_names, "submission", "pretraining"}
     found: dict[str, int] = {}
     for line, module in imports:
@@ -90,7 +90,7 @@ def lacking(text: str, known: Collection[str]) -> list[tuple[int, str]]:
 
 
 def _imports(node: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield line and module of the imports below a node that nothing catches."""
+    """Yield line and module of the imports below a node whose failure is not caught."""
     if isinstance(node, ast.Import):
         yield from ((node.lineno, alias.name) for alias in node.names)
     elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -101,7 +101,7 @@ def _imports(node: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def _is_guarded(node: ast.AST, child: ast.AST) -> bool:
-    """Return whether an import that fails in `child` does no harm, or is for type checkers."""
+    """Return whether a failing import in `child` does no harm, or is for type checkers."""
     if isinstance(node, ast.If) and child in node.body:
         return ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
     if isinstance(node, ast.Try) and child in node.body:

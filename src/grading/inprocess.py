@@ -1,7 +1,7 @@
-"""`--in-process`: probes run in the grader's own process, for a debugger and for nothing else.
+"""`--in-process`: probes run in the grader's own process, only for debugging.
 
-Of a checkout, the files themselves are imported, so that a debugger's breakpoints bind.
-No isolation, no limits: a result of such a run is worth nothing, and can't be written to a file.
+In a checkout, the files themselves are imported, so that a debugger's breakpoints work. There is no
+isolation and there are no limits, so the result doesn't count, and can't be written to a file.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class InProcessPool:
 
 
 def own_package(submission: Path, staged: Staged) -> Path | None:
-    """Return the folder of a checkout's own package `submission`, where breakpoints bind.
+    """Return the folder of a checkout's own package `submission`, where breakpoints work.
 
-    None: its copy is to be imported, since it is no package by itself: a zip, loose files, or a
-    submission without the given modules.
+    None means that its copy has to be imported, because it is not a complete package: a zip, loose
+    files, or a submission without the given modules.
     """
     package = staged.package
     if package is None or package.name != "submission" or staged.added or not submission.is_dir():
@@ -57,7 +57,7 @@ def own_package(submission: Path, staged: Staged) -> Path | None:
 
 
 def _forget(root: Path) -> None:
-    """Forget a submission's packages: the next job may be about the reference's, say."""
+    """Forget a submission's packages: the next job may use the reference's, for instance."""
     packages = {path.name for path in root.iterdir() if path.is_dir()}
     for name in [n for n in sys.modules if n.partition(".")[0] in packages]:
         del sys.modules[name]

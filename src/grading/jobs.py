@@ -1,4 +1,4 @@
-"""What every way of starting workers shares: a job, the environment it gets, how it ended."""
+"""Shared by all ways of starting workers: a job, its environment, and how it ended."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .paths import SRC
 from .sandbox import Confinement
 
 START_S = 120.0  # importing torch from a cold disk
-GRACE_S = 10.0  # what a guardian may take after the wall-clock limit
+GRACE_S = 10.0  # for the guardian, after the wall-clock limit
 
 ENDING = {
     "code": int,
@@ -54,18 +54,18 @@ class Pool(Protocol):
     def warm(self, with_torch: bool) -> None: ...
 
     def abandon(self) -> None:
-        """End the jobs that run now, in whatever threads."""
+        """End the running jobs, in whatever threads."""
 
     def close(self) -> None: ...
 
 
 def clean_environment(hash_seed: int) -> dict[str, str]:
-    """Build an environment from nothing: no variable of the user's reaches student code."""
+    """Build an environment from nothing: none of the user's variables reach student code."""
     environment = {
         "PYTHONHASHSEED": str(hash_seed % 2**32),
         "LC_ALL": "C.UTF-8",
         "PATH": os.defpath,
-        # One thread everywhere: sums then come out the same, and forks stay safe.
+        # One thread everywhere, for reproducible sums and safe forks.
         "OMP_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
@@ -77,7 +77,7 @@ def clean_environment(hash_seed: int) -> dict[str, str]:
 
 
 def command(code: str) -> list[str]:
-    """Return the command that runs `code` with `grading` and nothing of the user's to import."""
+    """Return the command that runs `code`, which can import `grading` but nothing of the user's."""
     return [sys.executable, *FLAGS, "-c", f"import sys; sys.path.insert(0, {str(SRC)!r}); {code}"]
 
 
@@ -89,7 +89,7 @@ def join(*threads: threading.Thread) -> None:
 
 
 def read_ending(status: bytes | bytearray) -> Ending:
-    """Read the guardian's report; without a whole one, somebody killed the guardian."""
+    """Read the guardian's report; if it is incomplete, the guardian was killed."""
     try:
         report = json.loads(status)
         if "failed" in report:

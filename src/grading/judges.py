@@ -1,7 +1,7 @@
-"""What hidden tests assert: staff's package `solutions/hidden`, bound when the assignment loads.
+"""The judges of hidden tests: staff's package `solutions/hidden`, bound when the assignment loads.
 
-A judge is a function that is called TOPIC_TEST, in any module of the package. On a student's
-computer there is no such package, and hidden tests only run.
+A judge is a function named TOPIC_TEST in any module of the package. A student's computer does not
+have the package, so hidden tests only run there.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def load_hidden(folder: Path) -> ModuleType | None:
     refuse_closed(folder.parent)
     if not path.exists():
         if any(folder.glob("*.py")):
-            raise UsageError("solutions/hidden/ lacks its __init__.py: its modules judge nothing")
+            raise UsageError("solutions/hidden/ has no __init__.py, so its modules can't judge")
         return None
     loaded = sys.modules.get("hidden")
     if loaded is not None and list(loaded.__path__) == [str(folder)]:
@@ -54,20 +54,20 @@ def load_hidden(folder: Path) -> ModuleType | None:
 
 
 def refuse_closed(solutions: Path) -> None:
-    """Refuse a folder of solutions that this user can't enter: nobody could judge here.
+    """Refuse to run with a folder of solutions that this user can't enter, and so can't use.
 
     Raises:
-        UsageError: it is somebody else's.
+        UsageError: the folder belongs to somebody else.
     """
     if os.path.isdir(solutions) and not os.access(solutions, os.R_OK | os.X_OK):
         raise UsageError(
-            f"{solutions.name}/ is here, but this user may not read it: grade as its owner, or in "
+            f"{solutions.name}/ exists, but this user can't read it: grade as its owner, or in "
             "a copy without it"
         )
 
 
 def place_of(error: Exception) -> str:
-    """Say where a module of ours failed as it was imported, and how, in one line."""
+    """Return one line on where and how importing one of our modules failed."""
     if isinstance(error, SyntaxError) and error.filename:
         place = f"{Path(error.filename).name}:{error.lineno}"
         return f"{place}: {type(error).__name__}: {error.msg}"
@@ -95,8 +95,8 @@ def bind_judges(package: ModuleType, specs: Iterable[TestSpec]) -> dict[str, Jud
             place = f"solutions/hidden/{module.__name__.rpartition('.')[2]}.py"
             if name not in wanted:
                 raise UsageError(
-                    f"{place}: {name} judges no hidden test of assignment.toml; a name that "
-                    "begins with a topic's is a judge's"
+                    f"{place}: {name} judges no hidden test of assignment.toml (names that "
+                    "begin with a topic are for judges)"
                 )
             if name in found:
                 raise UsageError(f"{place}: there is another judge {name}")

@@ -1,8 +1,8 @@
-"""A small process that kills all that runs as a test's user, for guardians that are large (root).
+"""A small process that kills everything of a test's user on behalf of large guardians (root).
 
-To reach all of a user's processes at once somebody has to become that user, so that it takes a
-fork after each test. Of a process that has imported torch, a fork costs more than many a test
-does. So the zygote starts this one before it imports anything.
+To reach all of a user's processes at once, a process has to become that user, which takes a fork
+after each test. Forking a process that has imported torch costs more than many tests do. So the
+zygote starts this process before it imports anything.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Killer:
         self._requests = requests
 
     def kill(self, uid: int) -> None:
-        """Send SIGKILL to all processes of a user; if the small process has gone, by a fork."""
+        """Send SIGKILL to all processes of a user; if the small process has ended, fork instead."""
         read_end, write_end = os.pipe()
         try:
             with contextlib.suppress(OSError):
@@ -36,7 +36,7 @@ class Killer:
             sandbox.kill_as(uid)
 
     def close(self) -> None:
-        """Let the process end, once nobody else can ask it either."""
+        """Let the process end once nobody else can ask it either."""
         self._requests.close()
 
 
@@ -65,6 +65,6 @@ def _serve(requests: socket.socket) -> None:
             return
         sandbox.kill_as(int(message))
         for fd in fds:
-            with contextlib.suppress(OSError):  # who asked has been killed
+            with contextlib.suppress(OSError):  # the one who asked was killed
                 os.write(fd, KILLED)
             os.close(fd)

@@ -1,4 +1,4 @@
-"""Landlock: a process gives up access to files, for good and without any privilege (Linux >= 5.13).
+"""Landlock: an unprivileged process gives up access to files, permanently (Linux >= 5.13).
 
 Raw system calls through ctypes; the kernel's Documentation/userspace-api/landlock.rst is the
 authority for numbers and structures.
@@ -27,7 +27,7 @@ SCOPE_BOTH = 0b11  # abstract Unix sockets and signals, ABI 6
 
 
 def abi() -> int:
-    """Return the kernel's Landlock version; 0 where there is none."""
+    """Return the kernel's Landlock version, or 0 if it has none."""
     try:
         found = _syscall(CREATE_RULESET, None, 0, VERSION_FLAG)
     except (OSError, AttributeError):
@@ -36,10 +36,10 @@ def abi() -> int:
 
 
 def restrict(readable: Iterable[str], writable: Iterable[str]) -> int:
-    """Give up everything but reading below `readable` and all below `writable`.
+    """Give up all access except reading below `readable` and any access below `writable`.
 
-    Needs no_new_privs. TCP, abstract sockets and signals to processes outside are given up too
-    where the kernel can. Paths that don't exist are passed over.
+    Needs no_new_privs. TCP, abstract sockets and signals to processes outside are also given up if
+    the kernel supports it. Paths that don't exist are skipped.
 
     Returns:
         The ABI version that was used.

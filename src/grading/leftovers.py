@@ -1,4 +1,4 @@
-"""Removes what a test's user left where no process of theirs is any more (Linux, root)."""
+"""Removes what a test's user left behind, once none of their processes remain (Linux, root)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLEANUP_S = 5.0
 
 
 def sweep_files(uid: int) -> None:
-    """Remove what a test's uid left in folders that anyone may write to, as far as time allows."""
+    """Remove what a test's uid left in folders where anyone may write, as far as time allows."""
     until = time.monotonic() + CLEANUP_S
     for folder in SHARED_FOLDERS:
         try:
@@ -27,13 +27,13 @@ def sweep_files(uid: int) -> None:
         for entry in entries:
             if time.monotonic() > until:
                 return
-            with contextlib.suppress(OSError):  # others tidy up there, too
+            with contextlib.suppress(OSError):  # others clean up there, too
                 if entry.stat(follow_symlinks=False).st_uid == uid:
                     trees.remove_tree(Path(entry.path), until)
 
 
 def sweep_memory(uid: int) -> None:
-    """Remove System V's shared memory, semaphores and queues of a test's uid: they outlive it."""
+    """Remove a test uid's System V shared memory, semaphores and queues, which outlive it."""
     libc = ctypes.CDLL(None)
     removals: dict[str, Callable[..., Any]] = {
         "shm": libc.shmctl,

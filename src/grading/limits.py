@@ -1,4 +1,4 @@
-"""What a test may use, and the resource limits that a worker takes on itself."""
+"""A test's limits, and the resource limits that a worker sets for itself."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 MEMORY_BYTES = 2 << 30
 SPARE_BYTES = 96 << 20  # of a container: libraries' pages in use, and what the grader may need
-LEAST_BYTES = 256 << 20  # no right solution needs so much; caches of files make way for it
-CGROUPS = (  # version 2, version 1: the limit, and what of the use is no cache of files
+LEAST_BYTES = 256 << 20  # no correct solution needs this much; file caches are freed for it
+CGROUPS = (  # versions 2 and 1: the limit, and the usage without file caches
     ("memory.max", "memory.stat", ("anon", "shmem")),
     ("memory/memory.limit_in_bytes", "memory/memory.stat", ("total_rss", "total_shmem")),
 )
@@ -29,21 +29,21 @@ class Limits:
 
     cpu_s: float
     wall_s: float
-    memory_bytes: int  # resident, of all the test's processes together, besides its libraries
+    memory_bytes: int  # resident, of all the test's processes together, without libraries
     address_space_bytes: int = 8 << 30  # torch reserves far more than it touches
     file_bytes: int = 256 << 20
     open_files: int = 256
     stack_bytes: int = 64 << 20
     processes: int = 64  # at a time, and orphans that have ended
-    threads: int = 256  # of all of them; libraries of right solutions start one or none
-    # Of its scratch folder, which is removed when the test has ended: that takes time, too (some
-    # milliseconds a folder on slow file systems). A right solution writes a few files.
+    threads: int = 256  # of all of them; libraries of correct solutions start one or none
+    # Of its scratch folder, which is removed after the test; this takes time, too (some
+    # milliseconds per folder on slow file systems). A correct solution writes a few files.
     scratch_files: int = 1_000
     scratch_bytes: int = 512 << 20
 
     @classmethod
     def for_test(cls, cpu_s: float, left_s: float = float("inf")) -> Limits:
-        """Return the limits of a test that may take `cpu_s`, in a run that has `left_s` left."""
+        """Return the limits of a test that may take `cpu_s`, in a run with `left_s` left."""
         wall_s = max(0.1, min(cpu_s * WALL_FACTOR, left_s))
         return cls(cpu_s=cpu_s, wall_s=wall_s, memory_bytes=memory_of_a_test())
 
@@ -52,27 +52,27 @@ class Limits:
 
 
 def memory_of_a_test(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
-    """Return the bytes that a test may hold besides its libraries, fewer in a small container.
+    """Return the bytes that a test may use besides its libraries, fewer in a small container.
 
-    Gradescope's smallest has 768 MB, and would be killed as a whole.
+    Gradescope's smallest one has 768 MB, and would be killed as a whole.
     """
     for limit, stat, held in CGROUPS:
         try:
             lines = (cgroup / stat).read_text(encoding="ascii").splitlines()
             use = dict(line.split() for line in lines)
-            # Not the cache: a container that has just started has read all libraries into it.
+            # Not the cache, into which a container that has just started has read all libraries.
             used = sum(int(use.get(word, 0)) for word in held)
             free = int((cgroup / limit).read_text(encoding="ascii")) - used
-        except (OSError, ValueError):  # another version of cgroups, or no limit: "max"
+        except (OSError, ValueError):  # the other version of cgroups, or no limit: "max"
             continue
         return min(MEMORY_BYTES, max(free - SPARE_BYTES, LEAST_BYTES))
     return MEMORY_BYTES
 
 
 def offer(score: int) -> int:
-    """Offer this process to the kernel where a container runs out of memory; return the old score.
+    """Set this process's score for when a container runs out of memory; return the old score.
 
-    That is faster than the watch looks. A worker (1000) should be the first to go, then the zygote
+    The kernel acts faster than the watch. A worker (1000) should be killed first, then the zygote
     (500), which can be replaced, then guardians and the grader.
     """
     before = 0
@@ -84,14 +84,14 @@ def offer(score: int) -> int:
 
 
 def take(limits: Limits) -> None:
-    """Limit this process and its children, where the platform can."""
+    """Limit this process and its children, as far as the platform can."""
     offer(1000)
     try:
         import resource
-    except ImportError:  # Windows: the parent's watch on wall time is all there is
+    except ImportError:  # Windows: there is only the parent's watch on wall time
         return
-    # What importing the libraries took doesn't count. The watchdog is finer than whole seconds;
-    # this is its backstop.
+    # The time for importing the libraries doesn't count. The watchdog is more precise than whole
+    # seconds; this is its backstop.
     cpu_s = math.ceil(time.process_time() + limits.cpu_s) + 1
     wanted = {
         "RLIMIT_CPU": cpu_s,
@@ -109,7 +109,7 @@ def take(limits: Limits) -> None:
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         most = value
         if name == "RLIMIT_CPU" and (hard == resource.RLIM_INFINITY or value < hard):
-            most = value + 1  # the first limit asks, and says where it was; the second one kills
+            most = value + 1  # at the first limit it reports its place; the second one kills
         try:
             resource.setrlimit(kind, (value, most))
         except (ValueError, OSError):  # macOS refuses RLIMIT_AS

@@ -1,7 +1,7 @@
-"""Where students write: the regions between marker lines, and what stands outside of them.
+"""The regions between marker lines, where students write, and the lines outside of them.
 
-A tolerant reader, for files that students have edited; tools/regions.py strips the reference, where
-every slip is an error.
+This reader is tolerant, for files that students have edited; tools/regions.py strips the reference,
+where every slip is an error.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import re
 
 START = "### START CODE HERE ###"
 END = "### END CODE HERE ###"
-# A comment line that is a marker, perhaps with a slip of the keyboard.
+# A comment line that is a marker, possibly mistyped.
 MARKER = re.compile(r"#+\s*(START|END)[\s_]+CODE[\s_]+HERE[\s#]*$", re.IGNORECASE)
 UNWRITTEN = re.compile(r'^[ \t]*raise NotImplementedError\b(?:\(\s*"([^"\n]*))?', re.MULTILINE)
 
 
 def find_regions(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, str]]]:
-    """Return the regions between markers, and what is wrong with markers.
+    """Return the regions between markers, and faults of markers.
 
     Returns:
         the numbers of each region's two marker lines, from 1; and (line number, fault) of each
-        marker that was altered or lacks its partner.
+        marker that was changed or lacks its partner.
     """
     regions, faults = [], []
     opened = None
@@ -34,26 +34,26 @@ def find_regions(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, str]
             faults.append((number, f"got the marker `{line.strip()}`, expected `{kind}`"))
         if kind == START:
             if opened:
-                faults.append((opened, f"`{START}` has lost its `{END}`; put it back"))
+                faults.append((opened, f"`{START}` has no `{END}`; put it back"))
             opened = number
         elif opened is None:
-            faults.append((number, f"`{END}` has lost its `{START}`; put it back"))
+            faults.append((number, f"`{END}` has no `{START}`; put it back"))
         else:
             regions.append((opened, number))
             opened = None
     if opened:
-        faults.append((opened, f"`{START}` has lost its `{END}`; put it back"))
+        faults.append((opened, f"`{START}` has no `{END}`; put it back"))
     return regions, sorted(faults)
 
 
 def marker_of(line: str) -> str | None:
-    """Return START or END for a line that is, or was meant to be, that marker; else None."""
+    """Return START or END for a line that is, or was meant to be, that marker, otherwise None."""
     match = MARKER.match(line.strip())
     return {"START": START, "END": END}[match[1].upper()] if match else None
 
 
 def unwritten_parts(text: str) -> list[tuple[int, str]]:
-    """Return line and words for each part that raises NotImplementedError or has nothing in it."""
+    """Return line and message for each part that raises NotImplementedError or is empty."""
     found = []
     for match in UNWRITTEN.finditer(text):
         subject = (match[1] or "").partition(" in submission/")[0]
@@ -67,10 +67,10 @@ def unwritten_parts(text: str) -> list[tuple[int, str]]:
 
 
 def outside_regions(text: str) -> str:
-    """Return the lines outside the regions, which students leave as they are.
+    """Return the lines outside the regions, which students should not change.
 
-    Markers stay, without their indentation; blank lines and white space at the end of lines, which
-    editors change by themselves, do not.
+    Markers are included, without their indentation; blank lines and trailing white space, which
+    editors change by themselves, are not.
     """
     return "".join(f"{line}\n" for _, line in _outside(text))
 
@@ -104,7 +104,7 @@ def _short_hash(line: str) -> str:
 
 
 def changed_outside(where: str, text: str, given: list[str]) -> list[str]:
-    """Return a sentence naming the first place where a file differs from the given one, if any."""
+    """Return a sentence on the first place where a file differs from the given one, if any."""
     outside = _outside(text)
     got = [_short_hash(line) for _, line in outside]
     matcher = difflib.SequenceMatcher(None, given, got, autojunk=False)
@@ -122,6 +122,6 @@ def changed_outside(where: str, text: str, given: list[str]) -> list[str]:
     added = sum(end - start for _, _, _, start, end in changes)
     removed = sum(end - start for _, start, end, _, _ in changes)
     return [
-        f"{where}:{number}: changed outside the markers (in this file {added} lines of yours, "
-        f"{removed} of ours gone); only what stands between markers is yours to change"
+        f"{where}:{number}: changed outside the markers (in this file, {added} lines were added "
+        f"and {removed} removed); change only what is between the markers"
     ]

@@ -1,4 +1,4 @@
-"""Who hears what happens in a run: the console, a results file, Gradescope's session."""
+"""Observers of a run: the console, a results file, Gradescope's session."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ if TYPE_CHECKING:
 
 
 class Observer:
-    """Hears of a run's events, in this order; does nothing by itself."""
+    """Is notified of a run's events, in this order; this base class does nothing."""
 
     def staged(self, staged: Staged) -> None:
-        """Hear that the submission's files were taken."""
+        """Handle that the submission's files were copied."""
 
     def started(self, results: Results) -> None:
-        """Hear that the run begins; `results` hold every test, and change as tests end."""
+        """Handle that the run begins; `results` contain every test, and change as tests end."""
 
     def ended(self, result: TestResult) -> None:
-        """Hear that a test has ended; they end in any order."""
+        """Handle that a test has ended; tests end in any order."""
 
     def told(self, result: TestResult) -> None:
-        """Hear that a test and all before it in the edition have ended, so that it can be shown."""
+        """Handle that a test and all before it have ended, so that it can be shown."""
 
     def graded(self, run: Run) -> None:
-        """Hear that every test has ended; workers can still be asked."""
+        """Handle that every test has ended; workers can still be asked."""

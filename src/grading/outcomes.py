@@ -26,17 +26,17 @@ class Outcome(Enum):
 class ExitCode(IntEnum):
     """What `python grader.py` returns to the shell."""
 
-    OK = 0  # all that was asked passed
-    FAILED = 1  # something did not, or was not run (no data set, no time left)
+    OK = 0  # all selected tests passed
+    FAILED = 1  # some did not pass or were not run (no data set, no time left)
     USAGE = 2  # bad usage or bad input
     GRADER_ERROR = 3  # the grader failed: no score counts
     INTERRUPTED = 130  # Ctrl-C
 
 
 def exit_code(outcomes: list[Outcome]) -> ExitCode:
-    """Return the exit code of a run whose tests ended so.
+    """Return the exit code of a run whose tests ended like this.
 
-    A test that ran and could not be judged (a student's copy has no answers) is no failure.
+    A test that ran but could not be judged (a student's copy has no answers) is not a failure.
     """
     if Outcome.GRADER_ERROR in outcomes:
         return ExitCode.GRADER_ERROR

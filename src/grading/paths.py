@@ -1,4 +1,4 @@
-"""Where things are, from this file's own place; the same tree for a course and for its students."""
+"""Paths relative to this file; the tree is the same for a course and for its students."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Makes text of a student's fit to be shown: in a terminal, in a file, in a page.
+"""Makes a student's text safe to show in a terminal, a file or a page.
 
-A student chooses names of files, folders and parameters, what an exception says, and what is
-printed. Escapes would paint over the grader's own lines, a line end would begin a line in its name,
-and half a surrogate pair can't be written to a file at all. All such text passes through here: a
-test's texts when its result is made (`results.TestResult`), messages of errors when they are made
-(`errors.UsageError`), names of files when they are staged (`staging.Staged`).
+A student chooses the names of files, folders and parameters, an exception's message, and what is
+printed. Escape sequences could overwrite the grader's own lines, a line end could fake a line of
+the grader, and half a surrogate pair can't be written to a file at all. All such text passes
+through here: a test's texts when its result is made (`results.TestResult`), messages of errors when
+they are made (`errors.UsageError`), names of files when they are staged (`staging.Staged`).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ MAX_LINE = 1_000
 def lines(text: str, most: int) -> str:
     """Show escapes in a text of several lines as `\\x1b`, and cut it to `most` characters."""
     shown = _escaped(text[:most].replace("\r\n", "\n"), "\n\t")
-    whole = len(text) <= most and len(shown) <= most  # an escape may become ten characters
+    whole = len(text) <= most and len(shown) <= most  # an escaped character may become ten
     return shown if whole else shown[:most] + "\n[... cut]"
 
 
 def line(text: str, most: int = MAX_LINE) -> str:
-    """Put a text into one line of at most `most` characters; escape line ends and tabs, too."""
+    """Return a text in one line of at most `most` characters, with line ends and tabs escaped."""
     shown = _escaped(text[:most], "")
     return shown if len(text) <= most and len(shown) <= most else shown[: most - 4] + " ..."
 

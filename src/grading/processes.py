@@ -1,6 +1,7 @@
-"""Starts workers: forked from a zygote on Linux, a fresh process a test elsewhere.
+"""Starts workers: forked from a zygote on Linux, elsewhere a fresh process for each test.
 
-The one module that knows about platforms. `open_pool()` chooses; tests force either on Linux.
+This is the only module that depends on the platform. `open_pool()` chooses; tests force either way
+on Linux.
 """
 
 from __future__ import annotations
@@ -39,16 +40,16 @@ def fork_is_safe() -> bool:
 
 
 def open_pool(hash_seed: int, lasting: bool = False) -> Pool:
-    """Return the way of starting workers that suits this platform.
+    """Return the pool that suits this platform.
 
     Args:
-        lasting: it is to serve many submissions.
+        lasting: whether it will serve many submissions.
     """
     return ZygotePool(hash_seed, lasting) if fork_is_safe() else FreshPool(hash_seed)
 
 
 class FreshPool:
-    """A fresh process a test: slower, and all that Windows and macOS allow."""
+    """Starts a fresh process for each test: slower, but the only way on Windows and macOS."""
 
     def __init__(self, hash_seed: int) -> None:
         self._environment = clean_environment(hash_seed)
@@ -72,7 +73,7 @@ class FreshPool:
         limits = job.limits.as_dict()
         request = wire.encode({**job.request, "torch": job.torch, "limits": limits})
         stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
-        assert stdin and stdout and stderr  # pipes, as asked for
+        assert stdin and stdout and stderr  # pipes, as requested
         sender = start(send, os.dup(stdin.fileno()), request)
         stdin.close()
         frame = Reader(os.dup(stdout.fileno()), MAX_FRAME_BYTES)
@@ -90,15 +91,15 @@ class FreshPool:
             _kill_session(process)
 
     def warm(self, with_torch: bool) -> None:
-        """Do nothing: no process can be started ahead here."""
+        """Do nothing: no process can be started in advance here."""
 
     def close(self) -> None:
-        """Do nothing: no process stays behind between tests."""
+        """Do nothing: no process remains between tests."""
 
     def _wait(self, process: subprocess.Popen, frame: Reader, limits: Limits) -> Ending:
         started = time.monotonic()
         while not frame.data and process.poll() is None and time.monotonic() - started < START_S:
-            time.sleep(0.005)  # until it says that its libraries are imported
+            time.sleep(0.005)  # until it reports that its libraries are imported
         started = time.monotonic()
         try:
             process.wait(limits.wall_s + STACK_S)
@@ -107,11 +108,11 @@ class FreshPool:
         wall_s = time.monotonic() - started
         _kill_session(process)
         code = process.wait()
-        # At the limit a worker says where it is, and ends.
+        # At the limit a worker reports its place, and ends.
         reason = "wall" if wall_s >= limits.wall_s else ""
         died_of = -code if code < 0 else 0
         if died_of in (9, 24) and not reason and wall_s >= limits.cpu_s:
-            reason = "cpu"  # SIGKILL or SIGXCPU of the kernel's own limit
+            reason = "cpu"  # SIGKILL or SIGXCPU from the kernel's own limit
         return Ending(max(code, 0), died_of, reason, 0.0, wall_s, 0)
 
 

@@ -1,4 +1,4 @@
-"""What a result was judged by, so that the same run can be had again: files and versions."""
+"""What judged a result, so that the run can be repeated: files and versions."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .staging import Provided, Staged
 
 PACKAGES = ("torch", "numpy")
 CPUINFO = Path("/proc/cpuinfo")
-INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")  # of which torch's kernels make use
+INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")  # which torch's kernels use
 KERNELS = ("ONEDNN_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY")  # variables that choose among them
 
 
 def judged_by(provided: Provided) -> str:
     """Hash all files that decide a verdict: tests, harness, data, reference, answers.
 
-    The same in a checkout and in the release that was built from it.
+    The hash is the same in a checkout and in the release that was built from it.
     """
     digest = hashlib.sha256()
     for path in sorted(files(provided)):
@@ -58,7 +58,7 @@ def versions() -> dict[str, str]:
 def processor() -> str:
     """Return the kind of processor, as far as it can change the last bits of a sum.
 
-    Its name, what it can do, and what the environment tells the libraries to use of it.
+    This is its name, its instruction sets, and which of them the environment lets libraries use.
     """
     found = {"model name": platform.processor() or platform.machine(), "flags": ""}
     with contextlib.suppress(OSError):  # only Linux has it
@@ -71,7 +71,7 @@ def processor() -> str:
 
 
 def digests(staged: Staged) -> dict[str, str]:
-    """Return the SHA-256 of each file that was taken from a submission, by its staged name."""
+    """Return the SHA-256 of each file that was copied from a submission, by its staged name."""
     found = {}
     for name in sorted(staged.taken):
         with open(staged.root / name, "rb") as reader:
@@ -86,7 +86,7 @@ def digest_of(files: dict[str, str]) -> str:
 
 
 def now() -> str:
-    """Return the present time for a result: `2027-01-30 18:02 UTC`."""
+    """Return the current time for a result: `2027-01-30 18:02 UTC`."""
     return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 

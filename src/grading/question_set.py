@@ -1,8 +1,8 @@
-"""What the harness is told about an assignment besides its description: its questions and data.
+"""An assignment's questions and data, which its description does not contain.
 
-An assignment is a package of folders, one for each topic, with `tests*.py` and `probe.py`. This
-class finds them. A subclass adds what an assignment needs beyond its tests: files that every
-submission gets, a data set, a leaderboard.
+An assignment is a package of folders, one per topic, with `tests*.py` and `probe.py`. This class
+finds them. A subclass adds what an assignment needs besides its tests: files that every submission
+gets, a data set, a leaderboard.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Data(Protocol):
     """A data set that tests read."""
 
     def require(self) -> None:
-        """Refuse a data set that some test would miss, for a run whose score counts.
+        """Check that everything the tests need is installed, for a run whose score counts.
 
         Raises:
-            DataError: what is missing or can't be read.
+            DataError: a file is missing or can't be read.
         """
 
 
@@ -47,11 +47,11 @@ class QuestionSet:
     """An assignment's questions, found in a package's folders.
 
     Attributes:
-        package: the name of the package that holds the folders, beside `grading`.
+        package: the name of the package with the folders, next to `grading`.
         provided: what every submission gets from the grader.
-        seeded_probes: probes that judges ask of the reference with nothing of a student's: with
-            what was drawn from the seed, for shapes that the assignment allows. Their answers are
-            remembered while a class is graded.
+        seeded_probes: probes that judges run on the reference without any data of a student:
+            only with what was drawn from the seed, for shapes that the assignment allows. Their
+            answers are remembered while a class is graded.
     """
 
     package = "questions"
@@ -62,7 +62,7 @@ class QuestionSet:
         """Return the classes of tests of all topics.
 
         Raises:
-            UsageError: a module of theirs can't be imported.
+            UsageError: one of their modules can't be imported.
         """
         return [case for module in self._modules() for case in _cases_of(module)]
 
@@ -72,21 +72,21 @@ class QuestionSet:
         return f"{self.package}.{topic}.probe:{function}"
 
     def prepare(self, assignment: Assignment, root: Path) -> None:
-        """Add files that are made for the purpose to a staged submission, or to the reference."""
+        """Add generated files to a staged submission, or to the reference."""
 
     def open_data(self, assignment: Assignment, data: Path, answers: Path | None) -> Data:
         """Return what tests read besides the submission.
 
         Args:
-            data: the folder of the data set that is installed.
-            answers: the folder of answers that only staff have, or None.
+            data: the folder of the installed data set.
+            answers: the folder of the answers, which only staff have, or None.
         """
         return NoData()
 
     def leaderboard(
         self, run: Run, results: Results, tests: list[BoundTest]
     ) -> list[dict[str, Any]]:
-        """Return the submission's rows in Gradescope's format, of a run that has ended."""
+        """Return the submission's rows in Gradescope's format, after a run has ended."""
         return []
 
     def _modules(self) -> Iterator[ModuleType]:
@@ -101,7 +101,7 @@ class QuestionSet:
 
 
 def _cases_of(module: ModuleType) -> list[type[GradedTestCase]]:
-    """Return the classes that a module defines itself, in its order, and that name their topic."""
+    """Return the classes that a module itself defines and that name a topic, in order."""
     kinds = [kind for kind in vars(module).values() if inspect.isclass(kind)]
     own = [kind for kind in kinds if kind.__module__ == module.__name__]
     return [kind for kind in own if issubclass(kind, GradedTestCase) and kind.topic]

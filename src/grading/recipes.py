@@ -1,7 +1,7 @@
 """Data sets, variants and training recipes as assignment.toml describes them.
 
-This is the one place where what a variant changes in a recipe is put together: students' code finds
-whole tables in recipes.json, which `shipped` makes.
+A variant's changes to a recipe are applied only here: students' code finds complete tables in
+recipes.json, which `shipped` makes.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class Recipe:
     """One table [recipes.NAME].
 
     Attributes:
-        expected_loss: the reference's pretraining loss at each tenth of the way.
-        also_for: data sets that it suits, though their default is another.
+        expected_loss: the reference's pretraining loss after each tenth of the training.
+        also_for: data sets that it also suits, although they have a different default.
     """
 
     name: str
@@ -90,9 +90,9 @@ class Variant:
     """One table [variants.NAME].
 
     Attributes:
-        name: run.py's word; files begin with it.
-        topic: whose question trains it.
-        recipes: what differs from [recipes.RECIPE]: tables of their keys.
+        name: its name for run.py, with which its files' names begin.
+        topic: the topic whose question trains it.
+        recipes: its differences from [recipes.RECIPE], in tables with the same keys.
     """
 
     name: str
@@ -102,7 +102,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Strong:
-    """What is enough, too: a far smaller p, with a larger loss."""
+    """An alternative requirement: a far smaller p, with a larger loss."""
 
     p: Share
     loss: Positive
@@ -120,7 +120,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Splits:
-    """How many people there are in each table."""
+    """The number of people in each table."""
 
     train: Count
     dev: Count
@@ -133,8 +133,8 @@ class DataSet:
 
     Attributes:
         fictional: whether its people are made up.
-        people: how many there are in all splits; None where nothing is generated.
-        thresholds: the share of right lines that each variant has to reach.
+        people: how many there are in all splits; None if nothing is generated.
+        thresholds: the share of right lines that each variant must reach.
         evidence: what pretrained parameters have to show.
     """
 
@@ -149,19 +149,19 @@ class DataSet:
 
 
 STAGES = tuple(f.name for f in fields(Recipe) if f.type == "Stage")
-OWN = ("model", *STAGES)  # what a variant may have differently
+OWN = ("model", *STAGES)  # what may differ for a variant
 # Of a TrainerConfig, as far as a recipe sets them.
 FIELDS = tuple("final_tokens" if f.name == "final_epochs" else f.name for f in fields(Stage))
 
 
 class Recipes(dict[str, Recipe]):
-    """The recipes by name, and what is special to variants."""
+    """The recipes by name, and the differences of variants."""
 
     def __init__(self, recipes: Mapping[str, Recipe], variants: Mapping[str, Variant], file: str):
-        """Check that every recipe can be had for every variant.
+        """Check that every recipe is valid for every variant.
 
         Raises:
-            UsageError: a variant changes what no recipe has, or something impossible.
+            UsageError: a variant changes something that no recipe has, or to something impossible.
         """
         super().__init__(recipes)
         self._own = {
@@ -171,28 +171,28 @@ class Recipes(dict[str, Recipe]):
         }
 
     def of(self, variant: str, name: str) -> Recipe:
-        """Return a recipe as it is for a variant."""
+        """Return a recipe with a variant's changes."""
         return self._own.get((variant, name), self[name])
 
 
 def _merged(recipes: Mapping[str, Recipe], variant: Variant, name: str, file: str) -> Recipe:
-    """Return a recipe with a variant's own settings in place."""
+    """Return a recipe with a variant's own settings applied."""
     where = Where(file, f"variants.{variant.name}.recipes")
     where.check("", name, recipes, "recipe")
     recipe, where, own = recipes[name], where.of(name), {}
     for key, changes in variant.recipes[name].items():
         if key not in OWN:
             raise where.fault(f"unknown key {key!r}{nearest(key, OWN)}")
-        # helper.py tells trainer_settings() of no other variant.
+        # helper.py doesn't tell trainer_settings() about other variants.
         if key in STAGES and variant.name != "synthesizer":
-            raise where.fault(f"{key!r} can differ for the variant 'synthesizer' only")
+            raise where.fault(f"{key!r} can differ only for the variant 'synthesizer'")
         before = getattr(recipe, key)
         own[key] = table(type(before), settings(before) | changes, where.of(key))
     return replace(recipe, **own)
 
 
 def settings(part: Model | Stage) -> dict[str, Any]:
-    """Return a model's or a stage's fields as JSON, without those that a recipe leaves out."""
+    """Return a model's or a stage's fields for JSON, without those that a recipe omits."""
     found = {key: value for key, value in asdict(part).items() if value is not None}
     return {key: list(v) if isinstance(v, tuple) else v for key, v in found.items()}
 
@@ -203,7 +203,7 @@ def expected_settings(
     """Return the fields that a TrainerConfig should have for one stage of a recipe.
 
     Args:
-        recipe: as it is for the variant.
+        recipe: with the variant's changes.
         stage: one of STAGES.
         documents: number of documents in the pretraining corpus, which final_epochs counts.
         block_size: number of entries of an example.
@@ -219,8 +219,9 @@ def shipped(
 ) -> dict[str, Any]:
     """Return the content of recipes.json, for submissions of this year and of earlier ones.
 
-    A table `pretrain` or so holds, under the name of a variant, the whole table of that variant
-    where it differs. (Earlier years' code, which lays it over the common one, gets the same.)
+    A table such as `pretrain` contains, under the name of a variant, the complete table of that
+    variant if it differs. (Code of earlier years, which merges it into the common one, gets the
+    same.)
     """
     return {
         "recipes": {name: _shipped(recipes, name, variants) for name in recipes},

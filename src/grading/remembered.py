@@ -1,14 +1,14 @@
-"""What is kept while a class is graded, so that nothing is asked twice.
+"""Caches results while a class is graded, so that nothing is computed twice.
 
-Answers of the reference: submissions of a class get the same inputs. An answer's name is a digest
-of all that it depends on: what judges (the reference, probes, data), versions, the kind of
-processor, the probe, its seed and its arguments. Only probes are remembered that get nothing of a
-student's (`QuestionSet.seeded_probes`).
+Answers of the reference: all submissions of a class get the same inputs. An answer's name is a
+digest of everything on which it depends: what judges (the reference, probes, data), versions, the
+kind of processor, the probe, its seed and its arguments. Only probes that get nothing from a
+student are remembered (`QuestionSet.seeded_probes`).
 
-Findings of judges: what one has found out about a student's parameters, at length, holds for them
-wherever they are handed in, and when a later release grades them. A finding's key is a digest of
-what it is about, of the code that found it, the data, versions and the kind of processor; neither
-of the release nor of the seed. It is plain data, which a class's records keep.
+Findings of judges: what a judge has found out about a student's parameters at length is valid
+whenever they are submitted, also when a later release grades them. A finding's key is a digest of
+its subject, the code that found it, the data, versions and the kind of processor, but not of the
+release or the seed. It is plain data, which a class's records keep.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ Findings = dict[str, Any]  # plain data, by key
 
 
 class Remembered:
-    """Answers of the reference, a file each, in a folder that may be shared by several graders."""
+    """Answers of the reference, one file each, in a folder that several graders may share."""
 
     def __init__(self, folder: Path, questions: QuestionSet) -> None:
         """
         Args:
-            folder: exists, and only this user can read it.
+            folder: must exist, and be readable only by this user.
         """
         self._folder, self._probes = folder, questions.seeded_probes
         judged_by = provenance.judged_by(questions.provided)
@@ -41,7 +41,7 @@ class Remembered:
         self._used: Findings = {}
 
     def answer(self, probe: str, args: dict[str, Any], seed: int, ask: Callable[[], Any]) -> Any:
-        """Return what the reference answers: as remembered, or by `ask`, which may raise."""
+        """Return the reference's answer: the remembered one, or that of `ask`, which may raise."""
         if probe not in self._probes:
             return ask()
         path = self._folder / self._key(probe, args, seed)
@@ -57,23 +57,23 @@ class Remembered:
         """Begin with another submission.
 
         Args:
-            known: what was found about it before, as `used` returned it.
+            known: earlier findings about it, as returned by `used`.
         """
         self._known, self._used = known, {}
 
     def used(self) -> Findings:
-        """Return the findings that this submission's results rest on."""
+        """Return the findings on which this submission's results are based."""
         return self._used
 
     def finding(self, about: Any, code: tuple[str, ...], find: Callable[[], Any]) -> Any:
-        """Return what a judge has found: as remembered, or by `find`, which may raise.
+        """Return a judge's finding: the remembered one, or that of `find`, which may raise.
 
         Args:
-            about: all that it depends on besides code, data and machine, as `wire` encodes it.
-            code: modules that find it.
+            about: everything on which it depends besides code, data and machine, for `wire`.
+            code: the modules that find it.
 
         Returns:
-            plain data, as it comes back from JSON.
+            plain data, as read back from JSON.
         """
         facts = [*self._machine, source_digest.digest_of(code), _data_digest()]
         known = json.dumps(facts, sort_keys=True).encode("utf-8")

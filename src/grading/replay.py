@@ -1,9 +1,9 @@
-"""A student's run once more, from what its result recorded: for a regrade request.
+"""Repeats a student's run from its recorded result, for a regrade request.
 
     python src/grader.py --replay results.json --submission DIR
 
-Takes Gradescope's results.json (its extra_data), what --json wrote, or the standard output of a
-grading on Gradescope, whose last line holds the same.
+The file is Gradescope's results.json (its extra_data), one written by --json, or the standard
+output of a grading on Gradescope, whose last line contains the same record.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ RECORD = "record: "
 
 @dataclass(frozen=True)
 class Record:
-    """What an earlier run's file says: edition and seed, who judged, and each test's end."""
+    """The record of an earlier run: edition and seed, what judged, and each test's outcome."""
 
     edition: str
     seed: int
     judged_by: str
     versions: dict[str, str]
-    in_full: bool  # False: the daily limit held, and an earlier submission's points stand there
+    in_full: bool  # False: the daily limit was reached, and the points are an earlier submission's
     tests: dict[str, tuple[str, float]]  # by test id: outcome and score
-    digest: str = ""  # of the submission's files; "" in results of before
+    digest: str = ""  # of the submission's files; "" in older results
 
 
 def read(path: Path) -> Record:
@@ -52,10 +52,11 @@ def read(path: Path) -> Record:
 
 
 def _recorded(text: str) -> str:
-    """Return the JSON in a file: all of it, or the record that ends a grading's standard output.
+    """Return the JSON in a file: all of it, or the record at the end of a grading's output.
 
-    The record is the last thing that a grading prints, and what a student's code printed stands
-    indented above it. So a line like it in any other place is a forgery, or two outputs in a file.
+    The record is the last thing that a grading prints, and what a student's code printed is
+    indented above it. So a similar line in any other place is a forgery, or the file contains two
+    outputs.
 
     Raises:
         ValueError: there is no record, or more than one.
@@ -65,11 +66,11 @@ def _recorded(text: str) -> str:
     lines = [line.rstrip("\r") for line in text.split("\n") if line.strip()]
     records = [line for line in lines if line.startswith(RECORD)]
     if len(records) > 1:
-        raise ValueError(f"{len(records)} lines begin with {RECORD!r}, expected the last alone")
+        raise ValueError(f"{len(records)} lines begin with {RECORD!r}, expected only the last one")
     if not records or records != lines[-1:]:
         raise ValueError(
-            f"it is no JSON, and its last line doesn't begin with {RECORD!r}: is it all of the "
-            "output of a grading that came to its end?"
+            f"it is not JSON, and its last line doesn't begin with {RECORD!r}: is it the complete "
+            "output of a grading that finished?"
         )
     return records[0].removeprefix(RECORD)
 
@@ -79,7 +80,7 @@ def _record(raw: dict[str, Any]) -> Record:
     head = raw if "facts" in raw else facts
     tests = {}
     for test in raw["tests"]:
-        # Gradescope's tell the outcomes of all tests that they stand for; before, of just one.
+        # Gradescope's entries have the outcomes of all their tests; older ones, of just one.
         about = test.get("extra_data", test)
         outcomes = (
             about["outcomes"] if "outcomes" in about else {about["test_id"]: about["outcome"]}
@@ -96,7 +97,7 @@ def _record(raw: dict[str, Any]) -> Record:
 
 
 def line(results: Results) -> str:
-    """Put a run's record into one line, for the end of the standard output."""
+    """Return a run's record in one line, for the end of the standard output."""
     tests = [
         {
             "test_id": t.spec.test_id,
@@ -115,37 +116,37 @@ def line(results: Results) -> str:
 
 
 def warnings(record: Record, judged_by: str) -> list[str]:
-    """List what differs here from where the record was made, and so may change a verdict.
+    """List the differences from where the record was made that may change a verdict.
 
     Args:
-        judged_by: what judges here; see `provenance`.
+        judged_by: the hash of what judges here; see `provenance`.
     """
     found = []
     if not record.in_full:
-        found.append("the daily limit held: the points recorded are an earlier submission's")
+        found.append("the daily limit was reached: the recorded points are an earlier submission's")
     if record.judged_by != judged_by:
         found.append(
-            "tests, solutions or data differ from those that graded then: a replay needs the "
-            "release's own checkout and data set"
+            "tests, solutions or data differ from those of the original grading: a replay needs "
+            "the release's own checkout and data set"
         )
     here = provenance.versions()
     for name, version in record.versions.items():
         if name != "system" and here.get(name) != version:
-            found.append(f"{name} is {here.get(name, 'missing')} here, was {version}")
+            found.append(f"{name} is {here.get(name, 'missing')} here, but was {version}")
     return found
 
 
 def compare(record: Record, results: Results) -> list[str]:
-    """Return a line for each test that ended otherwise than it did then."""
+    """Return a line for each test that ended differently from the record."""
     lines = []
     for test in (t for t in results.tests if t.asked):
         now = (test.outcome.value, float(test.score))
         then = record.tests.get(test.spec.test_id)
         if then is None:
-            lines.append(f"{test.spec.test_id}: is new, {now[0]} with {now[1]:g} points")
+            lines.append(f"{test.spec.test_id}: new, {now[0]} with {now[1]:g} points")
         elif then != now:
             lines.append(
-                f"{test.spec.test_id}: was {then[0]} with {then[1]:g} points, is {now[0]} "
+                f"{test.spec.test_id}: was {then[0]} with {then[1]:g} points, and is now {now[0]} "
                 f"with {now[1]:g}"
             )
     return lines

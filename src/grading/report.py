@@ -1,6 +1,6 @@
-"""A result as one HTML file that needs nothing else: for a phone, for print, for a screen reader.
+"""Writes a result as one self-contained HTML file, for phones, print and screen readers.
 
-Meaning is never in a colour alone: outcomes are words and signs, lost points are hatched.
+No meaning is in colours alone: outcomes are words and signs, and lost points are hatched.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def page(results: Results, staff: bool) -> str:
     """Return the whole file.
 
     Args:
-        staff: with what only staff may read: got, expected, tracebacks, prints in hidden tests.
+        staff: whether to include what only staff may read: got, expected, tracebacks, and prints
+            in hidden tests.
     """
     edition = results.edition
     whose = "Staff's report: not for students" if staff else "Report"
@@ -79,11 +80,11 @@ def page(results: Results, staff: bool) -> str:
 
 
 def _told(asked: list[TestResult], counted: list[TestResult]) -> str:
-    """Return the report in a few sentences; `counted` are those that are not folded."""
+    """Summarize the report in a few sentences; `counted` are the tests that are not folded."""
     passed = sum(t.outcome is Outcome.PASSED for t in counted)
     told = f"{passed} of {len(counted)} tests passed."
     if any(t.outcome is Outcome.GRADER_ERROR for t in asked):
-        told += " The grader itself failed: no score of this run counts."
+        told += " The grader itself failed: the scores of this run don't count."
     if any(t.outcome is Outcome.RAN_NOT_GRADED for t in asked):
         told += " Hidden tests ran and are graded when you submit."
     return told
@@ -108,7 +109,7 @@ def _overview(results: Results, asked: list[TestResult]) -> str:
             )
     head = '<th scope="col">Question</th><th scope="col">Title</th><th scope="col">Points</th>'
     head += '<th scope="col">Share</th>'
-    legend = "<caption>Share: filled is earned, hatched is not.</caption>"
+    legend = "<caption>Share: the filled part is earned, the hatched part is not.</caption>"
     return f"<table>{legend}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
@@ -143,7 +144,7 @@ def _section(question: Question, asked: list[TestResult], staff: bool) -> str:
 
 
 def _without_points(results: Results, staff: bool) -> str:
-    """Return the questions without points, closed until somebody opens them."""
+    """Return the questions without points, in a collapsed section."""
     tests = [t for t in results.asked if t.spec.number in results.folded]
     if not tests:
         return ""
@@ -178,7 +179,7 @@ def _block(text: str, title: str = "") -> str:
 
 
 def _facts(results: Results) -> str:
-    """Say what it takes to have the same run again."""
+    """Return what is needed to repeat the run."""
     facts = results.facts
     rows = [
         ("Submission", facts.get("submission", "")),
@@ -192,7 +193,7 @@ def _facts(results: Results) -> str:
         ("Versions", ", ".join(f"{k} {v}" for k, v in facts.get("versions", {}).items())),
         ("Release", facts.get("judged_by", "")),
         ("Warnings", " ".join(facts.get("warnings", [])) or "none"),
-        ("Left behind", "; ".join(facts.get("left", [])) or "nothing"),
+        ("Left out", "; ".join(facts.get("left", [])) or "nothing"),
     ]
     cells = "".join(
         f'<tr><th scope="row">{name}</th><td><code>{escape(value)}</code></td></tr>'

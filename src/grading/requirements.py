@@ -1,4 +1,4 @@
-"""What a run that counts can't do without: what is missing here must not cost a student points."""
+"""Requirements of a run that counts: what is missing here must not cost a student points."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from .question_set import Data
 
 
 def require_staff(hidden: ModuleType | None) -> None:
-    """Refuse a run that counts where nobody judges hidden tests: students would lose points.
+    """Refuse a run that counts if hidden tests can't be judged: students would lose points.
 
     Raises:
-        GradingError: staff's judges are not here.
+        GradingError: staff's judges are missing.
     """
     if hidden is None:
         raise GradingError(
-            "this run can't count without solutions/hidden/, whose judges decide hidden tests"
+            "this run can't count without solutions/hidden/, which judges hidden tests"
         )
 
 
 def require_data(data: Data) -> None:
-    """Refuse a run that counts without torch or data: it would cost students points.
+    """Refuse a run that counts without torch or data, which would cost students points.
 
     Raises:
-        GradingError: something is missing or can't be read: our fault.
+        GradingError: something is missing or can't be read, which is not the student's fault.
     """
     if not provenance.has_torch():
         raise GradingError("this run can't count without torch, which this Python doesn't have")

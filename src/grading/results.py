@@ -1,7 +1,7 @@
-"""A run's results: every test of the edition, from the first moment, written atomically.
+"""A run's results: every test of the edition, from the beginning, written atomically.
 
-The file is rewritten after each test, so that whatever ends the run, what was reached is valid
-and complete: a test that did not run stands there with its outcome and zero points.
+The file is rewritten after each test, so that it is valid and complete however the run ends: a test
+that did not run is listed with its outcome and zero points.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ MOST_WORDS = 6  # of a command line, to be shown
 
 @dataclass(frozen=True)
 class TestResult:
-    """How one test ended; until then, that it has not run.
+    """How one test ended, or that it has not run.
 
-    `message` is for the student; `detail` for staff alone; `output` is what student code printed
-    (shown with basic tests only). All three may hold text of the student's code, so every result
-    makes them fit to be shown when it is created, by `dataclasses.replace` too.
+    `message` is for the student; `detail` is only for staff; `output` is what student code printed
+    (shown only for basic tests). All three may contain text from the student's code, so every
+    result makes them safe to show when it is created, also by `dataclasses.replace`.
     """
 
     __test__ = False
@@ -43,14 +43,14 @@ class TestResult:
     wall_s: float = 0.0
     asked: bool = True  # False: the command line named other tests
     place: str = ""  # see errors.Verdict; it stays on this computer
-    # For staff alone:
+    # For staff only:
     cause: str = ""  # the id of the way to fail (causes.py); "" for a pass
     where: str = ""  # the student's line where it crashed or ran out of time
     credit: Fraction = Fraction(0)  # the share of the points that is earned, exactly
     measured: Mapping[str, float] = field(default_factory=dict)  # numbers that the test saw
     cpu_s: float = 0.0  # of the submission's processes; 0 where they can't be measured
     peak_bytes: int = 0
-    digest: str = ""  # of all that decides the test, but for the submission (deciding.py)
+    digest: str = ""  # of everything that decides the test except the submission (deciding.py)
 
     def __post_init__(self) -> None:
         for name, most in MAX_CHARACTERS.items():
@@ -69,7 +69,7 @@ class TestResult:
             "max_score": float(self.spec.max_score),
             "is_extra_credit": self.spec.is_extra_credit,
             "message": self.message,
-            # To the millisecond it would tell how far a hidden test came.
+            # To the millisecond, it would reveal how far a hidden test got.
             "wall_s": round(self.wall_s, 3 if staff or not self.spec.is_hidden else 0),
         }
         if staff:
@@ -105,7 +105,7 @@ class Results:
 
     @property
     def only(self) -> str:
-        """What was asked for, where that isn't everything: " (1e only)"."""
+        """The selected tests, unless all are: " (1e only)"."""
         if not self.wanted:
             return ""
         few = len(self.wanted) <= MOST_WORDS
@@ -114,7 +114,7 @@ class Results:
 
     @property
     def folded(self) -> set[str]:
-        """The numbers of the questions that show as a line: without points, and not named."""
+        """The numbers of the questions shown as one line: without points, and not named."""
         if self.wanted:
             return set()
         return {q.number for q in self.edition.questions if q.tests and not q.coding}
@@ -125,12 +125,12 @@ class Results:
 
     @property
     def max_score(self) -> Decimal:
-        """The points to reach in what was asked for: extra credit comes on top."""
+        """The maximum of the selected tests; extra credit comes on top."""
         return sum((t.spec.max_score for t in self.asked if not t.spec.is_extra_credit), Decimal())
 
     @property
     def outcomes(self) -> list[Outcome]:
-        """Of the tests that the command asked for."""
+        """The outcomes of the tests that the command asked for."""
         return [t.outcome for t in self.asked]
 
     def as_dict(self, staff: bool) -> dict[str, Any]:
@@ -145,16 +145,16 @@ class Results:
         }
 
     def write(self, path: Path, staff: bool) -> None:
-        """Write the results as JSON, whole or not at all."""
+        """Write the results as JSON, completely or not at all."""
         text = json.dumps(self.as_dict(staff), indent=1, ensure_ascii=False, allow_nan=False)
         write_atomically(path, text + "\n")
 
 
 def share_of(points: Decimal, credit: Fraction) -> Decimal:
-    """Return that share of the points, exactly, rounded down to hundredths.
+    """Return that share of the points, exact, and rounded down to hundredths.
 
     Raises:
-        ValueError: the share is not between 0 and 1: the judge's own mistake.
+        ValueError: the share is not between 0 and 1, which is the judge's mistake.
     """
     if not 0 <= credit <= 1:
         raise ValueError(f"a credit of {credit} is not between 0 and 1")
@@ -163,6 +163,6 @@ def share_of(points: Decimal, credit: Fraction) -> Decimal:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a UTF-8 file for its owner alone, whole or not at all."""
+    """Write a UTF-8 file that only its owner can read, completely or not at all."""
     with writing.replacing(path, mode=0o600) as writer:
-        writer.write(text.encode("utf-8", errors="replace"))  # names of files need not be text
+        writer.write(text.encode("utf-8", errors="replace"))  # file names need not be text

@@ -1,4 +1,4 @@
-"""Runs an edition's tests on one staged submission: observe in workers, judge here.
+"""Runs an edition's tests on one staged submission: workers observe, and this process judges.
 
 results = CourseTestRunner(assignment, questions).run(options, seed, observer)
 """
@@ -59,7 +59,7 @@ from .staging import Staged, stage, stage_reference
 
 MAX_NAME = 200  # characters of a submission's name
 NO_DATA = "not run, it needs the data set"
-LEFT_OUT = "not run: {} tests of question {} ran out of time; name one alone to run it"
+LEFT_OUT = "not run: {} tests of question {} timed out; to run this one, name it alone"
 GRADER_FAILED = "the grader itself failed here; this is not your fault: tell staff"
 
 
@@ -67,7 +67,7 @@ class CourseTestRunner:
     """Binds tests and judges to assignment.toml, and runs them.
 
     Raises:
-        UsageError: they disagree, in whatever edition.
+        UsageError: they disagree, in any edition.
     """
 
     def __init__(self, assignment: Assignment, questions: QuestionSet) -> None:
@@ -91,7 +91,7 @@ class CourseTestRunner:
         return provenance.judged_by(self.questions.provided)
 
     def _digests(self, edition: str) -> dict[str, str]:
-        """Return what decides each test here (`deciding.py`), by id; only staff compare it."""
+        """Return the digest of what decides each test (`deciding.py`), by id; only for staff."""
         if self.hidden is None:
             return {}
         found = Deciding(self.assignment, self.questions, self.hidden)
@@ -102,9 +102,9 @@ class CourseTestRunner:
     def run(
         self, options: Options, seed: int, observer: Observer, pool: Pool | None = None
     ) -> Results:
-        """Stage, run every wanted test, and return the results of all of the edition's tests.
+        """Stage, run every selected test, and return the results of all tests of the edition.
 
-        A pool that is given is used and left open: many submissions can share one.
+        A given pool is used and left open, so that many submissions can share it.
         """
         started = time.monotonic()
         edition = self.assignment.edition(options.edition)
@@ -171,7 +171,7 @@ class CourseTestRunner:
                         warning = float_ranges.advice(run.float_ranges, python)
                         results.facts["warnings"] = [warning]
                     observer.graded(run)
-                except BaseException:  # Ctrl-C, a full disk: wait for no test's time limit
+                except BaseException:  # Ctrl-C, a full disk: don't wait for tests' time limits
                     pool.abandon()
                     raise
             return results
@@ -182,10 +182,10 @@ class CourseTestRunner:
             trees.remove_tree(work)
 
     def blank(self, edition: Edition, seed: int, name: str) -> Results:
-        """Return results of tests of which none has run.
+        """Return results in which no test has run.
 
         Args:
-            name: of the submission.
+            name: the submission's name.
         """
         digests = self.digests(edition.name)
         tests = [
@@ -201,17 +201,17 @@ class CourseTestRunner:
         return Results(edition, seed, tests, facts)
 
     def _open_to_code(self, options: Options) -> list[str]:
-        """List what of ours the submission's code could read among the libraries.
+        """List the secrets that the submission's code could read among the libraries.
 
         Raises:
-            UsageError: something, and the run is not one that would have to be authoritative.
+            UsageError: there are some, and the run need not be authoritative.
         """
         if self.hidden is None or options.in_process:
-            return []  # there is nothing to read, or no confinement at all
+            return []  # there are no secrets, or no confinement at all
         secrets: list[str | Path] = [*authoritative.secrets(), options.answers, *options.private]
         found = exposure.exposed(options.layers, secrets)
         if found and not options.authoritative:
-            raise UsageError(f"{found[0]}; nothing is graded until it is elsewhere")
+            raise UsageError(f"{found[0]}; move it elsewhere before grading")
         return found
 
     def _authority(
@@ -241,10 +241,10 @@ def _run_all(
     executor: ThreadPoolExecutor,
     observer: Observer,
 ) -> None:
-    """Run the tests that were asked for, and put each one's result in its place in `results`.
+    """Run the selected tests, and put each one's result in its place in `results`.
 
-    Tests of files run first: no code of a student's can take the time that they need. The observer
-    is told of results in the edition's order, whichever test ends first.
+    Tests of files run first, so that no student code can take the time that they need. The observer
+    gets the results in the edition's order, whichever test ends first.
     """
     untold = deque(place for place, result in enumerate(results.tests) if result.asked)
     order = sorted(untold, key=lambda place: not bound[place].of_files)
@@ -275,7 +275,7 @@ class Run:
     layers: sandbox.Layers
     deadline: float  # of time.monotonic()
     counts: bool = False
-    code: Path | None = None  # where the submission is imported from, if not from its copy
+    code: Path | None = None  # from where the submission is imported, if not from its copy
     patience: int | None = None
     float_ranges: str = ""  # the first place that draws from a range with a float
     uids: sandbox.UidPool = field(default_factory=sandbox.UidPool)
@@ -296,7 +296,7 @@ class Run:
         return self.runner.hidden
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return what several tests need; the first that asks makes it, or fails for all."""
+        """Return a result that tests share; the first that asks makes it, or fails for all."""
         mine: Future[Any] = Future()
         with self._lock:
             future = self._shared.setdefault(name, mine)
@@ -308,10 +308,10 @@ class Run:
         return future.result()
 
     def run_test(self, test: BoundTest, result: TestResult) -> TestResult:
-        """Run one test and return its result; whatever happens, it happens to this one only.
+        """Run one test and return its result; whatever happens affects only this test.
 
         Args:
-            result: says that the test has not run.
+            result: the result of the test before it has run.
         """
         started = time.monotonic()
         if started > self.deadline:
@@ -341,13 +341,13 @@ class Run:
         )
 
     def _judged(self, test: BoundTest, bench: Bench) -> tuple[Verdict, Decimal]:
-        """Return how the test ended, and its points; a fault of ours is a verdict, too."""
+        """Return how the test ended, and its points; a grader error is also a verdict."""
         try:
             verdict = self._verdict(test, bench)
             return verdict, share_of(test.spec.max_score, verdict.credit)
         except DataError as error:
             lacking = Verdict(Outcome.NOT_RUN, f"{NO_DATA}: {error}", way="no-data")
-            # In a run that counts, all of the data was there when it began.
+            # In a run that counts, all data was there at the beginning.
             return _our_fault() if self.counts else lacking, Decimal("0.00")
         except UsageError:
             raise
@@ -358,7 +358,7 @@ class Run:
         try:
             test.method(test.case(test.spec, bench, self.seed))
         except Verdict as verdict:
-            # Its frames hold the answer, and it: a large one would still be there in the next test.
+            # Its frames refer to the answer, which if large would remain during the next test.
             verdict.__traceback__ = verdict.__context__ = None
             if not isinstance(verdict, Doubtful):
                 return verdict
@@ -367,24 +367,24 @@ class Run:
             theirs = malformed(traceback.format_exc())
         except (GradingError, OSError):
             raise  # a broken installation, a full disk, no more processes
-        except Exception:  # in a judge: no answer that fits its schema should do that
+        except Exception:  # in a judge: no answer that fits its schema should cause this
             theirs = malformed(traceback.format_exc())
         else:
             return Verdict(Outcome.PASSED, "", bench.notes, credit=Fraction(1))
         return theirs if self.hidden is None else self._unless_ours(test, theirs)
 
     def _unless_ours(self, test: BoundTest, theirs: Verdict) -> Verdict:
-        """Return `theirs`, if all is well with the reference in the submission's place.
+        """Return `theirs` if the reference passes in the submission's place.
 
         Raises:
-            Exception: it isn't, so that it's the grader's own fault.
+            Exception: the reference also fails, so it is the grader's own fault.
         """
         try:
             test.method(test.case(test.spec, Bench(self, test.spec, stands_in=True), self.seed))
         except Verdict as verdict:
             if verdict.outcome is Outcome.NOT_RUN:
-                return verdict  # the run's time is over: nobody can tell
-            # The reference has no trained files. What is asked of a student's was matched before.
+                return verdict  # the run's time is over, so this can't be decided
+            # The reference has no trained files. A student's were checked before.
             expected = verdict.outcome in (Outcome.MISSING_FILE, Outcome.RAN_NOT_GRADED)
             if isinstance(verdict, Doubtful) or not expected:
                 ends = f"{verdict.outcome.value}: {verdict.message}\n{verdict.detail}"
@@ -393,5 +393,5 @@ class Run:
 
 
 def _our_fault() -> Verdict:
-    """Return the verdict of a test that ended by our own fault, the exception being handled."""
+    """Return the verdict of a test with a grader error: the exception being handled."""
     return Verdict(Outcome.GRADER_ERROR, GRADER_FAILED, traceback.format_exc())

@@ -1,11 +1,11 @@
-"""The confinement that a worker takes before it sees a line of student code (Linux).
+"""The confinement that a worker takes on before it reads a line of student code (Linux).
 
-Three layers, each of which stands alone:
-1. limits (`limits.py`), a session of its own, an environment built from nothing, the watch of the
-   guardian: everywhere;
-2. no_new_privs, Landlock (`landlock.py`), a seccomp filter (`seccomp.py`): any Linux user, whose
-   tests may start threads but no processes, since they would count as the user's own;
-3. a uid of the test's own, in a range that nothing else uses: root only.
+Three independent layers:
+1. limits (`limits.py`), a session of its own, an environment built from nothing, the guardian's
+   watch: everywhere;
+2. no_new_privs, Landlock (`landlock.py`), a seccomp filter (`seccomp.py`): for any Linux user,
+   whose tests may start threads but no processes, since these would count as the user's own;
+3. a uid of the test's own, in a range that nothing else uses: only for root.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ CLEANUP_S = 5.0
 
 @dataclass(frozen=True)
 class Confinement:
-    """Which layers a worker takes besides limits, and where it may look.
+    """Which layers a worker takes besides limits, and which files it may access.
 
     Attributes:
-        uid: the user to become, or None to stay who one is.
+        uid: the user to become, or None to remain the same user.
         landlock, seccomp: whether to use them.
-        readable: files and folders below which the worker may read.
-        writable: ... and write: its scratch folder and /dev/null.
-        most_tasks: how many processes and threads its user may have, all in all; None: any number.
+        readable: files, and folders below which the worker may read.
+        writable: files and folders where it may also write: its scratch folder and /dev/null.
+        most_tasks: how many processes and threads its user may have in total; None: any number.
     """
 
     uid: int | None = None
@@ -65,8 +65,8 @@ class Layers:
     """What this machine and this user offer.
 
     Attributes:
-        root: whether tests can have uids of their own: we are root, and other users can reach the
-            interpreter and its libraries (late imports of a worker would fail otherwise).
+        root: whether tests can have uids of their own: we are root, and other users can access
+            the interpreter and its libraries (otherwise a worker's late imports would fail).
         landlock_abi: the kernel's Landlock version, 0 for none.
         seccomp: whether filters work.
         obstacle: why root is False, in words.
@@ -91,14 +91,14 @@ class Layers:
         return found
 
     def missing(self) -> list[str]:
-        """List what a stronger machine or user would add."""
+        """List the layers that are missing on this machine or for this user."""
         lacking = [] if self.landlock_abi else ["Landlock"]
         lacking += [] if self.seccomp else ["seccomp"]
         return lacking + ([] if self.root else [f"a uid for each test ({self.obstacle})"])
 
 
 def detect() -> Layers:
-    """Find the layers that work here: none where this is not Linux."""
+    """Find the layers that work here: none if this is not Linux."""
     if sys.platform != "linux":
         return Layers(False, 0, False)
     obstacle = "needs root" if os.geteuid() else _closed_folder()
@@ -106,38 +106,38 @@ def detect() -> Layers:
 
 
 def _closed_folder() -> str:
-    """Name the first folder on the way to the interpreter that others can't pass, or ""."""
+    """Name the first folder on the path to the interpreter that others can't enter, or ""."""
     for path in interpreter_folders():
         for folder in (Path(path), *Path(path).parents):
             if not folder.stat().st_mode & 0o001:
-                return f"other users can't pass {folder}, on the way to this Python"
+                return f"other users can't enter {folder}, on the path to this Python"
     return ""
 
 
 class UidPool:
     """Hands out a fresh uid for each test, one that no other grader on this machine is using.
 
-    At its end a test's uid has everything of its own killed, so that two tests must never share
+    At the end of a test, everything that runs as its uid is killed, so two tests must never share
     one. A claim is a lock on a byte of CLAIMS: the kernel grants it to one open file, and frees it
-    with the last process that has this file open, however that ends. Guardians keep it open, too,
-    since they may outlive a grader that was killed. It is a file because a name (an abstract
-    socket, say) belongs to a namespace: a grader on the machine itself reaches the processes of one
-    in a container, so that both must see the same claims (`tools/container.py`). Users that make no
-    claims, services for instance, are seen by their processes.
+    when the last process that has this file open ends, however it ends. Guardians also keep it
+    open, since they may outlive a grader that was killed. It is a file because a name (such as an
+    abstract socket) belongs to a namespace: a grader on the machine itself reaches the processes of
+    one in a container, so both must see the same claims (`tools/container.py`). Users that make no
+    claims, such as services, are recognized by their processes.
     """
 
     def __init__(self) -> None:
         self._next = secrets.randbelow(UIDS)
         self._lock = threading.Lock()
         self._others: set[int] = set()
-        self.claims_fd: int | None = None  # open once a uid was taken
+        self.claims_fd: int | None = None  # open once a uid has been taken
         self._closing: weakref.finalize | None = None
 
     def take(self) -> int:
-        """Claim a uid that is ours until `release`.
+        """Claim a uid until `release`.
 
         Raises:
-            OSError: all are in use, or claims can't be written down.
+            OSError: all are in use, or claims can't be recorded.
         """
         with self._lock:
             if self.claims_fd is None:
@@ -152,13 +152,13 @@ class UidPool:
         raise OSError(f"all {UIDS} uids for tests are in use")
 
     def release(self, uid: int | None) -> None:
-        """Give a uid back, once nothing of it is left."""
+        """Give a uid back once nothing of it is left."""
         with self._lock:
             if uid is not None and self.claims_fd is not None:
                 _lock_byte(self.claims_fd, uid, taken=False)
 
     def close(self) -> None:
-        """Give back all uids; those of guardians that are still at work stay claimed by them."""
+        """Give back all uids; guardians that still work keep theirs."""
         with self._lock:
             if self._closing is not None:
                 self._closing()
@@ -166,7 +166,7 @@ class UidPool:
 
 
 def _lock_byte(claims_fd: int, uid: int, taken: bool) -> bool:
-    """Take or free a claim; return False when another open file, of any process, holds it."""
+    """Take or free a claim; return False if another open file, of any process, holds it."""
     import fcntl  # not on Windows, where this never runs
 
     kind = fcntl.F_WRLCK if taken else fcntl.F_UNLCK
@@ -179,9 +179,9 @@ def _lock_byte(claims_fd: int, uid: int, taken: bool) -> bool:
 
 
 def interpreter_folders() -> list[str]:
-    """List where this interpreter and its libraries lie, with links resolved.
+    """List the folders of this interpreter and its libraries, with links resolved.
 
-    A folder of `sys.path` that holds the solutions (the root, with `python -m`) is none of them.
+    A folder of `sys.path` that contains the solutions (the root, with `python -m`) is left out.
     """
     interpreter = (sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(sys.executable))
     real = os.path.dirname(os.path.realpath(sys.executable))
@@ -201,7 +201,7 @@ def _folders_of(
 
 
 def readable_by_all() -> tuple[str, ...]:
-    """Return what every worker may read: libraries, and what they want to know of the machine."""
+    """Return what every worker may read: libraries, and what they need to know of the machine."""
     return (*LIBRARIES, *DEVICES, *FACTS, *interpreter_folders())
 
 
@@ -220,11 +220,11 @@ def for_worker(layers: Layers, uids: UidPool | None, staged: Path, scratch: Path
 
 
 def _most_tasks(uid: int | None, layers: Layers) -> int | None:
-    """Return a worker's limit RLIMIT_NPROC, which counts all that its user has on this machine.
+    """Return a worker's RLIMIT_NPROC, which counts all tasks of its user on this machine.
 
-    A uid of its own has nothing else. Without one, the filter of system calls refuses processes;
-    where that is missing too, the limit is relative to what the user has now, of which a fixed one
-    would fall short on one machine and do nothing on another.
+    A uid of its own has no other tasks. Without one, the filter of system calls refuses processes;
+    if that is missing, too, the limit is relative to the user's present number, because a fixed
+    limit would be too low on one machine and useless on another.
     """
     if uid is not None:
         return Limits.processes
@@ -245,10 +245,10 @@ def tasks_of(uid: int) -> int:
 
 
 def take(confinement: Confinement) -> None:
-    """Take the confinement on this process, for good.
+    """Confine this process permanently.
 
     Raises:
-        OSError: a layer that should work doesn't; no student code may run then.
+        OSError: a layer that should work doesn't; no student code may then run.
     """
     if confinement.most_tasks is not None:
         import resource  # not on Windows, where this never runs
@@ -276,10 +276,10 @@ def hide_memory() -> None:
 
 
 def kill_user(uid: int, kill: Callable[[int], None] | None = None) -> bool:
-    """Kill everything that runs as `uid`, until nothing is left; return whether nothing is.
+    """Kill everything that runs as `uid`, until nothing is left; return whether that succeeded.
 
     Args:
-        kill: sends SIGKILL to all of it at once; by default, `kill_as`.
+        kill: sends SIGKILL to all of its processes at once; by default, `kill_as`.
     """
     deadline = time.monotonic() + CLEANUP_S
     while time.monotonic() < deadline:
@@ -294,8 +294,8 @@ def kill_user(uid: int, kill: Callable[[int], None] | None = None) -> bool:
 def kill_as(uid: int) -> None:
     """Send SIGKILL to everything that runs as `uid`.
 
-    `kill(-1)` from that uid reaches all of it at once, daemons in sessions of their own included;
-    needs root to become it.
+    `kill(-1)` from that uid reaches all of its processes at once, including daemons in their own
+    sessions; becoming that uid needs root.
     """
     killer = os.fork()
     if killer == 0:
@@ -310,7 +310,7 @@ def kill_as(uid: int) -> None:
 
 
 def processes_of(uid: int) -> list[int]:
-    """Return the processes whose real user is `uid`, without those that only wait to be reaped."""
+    """Return the processes whose real user is `uid`, except those waiting to be reaped."""
     found = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -323,7 +323,7 @@ def processes_of(uid: int) -> list[int]:
 
 
 def users_of_processes() -> set[int]:
-    """Return the uids that some process here has now."""
+    """Return the uids of all present processes."""
     found = set()
     for entry in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError, KeyError):  # it has ended
@@ -334,10 +334,10 @@ def users_of_processes() -> set[int]:
 def _lives_as(uid: int, pid: str) -> bool:
     """Return whether a process runs as `uid`.
 
-    Its `status` tells: the owner of /proc/PID is root for whoever has changed its uid.
+    This reads its `status`, since /proc/PID belongs to root if a process has changed its uid.
     """
     if str(uid).encode() not in _status_of(pid):
-        return False  # of nearly all, and quickly told
+        return False  # true of nearly all processes, and quick to find out
     fields = _status(pid)
     # A process whose first thread has ended looks like a zombie as long as the others live.
     ended = fields[b"State"][0] in (b"Z", b"X") and int(fields[b"Threads"][0]) < 2

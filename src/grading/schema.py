@@ -1,12 +1,12 @@
-"""What the parent believes of an answer: nothing that was not checked.
+"""Checks of answers: the parent trusts nothing in an answer that was not checked.
 
 A spec mirrors the value: a type, `[spec]` for a list of any length, `{key: spec}` for a dict with
-exactly those keys, `Array(dtype, shape)` for an array, `Maybe(spec)` where None is fine,
-`AnyOf(specs)`, and `Where(spec, holds, says)` where more than its form matters.
+exactly those keys, `Array(dtype, shape)` for an array, `Maybe(spec)` if None is allowed,
+`AnyOf(specs)`, and `Where(spec, holds, says)` if more than the form matters.
 
-Student code may forge any answer, so that what judges rely on stands in the spec. Wherever one says
-`str`, `int`, `float` or a list, it means a text that can be written to a file, a number of 64 bits,
-a finite number, and no more entries than a probe of ours ever sends.
+Student code may forge any answer, so everything on which judges rely is in the spec. In a spec,
+`str` means text that can be written to a file, `int` a 64-bit number, `float` a finite number, and
+a list has no more entries than any probe sends.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WHOLE = 2**63
 
 @dataclass(frozen=True)
 class Array:
-    """An array of this dtype and shape; a size of None is any size, a shape of None any shape."""
+    """An array of this dtype and shape; a size or shape of None allows any."""
 
     dtype: str
     shape: tuple[int | None, ...] | None
@@ -34,21 +34,21 @@ class Array:
 
 @dataclass(frozen=True)
 class Maybe:
-    """None, or what `spec` says."""
+    """None, or a value that fits `spec`."""
 
     spec: Any
 
 
 @dataclass(frozen=True)
 class AnyOf:
-    """What one of `specs` says."""
+    """A value that fits one of `specs`."""
 
     specs: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
 class Where:
-    """What `spec` says, and `holds(value)` besides; `says` is that in words."""
+    """A value that fits `spec` and for which `holds(value)`; `says` describes this in words."""
 
     spec: Any
     holds: Callable[[Any], bool]
@@ -56,11 +56,11 @@ class Where:
 
 
 def table(columns: dict[str, Any], rows: int | None = None, **more: Any) -> Where:
-    """Return the spec of a dict of lists of one length.
+    """Return the spec of a dict of lists of the same length.
 
     Args:
-        columns: what an entry of each list is.
-        rows: how many entries each has, if that is known.
+        columns: the spec of an entry of each list.
+        rows: the number of entries of each, if known.
         more: other keys of the dict.
     """
 
@@ -74,13 +74,13 @@ def table(columns: dict[str, Any], rows: int | None = None, **more: Any) -> Wher
 
 
 def check(value: Any, spec: Any, where: str = "answer") -> None:
-    """Raise a WireError that names the place where `value` is not what `spec` says."""
+    """Raise a WireError that names the place where `value` does not fit `spec`."""
     if isinstance(spec, Maybe):
         if value is not None:
             check(value, spec.spec, where)
     elif isinstance(spec, AnyOf):
         if not any(_is(value, each) for each in spec.specs):
-            raise WireError(f"{where}: {type(value).__name__} is none of what it may be")
+            raise WireError(f"{where}: {type(value).__name__} is not one of the allowed types")
     elif isinstance(spec, Where):
         check(value, spec.spec, where)
         if not spec.holds(value):

@@ -1,8 +1,8 @@
-"""A seccomp filter: system calls that no solution needs are refused (Linux, x86-64 and arm64).
+"""A seccomp filter that refuses system calls that no solution needs (Linux, x86-64 and arm64).
 
 The filter is classic BPF, made here; the kernel's Documentation/userspace-api/seccomp_filter.rst
-is the authority. Everything is allowed but what is named, since numpy and torch use more of the
-kernel than a list could hold; what remains reachable is what Landlock and the uid protect.
+is the authority. Everything that is not listed is allowed, since numpy and torch use more of the
+kernel than can be listed; Landlock and the uid protect what remains reachable.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NUMBER_AT, ARCH_AT = 0, 4
 X32_BIT = 0x40000000  # x86-64's second table of system calls
 ARCHES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 
-# name: (x86-64, arm64); None: it doesn't exist there. From the kernel's tables.
+# name: (x86-64, arm64), from the kernel's tables; None: it doesn't exist there.
 REFUSED: dict[str, tuple[int | None, int | None]] = {
     # networks
     "socket": (41, 198),
@@ -49,7 +49,7 @@ REFUSED: dict[str, tuple[int | None, int | None]] = {
     "move_mount": (429, 429),
     "fsopen": (430, 430),
     "mount_setattr": (442, 442),
-    # ways round file permissions
+    # ways around file permissions
     "open_by_handle_at": (304, 265),
     "name_to_handle_at": (303, 264),
     # keyrings
@@ -105,7 +105,7 @@ REFUSED: dict[str, tuple[int | None, int | None]] = {
     # priorities of all processes of a user
     "setpriority": (141, 140),
     "ioprio_set": (251, 30),
-    # memory that belongs to no process, so that no watch sees it
+    # memory that belongs to no process and so escapes the watch
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
     "socketpair": (53, 199),
@@ -127,7 +127,7 @@ OWN_PID_ONLY: dict[str, tuple[int, int, int]] = {
     "sched_setattr": (314, 274, 0),
 }
 # Refused with these commands; name: (x86-64, arm64, commands, the second argument). A pipe's owner
-# is sent any signal its setter likes; TIOCSTI and TIOCLINUX type into a terminal.
+# can be sent any signal by whoever set it; TIOCSTI and TIOCLINUX type into a terminal.
 REFUSED_COMMANDS: dict[str, tuple[int, int, tuple[int, ...]]] = {
     "fcntl": (72, 25, (8, 10, 15)),  # F_SETOWN, F_SETSIG, F_SETOWN_EX
     "ioctl": (16, 29, (0x8901, 0x8902, 0x5412, 0x541C)),  # FIOSETOWN, SIOCSPGRP, TIOC...
@@ -144,16 +144,16 @@ NEW_NAMESPACES = (
 
 
 def available() -> bool:
-    """Return whether this machine's system calls are in our tables and the kernel has filters."""
+    """Return whether the tables cover this machine's system calls, and the kernel has filters."""
     return platform.machine() in ARCHES and os.path.exists("/proc/sys/kernel/seccomp")
 
 
 def restrict(own_pid: int, processes: bool) -> None:
-    """Install the filter on this process and all it will start; needs no_new_privs.
+    """Install the filter for this process and its future children; needs no_new_privs.
 
     Args:
-        own_pid: the one process that `kill` and its like may name besides 0 (where 0 means self).
-        processes: whether it may start any; threads it may in any case.
+        own_pid: the only process that `kill` and the like may name besides 0 (which means self).
+        processes: whether it may start processes; threads are always allowed.
 
     Raises:
         OSError: the kernel refuses.
@@ -175,7 +175,7 @@ def build(machine: str, own_pid: int, processes: bool) -> list[tuple[int, int, i
     """Return the filter's instructions as (code, jump if true, jump if false, constant)."""
     arch, column = ARCHES[machine]
     refuse = (RETURN, 0, 0, ERRNO | errno.EPERM)
-    # What the kernel says to a user who has too many: programs are prepared for it.
+    # The kernel's error for a user with too many processes, which programs expect.
     no_more = (RETURN, 0, 0, ERRNO | errno.EAGAIN)
     program = [
         (LOAD, 0, 0, ARCH_AT),
@@ -184,7 +184,7 @@ def build(machine: str, own_pid: int, processes: bool) -> list[tuple[int, int, i
         (LOAD, 0, 0, NUMBER_AT),
         (JGE, 0, 1, X32_BIT),
         refuse,
-        # clone3 hides its flags behind a pointer; told that it doesn't exist, libc takes clone.
+        # clone3 hides its flags behind a pointer; if it doesn't exist, libc uses clone.
         (JEQ, 0, 1, CLONE3[column]),
         (RETURN, 0, 0, ERRNO | errno.ENOSYS),
         (JEQ, 0, 6, CLONE[column]),
@@ -222,5 +222,5 @@ def build(machine: str, own_pid: int, processes: bool) -> list[tuple[int, int, i
 
 
 def _argument(position: int) -> int:
-    """Return where the low half of an argument stands in struct seccomp_data (little-endian)."""
+    """Return the offset of an argument's low half in struct seccomp_data (little-endian)."""
     return 16 + 8 * position

@@ -1,6 +1,6 @@
-"""Hashes the code that some modules consist of, with all of ours that it imports.
+"""Hashes the code of modules, with everything of ours that they import.
 
-What was found by that code is found again as long as the digest stays, whatever else changes.
+As long as the digest is the same, the code finds the same results, whatever else changes.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ HIDDEN = "hidden"  # staff's judges: see judges.load_hidden
 
 @functools.cache
 def digest_of(modules: tuple[str, ...]) -> str:
-    """Return one hash for modules and all that they import of ours, also inside functions.
+    """Return one hash for modules and everything of ours that they import, also in functions.
 
     Args:
-        modules: names as Python has them here: "hidden.evidence", "questions.shared.probe".
+        modules: their names in Python: "hidden.evidence", "questions.shared.probe".
 
     Raises:
         FileNotFoundError: there is no such module.
@@ -57,10 +57,10 @@ def files_of(modules: Iterable[str]) -> list[Path]:
 
 
 def _files(module: str) -> Iterator[Path]:
-    """Yield the file of a module of ours, and of the packages that Python runs for it.
+    """Yield the file of one of our modules, and those of the packages that Python runs for it.
 
-    Of the reference all: its package imports lazily. Judges' package runs all judges, which is
-    none of a module's business.
+    For the reference, these are all files, since its package imports lazily. The judges' package,
+    which imports all judges, is left out.
     """
     parts = module.split(".")
     if parts[0] in (REFERENCE, PRETRAINING):

@@ -1,9 +1,9 @@
-"""A submission, found and copied: what is graded is a staged copy, never the student's own files.
+"""Finds and copies a submission: the grader uses a staged copy, never the student's own files.
 
-A submission is a folder or a zip: `submission/*.py`, and `*.params` and `*.predictions` beside it
-or inside it, as earlier years had them. One wrapping folder is fine; litter is ignored. Only
-regular files are taken, a link on the way to any of them is refused (`upload.py`), and what was
-taken and what was left is told. Nothing is ever held in memory as a whole.
+A submission is a folder or a zip: `submission/*.py`, and `*.params` and `*.predictions` next to it
+or, as in earlier years, inside it. One wrapping folder is fine; litter is ignored. Only regular
+files are copied, links on the path to any of them are refused (`upload.py`), and what was copied
+and what was left out is reported. No file is ever completely in memory.
 
 The copy also gets what the assignment provides: given modules that the submission lacks, and
 packages that are always the grader's own.
@@ -29,13 +29,13 @@ from .upload import MAX_ENTRIES, OF_THE_MACHINE, Folder, refusal
 MAX_CODE_BYTES = 4 << 20
 # The largest recipe's parameters (`original`) take 14 MB, as float64 27 MB.
 MAX_OUTPUT_BYTES = 64 << 20
-# Gradescope takes 100 MB, and parameters hardly shrink when they are packed.
+# Gradescope accepts 100 MB, and parameters hardly shrink when zipped.
 MAX_TOTAL_BYTES = 256 << 20
 CHUNK_BYTES = 1 << 20
-DEEPEST = 4  # names on the way to a file that may be taken: wrapping/src/submission/dataset.py
+DEEPEST = 4  # names on the path to a file: wrapping/src/submission/dataset.py
 OUTPUT_SUFFIXES = (".params", ".predictions")
 LITTER = ("__MACOSX", ".DS_Store", "__pycache__", ".ipynb_checkpoints")
-NO_TEXT = "its name is no text"
+NO_TEXT = "its name is not text"
 REFUSED_NAMES = ("sitecustomize.py", "usercustomize.py")
 TOO_MANY = f"too many files, more than {MAX_ENTRIES}: is this a submission?"
 
@@ -45,10 +45,11 @@ class Provided:
     """What the grader adds to every submission.
 
     Attributes:
-        given: modules of `submission` in which nobody writes: ours, where an upload lacks them.
-        packages: packages beside `submission`, always ours.
+        given: modules of `submission` that students don't edit: the grader's, if an upload lacks
+            them.
+        packages: packages next to `submission`, which are always the grader's.
         generated: files that the question set's `prepare` writes to `submission`; an upload's own
-            are left out without a word.
+            are left out silently.
     """
 
     given: tuple[str, ...] = ()
@@ -60,10 +61,10 @@ class Provided:
 class Staged:
     """A staged submission.
 
-    `root` holds the package `submission` and the parameter and prediction files beside it;
-    `taken` maps each staged name to where it came from; `left` says what stayed behind and why;
-    `added` names the given modules that are ours; `total_bytes` counts what was taken; `package` is
-    the folder of the student's modules.
+    `root` contains the package `submission`, and the parameter and prediction files next to it;
+    `taken` maps each staged name to its origin; `left` says what was left out and why; `added`
+    names the given modules that the grader added; `total_bytes` is the size of what was copied;
+    `package` is the folder of the student's modules.
     """
 
     root: Path
@@ -78,7 +79,7 @@ class Staged:
         return self.root / name if name in self.taken else None
 
     def leave(self, name: str, reason: str) -> None:
-        """Note a file that stays behind; its name may be anything."""
+        """Record a file that is left out; its name may be anything."""
         self.left.append(f"{printable.line(name, 200)} ({reason})")
 
 
@@ -86,13 +87,13 @@ def stage(source: Path, target: Path, provided: Provided = Provided()) -> Staged
     """Copy a submission into the empty folder `target`.
 
     Args:
-        source: a zip, or a folder: an unpacked upload, or the assignment's root. Where it is the
-            assignment's own `src/` or `src/submission/`, outputs may lie above it, too.
+        source: a zip, or a folder: an unpacked upload, or the assignment's root. If it is the
+            assignment's own `src/` or `src/submission/`, outputs may also be above it.
         provided: what the copy gets from the grader.
 
     Raises:
-        SubmissionError: there is no submission here, a link is in it, it is too large, or two
-            files of one name differ.
+        SubmissionError: there is no submission, it contains a link, it is too large, or two files
+            of the same name differ.
     """
     try:
         mode = source.stat().st_mode
@@ -124,12 +125,12 @@ def stage(source: Path, target: Path, provided: Provided = Provided()) -> Staged
 
 
 def stage_reference(target: Path, provided: Provided) -> list[Path]:
-    """Lay the reference out in a new folder: the complete code, and what is given with it.
+    """Copy the reference to a new folder: the complete code, and what is given with it.
 
-    No student's worker may open it: Landlock doesn't grant it, and other users can't pass it.
+    Students' workers can't open it: Landlock doesn't allow it, and other users can't enter it.
 
     Returns:
-        the folder, and all that is in it.
+        the folder, and everything in it.
 
     Raises:
         GradingError: there is no reference.
@@ -141,7 +142,7 @@ def stage_reference(target: Path, provided: Provided) -> list[Path]:
     reference = sorted(folder.glob("*.py"))
     if not reference:
         place = folder.relative_to(paths.ROOT).as_posix()
-        raise GradingError(f"{place}/ holds no reference; judges compare with it")
+        raise GradingError(f"{place}/ contains no reference, which judges need")
     for path in reference:
         shutil.copyfile(path, package / path.name)
     _complete(target, provided)
@@ -149,7 +150,7 @@ def stage_reference(target: Path, provided: Provided) -> list[Path]:
 
 
 def _complete(root: Path, provided: Provided) -> list[str]:
-    """Add the packages, and to `submission` the given modules that it lacks; return these."""
+    """Add the packages and, in `submission`, missing given modules; return the latter."""
     own: dict[Path, Path] = {}
     for name in provided.packages:
         (root / name).mkdir()
@@ -165,7 +166,7 @@ def _complete(root: Path, provided: Provided) -> list[str]:
 
 
 def _leave_packages(package: Folder, staged: Staged, provided: Provided) -> None:
-    """Note that an upload's own packages are not used; in the assignment's folder they're ours."""
+    """Record that an upload's own packages are not used, unless it is the assignment's folder."""
     outer = package.parent
     for name in provided.packages:
         if package.path.name == "submission" and outer and name in outer.names():
@@ -174,7 +175,7 @@ def _leave_packages(package: Folder, staged: Staged, provided: Provided) -> None
 
 
 def _below(folder: Folder, names: tuple[str, ...]) -> Folder | None:
-    """Return the folder that these names lead to, one in another; None where one is missing."""
+    """Return the folder at the path of these names, or None if one is missing."""
     found: Folder | None = folder
     for name in names:
         found = found and found.folder(name)
@@ -182,7 +183,7 @@ def _below(folder: Folder, names: tuple[str, ...]) -> Folder | None:
 
 
 def _find_package(start: Folder) -> Folder:
-    """Find the folder of the student's modules: `submission`, or one that holds them directly."""
+    """Find the folder of the student's modules: `submission`, or one with the modules in it."""
     for find_outer in (lambda: start, lambda: _only_child(start)):
         outer = find_outer()
         for names in (("submission",), ("src", "submission"), ()):
@@ -196,7 +197,7 @@ def _find_package(start: Folder) -> Folder:
 
 
 def _output_folders(package: Folder) -> list[Folder]:
-    """List where outputs may lie: beside the code, and where `run.py` was called."""
+    """List where outputs may be: next to the code, and where `run.py` was called."""
     folders = [package]
     if package.path.name == "submission" and package.parent:
         folders.insert(0, package.parent)
@@ -206,7 +207,7 @@ def _output_folders(package: Folder) -> list[Folder]:
 
 
 def _only_child(folder: Folder) -> Folder | None:
-    """Return the folder that wraps everything, if there is one and nothing beside it."""
+    """Return the folder that wraps everything, if there is one and nothing next to it."""
     names = [n for n in folder.names() if n not in LITTER and not n.startswith(".")]
     return folder.folder(names[0]) if len(names) == 1 else None
 
@@ -217,11 +218,11 @@ def _stage_code(package: Folder, staged: Staged, generated: Sequence[str]) -> No
         if file in LITTER or suffix in OUTPUT_SUFFIXES or file in generated:
             continue
         name = f"submission/{file}"
-        if not file.isprintable():  # escapes would paint over the grader's own lines
+        if not file.isprintable():  # escapes could overwrite the grader's own lines
             staged.leave(name, NO_TEXT)
         elif suffix != ".py" or file in REFUSED_NAMES:
-            package.refuse_link(file)  # whatever it is called, it isn't merely left behind
-            staged.leave(name, "only submission/*.py is taken")
+            package.refuse_link(file)  # links are refused, whatever they are called
+            staged.leave(name, "only submission/*.py is copied")
         else:
             _take(package, file, name, MAX_CODE_BYTES, staged)
 
@@ -237,16 +238,16 @@ def _stage_outputs(folders: list[Folder], staged: Staged) -> None:
                 _take(folder, name, name, MAX_OUTPUT_BYTES, staged)
             elif not _is_same(folder, name, staged.root / name):
                 raise SubmissionError(
-                    f"{name} is there twice and differs: {staged.taken[name]} and "
+                    f"there are two different files {name}: {staged.taken[name]} and "
                     f"{folder.path / name}; delete the one that is out of date"
                 )
 
 
 def _take(folder: Folder, file: str, name: str, limit_bytes: int, staged: Staged) -> None:
-    """Copy a file to its staged name, or say why it was left.
+    """Copy a file to its staged name, or record why it was left out.
 
     Raises:
-        SubmissionError: it is a link, or with it the submission is too large.
+        SubmissionError: it is a link, or makes the submission too large.
     """
     problem = _copy(folder, file, staged.root / name, limit_bytes)
     if problem is not None:
@@ -257,17 +258,17 @@ def _take(folder: Folder, file: str, name: str, limit_bytes: int, staged: Staged
     if staged.total_bytes > MAX_TOTAL_BYTES:
         raise SubmissionError(
             f"too large: its files up to {folder.called(file)} have {staged.total_bytes} bytes, "
-            f"more than {MAX_TOTAL_BYTES}; remove what is not asked for"
+            f"more than {MAX_TOTAL_BYTES}; remove files that are not required"
         )
 
 
 def _copy(folder: Folder, file: str, target: Path, limit_bytes: int) -> str | None:
-    """Copy one regular file; return what is wrong with it, and leave nothing of it then."""
+    """Copy one regular file; on failure, leave nothing of it and return the reason."""
     try:
         with folder.file(file) as reader, open(target, "wb") as writer:
             size = os.fstat(reader.fileno()).st_size
             if size <= limit_bytes:
-                size = _pump(reader, writer, limit_bytes + 1)  # it may grow meanwhile
+                size = _pump(reader, writer, limit_bytes + 1)  # it may be growing
     except OSError as error:
         if error.errno in OF_THE_MACHINE:
             raise refusal(error, f"{folder.called(file)} can't be copied") from None
@@ -277,12 +278,12 @@ def _copy(folder: Folder, file: str, target: Path, limit_bytes: int) -> str | No
     if size > limit_bytes:
         target.unlink()
         return f"{size} bytes, more than {limit_bytes}"
-    target.chmod(0o644)  # every uid reads it, whatever the umask
+    target.chmod(0o644)  # readable for every uid, whatever the umask
     return None
 
 
 def _pump(reader: IO[bytes], writer: IO[bytes], most: int) -> int:
-    """Copy at most `most` bytes, a little at a time; return how many there were."""
+    """Copy at most `most` bytes in small pieces; return how many were copied."""
     left = most
     while left and (chunk := reader.read(min(left, CHUNK_BYTES))):
         writer.write(chunk)
@@ -291,7 +292,7 @@ def _pump(reader: IO[bytes], writer: IO[bytes], most: int) -> int:
 
 
 def _is_same(folder: Folder, file: str, staged: Path) -> bool:
-    """Return whether a file holds what was staged already."""
+    """Return whether a file has the same content as the one already staged."""
     try:
         with folder.file(file) as one, open(staged, "rb") as other:
             while (chunk := one.read(CHUNK_BYTES)) == other.read(CHUNK_BYTES):
@@ -303,7 +304,7 @@ def _is_same(folder: Folder, file: str, staged: Path) -> bool:
 
 
 def _unpack(archive: Path, target: Path) -> Path:
-    """Unpack regular files of a zip, refusing what could write elsewhere or fill the disk."""
+    """Unpack a zip's regular files, refusing any that could write elsewhere or fill the disk."""
     try:
         with _Listing(io.FileIO(archive)) as file, zipfile.ZipFile(file) as opened:
             infos = [i for i in opened.infolist() if not i.is_dir() and _wanted(i.filename)]
@@ -317,21 +318,19 @@ def _unpack(archive: Path, target: Path) -> Path:
     except SubmissionError as error:
         raise SubmissionError(f"{archive.name}: {error}") from None
     except MemoryError:
-        raise  # ours, like a full disk
+        raise  # not the upload's fault, such as a full disk
     except Exception as error:  # zlib's and others' own kinds, names too long, ...
         if isinstance(error, OSError) and error.errno in OF_THE_MACHINE:
             raise refusal(error, f"{archive.name} can't be unpacked") from None
-        raise SubmissionError(
-            f"{archive.name} is no zip that can be read: {error!s:.200}"
-        ) from None
+        raise SubmissionError(f"{archive.name} is not a readable zip: {error!s:.200}") from None
     return target
 
 
 class _Listing(io.BufferedReader):
-    """A zip's bytes, of which at most a listing of sensible length is read at once.
+    """A zip's bytes, which limits the length of its list of files.
 
-    `zipfile` reads a zip's list of files whole, and makes an object of each, before one can ask
-    how many there are: 100 MB of nothing else would take gigabytes. A mebibyte has 20,000.
+    `zipfile` reads a zip's whole list of files, and makes an object for each, before it can tell
+    how many there are: a list of 100 MB would take gigabytes. One mebibyte lists 20,000 files.
     """
 
     def read(self, size: int | None = -1) -> bytes:
@@ -349,22 +348,24 @@ def _unpack_one(opened: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path) ->
     if ".." in parts or (parts and ":" in parts[0]):
         raise SubmissionError(f"the name {info.filename!a} leads outside the zip")
     if not parts:
-        raise SubmissionError(f"the name {info.filename!a} is no file's")
+        raise SubmissionError(f"{info.filename!a} is not the name of a file")
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind == stat.S_IFLNK:
         raise SubmissionError(f"{info.filename!a} is a link: pack the folder or file itself")
-    if kind not in (0, stat.S_IFREG):  # 0: packed by a program that doesn't say
-        return  # a device, say: not taken
+    if kind not in (0, stat.S_IFREG):  # 0: packed by a program that doesn't set it
+        return  # such as a device: not copied
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        # Of the others, a few kilobytes are unpacked to gigabytes in one go.
-        raise SubmissionError(f"{info.filename!a} is packed in a rare way: pack an ordinary zip")
-    if len(parts) > DEEPEST:  # nobody looks there: a megabyte of names can make 400,000 folders
+        # With other methods, a few kilobytes are unpacked to gigabytes at once.
+        raise SubmissionError(
+            f"{info.filename!a} uses an unusual compression method: pack an ordinary zip"
+        )
+    if len(parts) > DEEPEST:  # not searched: a megabyte of names can make 400,000 folders
         target.joinpath(*parts[:DEEPEST]).mkdir(parents=True, exist_ok=True)
         return
     path = target.joinpath(*parts)
     if os.path.lexists(path):
-        raise SubmissionError(f"it holds {'/'.join(parts)!r} twice; pack your files again")
+        raise SubmissionError(f"it contains {'/'.join(parts)!r} twice; pack your files again")
     path.parent.mkdir(parents=True, exist_ok=True)
     with opened.open(info) as reader, open(path, "wb") as writer:
-        # The announced size is what was counted; never write more.
+        # Never write more than the announced size, which was counted.
         _pump(reader, writer, info.file_size)

@@ -1,7 +1,7 @@
-"""What a student reads in the terminal: how they are doing, then each thing to mend, once.
+"""A student's report in the terminal: a summary, then each problem once.
 
-Hidden tests are not judged on a student's computer, so no points are counted here. A cause that
-several tests run into is shown once, with the tests that it explains.
+Hidden tests are not judged on a student's computer, so no points are counted here. A cause of
+several failures is shown once, with the tests that it explains.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ COLOURS = {
     Outcome.RAN_NOT_GRADED: "yellow",
     Outcome.NOT_RUN: "yellow",
 }
-# What endings.py says of parts that raise NotImplementedError, with the text of their stubs.
+# endings.py's message for parts that raise NotImplementedError, with the text of their stubs.
 UNWRITTEN = re.compile(r"(submission/\S+:\d+): not written yet(: .*)?")
-LACKING = re.compile(r"(\S+) is missing; ")  # of questions/shared/trained_files.py
+LACKING = re.compile(r"(\S+) is missing; ")  # see questions/shared/trained_files.py
 PRINTED_LINES = 20
 NO_POINTS = "no points"
 LEFT_SHOWN = 3
@@ -36,7 +36,7 @@ NUMBER, STATUS = 5, 18  # widths of columns
 
 @dataclass
 class Cause:
-    """What keeps tests from passing: how the first of them ended, and all that it explains."""
+    """A reason why tests did not pass: how the first of them ended, and all that it explains."""
 
     outcome: Outcome
     message: str
@@ -44,15 +44,15 @@ class Cause:
 
     @property
     def is_unwritten(self) -> bool:
-        """Whether a student has yet to write something."""
+        """Whether a part is not written yet."""
         return UNWRITTEN.fullmatch(self.message) is not None
 
 
 def causes(asked: Iterable[TestResult]) -> list[Cause]:
     """Return why tests did not pass, in the edition's order.
 
-    A hidden test, which tells little, is explained by a basic one that crashed in the same way in
-    the same function. All files that a question lacks are one cause.
+    A hidden test, which shows little, is explained by a basic one that crashed in the same way in
+    the same function. All missing files of a question are one cause.
     """
     failing = [test for test in asked if test.outcome not in FINE]
     found: dict[tuple[str, str], Cause] = {}
@@ -71,7 +71,7 @@ def causes(asked: Iterable[TestResult]) -> list[Cause]:
         lacked = dict.fromkeys(m[1] for t in cause.tests if (m := LACKING.match(t.message)))
         if len(lacked) > 1:
             files = ", ".join(lacked)
-            cause.message = f"not there yet: {files}; the question's commands write them"
+            cause.message = f"missing: {files}; the question's commands write them"
     return sorted(found.values(), key=lambda cause: order[cause.tests[0].spec.test_id])
 
 
@@ -81,10 +81,10 @@ def counted(results: Results) -> set[str]:
 
 
 def how_it_went(results: Results) -> str:
-    """Say how a student is doing: "basic 4 of 4; 12 hidden tests are graded when you submit"."""
+    """Summarize results: "basic 4 of 4; 12 hidden tests are graded when you submit"."""
     asked, numbers = [test for test in results.tests if test.asked], counted(results)
     if any(test.outcome is Outcome.GRADER_ERROR for test in asked):
-        return "THE GRADER FAILED in at least one test, which is no fault of yours: tell staff"
+        return "THE GRADER FAILED in at least one test, which is not your fault: tell staff"
     for_points = [test for test in asked if test.spec.number in numbers]
     others = [test for test in asked if test.spec.number not in numbers]
     if not for_points:
@@ -116,21 +116,21 @@ def _passed(tests: Iterable[TestResult]) -> int:
 
 
 def files_line(staged: Staged) -> str:
-    """Say in one line which files are graded, and which were left behind."""
+    """Return one line on which files are graded, and which were left out."""
     folders: dict[str, int] = {}
     for name, origin in staged.taken.items():
         folder = _near(origin.removesuffix(name.rpartition("/")[2]))
         folders[folder] = folders.get(folder, 0) + 1
     taken = " and ".join(f"{count} of {printable.line(f)}" for f, count in folders.items())
-    ours = f"; {', '.join(staged.added)} of ours" if staged.added else ""
+    ours = f"; added by the grader: {', '.join(staged.added)}" if staged.added else ""
     left = ", ".join(staged.left[:LEFT_SHOWN])
     more = len(staged.left) - LEFT_SHOWN
-    behind = f"; left behind: {left}{f' and {more} more' if more > 0 else ''}" if left else ""
+    behind = f"; left out: {left}{f' and {more} more' if more > 0 else ''}" if left else ""
     return f"Files: {taken or 'none'}{ours}{behind}"
 
 
 def _near(folder: str) -> str:
-    """Return a folder as it is called from here, if that is shorter."""
+    """Return a folder's path relative to here, if that is shorter."""
     try:
         relative = os.path.relpath(folder)
     except ValueError:  # another drive on Windows
@@ -162,7 +162,7 @@ def report(results: Results, files: str, terminal: Terminal) -> list[str]:
 
 
 def _questions(results: Results, found: list[Cause], terminal: Terminal) -> list[str]:
-    """Return the lines of several questions; those without points and not begun are one line."""
+    """Return the lines of several questions; those without points and not begun share a line."""
     lines, waiting, for_points = [], [], counted(results)
     for question in results.edition.questions:
         tests = [t for t in results.tests if t.asked and t.spec.number == question.number]
@@ -181,7 +181,7 @@ def _questions(results: Results, found: list[Cause], terminal: Terminal) -> list
 
 
 def _test(test: TestResult, found: list[Cause], terminal: Terminal) -> list[str]:
-    """Return a test's lines, where one question alone was asked for."""
+    """Return a test's lines, if only one question was selected."""
     cause = next((cause for cause in found if test in cause.tests), None)
     first = cause is None or cause.tests[0] is test
     outcome = test.outcome.value if cause is None or first else f"as {cause.tests[0].spec.test_id}"
@@ -203,14 +203,14 @@ def _printed(test: TestResult, terminal: Terminal) -> list[str]:
     printed = test.output.splitlines()
     lines = ["your code printed:", *(f"| {line}" for line in printed[:PRINTED_LINES])]
     if len(printed) > PRINTED_LINES:
-        lines.append(f"| ... and {len(printed) - PRINTED_LINES} lines more")
+        lines.append(f"| ... and {len(printed) - PRINTED_LINES} more lines")
     return [" " * 6 + line for line in lines]
 
 
 def _question(
     title: str, kind: str, tests: list[TestResult], here: list[Cause], terminal: Terminal
 ) -> list[str]:
-    """Return a question's lines, where several were asked for: one, if one says it all."""
+    """Return a question's lines, if several were selected: just one if it is enough."""
     number, now = tests[0].spec.number, [test for test in tests if not _is_later(test)]
     status = f"{kind} {_passed(now)} of {len(now)}" if now else kind
     beneath: list[str] = []
@@ -227,14 +227,16 @@ def _question(
     colour = "green" if not here and now and _passed(now) == len(now) else colour
     head = head.replace(status, terminal.painted(status, colour), 1)
     if any(test.output and not test.spec.is_hidden for test in tests):
-        rest.append(" " * NUMBER + f"it printed something: python src/grader.py {number} shows it")
+        rest.append(
+            " " * NUMBER + f"your code printed something: python src/grader.py {number} shows it"
+        )
     return [head, *rest, *beneath]
 
 
 def _explained(cause: Cause, tests: list[TestResult]) -> str:
     """Return a cause with the tests of a question that it explains.
 
-    It is told in full with the first question that it concerns.
+    It is shown in full with the first question that it concerns.
     """
     first, mine = cause.tests[0].spec, [test for test in tests if test in cause.tests]
     others = [t.spec.number for t in cause.tests if t.spec.number != tests[0].spec.number]
@@ -252,7 +254,7 @@ def _explained(cause: Cause, tests: list[TestResult]) -> str:
 
 
 def _short(message: str) -> str:
-    """Return a message without what its place tells already."""
+    """Return a message without what its position already says."""
     found = UNWRITTEN.fullmatch(message)
     return f"not written yet: {found[1]}" if found else message
 
@@ -266,7 +268,7 @@ def _message(message: str, indent: str, terminal: Terminal) -> list[str]:
 
 
 class Progress:
-    """A line that counts tests while they run, where somebody sees it; nothing stays of it."""
+    """A line in the terminal that counts tests while they run, and is then removed."""
 
     def __init__(self, tests: int) -> None:
         self._tests, self._ended, self._width = tests, 0, 0
@@ -278,7 +280,7 @@ class Progress:
         self._show(f"{self._ended} of {self._tests} tests")
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         self._show("")
 
     def _show(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""A terminal: how wide it is, whether it shows colours, and text that fits into it."""
+"""A terminal: its width, whether it shows colours, and text that fits into it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import TextIO
 
 CODES = {"bold": "1", "red": "31", "green": "32", "yellow": "33"}
-NARROWEST = 40  # columns; text in fewer is no easier to read than text that runs over
+NARROWEST = 40  # columns; narrower text is no easier to read than text that is too wide
 
 
 @dataclass(frozen=True)
 class Terminal:
-    """What is known of the place where text will be read.
+    """Where text will be read.
 
     Attributes:
-        width: columns, or None where lines may be of any length: in a file or a pipe.
+        width: columns, or None if lines may have any length, as in a file or a pipe.
         colours: whether it shows them.
     """
 
@@ -29,8 +29,8 @@ class Terminal:
         """Return a line of text as lines that fit; no word is cut in two.
 
         Args:
-            indent: what comes before the first line.
-            hanging: what comes before the others; None: as before the first.
+            indent: prefix of the first line.
+            hanging: prefix of the others; None: the same as for the first.
         """
         further = indent if hanging is None else hanging
         if self.width is None or len(indent) + len(text) <= self.width:
@@ -51,7 +51,7 @@ class Terminal:
 
 
 def detect(stream: TextIO | None) -> Terminal:
-    """Return what a stream leads to. NO_COLOR, set to anything, means no colours (no-color.org)."""
+    """Return a stream's Terminal. NO_COLOR, set to anything, means no colours (no-color.org)."""
     if stream is None or not stream.isatty():
         return Terminal()
     colours = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -1,15 +1,15 @@
-"""Reads a TOML file into frozen dataclasses: their annotations say what may stand in it.
+"""Reads a TOML file into frozen dataclasses, whose annotations define its schema.
 
     course = read(Path("course.toml"), Course)
 
-A field is a key, a dataclass is a table, and a field with a default may be left out. A dataclass
-whose fields have to fit together raises a ValueError in its `__post_init__`.
-`Annotated[int, Rule(...)]` asks for more than a kind. In a table of tables, `dict[str, Recipe]`,
-the field `name` of an entry is the name of its table. Every mistake is a UsageError of one line:
-file, table, key, and for an unknown name the nearest one that is known.
+A field is a key, a dataclass is a table, and a field with a default is optional. A dataclass whose
+fields have to fit together raises a ValueError in its `__post_init__`. `Annotated[int, Rule(...)]`
+requires more than a type. In a table of tables, `dict[str, Recipe]`, the field `name` of an entry
+is the name of its table. Every mistake is a UsageError of one line: file, table, key, and for an
+unknown name the nearest known one.
 
-Written by hand: msgspec's messages leave out the names of tables (`$.recipes[...].pretrain`) and
-speak of `int` and `str`, and students would need it to pack their work.
+This is hand-written because msgspec's messages omit the names of tables (`$.recipes[...].pretrain`)
+and mention `int` and `str`, and students would need it to pack their work.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T", bound="DataclassInstance")
-# What may stand for each kind of value, and its name in a message.
+# The accepted types for each kind of value, and its name in a message.
 KINDS: dict[Any, tuple[tuple[type, ...], str]] = {
     str: ((str,), "a text"),
     bool: ((bool,), "true or false"),
-    int: ((int,), "a whole number"),
+    int: ((int,), "an integer"),
     float: ((int, float), "a number"),
     Decimal: ((int, float), "a number"),
     datetime.date: ((datetime.date,), "a date"),
@@ -60,11 +60,11 @@ NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True)
 class Rule:
-    """What a value has to be besides its kind.
+    """A requirement on a value besides its kind.
 
     Attributes:
-        words: end the sentence `KEY = VALUE should be ...`.
-        holds: whether a value of the right kind is as it should be.
+        words: the end of the sentence `KEY = VALUE should be ...`.
+        holds: whether a value of the right kind meets the requirement.
     """
 
     words: str
@@ -73,7 +73,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Choice:
-    """The texts that a value may be."""
+    """The allowed texts of a value."""
 
     texts: tuple[str, ...]
 
@@ -105,22 +105,22 @@ class Where:
         return UsageError(f"{self}: {what}")
 
     def check(self, key: str, name: str, known: Collection[str], what: str) -> None:
-        """Refuse a reference to nothing.
+        """Refuse a reference to something that does not exist.
 
         Args:
-            key: whose value the name is; "" where the name is itself a key.
-            what: what it should be the name of, as "part" or "topic".
+            key: the key whose value the name is; "" if the name is itself a key.
+            what: the kind of thing that it should name, such as "part" or "topic".
 
         Raises:
             UsageError: `name` is not among the known ones.
         """
         if name not in known:
             named = f"{key} = {name!r}" if key else repr(name)
-            raise self.fault(f"{named} is the name of no {what}{nearest(name, known)}")
+            raise self.fault(f"{named}: there is no such {what}{nearest(name, known)}")
 
 
 def nearest(name: str, known: Collection[str]) -> str:
-    """Return the end of a sentence on an unknown name: the nearest known one, or all of them."""
+    """Return the end of a sentence about an unknown name: the nearest known one, or all."""
     close = difflib.get_close_matches(name, known, 1, 0.5)
     if close:
         return f"; did you mean {close[0]!r}?"
@@ -128,10 +128,10 @@ def nearest(name: str, known: Collection[str]) -> str:
 
 
 def read(path: Path, kind: type[T]) -> T:
-    """Read the whole of a file.
+    """Read a file.
 
     Raises:
-        UsageError: it is missing, is no TOML, or something in it is not as `kind` says.
+        UsageError: it is missing, is not TOML, or something in it does not fit `kind`.
     """
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -139,8 +139,11 @@ def read(path: Path, kind: type[T]) -> T:
         raise UsageError(f"{path} is missing") from None
     except OSError as error:
         raise UsageError(f"{path} can't be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:  # a number of 5,000 digits, brackets as deep
-        raise UsageError(f"{path.name} is no TOML: {error}") from None
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # such as a number of 5,000 digits, or deeply nested brackets
+        raise UsageError(f"{path.name} is not valid TOML: {error}") from None
     return table(kind, raw, Where(path.name))
 
 
@@ -148,10 +151,10 @@ def table(kind: type[T], raw: dict[str, Any], where: Where, name: str | None = N
     """Read a table as the dataclass `kind`.
 
     Args:
-        name: of an entry in a table of tables, for its field `name`.
+        name: the name of an entry in a table of tables, for its field `name`.
 
     Raises:
-        UsageError: a key is unknown or missing, or a value is not as it should be.
+        UsageError: a key is unknown or missing, or a value is wrong.
     """
     hints = _hints(kind)
     fields = {f.name: f for f in dataclasses.fields(kind) if not (name and f.name == "name")}
@@ -166,7 +169,7 @@ def table(kind: type[T], raw: dict[str, Any], where: Where, name: str | None = N
             raise where.fault(f"{key!r} is missing")
     try:
         return kind(**values)
-    except ValueError as error:  # of a dataclass's own __post_init__: its fields don't fit together
+    except ValueError as error:  # from __post_init__: the fields don't fit together
         raise where.fault(str(error)) from None
 
 
@@ -176,14 +179,14 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def _value(kind: Any, raw: Any, where: Where, key: str) -> Any:
-    """Read a value of a table as its annotation has it."""
+    """Read a value of a table according to its annotation."""
     origin, arguments = get_origin(kind), get_args(kind)
     if kind is Any:
         return raw
     if origin is Annotated:
         return _ruled(arguments[0], arguments[1], raw, where, key)
     if origin in (Union, types.UnionType):
-        # X | None: TOML has no null, left out is None. X | tuple[X, ...]: one, or a list.
+        # X | None: TOML has no null, so an omitted key is None. X | tuple[X, ...]: one, or a list.
         several = [a for a in arguments if get_origin(a) is tuple and type(raw) is list]
         return _value((several or arguments)[0], raw, where, key)
     if origin is tuple:
@@ -219,7 +222,7 @@ def _ruled(kind: Any, rule: Rule | Choice, raw: Any, where: Where, key: str) -> 
 def _entry(kind: Any, raw: Any, where: Where, name: str) -> Any:
     """Read an entry of a table of tables, or of values; its name becomes part of files' names."""
     if not NAME.fullmatch(name):
-        raise where.fault(f"the name {_shown(name)} should be of letters, digits, _ and -")
+        raise where.fault(f"the name {_shown(name)} should consist of letters, digits, _ and -")
     if _is_table(kind) and type(raw) is dict:
         return table(kind, raw, where.of(name), name)
     return _value(kind, raw, where, name)
@@ -228,7 +231,7 @@ def _entry(kind: Any, raw: Any, where: Where, name: str) -> Any:
 def _tuple(kinds: tuple[Any, ...], raw: Any, where: Where, key: str) -> tuple[Any, ...]:
     if type(raw) is not list:
         raise _wrong(where, key, raw, "a list")
-    if kinds[1:] != (...,):  # as many as there are kinds
+    if kinds[1:] != (...,):  # a fixed number of entries
         if len(raw) != len(kinds):
             raise _wrong(where, key, raw, f"a list of {len(kinds)}")
         return tuple(_value(k, entry, where, key) for k, entry in zip(kinds, raw, strict=True))
@@ -260,7 +263,7 @@ def _wrong(where: Where, key: str, raw: Any, words: str) -> UsageError:
 
 
 def _shown(raw: Any) -> str:
-    """Show a value roughly as TOML has it."""
+    """Format a value roughly as in TOML."""
     if isinstance(raw, dict):
         return "{...}"
     if isinstance(raw, bool):

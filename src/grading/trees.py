@@ -1,4 +1,4 @@
-"""Removes trees of folders that a hostile submission may have made: locked, deep, flooded."""
+"""Removes folders that a hostile submission may have made locked, deep or full."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-SHALLOW = 8  # folders in folders whose path is short enough, whatever their names
+SHALLOW = 8  # levels of folders whose path is short enough, whatever their names
 
 
 def remove_tree(root: Path, until: float = float("inf")) -> None:
-    """Remove what student code wrote, a file or a folder, as far as this user can.
+    """Remove a file or folder that student code wrote, as far as this user can.
 
-    No later than `until`, by the monotonic clock.
+    Stops at `until`, by the monotonic clock.
 
-    shutil.rmtree gives up on folders too deep for its recursion, and on locked ones. Here, what
-    lies deep is moved up to `root` before its turn comes. Links are never followed.
+    shutil.rmtree gives up on folders that are too deep for its recursion, and on locked ones. Here,
+    deep folders are moved up to `root` before they are removed. Links are never followed.
     """
     progress = _unlock(root)
     while progress and time.monotonic() < until:
@@ -56,7 +56,7 @@ def _unlink_files(folder: str | Path, until: float) -> Iterator[str]:
 
 
 def _unlock(path: str | Path) -> bool:
-    """Make a folder ours to change, or delete what is no folder; return whether it is one."""
+    """Make a folder writable, or delete what is not a folder; return whether it is one."""
     with contextlib.suppress(OSError):
         if stat.S_ISDIR(os.lstat(path).st_mode):
             os.chmod(path, 0o700)

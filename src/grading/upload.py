@@ -1,9 +1,10 @@
-"""The folders of an upload, walked without following a link.
+"""Walks the folders of an upload without following links.
 
-A link makes whoever follows it read what its maker may not be able to read: `submission`, handed in
-as a link to the reference solution's folder, would earn full marks. So every entry below the path
-that was given is opened from its parent's descriptor and refuses to be a link, which no rename in
-between can get around. Where the platform can't do that (Windows), it is looked at first.
+A link makes whoever follows it read files that its maker may not be able to read: `submission`,
+submitted as a link to the reference solution's folder, would earn full marks. So every entry below
+the given path is opened from its parent's descriptor with a flag that refuses links, which no
+rename in between can circumvent. If the platform can't do that (Windows), the entry is checked
+first.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from typing import BinaryIO
 from . import paths
 from .errors import GradingError, SubmissionError
 
-MAX_ENTRIES = 2_000  # of a folder that is looked into; an assignment's own have a few dozen
+MAX_ENTRIES = 2_000  # of a folder that is searched; an assignment's own have a few dozen
 JUNCTION = 0xA0000003  # Windows: IO_REPARSE_TAG_MOUNT_POINT, a link to a folder by another name
-# What no upload causes: a full disk, say. It must not pass for a file that can't be read.
+# Errors that no upload causes, such as a full disk. They must not count as unreadable files.
 OF_THE_MACHINE = (
     errno.ENOSPC,
     errno.EDQUOT,
@@ -39,7 +40,7 @@ class Folder:
 
     Attributes:
         path: where it is, for people.
-        parent: the folder that it was opened from; None for the path that was given.
+        parent: the folder from which it was opened; None for the given path.
     """
 
     def __init__(self, path: Path, parent: Folder | None, descriptor: int | None) -> None:
@@ -52,7 +53,7 @@ class Folder:
     @classmethod
     @contextmanager
     def given(cls, path: Path) -> Iterator[Folder]:
-        """Open the folder that was given, which may be a link; all are closed at the end."""
+        """Open the given folder, which may be a link; all folders are closed at the end."""
         path = path.resolve()
         try:
             top = cls(path, None, os.open(path, os.O_RDONLY) if BY_DESCRIPTOR else None)
@@ -67,11 +68,11 @@ class Folder:
 
     @property
     def top(self) -> Folder:
-        """The folder that was given."""
+        """The given folder."""
         return self if self.parent is None else self.parent.top
 
     def called(self, name: str) -> str:
-        """Return what an entry is called in messages: its path from the folder that was given."""
+        """Return an entry's name for messages: its path relative to the given folder."""
         path = (self.path / name).relative_to(self.top.path).as_posix()
         return path if path.isprintable() else ascii(path)
 
@@ -96,7 +97,7 @@ class Folder:
         return sorted(found)
 
     def folder(self, name: str) -> Folder | None:
-        """Open the folder of that name in this one; return None where there is no such folder.
+        """Open the folder of that name in this one; return None if there is no such folder.
 
         Raises:
             SubmissionError: it is a link, or can't be opened.
@@ -120,7 +121,8 @@ class Folder:
 
         Raises:
             SubmissionError: it is a link.
-            OSError: it can't be read; a ValueError: it is no regular file.
+            OSError: it can't be read.
+            ValueError: it is not a regular file.
         """
         self.refuse_link(name)
         place, where = self._at(name)
@@ -133,7 +135,7 @@ class Folder:
                 raise ValueError("not a regular file")
             if is_somebody_elses(status, self.top.path):
                 raise SubmissionError(
-                    f"{self.called(name)} is a hard link to a file outside: hand in a copy"
+                    f"{self.called(name)} is a hard link to a file outside: submit a copy"
                 )
             return os.fdopen(descriptor, "rb")
         except BaseException:
@@ -150,32 +152,31 @@ class Folder:
         status = os.stat(place, **where, follow_symlinks=False)
         if stat.S_ISLNK(status.st_mode) or getattr(status, "st_reparse_tag", 0) == JUNCTION:
             raise SubmissionError(
-                f"{self.called(name)} is a link, and links are not followed: hand in the folder "
-                "or file itself"
+                f"{self.called(name)} is a link, and links are not followed: submit the folder or "
+                "file itself"
             )
         return status
 
     def _at(self, name: str) -> tuple[str, dict[str, int]]:
-        """Return how os functions are told of an entry."""
+        """Return the arguments with which os functions identify an entry."""
         if self._descriptor is None:
             return str(self.path / name), {}
         return name, {"dir_fd": self._descriptor}
 
 
 def refusal(error: OSError, what: str) -> GradingError:
-    """Return what to raise where an upload can't be read or copied: its fault, or ours."""
+    """Return what to raise if an upload can't be read or copied: its fault, or the grader's."""
     said = f"{what}: {error.strerror or error}"
     return (GradingError if error.errno in OF_THE_MACHINE else SubmissionError)(said)
 
 
 def is_somebody_elses(status: os.stat_result, top: Path) -> bool:
-    """Return whether a file has another name, as somebody else's or as a solution.
+    """Return whether a file is a hard link to somebody else's file, or to a solution.
 
-    A hard link needs no right to read what it names. Where the kernel allows any
-    (fs.protected_hardlinks = 0), a student of a shared machine could hand in by it what only
-    others can read: such a file belongs to another user than the upload does, or, where staff own
-    the folder that students hand in to, it is one of the solutions. A student's own file may have
-    as many names as it likes.
+    Making a hard link takes no right to read the file. If the kernel allows it
+    (fs.protected_hardlinks = 0), a student on a shared machine could submit a file that only others
+    can read: such a file belongs to a different user than the upload or, if staff own the folder of
+    submissions, is one of the solutions. A student's own file may have any number of names.
     """
     if status.st_nlink < 2:
         return False

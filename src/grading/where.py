@@ -1,4 +1,4 @@
-"""`python grader.py --where 1e-8-hidden`: the lines that decide a test."""
+"""`python grader.py --where 1e-8-hidden`: which lines decide a test."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .runner import CourseTestRunner
 
 
 def lines(runner: CourseTestRunner, test: BoundTest) -> list[str]:
-    """Return a line for the test, what it calls, its probes and its judge, as far as they are here.
+    """Return a line for the test, each function that it calls, its probes and its judge, if here.
 
-    What is called is found by name in the text of functions: `self.x` and `case.x`, and functions
-    of staff's modules.
+    Calls are found by name in the source of functions: `self.x` and `case.x`, and functions of
+    staff's modules.
     """
     judge = runner.judges.get(f"{test.spec.topic}_{test.spec.name}")
     called = list(_called(test.case, [test.method]))
@@ -82,7 +82,7 @@ def _shown(path: Path) -> str:
 
 
 def _called(case: type[GradedTestCase], own: list[Callable]) -> Iterator[Callable]:
-    """Yield the methods of the topic's classes that a test and its judge reach, nearest first."""
+    """Yield the topic's methods that a test and its judge call, nearest first."""
     seen, open_ = set(own), list(own)
     while open_:
         function = open_.pop(0)
@@ -113,7 +113,7 @@ def _tree(function: Callable) -> ast.AST:
 
 
 def _probe(questions: QuestionSet, name: str) -> str:
-    """Return the place of a probe, or "" for no probe; importing it could take torch, so don't."""
+    """Return the place of a probe, or "" for no probe, without importing it (and torch)."""
     topic, dot, function = name.partition(".")
     if not (dot and topic.isidentifier() and function.isidentifier()):
         return ""

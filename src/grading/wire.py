@@ -22,10 +22,10 @@ PREFIX = struct.Struct("<4sIQ")
 MAGIC = b"grd1"
 MAX_HEADER_BYTES = 64 << 20  # of a request, which is ours: a corpus, questions
 MAX_BODY_BYTES = 512 << 20
-# Of an answer, which student code may have forged. Its text is names, a few hundred places, a
-# traceback: 60 KB at most; and small text becomes many objects when read (1 MiB of "{}," takes 45).
-# The largest arrays are 12,000 examples of 128 pairs, 25 MB, and parameters (see
-# questions.shared.probe): what the smallest container has left, 768 MB, takes them once.
+# Of an answer, which student code may have forged. Its text consists of names, a few hundred places
+# and a traceback: 60 KB at most. When read, a little text can become many objects (1 MiB of "{},"
+# takes 45 MiB). The largest arrays are 12,000 examples of 128 pairs, 25 MB, and parameters (see
+# questions.shared.probe), which fit once into what is left of the smallest container's 768 MB.
 MAX_ANSWER_HEADER_BYTES = 512 << 10
 MAX_ANSWER_BODY_BYTES = 64 << 20
 MAX_ARRAYS = 100_000
@@ -34,7 +34,7 @@ ARRAY_KEY = "$array"
 
 
 def encode(value: Any) -> bytes:
-    """Turn plain data into a frame.
+    """Encode plain data as a frame.
 
     Args:
         value: None, bool, int, float, str, list, tuple, dict with str keys, and numpy arrays of
@@ -53,7 +53,7 @@ def encode(value: Any) -> bytes:
 
 
 def decode(frame: bytes | bytearray | memoryview) -> Any:
-    """Turn a frame back into plain data; arrays are read-only views of it: nothing is copied.
+    """Decode a frame into plain data; arrays are read-only views of it, so nothing is copied.
 
     Raises:
         WireError: anything that `encode` could not have written.
@@ -98,7 +98,7 @@ def find_frame(
     """Return the frame at the beginning of `data`, without a copy.
 
     Raises:
-        WireError: it isn't all there, or announces too much.
+        WireError: it is incomplete, or announces too much.
     """
     if len(data) < PREFIX.size:
         raise WireError("the stream ended before the frame began")
@@ -157,9 +157,9 @@ def _load_json(head: bytes) -> dict[str, Any]:
     try:
         header = json.loads(head.decode("ascii"))
     except (ValueError, RecursionError) as error:
-        raise WireError(f"a frame's header is no JSON: {type(error).__name__}") from None
+        raise WireError(f"a frame's header is not JSON: {type(error).__name__}") from None
     if not isinstance(header, dict):
-        raise WireError("a frame's header is no object")
+        raise WireError("a frame's header is not an object")
     return header
 
 
@@ -202,7 +202,7 @@ def _unpack(tree: Any, arrays: list[np.ndarray]) -> Any:
         if ARRAY_KEY in tree:
             index = tree[ARRAY_KEY]
             if len(tree) != 1 or type(index) is not int or not 0 <= index < len(arrays):
-                raise WireError("a frame names an array that it does not hold")
+                raise WireError("a frame names an array that it does not contain")
             return arrays[index]
         return {key: _unpack(item, arrays) for key, item in tree.items()}
     return tree

@@ -1,7 +1,7 @@
 """A worker: imports one `submission` package, runs one probe, answers with one frame.
 
-This is the only place where student code runs. It knows no answer and decides no score: what it
-sends is an envelope of plain data, and the parent believes none of it unchecked.
+Student code runs only here. A worker knows no answers and decides no scores: it sends an envelope
+of plain data, and the parent trusts none of it unchecked.
 
     {"ok": true, "value": ...}    or    {"ok": false, "error": {"outcome": ..., "type": ...}}
 """
@@ -26,35 +26,35 @@ from typing import Any
 from . import float_ranges, importing, limits, paths, wire
 from .outcomes import Outcome
 
-READY = b"R"  # all of ours is done, the clock starts: what goes wrong from here on is the student's
+READY = b"R"  # our setup is done and the clock starts: failures from here on are the student's
 MAX_MESSAGE = 2_000  # characters of an exception's text
 MAX_TRACEBACK = 8_000
 NO_PROCESSES = (
-    "processes can't be started here (is there a DataLoader with num_workers > 0, "
+    "processes can't be started here (do you use a DataLoader with num_workers > 0, "
     "multiprocessing, subprocess or os.fork?)"
 )
 
-NO_DEBUGGER = "a debugger can't stop here, where nobody can type; with one, run"
+NO_DEBUGGER = "a debugger can't stop here, because nobody can type; to use one, run"
 
 
 @dataclass(frozen=True)
 class Context:
-    """What a probe may use besides its arguments."""
+    """What a probe can use besides its arguments."""
 
     scratch: Path  # an empty folder of the test's own, the current directory
-    files: Path  # the staged submission; parameter files lie here
+    files: Path  # the staged submission, with the parameter files
 
 
 def preload(with_torch: bool, lasting: bool = False) -> None:
-    """Import what every worker needs but its probe, including what libraries import late.
+    """Import what every worker needs except its probe, including what libraries import late.
 
-    But for optimizers: the first `AdamW()` imports 800 modules, which takes nearly as long as
-    torch itself, and no probe trains. No tensor operation may run on more than one thread here: a
+    Optimizers are an exception: the first `AdamW()` imports 800 modules, which takes nearly as long
+    as torch itself, and no probe trains. No tensor operation may use more than one thread here: a
     child of a process that has used two OpenMP threads hangs.
 
     Args:
-        lasting: many submissions will be graded, so that also what one test in a hundred imports
-            is better imported once: `backward(gradient)` wants sympy.
+        lasting: whether many submissions will be graded, so that it pays to import once even what
+            one test in a hundred imports: `backward(gradient)` needs sympy.
     """
     import numpy.random  # noqa: F401
 
@@ -70,15 +70,15 @@ def preload(with_torch: bool, lasting: bool = False) -> None:
 
 
 def prepare(request: dict[str, Any]) -> Callable[[], bytes]:
-    """Do all that is ours before the submission runs: what goes wrong here is the grader's failure.
+    """Prepare everything before the submission runs; any failure here is the grader's.
 
     Returns:
-        what runs the probe that `request` names, and gives the envelope's frame, whatever happens.
+        a function that runs the probe that `request` names, and always returns a frame.
     """
     root = Path(request["submission"])
-    code = Path(request.get("code", root))  # a checkout's own files, where a debugger wants them
+    code = Path(request.get("code", root))  # a checkout's own files, for a debugger
     probe, arguments = find_probe(request["probe"]), request["args"]
-    # Without our own folder: the package `submission` beside the grader is somebody else's.
+    # Without our own folder: the package `submission` next to the grader is a different one.
     ours = (str(root), str(code), str(paths.SRC))
     sys.path[:] = [*dict.fromkeys((str(code), str(root))), *(p for p in sys.path if p not in ours)]
     _seed(request["seed"], with_torch="torch" in sys.modules)
@@ -96,13 +96,13 @@ def prepare(request: dict[str, Any]) -> Callable[[], bytes]:
 
 
 def find_probe(name: str) -> Callable[..., Any]:
-    """Import the probe "module:function", as the parent names it."""
+    """Import the probe "module:function" that the parent named."""
     module, _, function = name.partition(":")
     return getattr(importlib.import_module(module), function)
 
 
 def _seed(seed: int, with_torch: bool) -> None:
-    """Seed the three generators that a student's code may use."""
+    """Seed the three random number generators that a student's code may use."""
     import numpy
 
     random.seed(seed)
@@ -114,10 +114,10 @@ def _seed(seed: int, with_torch: bool) -> None:
 
 
 def describe(error: BaseException, root: Path) -> dict[str, Any]:
-    """Say what an exception was, as plain data.
+    """Describe an exception as plain data.
 
-    `type` is the exception's nearest built-in class and `where` the innermost line of the
-    student's own files. With hidden tests only the type and the line's function are shown (see
+    `type` is the exception's nearest built-in class and `where` the innermost line in the
+    student's own files. For hidden tests, only the type and the line's function are shown (see
     endings.py).
     """
     text = f"{NO_PROCESSES}: {_text(error)}" if _wants_processes(error) else _text(error)
@@ -131,13 +131,13 @@ def describe(error: BaseException, root: Path) -> dict[str, Any]:
 
 
 def _writable(text: str) -> str:
-    """Put halves of surrogate pairs into words: no file could hold them."""
+    """Escape halves of surrogate pairs, which can't be written to a file."""
     return text.encode("utf-8", errors="backslashreplace").decode("utf-8")
 
 
 def _text(error: BaseException) -> str:
     try:
-        if type(error).__name__ == "BdbQuit":  # of pdb.set_trace(), which found no input
+        if type(error).__name__ == "BdbQuit":  # from pdb.set_trace(), which found no input
             return NO_DEBUGGER
         if isinstance(error, SyntaxError):
             return f"{error.msg}: {(error.text or '').strip()}"
@@ -147,7 +147,7 @@ def _text(error: BaseException) -> str:
 
 
 def _wants_processes(error: BaseException) -> bool:
-    """Return whether it comes of starting a process, or a semaphore for several processes."""
+    """Return whether it was caused by starting a process, or a semaphore for several processes."""
     place = ""
     frame = error.__traceback__
     while frame is not None:
@@ -189,7 +189,7 @@ def _builtin_name(error: BaseException) -> str:
 
 
 def _where(error: BaseException, root: Path) -> str:
-    """Return the place as "submission/dataset.py:57"; "" for no line of the student's."""
+    """Return the place as "submission/dataset.py:57"; "" if no line is the student's."""
     place = ""
     if isinstance(error, SyntaxError) and error.filename:
         place = _inside(error.filename, error.lineno or 0, root)
@@ -215,15 +215,15 @@ def _inside(filename: str, line: int, root: Path) -> str:
 
 
 def tell_where_when_asked(fd: int, number: int) -> None:
-    """Have a signal write the main thread's stack to a descriptor, where a frame would go, and end.
+    """Make a signal write the main thread's stack to the frame's descriptor, and end the process.
 
-    The handler is C: it runs while other C code does, whatever the student's code catches.
+    The handler is written in C: it runs even during other C code, whatever student code catches.
     """
     faulthandler.register(number, file=fd, all_threads=False, chain=True)
 
 
 def refuse_breakpoints() -> None:
-    """Have breakpoint() say what to do: here, nobody can type."""
+    """Make breakpoint() explain what to do, since nobody can type here."""
     sys.breakpointhook = _refuse_breakpoint
 
 
@@ -243,7 +243,7 @@ def serve_streams() -> None:
     limits.take(limits.Limits(**request["limits"]))
     answer = prepare(request)
     refuse_breakpoints()
-    if hasattr(signal, "SIGXCPU"):  # not on Windows: there, time alone is limited
+    if hasattr(signal, "SIGXCPU"):  # not on Windows, where only time is limited
         tell_where_when_asked(frame_out.fileno(), signal.SIGXCPU)
     faulthandler.dump_traceback_later(
         request["limits"]["wall_s"], exit=True, file=frame_out.fileno()

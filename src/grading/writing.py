@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all. It imports nothing else of the harness."""
+"""Files that are written completely or not at all. It imports nothing else from the harness."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import BinaryIO
 
 @contextmanager
 def replacing(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
-    """Open a new file that takes the place of `path` once the block has ended.
+    """Open a new file that replaces `path` at the end of the block.
 
-    Whoever reads `path` meanwhile sees the old file; whoever reads it later sees the whole new one.
-    If the block raises an exception, the old file stays, and nothing is left of the new one.
+    Until then, readers of `path` see the old file, and afterwards the complete new one. If the
+    block raises an exception, the old file stays, and nothing is left of the new one.
 
     Args:
         mode: the permissions of the new file.

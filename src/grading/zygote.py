@@ -2,10 +2,10 @@
 
     parent --exec--> zygote --fork--> guardian --fork--> worker, worker, ...
 
-The parent asks the zygote for a guardian, which gets a socket of its own. Over this the parent
-sends one JSON message a job, with the job's descriptors beside it. The guardian forks a worker for
-it, and reports on the job's status pipe. It serves one job at a time, and ends when its socket
-closes, or when it can't clean up after a job.
+The parent asks the zygote for a guardian, which gets its own socket. Through it, the parent sends
+one JSON message per job, together with the job's descriptors. The guardian forks a worker for the
+job, and reports on the job's status pipe. It serves one job at a time, and ends when its socket
+closes, or if it can't clean up after a job.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ def main(control_fd: int, with_torch: bool, lasting: bool) -> None:
     """Serve until the parent closes the socket. Started by `zygotes.Zygote`.
 
     Args:
-        lasting: there will be so many jobs that it pays to make forks cheap.
+        lasting: whether there will be so many jobs that it pays to make forks cheap.
     """
     control = socket.socket(fileno=control_fd)
     sandbox.hide_memory()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's; it closes the socket
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C, and closes the socket
     kills = killer.start(control) if os.geteuid() == 0 else None
     worker.preload(with_torch, lasting)
     usual_score = limits.offer(ZYGOTES_SCORE)
-    gc.freeze()  # or a worker's garbage collector looks at, and so copies, all that it shares
+    gc.freeze()  # or a worker's garbage collector would touch, and so copy, shared memory
     if lasting:
         huge_pages.collapse()
-    with contextlib.suppress(ConnectionError):  # the parent has left without a word
+    with contextlib.suppress(ConnectionError):  # the parent has ended without notice
         control.send(b"ready")
         _serve(control, usual_score, kills)
     control.close()
     if kills is not None:
         kills.close()
     _wait_for_all()
-    os._exit(0)  # taking torch down in good order takes longer than many a test
+    os._exit(0)  # shutting down torch properly takes longer than many tests
 
 
 def _serve(control: socket.socket, usual_score: int, kills: killer.Killer | None) -> None:
-    """Fork a guardian for each message, whose socket comes with it."""
+    """Fork a guardian for each message, with the socket that comes with it."""
     while True:
         message, fds, _, _ = socket.recv_fds(control, 16, 1)
         _reap()
@@ -69,7 +69,7 @@ def _serve(control: socket.socket, usual_score: int, kills: killer.Killer | None
 
 
 def _reap() -> None:
-    """Take note of guardians that have ended, so that their CPU time counts as ours."""
+    """Reap guardians that have ended, so that their CPU time counts as ours."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -78,14 +78,14 @@ def _reap() -> None:
 
 
 def _wait_for_all() -> None:
-    """Wait for guardians, which end after the jobs that they have begun."""
+    """Wait for guardians, which end after their current jobs."""
     with contextlib.suppress(ChildProcessError):
         while True:
             os.wait()
 
 
 def _guard(jobs: socket.socket, kills: killer.Killer | None) -> None:
-    """Live a guardian's life, from fork to exit."""
+    """Run a guardian, from fork to exit."""
     try:
         os.setsid()
         goes_on = True
@@ -93,16 +93,16 @@ def _guard(jobs: socket.socket, kills: killer.Killer | None) -> None:
             message, fds, _, _ = socket.recv_fds(jobs, 1 << 16, DESCRIPTORS)
             goes_on = bool(message) and _do(json.loads(message), fds, kills)
     except ConnectionError:
-        pass  # the parent has left without a word
+        pass  # the parent has ended without notice
     finally:
         try:
-            guardian.kill_descendants()  # whatever went wrong here, no worker goes on without us
+            guardian.kill_descendants()  # whatever went wrong, no worker may continue without us
         finally:
             os._exit(0)
 
 
 def _do(job: dict[str, Any], fds: list[int], kills: killer.Killer | None) -> bool:
-    """Have a worker do a job, and report; return whether nothing is left of it."""
+    """Let a worker do a job, and report; return whether nothing is left of it."""
     request, frame, output, status, lifeline, *claims = fds
     clean = False
     try:
@@ -120,7 +120,7 @@ def _do(job: dict[str, Any], fds: list[int], kills: killer.Killer | None) -> boo
         ending = guardian.watch(pid, allowed, lifeline, job["scratch"])
         clean = _clean_up(confinement, kills)
         os.write(status, json.dumps(asdict(replace(ending, clean=clean))).encode("ascii"))
-    except Exception:  # ours: the worker may not touch this process
+    except Exception:  # the grader's fault: the worker can't touch this process
         os.write(status, json.dumps({"failed": traceback.format_exc()[-4000:]}).encode("ascii"))
         return False
     for fd in (status, lifeline, *claims):  # claims of uids are held for as long as the job lasts
@@ -129,16 +129,16 @@ def _do(job: dict[str, Any], fds: list[int], kills: killer.Killer | None) -> boo
 
 
 def _import_probe(name: str) -> None:
-    """Import a probe here, where it can be read, and once for all workers that run it.
+    """Import a probe here, where it is readable, and once for all workers that run it.
 
-    A mistake in it shows in the worker, which tries again and can tell.
+    A mistake in it appears in the worker, which tries again and can report it.
     """
     with contextlib.suppress(BaseException):  # SystemExit, too
         worker.find_probe(name)
 
 
 def _clean_up(confinement: sandbox.Confinement, kills: killer.Killer | None) -> bool:
-    """Leave nothing of a test behind; return whether nothing is left."""
+    """Remove everything that a test left; return whether nothing is left."""
     clean = True
     if confinement.uid is not None:
         clean = sandbox.kill_user(confinement.uid, kills.kill if kills else None)
@@ -158,7 +158,7 @@ def _work(
     frame: int,
     output: int,
 ) -> None:
-    """Live the worker's life: take the confinement first, then read the request."""
+    """Run the worker: take the confinement first, then read the request."""
     try:
         os.setsid()
         _lay_descriptors(request, frame, output)
@@ -181,16 +181,16 @@ def _work(
         while left:
             left = left[os.write(FRAME_FD, left) :]
     except Exception:
-        traceback.print_exc()  # what goes wrong before READY is ours
+        traceback.print_exc()  # failures before READY are the grader's
         sys.stderr.flush()
     finally:
         os._exit(0)
 
 
 def _lay_descriptors(request: int, frame: int, output: int) -> None:
-    """Give descriptors their numbers, and close all others.
+    """Move descriptors to their numbers, and close all others.
 
-    0 is nothing, 1 and 2 are the captured output, 3 is the request, 4 the frame.
+    0 is empty, 1 and 2 are the captured output, 3 is the request, 4 the frame.
     """
     null = os.open(os.devnull, os.O_RDONLY)
     high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (null, output, output, request, frame)]

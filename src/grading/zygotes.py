@@ -18,14 +18,14 @@ from .jobs import GRACE_S, START_S, Job, clean_environment, command, join, read_
 class ZygotePool:
     """A zygote with torch and one without, each started when first needed.
 
-    Submissions and the reference are forked from the same: it has read no secret, a child that is
-    to read one does so in its own memory, and a second one would double what torch takes (in a
-    container of 768 MB, PyTorch's CUDA build would not fit twice).
+    Submissions and the reference are forked from the same zygote: it has read no secret, a child
+    that needs one reads it in its own memory, and a second zygote would double torch's memory (in
+    a container of 768 MB, PyTorch's CUDA build would not fit twice).
 
-    A zygote that was killed is replaced, and what it didn't get to do is done again. One whose
-    guardian could not clean up is replaced, too, before its next job. Where the
-    memory of a container ends, the kernel ends a worker; now and then it looks a second time before
-    that worker's memory is free, and then it's the zygote's turn (see `limits.offer`).
+    A zygote that was killed is replaced, and its unfinished jobs are run again. One whose guardian
+    could not clean up is also replaced before its next job. When a container runs out of memory,
+    the kernel kills a worker; occasionally it checks again before that worker's memory is free, and
+    then kills the zygote (see `limits.offer`).
     """
 
     def __init__(self, hash_seed: int, lasting: bool = False) -> None:
@@ -48,7 +48,7 @@ class ZygotePool:
         return finished
 
     def warm(self, with_torch: bool) -> None:
-        """Start a zygote ahead of its first job; it imports while others work."""
+        """Start a zygote before its first job; it imports while others work."""
         self._zygote(with_torch)
 
     def abandon(self) -> None:
@@ -75,7 +75,7 @@ class ZygotePool:
 
 
 class ZygoteKilled(GradingError):
-    """A job was not begun: its zygote is no more. The student's code has not run."""
+    """A job did not begin because its zygote has ended. The student's code has not run."""
 
 
 class Zygote:
@@ -97,7 +97,7 @@ class Zygote:
         self._ready = False
         self._lock = threading.Lock()
         self._lifelines: set[int] = set()
-        self._idle: list[socket.socket] = []  # of guardians that have nothing to do
+        self._idle: list[socket.socket] = []  # of idle guardians
         self._retired = False
         self.is_clean = True  # whether nothing is left of any job that has ended
 
@@ -106,7 +106,7 @@ class Zygote:
         return self._process.poll() is None
 
     def retire(self) -> None:
-        """Let the process end after the jobs it has begun; others raise ZygoteKilled."""
+        """Let the process end after its current jobs; others raise ZygoteKilled."""
         with self._lock, contextlib.suppress(OSError):  # the process has ended already
             self._retired = True
             while self._idle:
@@ -114,14 +114,14 @@ class Zygote:
             self._control.shutdown(socket.SHUT_RDWR)
 
     def is_gone(self) -> bool:
-        """Return whether the process and all its jobs have ended; if so, nothing of it is held."""
+        """Return whether the process and all its jobs have ended; if so, free its resources."""
         gone = not self._lifelines and not self.is_alive()
         if gone:
             self.close()
         return gone
 
     def _ends_within(self, seconds: float) -> bool:
-        """Return whether it ends in that time; its descriptors close before that is known."""
+        """Return whether it ends in that time; its descriptors close before this is known."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -129,10 +129,10 @@ class Zygote:
         return True
 
     def run(self, job: Job) -> Finished:
-        """Have a worker do a job.
+        """Let a worker do a job.
 
         Raises:
-            ZygoteKilled: the job can be done again, by another zygote.
+            ZygoteKilled: another zygote can run the job again.
         """
         self._wait_until_ready()
         pipes = [os.pipe() for _ in range(5)]
@@ -167,7 +167,7 @@ class Zygote:
         clean = False
         try:
             status.join(job.limits.wall_s + GRACE_S)
-            self._cut(lifeline_w)  # whatever is still alive is killed by the guardian now
+            self._cut(lifeline_w)  # the guardian now kills whatever is still alive
             join(sender, frame, output, status)
             if not status.data and not frame.data and self._ends_within(1.0):
                 raise ZygoteKilled(f"the zygote ended with {self._process.poll()}")
@@ -179,10 +179,10 @@ class Zygote:
         return finished(ending, frame, output)
 
     def _send(self, message: bytes, fds: list[int]) -> socket.socket:
-        """Send a job to a guardian that has nothing to do, else to a new one; return its socket.
+        """Send a job to an idle guardian, or to a new one; return its socket.
 
         Raises:
-            ConnectionError: there is no zygote any more.
+            ConnectionError: the zygote has ended.
         """
         while True:
             with self._lock:
@@ -207,7 +207,7 @@ class Zygote:
         return ours
 
     def _give_back(self, guardian: socket.socket, clean: bool) -> None:
-        """Keep a guardian for another job; one that has anything left to do ends by itself."""
+        """Keep a guardian for another job; one with anything left to do ends by itself."""
         with self._lock:
             if clean and not self._retired:
                 self._idle.append(guardian)
@@ -228,7 +228,7 @@ class Zygote:
         self.retire()
         self._control.close()
         if not self._ready:
-            self._process.kill()  # nobody has used it; it may still be importing
+            self._process.kill()  # it is unused, and may still be importing
         try:
             self._process.wait(GRACE_S)
         except subprocess.TimeoutExpired:

@@ -1,5 +1,5 @@
-"""What trains and decodes a model, ours to maintain: given to read, nothing in it to change.
+"""Training and decoding of models. Students may read this package, but change nothing in it.
 
-It imports nothing of `submission`, which tells it which classes are the given ones (given.py). The
-grader always uses its own copy.
+It imports nothing from `submission`, which registers the given classes here (given.py). The grader
+always uses its own copy.
 """

@@ -1,4 +1,4 @@
-"""Which examples go into which batch."""
+"""Batches: which examples go into which one."""
 
 from collections.abc import Iterator
 from typing import Protocol, runtime_checkable
@@ -10,7 +10,7 @@ PAD_ID = 0  # in targets: nothing to predict here
 
 
 class Examples(Protocol):
-    """What a dataset must offer to be trained on: pairs (x, y) of ids, each of shape (T,), long."""
+    """A dataset for training: pairs (x, y) of ids, each of shape (T,), long."""
 
     def __len__(self) -> int: ...
 
@@ -19,7 +19,7 @@ class Examples(Protocol):
 
 @runtime_checkable
 class TextExamples(Examples, Protocol):
-    """Examples of text, which tell what each id stands for."""
+    """Examples of text, with the meaning of each id."""
 
     MASK_CHAR: str
     stoi: dict[str, int]
@@ -29,10 +29,10 @@ class TextExamples(Examples, Protocol):
 class BatchOrder:
     """The batches of a whole training, as lists of indices: a batch_sampler for a DataLoader.
 
-    Each epoch goes through all examples in an order of its own, which depends on the seed and the
-    epoch alone: a training that is resumed needs nothing but `seed` and `done`.
+    Each epoch visits all examples in an order of its own, which depends only on the seed and the
+    epoch: to resume a training, `seed` and `done` are enough.
 
-    Attributes: seed; done, the number of batches that were trained on, where iteration starts.
+    Attributes: seed; done, the number of batches trained on so far, at which iteration starts.
     """
 
     def __init__(self, examples: int, batch_size: int, epochs: int):
@@ -42,7 +42,7 @@ class BatchOrder:
 
     @property
     def per_epoch(self) -> int:
-        """Batches in an epoch; the last one may be smaller."""
+        """The number of batches in an epoch; the last one may be smaller."""
         return -(-self.examples // self.batch_size)
 
     def __len__(self) -> int:
@@ -65,12 +65,12 @@ class BatchOrder:
 
 
 def load(dataset: Examples, order: BatchOrder, num_workers: int) -> DataLoader:
-    """Return the batches (x, y) of a dataset, in order, where a GPU, if any, can copy them from."""
+    """Return the batches (x, y) of a dataset, in order, in pinned memory if there is a GPU."""
     return DataLoader(
         dataset,  # type: ignore[arg-type]  # it need not be a Dataset: any Examples will do
         batch_sampler=order,
         num_workers=num_workers,
         pin_memory=torch.cuda.is_available(),
-        # Not the global one: it would be drawn from once more after each resumption.
+        # Not the global one, from which one more number would be drawn after each resumption.
         generator=torch.Generator().manual_seed(order.seed),
     )

@@ -1,11 +1,11 @@
-"""Does a model know what it knows? Its probabilities, what is right, and a refusal threshold.
+"""Does a model know what it knows? Its probabilities, its accuracy, and a refusal threshold.
 
     python src/run.py calibration vanilla wiki.txt \\
         --reading_params_path vanilla.finetune.params --outputs_path calibration.svg
 
-A model is *calibrated* when, of the answers to which it gives a probability of about p, the share p
-is right. A system that uses it can refuse to answer below some threshold: what is then left is
-right more often, and there is less of it.
+A model is *calibrated* if, among the answers to which it gives a probability of about p, a share of
+p is right. A system that uses it can refuse to answer below some threshold: it then gives fewer
+answers, of which a larger share is right.
 
 Only the standard library is imported.
 """
@@ -17,22 +17,22 @@ from .plots import TOP, WIDTH, Axis, Panel, from_zero, svg, text
 
 BINS = 10  # of equal width
 THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
-# Told apart by people with any kind of colour blindness (Okabe and Ito 2008), and by dashes.
+# Distinct with any kind of colour blindness (Okabe and Ito 2008), and by their dashes.
 LOOKS = {
     "right": "stroke='#0072b2' stroke-width='2'",
     "wrong": "stroke='#d55e00' stroke-width='2' stroke-dasharray='7 3'",
     "unseen": "stroke='#444444' stroke-width='2' stroke-dasharray='2 3'",
 }
-LEGEND, LETTER = 300, 8  # pixels: from a panel's left edge to its legend; of a letter there
+LEGEND, LETTER = 300, 8  # pixels: from a panel's left edge to its legend; width of a letter there
 
 
 @dataclass(frozen=True)
 class Answers:
-    """The probabilities that a model gives its answers.
+    """The probabilities that a model gives to its answers.
 
     Attributes:
-        right, wrong: of people whose birth place is known.
-        unseen: of people who occur nowhere, for whom no answer is right.
+        right, wrong: for people whose birth place is known.
+        unseen: for people who occur nowhere, for whom no answer is right.
     """
 
     right: Sequence[float]
@@ -42,7 +42,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class Bin:
-    """Answers of similar probability: their mean probability, the share that is right, how many."""
+    """Answers of similar probability: their mean probability, the share of right ones, how many."""
 
     probability: float
     right: float
@@ -51,14 +51,14 @@ class Bin:
 
 @dataclass(frozen=True)
 class Refusal:
-    """What comes of answering only from a threshold on.
+    """The effect of giving an answer only if its probability reaches a threshold.
 
     Attributes:
-        threshold: the least probability of an answer that is given.
+        threshold: the least probability with which an answer is given.
         answered: the share of questions about known people that are answered.
-        accuracy: the share of these answers that is right; None of none.
+        accuracy: the share of right answers among these; None if there are none.
         right, wrong, unseen: the shares of the right, wrong and made-up answers that are given;
-            None where there are none of the kind.
+            None if there are none of the kind.
     """
 
     threshold: float
@@ -70,10 +70,10 @@ class Refusal:
 
 
 def reliability(right: Sequence[float], wrong: Sequence[float]) -> list[Bin]:
-    """Return the bins of a reliability diagram that hold any answers, from the left.
+    """Return the nonempty bins of a reliability diagram, from left to right.
 
-    Bin b of BINS holds the probabilities from b/BINS on and below (b+1)/BINS, the last one also 1
-    (Guo et al. 2017, section 2, whose bins are closed at their other end).
+    Bin b of BINS contains the probabilities from b/BINS up to but excluding (b+1)/BINS, the last
+    one also 1 (Guo et al. 2017, section 2, whose bins are closed at the other end).
     """
     pairs = [(p, 1) for p in right] + [(p, 0) for p in wrong]
     groups = [
@@ -91,16 +91,16 @@ def reliability(right: Sequence[float], wrong: Sequence[float]) -> list[Bin]:
 
 
 def calibration_error(bins: Sequence[Bin]) -> float:
-    """Return the expected calibration error (Guo et al. 2017, section 2); 0 of no answers.
+    """Return the expected calibration error (Guo et al. 2017, section 2); 0 without answers.
 
-    It is the mean distance between probability and share that is right, over the answers' bins.
+    It is the mean over all answers of their bin's distance between probability and accuracy.
     """
     total = sum(each.count for each in bins)
     return sum(each.count * abs(each.right - each.probability) for each in bins) / max(total, 1)
 
 
 def refuse_below(answers: Answers, threshold: float) -> Refusal:
-    """Return what comes of refusing to answer below a threshold."""
+    """Return the effect of refusing to answer below a threshold."""
     given = [sum(p >= threshold for p in group) for group in _groups(answers)]
     right, wrong, unseen = (
         count / len(group) if group else None
@@ -122,15 +122,15 @@ def _groups(answers: Answers) -> tuple[Sequence[float], ...]:
 
 
 def refusals(answers: Answers) -> list[Refusal]:
-    """Return what comes of each threshold at which something changes, from 0 on."""
+    """Return the effect of each threshold at which something changes, starting with 0."""
     levels = {0.0, *(p for group in _groups(answers) for p in group)}
     return [refuse_below(answers, threshold) for threshold in sorted(levels)]
 
 
 def table(answers: Answers) -> str:
-    """Return the refusals of some round thresholds as text."""
+    """Return the effects of some round thresholds as text."""
     rows: list[tuple[str, ...]] = [
-        ("threshold", "dev answered", "of these right", "unseen answered")
+        ("threshold", "dev answered", "right of these", "unseen answered")
     ]
     for threshold in THRESHOLDS:
         one = refuse_below(answers, threshold)
@@ -157,7 +157,7 @@ def draw(answers: Answers, name: str) -> str:
     error = calibration_error(reliability(answers.right, answers.wrong))
     whole = refuse_below(answers, 0.0)
     return svg(
-        f"{name}: of the answers about people of dev {whole.accuracy:.0%} are right; expected "
+        f"{name}: {whole.accuracy:.0%} of the answers about people of dev are right; expected "
         f"calibration error {error:.3f}",
         panels,
     )
@@ -168,7 +168,7 @@ def _share_axis(label: str) -> Axis:
 
 
 def _reliability(answers: Answers) -> Panel:
-    axes = _share_axis("probability that the model gives"), _share_axis("share that is right")
+    axes = _share_axis("probability given by the model"), _share_axis("share of right answers")
     panel = Panel("Reliability", *axes)
     panel.line([(0, 0), (1, 1)], "stroke='#aaa'")
     everyone = [*answers.wrong, *answers.unseen]
@@ -183,8 +183,8 @@ def _reliability(answers: Answers) -> Panel:
 
 def _accuracy(answers: Answers) -> Panel:
     axes = (
-        _share_axis("share of the questions on dev that is answered"),
-        _share_axis("right of these"),
+        _share_axis("share of the dev questions that are answered"),
+        _share_axis("share of these that are right"),
     )
     panel = Panel("Refusing below a rising threshold", *axes, left=WIDTH)
     points = [(one.answered, one.accuracy) for one in refusals(answers) if one.accuracy is not None]
@@ -193,12 +193,12 @@ def _accuracy(answers: Answers) -> Panel:
 
 
 def _given(answers: Answers) -> Panel:
-    axes = _share_axis("threshold"), _share_axis("share of answers that is still given")
+    axes = _share_axis("threshold"), _share_axis("share of answers that are still given")
     panel = Panel("What a threshold lets through", *axes, left=2 * WIDTH)
     kinds = [kind for kind in LOOKS if getattr(answers, kind)]
     for kind in kinds:
         group = sorted(getattr(answers, kind))
-        # Down by one answer behind each probability: a staircase.
+        # One answer fewer after each probability: a staircase.
         points = [(0.0, 1.0)]
         for number, probability in enumerate(group, start=1):
             points += [(probability, points[-1][1]), (probability, 1 - number / len(group))]
@@ -209,7 +209,7 @@ def _given(answers: Answers) -> Panel:
 
 
 def _legend(panel: Panel, entries: Sequence[tuple[str, str]]) -> None:
-    """Name lines above a panel, behind what its upward axis shows."""
+    """Name lines above a panel, after the label of its vertical axis."""
     x = panel.left + LEGEND
     for kind, words in entries:
         ends = f"x1='{x}' x2='{x + 24}' y1='{TOP - 12}' y2='{TOP - 12}'"

@@ -1,9 +1,9 @@
-"""Checkpoints: what an interrupted training needs to go on as if nothing had happened.
+"""Checkpoints, from which an interrupted training resumes as if nothing had happened.
 
-A checkpoint holds all that decides the next step: parameters, optimizers, the position in the
-data, the state of every generator of random numbers, number format and threads. Resumed on the
-same machine and versions, training ends with the very same parameters, bit for bit (with
-num_workers 0: worker processes prepare batches ahead, and nobody knows how far they were).
+A checkpoint contains everything that determines the next step: parameters, optimizers, the position
+in the data, the state of every random number generator, number format and threads. Resumed on the
+same machine with the same versions, training ends with bit-identical parameters (with num_workers
+0: worker processes prepare batches in advance, and their state is unknown).
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ POSITION = ("tokens", "history", "best_test_loss")  # attributes of a Trainer
 
 
 def random_states() -> dict:
-    """Return the states of all generators that a dataset or a model may use, as plain data."""
+    """Return the states of all random number generators that datasets and models may use."""
     state = np.random.get_state()
-    assert isinstance(state, tuple)  # a dict only of generators that numpy doesn't start with
+    assert isinstance(state, tuple)  # a dict only for generators other than numpy's default
     kind, keys, *rest = state
     cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
     return {
@@ -63,7 +63,7 @@ def random_states() -> dict:
 
 
 def restore_random_states(states: dict) -> None:
-    """Undo all that was drawn since random_states() gave `states`."""
+    """Restore what random_states() returned, as if nothing had been drawn since."""
     version, keys, gauss = states["random"]
     random.setstate((version, tuple(keys), gauss))
     kind, keys, *rest = states["numpy"]
@@ -74,9 +74,9 @@ def restore_random_states(states: dict) -> None:
 
 
 def identity(trainer: Trainer) -> dict[str, str]:
-    """Describe what a training starts from, which must be the same when it is resumed.
+    """Describe a training's starting point, which must be the same when it is resumed.
 
-    Its parameters count: they come from the seed, or from a pretraining.
+    This includes the parameters, which come from the seed or from a pretraining.
     """
     data = trainer.train_dataset
     digest = hashlib.sha256(repr(getattr(data, "data", None)).encode())
@@ -98,7 +98,7 @@ def identity(trainer: Trainer) -> dict[str, str]:
 
 
 def surroundings() -> dict[str, str]:
-    """Describe what may change between two runs, though the last bits of the result then change."""
+    """Describe what may differ between two runs, although this changes the result's last bits."""
     return {
         "torch": str(torch.__version__),
         "numpy": np.__version__,
@@ -111,17 +111,17 @@ def save_tensors(state: dict, path: str | PathLike) -> None:
     """Call torch.save, atomically.
 
     Raises:
-        OSError: the file can't be written, because the disk is full, say.
+        OSError: the file can't be written, for instance because the disk is full.
     """
     try:
         save_atomically(lambda file: torch.save(state, file), path)
-    except (OSError, RuntimeError) as error:  # torch makes the second of some of the first
+    except (OSError, RuntimeError) as error:  # torch raises a RuntimeError for some OSErrors
         reason = getattr(error, "strerror", None) or "is the disk full?"
         raise OSError(f"{path}: can't be written ({reason})") from error
 
 
 def save_checkpoint(trainer: Trainer, path: str) -> None:
-    """Write a checkpoint; the one before it stays until the new one is complete."""
+    """Write a checkpoint; the previous one is kept until the new one is complete."""
     state = {
         "identity": trainer.identity,
         "surroundings": surroundings(),
@@ -149,46 +149,46 @@ def load_checkpoint(path: str) -> dict:
         raise
     except Exception:  # torch.load raises half a dozen types for damaged files
         raise InputError(
-            f"{path}: got no readable checkpoint, expected one that an interrupted training left "
-            "(--restart in place of --resume starts at the beginning)"
+            f"{path}: not a readable checkpoint, expected one that an interrupted training left "
+            "(--restart instead of --resume starts from the beginning)"
         ) from None
     return state
 
 
 def to_resume(config: TrainerConfig) -> str | None:
-    """Return the checkpoint to go on from, or None; say so when the one asked for is missing."""
+    """Return the checkpoint to resume from, or None; print a line if there should be one."""
     if not config.resume or config.checkpoint_path is None:
         return None
     if not Path(config.checkpoint_path).is_file():
-        print(f"There is no {config.checkpoint_path}: training starts at the beginning.")
+        print(f"There is no {config.checkpoint_path}: training starts from the beginning.")
         return None
     return config.checkpoint_path
 
 
 def resume(trainer: Trainer, path: str) -> None:
-    """Bring a trainer whose optimizers are built to where a checkpoint was.
+    """Restore the state in a checkpoint to a trainer whose optimizers are built.
 
     Raises:
-        InputError: the checkpoint is of another training; the message says what differs.
+        InputError: the checkpoint is from a different training; the message says what differs.
     """
     state = load_checkpoint(path)
     then, now = state["identity"], trainer.identity
     for key in [*now, *then]:
         if then.get(key) != now.get(key):
             raise InputError(
-                f"{path}: a checkpoint of another training: {key} was {then.get(key)}, is now "
-                f"{now.get(key)} (another recipe, variant, data set, seed or pretraining? "
-                "--restart in place of --resume starts at the beginning)"
+                f"{path}: a checkpoint of a different training: {key} was {then.get(key)}, and is "
+                f"now {now.get(key)} (a different recipe, variant, data set, seed or pretraining? "
+                "--restart instead of --resume starts from the beginning)"
             )
     changed = [
-        f"{key} was {value}, is now {surroundings().get(key)}"
+        f"{key} was {value}, and is now {surroundings().get(key)}"
         for key, value in state["surroundings"].items()
         if surroundings().get(key) != value
     ]
     if dataclasses.asdict(trainer.pace) != state["pace"]:
         changed.append(f"computed in {Pace(**state['pace'])}, now in {trainer.pace}")
     if changed:
-        print(f"Resuming, though the result will differ in its last digits: {'; '.join(changed)}.")
+        print(f"Resuming, but the result will differ in its last digits: {'; '.join(changed)}.")
     trainer.model.load_state_dict(state["model"])
     for optimizer, saved in zip(trainer.optimizers, state["optimizers"], strict=True):
         optimizer.load_state_dict(saved)
@@ -198,22 +198,22 @@ def resume(trainer: Trainer, path: str) -> None:
 
 
 def stored_pace(path: str) -> Pace:
-    """Return the number format and threads that a checkpoint was computed with."""
+    """Return the number format and threads with which a checkpoint was computed."""
     return Pace(**load_checkpoint(path)["pace"])
 
 
 class Keeper:
-    """Writes a checkpoint now and then, and before training stops for Ctrl-C.
+    """Writes a checkpoint from time to time, and before training stops for Ctrl-C.
 
-    With `with`: the first Ctrl-C is remembered until the step is complete and saved (a second one
-    interrupts at once). A disk that is full ends no training: it is said once.
+    In a `with` block, the first Ctrl-C waits until the step is complete and saved (a second one
+    interrupts at once). A full disk does not end the training, but is reported once.
     """
 
     def __init__(self, trainer: Trainer, progress: Progress):
         """
         Args:
-            trainer: whose state to keep.
-            progress: its Progress, which holds the latest losses, and can say something.
+            trainer: the trainer whose state to save.
+            progress: its Progress, which has the latest losses, and prints messages.
         """
         self._trainer, self._progress = trainer, progress
         self._path = trainer.config.checkpoint_path
@@ -236,7 +236,7 @@ class Keeper:
         signal.signal(signal.SIGINT, self._handler)
 
     def after_step(self) -> None:
-        """Save if it is time to.
+        """Save if it is time to do so.
 
         Raises:
             KeyboardInterrupt: Ctrl-C was pressed; the checkpoint is written.
@@ -254,7 +254,7 @@ class Keeper:
         except OSError as error:
             if not self._failed:
                 self._progress.say(
-                    f"Warning: no checkpoint was written ({error}); training goes on, but can't "
+                    f"Warning: no checkpoint was written ({error}); training continues, but can't "
                     "be resumed from here."
                 )
             self._failed = True

@@ -1,12 +1,12 @@
-"""Ask a pretrained model, before it is finetuned, where people were born: in several wordings.
+"""Ask a pretrained model, before finetuning, where people were born, in several wordings.
 
     python src/run.py cloze vanilla wiki.txt --reading_params_path vanilla.pretrain.params
 
 A cloze sentence has a gap: "Ada Byron was born in ⁇." To a model that was pretrained on corrupted
-documents (prefix MASK suffix MASK masked_content) this is prefix and suffix, and a second MASK
-behind them asks for what is missing. The spans of pretraining begin and end anywhere, so that the
-model is free to fill in more than a place. It is therefore given a choice: which of some places
-does it hold likeliest as the beginning of what is missing?
+documents (prefix MASK suffix MASK masked_content), this is a prefix and a suffix, and a second MASK
+after them asks for the missing text. The spans of pretraining begin and end anywhere, so the model
+may well fill in more than a place. It is therefore given a choice: which of several places does it
+consider the likeliest beginning of the missing text?
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from submission.model import GPT
 
 GAP = "_"
-# The first five are wordings of the generated world's corpus, the others occur in no line of it.
+# The first five are wordings of the generated world's corpus; the others do not occur in it.
 WORDINGS = (
     "{name} was born in _",
     "{name} was a native of _",
@@ -36,9 +36,9 @@ WORDINGS = (
     "{name} was born and died in _",
     "Where was {name} born? _",
 )
-PEOPLE = 100  # of a group, at most: their share has a standard deviation of .05 or less
-CHOICES = 10  # places, the right one among them
-SEED = 0  # of the other places, so that two models choose among the same
+PEOPLE = 100  # per group, at most: a share then has a standard deviation of .05 or less
+CHOICES = 10  # places, including the right one
+SEED = 0  # for the other places, so that all models choose among the same ones
 QUESTION = re.compile(r"Where was (.+) born\?")
 
 
@@ -52,7 +52,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Score:
-    """How many choices are right, and of how many."""
+    """The number of right choices, and of all choices."""
 
     right: int
     total: int
@@ -63,13 +63,13 @@ class Score:
 
 @dataclass(frozen=True)
 class Wording:
-    """What came of one wording.
+    """The results of one wording.
 
     Attributes:
         text: with {name}, and _ for the gap.
         splits: the score of each group of people, by the group's name.
-        verbatim, otherwise: the scores of people about whom the corpus has these very words with
-            their place in the gap, and of all others.
+        verbatim, otherwise: the scores of people for whom the corpus contains exactly these words
+            with their place in the gap, and of all others.
     """
 
     text: str
@@ -82,7 +82,7 @@ def people_of(questions: Sequence[str], places: Sequence[str]) -> list[Person]:
     """Return the people of a table `Where was NAME born?<TAB>PLACE`.
 
     Raises:
-        InputError: a question is none of these.
+        InputError: a question has a different form.
     """
     people = []
     for number, (question, place) in enumerate(zip(questions, places, strict=True), start=1):
@@ -103,11 +103,11 @@ def sentence_of(wording: str, name: str, filling: str) -> str:
 
 
 def choices(people: Sequence[Person], places: Iterable[str]) -> list[list[str]]:
-    """Return for each person the places to choose from, the right one first.
+    """Return the places from which each person's is to be chosen, the right one first.
 
-    The others, CHOICES - 1 or fewer, are drawn from `places`. None of them begins with the whole
-    of the right one, nor the right one with it: as the beginning of what is missing, the shorter of
-    the two would always be the likelier.
+    The others, CHOICES - 1 or fewer, are drawn from `places`. None of them begins with the right
+    one, or the right one with it: as the beginning of the missing text, the shorter of the two
+    would always be the likelier.
     """
     generator, known = random.Random(SEED), sorted(set(places))
     found = []
@@ -128,11 +128,11 @@ def ask(
     groups: dict[str, list[Person]],
     wordings: Sequence[str] = WORDINGS,
 ) -> Iterator[Wording]:
-    """Ask about the first PEOPLE people of each group in all wordings, one wording after the other.
+    """Ask about the first PEOPLE people of each group, in one wording after the other.
 
     Args:
         model: pretrained, on any device.
-        dataset: what it was pretrained on.
+        dataset: the dataset of its pretraining.
         groups: people by the name of their group.
 
     Yields:
@@ -168,7 +168,7 @@ def _choose(
     people: Sequence[Person],
     offered: Sequence[list[str]],
 ) -> list[bool]:
-    """Return for each person whether the model prefers the right place, the first one offered."""
+    """Return for each person whether the model prefers the right place, which comes first."""
     longest, mask = model.get_block_size(), dataset.MASK_CHAR
     pairs = []
     for person, places in zip(people, offered, strict=True):
@@ -194,7 +194,7 @@ def _score(right: Sequence[bool]) -> Score:
 
 
 def lines(results: Iterable[Wording], groups: Sequence[str]) -> Iterator[str]:
-    """Return the results as lines of a table, each as soon as it is there.
+    """Return the results as lines of a table, each as soon as it is ready.
 
     Args:
         groups: the names of the groups of people, in order.

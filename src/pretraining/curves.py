@@ -4,7 +4,7 @@ from pathlib import Path
 
 from .plots import Panel, from_zero, svg
 
-POINTS = 320  # one for two pixels: each is the mean of the steps it stands for
+POINTS = 320  # one per two pixels, each the mean of several steps
 
 
 def draw_loss(history: list[float], title: str) -> str:
@@ -12,18 +12,18 @@ def draw_loss(history: list[float], title: str) -> str:
 
     Args:
         history: the loss of each step, in nats; at least one.
-        title: what is written above.
+        title: the text above the curve.
     """
     points = means(history, POINTS)
     greatest = max(loss for _, loss in points) * 1.05 or 1.0
     steps = len(history)
-    panel = Panel(title, from_zero("step", steps), from_zero("loss (nats a character)", greatest))
+    panel = Panel(title, from_zero("step", steps), from_zero("loss (nats per character)", greatest))
     panel.line(points, "stroke='#1f5fa8' stroke-width='1.5'")
     return svg(f"{title}: loss {points[-1][1]:.3f} after {steps} steps", [panel])
 
 
 def means(history: list[float], most: int) -> list[tuple[float, float]]:
-    """Return at most so many pairs of (step, mean loss), each of consecutive steps."""
+    """Return at most `most` pairs of (step, mean loss), each for consecutive steps."""
     size = -(-len(history) // most)
     groups = [history[start : start + size] for start in range(0, len(history), size)]
     return [
@@ -33,6 +33,6 @@ def means(history: list[float], most: int) -> list[tuple[float, float]]:
 
 
 def path_for(params_path: str) -> Path:
-    """Return where the picture of a training goes: beside its parameters, with the ending .svg."""
+    """Return the path of a training's picture: next to its parameters, with the ending .svg."""
     path = Path(params_path)
     return path.with_suffix(".svg") if path.suffix else path.with_name(path.name + ".svg")

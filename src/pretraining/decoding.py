@@ -1,9 +1,9 @@
 """Greedy decoding of many answers at once.
 
-A Transformer that writes one character needs the keys and values of all characters before it.
-For the given CausalSelfAttention they are kept from step to step (a cache), so that each step
-costs one position in place of all. For any other attention, a student's own or the synthesizer,
-the whole sequence is computed again at each step. Both give what utils.sample gives one by one.
+To write one character, a Transformer needs the keys and values of all characters before it. With
+the given CausalSelfAttention they are kept from step to step (a cache), so that each step computes
+one position instead of all. With any other attention, a student's own or the synthesizer, the whole
+sequence is computed again at each step. Both give the same results as utils.sample.
 
 Glossary of shapes: B, T, nh, hs as in submission/attention.py; P, the length of the longest prompt.
 """
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from submission.attention import CausalSelfAttention
     from submission.model import GPT, Block
 
-ANSWER_STEPS = 32  # characters that an answer may have, the MASK at its end included
-BATCH_SIZE = 256  # more gain nothing on a CPU, and need memory
+ANSWER_STEPS = 32  # characters that an answer may have, including the MASK at its end
+BATCH_SIZE = 256  # a larger batch is no faster on a CPU, and needs more memory
 
-Answer = tuple[list[int], float]  # ids up to the stop, and their probability
+Answer = tuple[list[int], float]  # ids before the stop, and their probability
 
 
 @torch.no_grad()
@@ -40,7 +40,7 @@ def greedy_answers(model: GPT, prompts: list[list[int]], stop_id: int, steps: in
 
     Returns:
         for each prompt the ids written before stop_id, and the product of the probabilities of
-        all that was written, stop_id included.
+        everything written, including stop_id.
     """
     model.eval()
     answers: dict[int, Answer] = {}  # by the prompt's number
@@ -48,13 +48,13 @@ def greedy_answers(model: GPT, prompts: list[list[int]], stop_id: int, steps: in
     if is_given_model(model):
         for start in range(0, len(by_length), BATCH_SIZE):
             batch = by_length[start : start + BATCH_SIZE]
-            # Beyond the block, positions shift and a cache is void.
+            # Beyond the block, positions shift, which invalidates a cache.
             if len(prompts[batch[-1]]) + steps <= model.get_block_size():
                 _store(answers, batch, *_cached(model, prompts, batch, stop_id, steps), stop_id)
     left = [i for i in by_length if i not in answers]
     while left:
-        # Only prompts of equal length go together: nothing then depends on padding, whatever a
-        # student's attention does with it.
+        # Only prompts of equal length form a batch, so that nothing depends on what a student's
+        # attention does with padding.
         length = len(prompts[left[0]])
         batch = [i for i in left[:BATCH_SIZE] if len(prompts[i]) == length]
         left = left[len(batch) :]
@@ -69,7 +69,7 @@ def _store(
     logp: torch.Tensor,
     stop_id: int,
 ) -> None:
-    """Cut rows of ids and logp, (B, steps so far), behind their first stop_id; note the answers."""
+    """Cut rows of ids and logp, (B, steps so far), at their first stop_id; store the answers."""
     for i, row, row_logp in zip(batch, ids.tolist(), logp.tolist(), strict=True):
         end = row.index(stop_id) if stop_id in row else len(row)
         answers[i] = (row[:end], math.exp(sum(row_logp[: end + 1])))
@@ -106,10 +106,10 @@ def _all_stopped(written: list[torch.Tensor], stop_id: int) -> bool:
 def _cached(
     model: GPT, prompts: list[list[int]], batch: list[int], stop_id: int, steps: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Answer as _recomputed does, but prompts of any lengths, which are padded at their end.
+    """Answer like _recomputed, but for prompts of any lengths, which are padded at the end.
 
-    Row r has its own position: it reads its prompt at 0..n-1 and writes from n on, over the
-    padding. A row sees the columns up to its own position only, so never any padding.
+    Each row has its own position: it reads its prompt at 0..n-1 and writes from n on, over the
+    padding. A row sees only the columns up to its own position, and thus never any padding.
     """
     device = next(model.parameters()).device
     lengths = torch.tensor([len(prompts[i]) for i in batch], device=device)  # (B,)
@@ -143,7 +143,7 @@ def _layers(model: GPT) -> list[tuple[Block, CausalSelfAttention]]:
 def _empty_cache(
     attn: CausalSelfAttention, B: int, columns: int, device: torch.device
 ) -> torch.Tensor:
-    """Return room for the keys and values of one block, (2, B, nh, columns, hs)."""
+    """Allocate the keys and values of one block, (2, B, nh, columns, hs)."""
     C = attn.key.in_features
     return torch.zeros(2, B, attn.n_head, columns, C // attn.n_head, device=device)
 
@@ -183,9 +183,9 @@ def _attend(
 
 
 def _rotated(attn: CausalSelfAttention, x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-    """Turn queries or keys, (B, T, nh, hs), by the positions (B, T) of their own.
+    """Rotate queries or keys, (B, T, nh, hs), by their own positions, (B, T).
 
-    attn.rotated knows one position for each column: all rows become one, with its own cache.
+    attn.rotated has one position per column, so all rows are joined into one, with its own cache.
     """
     row = x.flatten(0, 1)[None].transpose(1, 2)  # (1, nh, B * T, hs)
     turned = attn.rotated(row, attn.rope_cache[positions.flatten()])

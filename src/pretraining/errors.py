@@ -1,9 +1,9 @@
-"""The one exception for what the user can put right."""
+"""The exception for everything that the user can fix."""
 
 
 class InputError(ValueError):
-    """A file, an option or a number is at fault, not the code.
+    """The problem is a file, an option or a number, not the code.
 
-    The message is one line that says what was got, what was expected and, for a file, where; it
-    is all that a command shows.
+    The message is one line that says what was found, what was expected and, for a file, where; a
+    command prints nothing else.
     """

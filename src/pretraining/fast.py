@@ -1,22 +1,23 @@
-"""What makes training fast, each trick with its reason. The results are those of the plain way.
+"""Fast training: each optimization and its reason. The results are those of the plain way.
 
 The plain way is one line, `model(x, y)[1].backward()`. An Engine computes the same gradients:
 
-1. *Rows of similar length go together* (microbatches). Examples end in padding and differ in
-   length, so a batch trimmed to its longest example is half padding still.
+1. *Rows of similar length form microbatches.* Examples end in padding and differ in length, so a
+   batch trimmed to its longest example is still half padding.
 2. *Logits and loss only where there is a target*: in finetuning that is one position in four.
 3. *bfloat16 where the processor multiplies it faster than float32.* The twins hold the parameters
    in bfloat16; the model itself, the sum of their gradients and the optimizer stay in float32,
    without which small steps would be rounded away.
-4. *Threads of our own*. Each works on its microbatches with a twin of the model, and they meet
-   once a step; the threads inside of torch meet at every operation, and our matrices are small.
-5. *Large blocks of memory are kept* (keep_memory): asking the system for them anew in each step
-   costs as much as some of the arithmetic.
+4. *Threads of our own*. Each processes its microbatches with a twin of the model, and they
+   synchronize once per step; torch's own threads do so at every operation, and our matrices are
+   small.
+5. *Large blocks of memory are kept* (keep_memory): requesting them from the system again in each
+   step costs as much as some of the arithmetic.
 6. *Keys, queries and values from one product, scores and mask in one more*; on a GPU, torch's fused
-   attention, and the batch whole: it is not full with a few rows.
+   attention and the whole batch, because a few rows do not fill the GPU.
 
-Which format and how many threads are best differs between computers, and on a busy one from hour
-to hour: pace.py times a few steps of each.
+The best format and number of threads differ between computers, and on a busy one from hour to hour:
+pace.py times a few steps of each.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from submission.model import GPT
 
 Microbatch = tuple[torch.Tensor, torch.Tensor]  # x and y, trimmed
-CPU_ROWS = 32  # in a microbatch: with fewer, matrices are too small to be multiplied at full speed
+CPU_ROWS = 32  # in a microbatch; with fewer, matrices are too small to multiply at full speed
 ROUND = 128  # targets; see places_of_targets
 COLUMNS = 8  # see trim
 FORMATS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -49,7 +50,7 @@ FORMATS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 @dataclass(frozen=True)
 class Pace:
-    """How steps are computed: dtype, "float32" or "bfloat16", and the number of threads."""
+    """How steps are computed: the dtype, "float32" or "bfloat16", and the number of threads."""
 
     dtype: str = "float32"
     threads: int = 1
@@ -59,14 +60,14 @@ class Pace:
 
 
 class Engine:
-    """Computes a model's gradients at some pace. Close it (or use `with`) to end its threads."""
+    """Computes a model's gradients at a given pace. Close it (or use `with`) to end its threads."""
 
     def __init__(self, model: GPT, pace: Pace):
         """
         Args:
             model: on its device; rows must not influence each other, nor padding what
                 comes before it.
-            pace: a GPU takes one thread.
+            pace: a GPU uses one thread.
         """
         self.model, self.pace = model, pace
         self.device = next(model.parameters()).device
@@ -90,7 +91,7 @@ class Engine:
         """Replace the model's gradients by those of the mean loss over a batch's targets.
 
         Args:
-            x, y: ids and targets, shape (B, T), long, on any device; 0 in y is no target.
+            x, y: ids and targets, shape (B, T), long, on any device; 0 in y means no target.
 
         Returns:
             the mean loss, in nats, a float32 scalar without gradient.
@@ -102,7 +103,7 @@ class Engine:
         if targets == 0:
             raise InputError(
                 "got a batch in which y is PAD (0) everywhere, expected something to predict "
-                "(does the dataset pad too much of y out?)"
+                "(does the dataset replace too much of y by padding?)"
             )
         if self.pace.dtype != "float32":
             lows = self._twins[0].parameters()
@@ -127,7 +128,7 @@ class Engine:
         lengths = ((x != 0) | (y != 0)).sum(dim=1)  # (B,)
         count = max(threads, -(-len(x) // CPU_ROWS))
         rows = lengths.argsort(stable=True).chunk(count)
-        # Like dealing cards there and back: whoever gets the shortest rows gets the longest, too.
+        # Like dealing cards back and forth, so that the shortest and longest rows share a thread.
         order = [*range(threads), *reversed(range(threads))]
         shares: list[list[Microbatch]] = [[] for _ in range(threads)]
         for i, part in enumerate(part for part in rows if (y[part] != 0).any()):
@@ -149,7 +150,7 @@ class Engine:
     def _summed_loss(self, twin: GPT, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """Return the sum of the loss over the targets of a microbatch."""
         low = self.pace.dtype != "float32"
-        # Students' code may make float32 constants: autocast lets them meet bfloat16.
+        # Students' code may make float32 constants, which autocast combines with bfloat16.
         with torch.autocast(self.device.type, torch.bfloat16, enabled=low):
             if not hasattr(twin, "features"):  # a model of an earlier year
                 return twin(x, y)[1] * (y != 0).sum()
@@ -173,8 +174,8 @@ class Engine:
 def trim(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Cut off columns at the end in which no example has anything, (B, T) to (B, length).
 
-    Lengths are multiples of COLUMNS (or T): for each size of a product that wasn't met before, code
-    is made and memory kept, which would come to half of all that a training takes.
+    Lengths are multiples of COLUMNS (or T): for each new size of a product, code is generated and
+    memory kept, which would otherwise make up half of all memory that a training uses.
     """
     used = ((x != 0) | (y != 0)).any(dim=0).nonzero()
     longest = int(used[-1]) + 1 if len(used) else 1
@@ -183,10 +184,10 @@ def trim(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def places_of_targets(y: torch.Tensor) -> torch.Tensor:
-    """Return where in y.flatten() there is a target, and a few places more where there is none.
+    """Return where in y.flatten() there is a target, and a few more places where there is none.
 
-    They make the number a multiple of ROUND: a product of matrices of sizes that haven't been met
-    before costs milliseconds in bfloat16, for the code is made for each.
+    These make the number a multiple of ROUND: a product of matrices of new sizes costs
+    milliseconds in bfloat16, because code is generated for each size.
     """
     y = y.flatten()
     places = y.nonzero().flatten()
@@ -200,9 +201,9 @@ def places_of_targets(y: torch.Tensor) -> torch.Tensor:
 
 
 def twin_of(model: GPT, dtype: torch.dtype | None) -> GPT:
-    """Copy a model; the copy has gradients of its own, and a faster vanilla attention.
+    """Copy a model; the copy has its own gradients, and a faster vanilla attention.
 
-    It shares the values of the parameters, or has its own in `dtype`, if there is one.
+    It shares the parameters' values or, if `dtype` is given, has its own of that dtype.
     """
     twin = copy.deepcopy(model)
     if dtype is not None:
@@ -252,7 +253,7 @@ def attend(attn: CausalSelfAttention, x: torch.Tensor, layer_past: object = None
 
 
 def keep_memory() -> None:
-    """Let glibc keep freed memory for the next step. Elsewhere there is nothing to do."""
+    """Let glibc keep freed memory for the next step. Elsewhere, do nothing."""
     if not sys.platform.startswith("linux"):
         return
     try:
@@ -260,5 +261,5 @@ def keep_memory() -> None:
     except AttributeError:  # another C library
         return
     trim_threshold, mmap_threshold = -1, -3  # malloc.h
-    mallopt(mmap_threshold, 32 << 20)  # the greatest that it accepts
+    mallopt(mmap_threshold, 32 << 20)  # the greatest accepted value
     mallopt(trim_threshold, (1 << 31) - 1)

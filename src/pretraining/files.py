@@ -1,4 +1,4 @@
-"""Write files whole or not at all. Students' commands and staff's tools all write through here.
+"""Atomic writing of files, for students' commands and staff's tools.
 
 Only the standard library is imported, so that a command without torch starts at once.
 """
@@ -12,10 +12,10 @@ from typing import IO
 
 
 def write_atomically(path: str | os.PathLike, content: str | bytes) -> None:
-    """Replace a file by one with this content; text is written as UTF-8, with line ends as given.
+    """Replace a file by one with this content; text is written as UTF-8, with its line endings.
 
     Raises:
-        OSError: the file can't be written; what stood there still does.
+        OSError: the file can't be written; an older file is unchanged.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
     save_atomically(lambda file: file.write(data), path)
@@ -28,10 +28,10 @@ def save_atomically(write: Callable[[IO[bytes]], object], path: str | os.PathLik
         try:
             write(file)
             file.close()
-            os.chmod(file.name, 0o644)  # temporary files are readable by their owner alone
+            os.chmod(file.name, 0o644)  # only their owner can read temporary files
             os.replace(file.name, path)
         except BaseException:
-            with contextlib.suppress(OSError):  # a full disk takes no last bytes, either
+            with contextlib.suppress(OSError):  # a full disk can't take the last bytes either
                 file.close()
             os.unlink(file.name)
             raise

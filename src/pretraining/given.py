@@ -1,9 +1,9 @@
-"""Which classes of `submission` are the given ones, and no student's own.
+"""The given classes of `submission`, as opposed to a student's own.
 
-Some of what is done here is right for exactly these classes: keys and values can be kept from step
-to step for the given attention, say, but not for any. This package imports nothing of `submission`,
-so model.py and dataset.py there register their classes when they are imported. (Below
-TYPE_CHECKING, here and in other modules, stands what type checkers read and Python doesn't run.)
+Some code in this package is right only for exactly these classes: for instance, keys and values can
+be kept from step to step with the given attention, but not with any other. This package imports
+nothing from `submission`, so model.py and dataset.py there register their classes on import. (Code
+below TYPE_CHECKING, here and in other modules, is for type checkers only.)
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _classes: dict[str, type] = {}
 
 
 def register(**classes: type) -> None:
-    """Name given classes: attention, block and gpt (of model.py), corruption (of dataset.py)."""
+    """Register given classes: attention, block, gpt (model.py) and corruption (dataset.py)."""
     _classes.update(classes)
 
 
 def is_given_model(model: GPT) -> bool:
-    """Return whether a model is exactly the given one: then we know what its attention computes."""
+    """Return whether a model is exactly the given one, whose attention we know."""
     return type(model) is _classes.get("gpt") and all(
         type(block) is _classes.get("block") and is_given_attention(block.attn)
         for block in model.blocks
@@ -32,9 +32,9 @@ def is_given_model(model: GPT) -> bool:
 
 
 def is_given_attention(attn: object) -> TypeGuard[CausalSelfAttention]:
-    """Return whether a module is the given CausalSelfAttention, and no student's own.
+    """Return whether a module is the given CausalSelfAttention, not a student's own.
 
-    An earlier year's had students write how it turns queries and keys, where ours has `rotated`.
+    In earlier years students wrote how it rotates queries and keys; ours has `rotated` for this.
     """
     known = hasattr(attn, "rotated") or not getattr(attn, "rope", False)
     return type(attn) is _classes.get("attention") and known

@@ -1,4 +1,4 @@
-"""Hints while training: what a curve that looks wrong means, before hours are lost on it."""
+"""Hints during training: the likely cause when a curve looks wrong, before hours are lost."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from .given import is_corrupted
 if TYPE_CHECKING:
     from submission.trainer import Trainer
 
-LOOKED_AT = 512  # examples whose masked share is measured: its deviation is then below .01
-SHARE = (0.18, 0.30)  # every corruption that fits the problem sheet is inside; the mean is .25
+LOOKED_AT = 512  # examples whose masked share is measured, with a standard deviation below .01
+SHARE = (0.18, 0.30)  # contains every corruption that follows the sheet; the mean is .25
 LATEST = 20  # steps whose mean loss is judged
-FLAT = 0.95  # of ln(vocabulary): the frequencies of characters alone bring it to .75
+FLAT = 0.95  # of ln(vocabulary): learning only the characters' frequencies brings it to .75
 LEAST_STEPS = 50
-TOO_GOOD = 0.5  # of the reference's loss; between seeds and right corruptions it varies by .1
+TOO_GOOD = 0.5  # of the reference's loss, which varies by .1 between seeds and right corruptions
 
 
 def hint_about_data(dataset: Examples) -> str | None:
-    """Return a hint unless about a quarter of a CharCorruptionDataset's characters is masked."""
+    """Return a hint unless about a quarter of a CharCorruptionDataset's characters are masked."""
     if not is_corrupted(dataset):
         return None
     states = random_states()
@@ -54,7 +54,7 @@ def part_lengths(ids: torch.Tensor, mask_id: int) -> list[int]:
 
 
 def hint_about_loss(history: list[float], tenth: int, trainer: Trainer) -> str | None:
-    """Return a hint if the loss, `tenth` tenths into training, is far from what it should be.
+    """Return a hint if the loss after `tenth` tenths of training is far from what it should be.
 
     Args:
         history: the loss of each step so far, in nats.
@@ -67,16 +67,16 @@ def hint_about_loss(history: list[float], tenth: int, trainer: Trainer) -> str |
     if characters is not None and tenth >= 2 and loss > FLAT * math.log(characters):
         return (
             f"the loss is {loss:.2f} after {len(history)} steps, no better than guessing among "
-            f"{characters} characters (ln {characters} = {math.log(characters):.2f}): nothing is "
-            "learnt. Likely cause: a learning rate of 0 or far too high, or a part that cuts the "
-            "gradient off (detach, no_grad, .data) or ignores its input."
+            f"{characters} characters (ln {characters} = {math.log(characters):.2f}): the model "
+            "learns nothing. Likely cause: a learning rate that is 0 or far too high, or code that "
+            "stops the gradient (detach, no_grad, .data) or ignores its input."
         )
     expected = (trainer.config.expected_loss or [])[tenth - 1 : tenth]
     if expected and loss < TOO_GOOD * expected[0]:
         return (
-            f"the loss is {loss:.3f} after {len(history)} steps, where the reference has "
-            f"{expected[0]:.2f}. That is too good: targets leak into the input. Likely cause: y is "
-            "not x moved by one (dataset.py, [span corruption]), or positions see what comes "
-            "after them (no causal mask; attention.py, [synthesizer])."
+            f"the loss is {loss:.3f} after {len(history)} steps, and that of the reference is "
+            f"{expected[0]:.2f}. This is too good: targets leak into the input. Likely cause: y is "
+            "not x shifted by one (dataset.py, [span corruption]), or positions see later ones "
+            "(no causal mask; attention.py, [synthesizer])."
         )
     return None

@@ -3,9 +3,9 @@
     python src/run.py inspect vanilla wiki.txt --reading_params_path vanilla.finetune.params \\
         --outputs_path inspect.html
 
-The attention weights are read by a hook on each block's `attn_drop`, through which they pass on
-their way to the values. That works for any attention that is laid out as the given one is; what a
-student's attention sends there is checked first, and where it isn't weights, the page says so.
+The attention weights are read by a hook on each block's `attn_drop`, through which they pass before
+they are applied to the values. This works for any attention with the layout of the given one; what
+a student's attention passes there is checked first, and if it isn't weights, the page says so.
 
 Glossary of shapes: T, the length of question and answer together; nh as in submission/attention.py;
 V, the size of the vocabulary.
@@ -28,8 +28,8 @@ from .errors import InputError
 if TYPE_CHECKING:
     from submission.model import GPT
 
-LIKELIEST = 5  # places that are listed
-RIVALS = 3  # characters that are listed beside the one that was written
+LIKELIEST = 5  # number of places listed
+RIVALS = 3  # number of characters listed next to the one written
 TOLERANCE = 1e-3  # of weights and their sums, which may have been computed in bfloat16
 
 
@@ -47,9 +47,9 @@ class Layer:
     """The attention of one block.
 
     Attributes:
-        weights: shape (nh, T, T), float32, on the CPU; row t is what position t looks at. None
-            where none were found.
-        note: why there are none, or what is odd about them; "" where all is well.
+        weights: shape (nh, T, T), float32, on the CPU; row t has the weights of position t. None
+            if none were found.
+        note: why there are none, or what is wrong with them; "" if all is well.
     """
 
     weights: torch.Tensor | None
@@ -58,18 +58,18 @@ class Layer:
 
 @dataclass(frozen=True)
 class Inspected:
-    """What a model makes of a question.
+    """How a model answers a question.
 
     Attributes:
-        name: of the model, for people.
+        name: the model's name, for people.
         characters: what it read: question, MASK and its own answer, T characters.
-        prompt: how many of these are the question and its MASK.
+        prompt: the number of these that are the question and its MASK.
         answer: what it wrote, without the MASK that ends it.
         ended: whether it wrote that MASK.
-        steps: one for each character it wrote, that MASK included.
+        steps: one for each character it wrote, including that MASK.
         probability: of the whole answer, the product over `steps`.
-        likeliest: the LIKELIEST places of those that are known, with their probabilities.
-        known, known_share: how many places are known, and their probabilities together.
+        likeliest: the LIKELIEST of the known places, with their probabilities.
+        known, known_share: the number of known places, and the sum of their probabilities.
         layers: one for each block.
     """
 
@@ -105,17 +105,17 @@ def encode(dataset: TextExamples, text: str) -> list[int]:
 def look_inside(
     name: str, model: GPT, dataset: TextExamples, question: str, places: Iterable[str]
 ) -> Inspected:
-    """Let a model answer a question, and note all that the page shows.
+    """Let a model answer a question, and collect everything that the page shows.
 
     Args:
-        name: of the model, for people.
+        name: the model's name, for people.
         model: a finetuned one, on any device.
-        dataset: it tells what the ids mean.
-        question: such as "Where was Ada Byron born?"; the MASK behind it is added here.
-        places: whose probabilities are compared, each without repetition.
+        dataset: has the meaning of the ids.
+        question: such as "Where was Ada Byron born?"; the MASK after it is added here.
+        places: the places whose probabilities are compared, without repetitions.
 
     Raises:
-        InputError: the question can't be read by the model, or the model's scores are no numbers.
+        InputError: the model can't read the question, or its scores are not finite.
     """
     model.eval()
     prompt = encode(dataset, question + dataset.MASK_CHAR)
@@ -123,7 +123,8 @@ def look_inside(
     if len(prompt) > longest:
         raise InputError(
             f"got a question of {len(question)} characters, expected at most {longest - 1}: the "
-            f"model reads {model.get_block_size()} characters, and {ANSWER_STEPS} may be the answer"
+            f"model reads {model.get_block_size()} characters, of which the answer may take "
+            f"{ANSWER_STEPS}"
         )
     stop = dataset.stoi[dataset.MASK_CHAR]
     ids, _ = greedy_answers(model, [prompt], stop, ANSWER_STEPS)[0]
@@ -149,7 +150,7 @@ def look_inside(
 
 
 def _log_probabilities(model: GPT, ids: list[list[int]], last: int) -> torch.Tensor:
-    """Return the log-probability of each id behind each of the last so many positions.
+    """Return the log-probability of each id after each of the last `last` positions.
 
     Returns:
         shape (B, last, V), double, on the CPU.
@@ -168,7 +169,7 @@ def _log_probabilities(model: GPT, ids: list[list[int]], last: int) -> torch.Ten
 
 
 def _step(model: GPT, dataset: TextExamples, before: list[int], written: int) -> Step:
-    """Return the step that wrote one id behind the ids `before`."""
+    """Return the step that wrote one id after the ids `before`."""
     probabilities = _log_probabilities(model, [before], 1)[0, 0].exp()  # (V,)
     order = probabilities.argsort(descending=True).tolist()
     rivals = [i for i in order if i != written][:RIVALS]
@@ -184,8 +185,8 @@ def ranked_places(
 ) -> list[tuple[str, float]]:
     """Return places with their probabilities as answers to a prompt, the likeliest first.
 
-    A probability is the product over the place's characters and the MASK that ends it, so that the
-    probabilities of different places add up to at most 1. Places that the model can't write, since
+    A probability is the product over the place's characters and the MASK that ends it, so the
+    probabilities of different places sum to at most 1. Places that the model can't write, because
     the corpus lacks a character or the block is too short, are left out.
     """
     room = model.get_block_size() - len(prompt)
@@ -198,12 +199,12 @@ def ranked_places(
 
 @torch.no_grad()
 def continuations(model: GPT, pairs: Sequence[tuple[list[int], list[int]]]) -> list[float]:
-    """Return the log-probability, in nats, that a model goes on with some ids behind others.
+    """Return the log-probability, in nats, that a model continues some ids with others.
 
     Args:
         model: on any device, in eval mode.
-        pairs: what is read, at least one id, and what should follow; all but its last id have to
-            fit into the model's block together.
+        pairs: the ids that are read, at least one, and those that should follow; without the last
+            one, they must fit into the model's block together.
 
     Raises:
         InputError: the model's scores are not finite.
@@ -220,7 +221,7 @@ def continuations(model: GPT, pairs: Sequence[tuple[list[int], list[int]]]) -> l
 
 
 def _of_one_length(rows: list[list[int]]) -> Iterator[list[int]]:
-    """Return batches of the numbers of rows of equal length: then nothing depends on padding."""
+    """Return batches of indices of rows of equal length, so that nothing depends on padding."""
     for length in sorted({len(row) for row in rows}):
         same = [number for number, row in enumerate(rows) if len(row) == length]
         for start in range(0, len(same), BATCH_SIZE):
@@ -246,17 +247,17 @@ def attention_of(model: GPT, ids: list[int]) -> list[Layer]:
 
 
 def _keeper(kept: list[object]) -> Callable[..., None]:
-    """Return a forward hook that adds what a module puts out to `kept`."""
+    """Return a forward hook that appends a module's output to `kept`."""
 
     def keep(module: torch.nn.Module, inputs: tuple, output: object) -> None:
-        # A copy: what passed may be changed in place later on.
+        # A copy: the output may be modified in place later.
         kept.append(output.detach().cpu().clone() if torch.is_tensor(output) else output)
 
     return keep
 
 
 def read_weights(passed: list[object], n_head: int, length: int) -> Layer:
-    """Check that what passed through attn_drop is attention weights.
+    """Check that attention weights passed through attn_drop.
 
     Args:
         passed: the output of each call.
@@ -265,9 +266,9 @@ def read_weights(passed: list[object], n_head: int, length: int) -> Layer:
     """
     expected = f"expected weights of shape (1, {n_head}, {length}, {length})"
     if not passed:
-        return Layer(None, "There is nothing to show: nothing passes through attn_drop here.")
+        return Layer(None, "There is nothing to show: nothing passes through attn_drop.")
     if len(passed) > 1:
-        return Layer(None, f"attn_drop is called {len(passed)} times here, expected one call.")
+        return Layer(None, f"attn_drop is called {len(passed)} times, expected one call.")
     (weights,) = passed
     if not torch.is_tensor(weights) or not weights.is_floating_point():
         kind = weights.dtype if torch.is_tensor(weights) else type(weights).__name__
@@ -278,13 +279,15 @@ def read_weights(passed: list[object], n_head: int, length: int) -> Layer:
     weights = weights[0].float()  # (nh, T, T)
     sums = weights.sum(dim=-1)
     if not torch.isfinite(weights).all() or weights.min() < -TOLERANCE:
-        return Layer(None, "What passes through attn_drop has entries below 0, infinite or nan.")
+        return Layer(
+            None, "What passes through attn_drop has entries that are negative, infinite or nan."
+        )
     if (sums - 1).abs().max() > TOLERANCE:
         return Layer(
             None,
-            f"The rows of what passes through attn_drop sum to {sums.min():.3g} up to "
+            f"The rows of what passes through attn_drop have sums from {sums.min():.3g} to "
             f"{sums.max():.3g}, expected 1 (is it called before the softmax?).",
         )
     later = float(weights.triu(1).max())
-    note = f"Some position gives a later one a weight of {later:.3g}: is the causal mask missing?"
+    note = f"A position gives a later one a weight of {later:.3g}: is the causal mask missing?"
     return Layer(weights, note if later > TOLERANCE else "")

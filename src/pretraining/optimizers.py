@@ -1,4 +1,4 @@
-"""Which optimizer moves which parameters, and how learning rates change in training."""
+"""Optimizers: which one updates which parameters, and how learning rates change."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .fast import FORMATS, Pace
 if TYPE_CHECKING:
     from submission.trainer import TrainerConfig
 
-# Of the Newton-Schulz iteration (Jordan et al. 2024): a x + b x^3 + c x^5 moves singular values
-# from (0, 1] to between .7 and 1.2 in five rounds.
+# For the Newton-Schulz iteration (Jordan et al. 2024): a x + b x^3 + c x^5 takes singular values
+# in (0, 1] to between .7 and 1.2 in five rounds.
 NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
 ROUNDS = 5
 
@@ -25,10 +25,10 @@ ROUNDS = 5
 def build_optimizers(
     model: torch.nn.Module, config: TrainerConfig, pace: Pace
 ) -> list[torch.optim.Optimizer]:
-    """Return one or two optimizers that share out the model's parameters, as config.optimizer says.
+    """Return one or two optimizers that divide the model's parameters, by config.optimizer.
 
     Args:
-        pace: what Muon's matrices are multiplied in, and by how many threads.
+        pace: the dtype in which Muon's matrices are multiplied, and the number of threads.
     """
     if config.optimizer not in ("adamw", "muon"):
         raise InputError(f"optimizer {config.optimizer!r} is unknown, expected adamw or muon")
@@ -44,7 +44,7 @@ def build_optimizers(
         {"params": decayed, "weight_decay": config.weight_decay},
         {"params": rest, "weight_decay": 0.0},
     ]
-    # fused: one pass over the parameters in place of a dozen.
+    # fused: one pass over the parameters instead of a dozen.
     adamw = AdamW(groups, lr=config.learning_rate, betas=config.betas, fused=True)
     optimizers: list[torch.optim.Optimizer] = [adamw]
     if blocks:
@@ -56,10 +56,10 @@ def build_optimizers(
 
 
 class WithoutCompiler(torch.optim.Optimizer):
-    """An optimizer that imports nothing of torch.compile, which nobody uses here.
+    """An optimizer that does not import torch.compile, which nothing here uses.
 
-    torch wraps these methods in something that keeps torch.compile away from them, and that imports
-    it first: 900 modules, nearly a second more in each command that trains.
+    torch wraps these methods to keep torch.compile away from them, and the wrapper imports it first:
+    900 modules, which add nearly a second to each command that trains.
     """
 
     add_param_group = inspect.unwrap(torch.optim.Optimizer.add_param_group)
@@ -75,12 +75,12 @@ class AdamW(WithoutCompiler, torch.optim.AdamW):
 
 
 class Muon(WithoutCompiler):
-    """Momentum whose steps are made orthogonal (Jordan et al. 2024): for matrices only.
+    """Momentum with orthogonalized steps (Jordan et al. 2024), for matrices only.
 
-    It does what torch.optim.Muon does with adjust_lr_fn="match_rms_adamw" (steps as long as
+    It computes the same as torch.optim.Muon with adjust_lr_fn="match_rms_adamw" (steps as long as
     AdamW's, whatever the shape of the matrix). That one always multiplies in bfloat16, which takes
-    forty times as long on processors without it, and takes the matrices one by one; here those of
-    one shape go together, a part of them in each thread.
+    forty times as long on processors without it, and processes matrices one at a time; here
+    matrices of the same shape are stacked, and divided among the threads.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Muon(WithoutCompiler):
 
     @torch.no_grad()
     def step(self) -> None:  # type: ignore[override]  # nobody gives it a closure
-        """Move the parameters that have a gradient."""
+        """Update the parameters that have a gradient."""
         for group in self.param_groups:
             by_shape: dict[torch.Size, list[torch.nn.Parameter]] = {}
             for parameter in group["params"]:
@@ -119,14 +119,14 @@ class Muon(WithoutCompiler):
             if "momentum" not in state:
                 state["momentum"] = torch.zeros_like(parameter)
             gradient = parameter.grad
-            assert gradient is not None  # step() leaves the others out
+            assert gradient is not None  # step() skips the others
             state["momentum"].lerp_(gradient, 1 - momentum)
             result.append(gradient.lerp(state["momentum"], momentum))
         return torch.stack(result).to(self.dtype)
 
 
 def orthogonalized(matrices: torch.Tensor) -> torch.Tensor:
-    """Return nearly the orthogonal factor of each matrix, by Newton-Schulz; (n, rows, columns)."""
+    """Return each matrix's approximate orthogonal factor (Newton-Schulz), (n, rows, columns)."""
     tall = matrices.size(1) > matrices.size(2)
     x = matrices.mT if tall else matrices
     x = x / x.float().norm(dim=(1, 2), keepdim=True).clamp(min=1e-7).to(x.dtype)
@@ -138,7 +138,7 @@ def orthogonalized(matrices: torch.Tensor) -> torch.Tensor:
 
 
 def learning_rate_factor(tokens: int, all_tokens: int, config: TrainerConfig) -> float:
-    """Return what learning rates are multiplied by after so many tokens of all_tokens."""
+    """Return the factor of the learning rates after `tokens` of all_tokens."""
     if not config.lr_decay:
         return 1.0
     final_tokens = all_tokens if config.final_tokens is None else config.final_tokens
@@ -148,6 +148,6 @@ def learning_rate_factor(tokens: int, all_tokens: int, config: TrainerConfig) ->
     progress = (tokens - config.warmup_tokens) / length
     if config.schedule == "linear":
         return max(0.0, 1.0 - progress)
-    # After final_tokens the cosine rises again, as in the public course, whose pretraining runs
-    # for three times as long.
+    # After final_tokens the cosine rises again, as in the public course, whose pretraining is three
+    # times as long.
     return max(0.1, 0.5 * (1.0 + math.cos(math.pi * progress)))

@@ -1,4 +1,4 @@
-"""At what pace this computer trains fastest, found by timing a few steps."""
+"""The fastest pace of training on this computer, found by timing a few steps."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ from .optimizers import build_optimizers
 if TYPE_CHECKING:
     from submission.trainer import Trainer
 
-MOST_THREADS = 4  # a batch of 128 has work for no more
+MOST_THREADS = 4  # a batch of 128 has no work for more
 TIMED_STEPS = 3
-WORTH_S = 8.0  # training that is over sooner isn't worth the seconds that choosing takes
-GAIN_OF_FORMAT = 1.25  # float32 is exact to more digits: leave it for a real gain only
+WORTH_S = 8.0  # shorter trainings aren't worth the seconds it takes to choose
+GAIN_OF_FORMAT = 1.25  # float32 is more exact: give it up only for a real gain
 GAIN_OF_THREADS = 1.1
 
-TimeAStep = Callable[[Pace, int], float]  # with so many rows, in seconds
+TimeAStep = Callable[[Pace, int], float]  # seconds for a number of rows
 
 
 def choose_pace(trainer: Trainer, stored: str | None) -> tuple[Pace, float]:
     """Find the fastest pace for a Trainer, among those that its config and device allow.
 
-    Steps are taken with a copy of the model, and nothing that follows changes by it.
+    The steps use a copy of the model, and have no effect on what follows.
 
     Args:
         trainer: not started yet.
         stored: a checkpoint whose pace to keep, or None.
 
     Returns:
-        the pace, and how many seconds a step takes, the reading of its batch included.
+        the pace, and how many seconds a step takes, including the loading of its batch.
 
     Raises:
-        InputError: config asks for a dtype that is unknown or more threads than there can be.
+        InputError: config asks for an unknown dtype or too many threads.
     """
     config, device = trainer.config, next(trainer.model.parameters()).device
     dropout = any(isinstance(m, torch.nn.Dropout) and m.p > 0 for m in trainer.model.modules())
-    # Threads would draw from the one generator in an order that is never the same.
+    # Threads would draw from the shared generator in an unpredictable order.
     most = 1 if dropout or device.type != "cpu" else MOST_THREADS
     dtype, threads = config.dtype, config.threads
     if dtype not in (None, *FORMATS):
@@ -81,9 +81,9 @@ def fastest(
     """Find the fastest pace; return it and the seconds that a step takes.
 
     Args:
-        time_a_step: gives the seconds of a step at a pace with a number of rows.
-        steps, rows: how many steps there will be, and the rows of a batch.
-        dtype, threads: settled already, or None.
+        time_a_step: returns the seconds per step at a pace with a number of rows.
+        steps, rows: the number of steps to come, and of rows in a batch.
+        dtype, threads: given values, or None.
         most: the greatest number of threads.
     """
     pace = Pace(dtype or "float32", threads or 1)
@@ -91,7 +91,7 @@ def fastest(
     if best_s * steps < WORTH_S:
         return pace, best_s
     if dtype is None:
-        # A processor that knows no bfloat16 takes 20 times as long: find out with a few rows.
+        # A processor without bfloat16 takes 20 times as long: find out with a few rows.
         few = min(rows, CPU_ROWS)
         few_s = {name: time_a_step(Pace(name, pace.threads), few) for name in FORMATS}
         if few_s["bfloat16"] * GAIN_OF_FORMAT < few_s["float32"]:
@@ -108,7 +108,7 @@ def fastest(
 
 
 def least_seconds(step: Callable[[], object]) -> float:
-    """Return the seconds of the shortest of a few runs of step(), after one to warm up."""
+    """Return the time of the fastest of a few runs of step(), in seconds, after a warm-up."""
     took = []
     for _ in range(1 + TIMED_STEPS):
         started = time.perf_counter()

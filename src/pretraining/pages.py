@@ -1,7 +1,7 @@
-"""What inspection.py found, as one HTML file that needs nothing else: no network, no script.
+"""Writes what inspection.py found as one self-contained HTML file: no network, no script.
 
-All text is escaped by jinja2. Attention maps are small grey pictures; what they show most of stands
-in words beside them.
+jinja2 escapes all text. Attention maps are small grey pictures; the text next to them says what
+they show.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import torch
 
 from .inspection import Inspected
 
-SHOWN = 3  # positions that are named in words
+SHOWN = 3  # positions that the text names
 CELL = 14  # pixels of a weight in a large map
-MARGIN = 18  # pixels beside a large map, for its characters
+MARGIN = 18  # pixels next to a large map, for its characters
 VISIBLE = {" ": "␣", "\n": "↵"}
 
 TEMPLATE = """\
@@ -25,7 +25,7 @@ TEMPLATE = """\
 {% set inner = cell * characters | length %}
 {% set size = inner + margin %}
 <svg width="{{ size }}" height="{{ size }}" viewBox="0 0 {{ size }} {{ size }}" role="img" \
-aria-label="{{ name }}: rows look, columns are looked at">
+aria-label="{{ name }}: each row's position looks at the columns' positions">
 <image class="map" href="{{ picture }}" x="{{ margin }}" y="{{ margin }}" \
 width="{{ inner }}" height="{{ inner }}"/>
 {% for character in characters %}
@@ -86,9 +86,9 @@ summary img { display: block; width: 100%; max-width: 12rem; aspect-ratio: 1; ma
 {% if recorded %}
 The tables of people say {{ recorded }}.
 {% else %}
-The tables of people don't have this question.
+The tables of people don't contain this question.
 {% endif %}
-In what follows <code>{{ mask }}</code> is the MASK, which ends the question and the answer, and
+Below, <code>{{ mask }}</code> is the MASK, which ends the question and the answer, and
 <code>␣</code> is a space.
 </p>
 <div class="models">
@@ -96,9 +96,9 @@ In what follows <code>{{ mask }}</code> is the MASK, which ends the question and
 <section aria-labelledby="m{{ loop.index }}">
 <h2 id="m{{ loop.index }}">{{ model.name }}</h2>
 <p class="answer">{{ model.answer | visible or "(nothing)" }}</p>
-<p>The probability of this answer is {{ model.probability | percent }}: the product of those of its
-characters{% if model.ended %}, the MASK that ends it included{% else %}. It has no end: no MASK
-came in {{ model.steps | length }} characters{% endif %}.</p>
+<p>The probability of this answer is {{ model.probability | percent }}: the product of the
+probabilities of its characters{% if model.ended %}, including the MASK that ends it{% else %}. It
+does not end: the model wrote {{ model.steps | length }} characters without a MASK{% endif %}.</p>
 <h3>Character by character</h3>
 <table>
 <thead><tr><th scope="col">Written</th><th scope="col" class="number">Probability</th>
@@ -116,9 +116,9 @@ came in {{ model.steps | length }} characters{% endif %}.</p>
 </table>
 <h3>The likeliest places</h3>
 {% if model.likeliest %}
-<p>Of the {{ model.known }} places in the tables of people. Together they have
-{{ model.known_share | percent }}; the rest belongs to all other texts that the model might
-write.</p>
+<p>These are the likeliest of the {{ model.known }} places in the tables of people. All of these
+places together have a probability of {{ model.known_share | percent }}; the rest belongs to all
+other texts that the model might write.</p>
 <table>
 <thead><tr><th scope="col">Place</th><th scope="col" class="number">Probability</th></tr></thead>
 <tbody>
@@ -134,10 +134,10 @@ write.</p>
 {% endif %}
 <h3>Attention</h3>
 <p>Each row of a map is a position: question, MASK, answer, from top to bottom. It shows how much
-that position looks at each other one, from left to right: from a weight of 0, as at the left of
-<span class="map scale" role="img" aria-label="a scale of greys"></span>, to 1, as at its right.
-(The grey is that of the square root, so that small weights can be seen.) Open a map for a larger
-one.</p>
+that position looks at each position from left to right. Weights range from 0, the left end of
+<span class="map scale" role="img" aria-label="a scale of greys"></span>, to 1, the right end.
+(The grey level shows the square root, so that small weights are visible.) Click on a map to enlarge
+it.</p>
 {% for layer in model.layers %}
 {% set number = loop.index %}
 <h4>Layer {{ number }}</h4>
@@ -171,7 +171,7 @@ one.</p>
 </div>
 {% endif %}
 {% else %}
-<p>This model has no blocks that could be looked into.</p>
+<p>This model has no blocks to examine.</p>
 {% endfor %}
 </section>
 {% endfor %}
@@ -186,10 +186,10 @@ def page(question: str, recorded: str | None, mask: str, models: list[Inspected]
     """Return the whole file.
 
     Args:
-        question: as it was asked.
-        recorded: the place that the tables of people give, or None.
+        question: the question, in words.
+        recorded: the place in the tables of people, or None.
         mask: the MASK character.
-        models: one, or several to stand side by side.
+        models: one, or several to show side by side.
     """
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -206,19 +206,19 @@ def page(question: str, recorded: str | None, mask: str, models: list[Inspected]
 
 
 def visible(text: str) -> str:
-    """Return a text whose spaces and newlines can be seen."""
+    """Return a text with visible spaces and newlines."""
     return "".join(VISIBLE.get(character, character) for character in text)
 
 
 def percent(share: float) -> str:
-    """Return a share in words: `93.1 %`, `< 0.1 %`."""
+    """Return a share as a percentage: `93.1 %`, `< 0.1 %`."""
     return "< 0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
 
 
 def most(weights: torch.Tensor, characters: list[str]) -> str:
-    """Say which positions a row of weights, shape (T,), favours: `B (11) 45.0 %, ...`.
+    """List the positions with the largest weights of a row, shape (T,): `B (11) 45.0 %, ...`.
 
-    Positions are counted from 1, as people do.
+    Positions are counted from 1.
     """
     places = weights.argsort(descending=True, stable=True)[:SHOWN].tolist()
     return ", ".join(
@@ -230,7 +230,8 @@ def most(weights: torch.Tensor, characters: list[str]) -> str:
 def png(weights: torch.Tensor) -> str:
     """Return weights, shape (T, T), as a grey picture of T by T pixels: a data URI.
 
-    The format is PNG's (ISO/IEC 15948): 8 bits of grey a pixel, each row behind a filter byte of 0.
+    The format is PNG (ISO/IEC 15948): 8 bits of grey per pixel, and a filter byte of 0 before
+    each row.
     """
     grey = (255 * (1 - weights.clamp(0, 1).sqrt())).round().to(torch.uint8)
     rows = b"".join(b"\0" + bytes(row) for row in grey.tolist())

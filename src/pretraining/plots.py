@@ -1,7 +1,7 @@
-"""Draw lines, dots and words as an SVG picture, which every browser shows.
+"""Draw lines, dots and words as an SVG picture, which any browser can show.
 
-A picture has one panel, or several side by side; each has two axes with units of their own. Only
-the standard library is imported.
+A picture has one panel or several side by side, each with its own two axes. Only the standard
+library is imported.
 """
 
 from collections.abc import Iterable, Sequence
@@ -50,9 +50,9 @@ class Panel:
     ) -> None:
         """
         Args:
-            left: where the panel begins in the picture, in pixels.
+            left: the panel's left edge in the picture, in pixels.
             size: width and height, in pixels.
-            right: the margin at the right, in pixels.
+            right: the right margin, in pixels.
         """
         self.left, (self.width, self.height), self.right = left, size, right
         self._across, self._up = across, up
@@ -72,7 +72,7 @@ class Panel:
             self.parts.append(text(x, self.height - BOTTOM + 20, name, "middle"))
 
     def place(self, x: float, y: float) -> Point:
-        """Return where a point lies in the picture, in pixels from its upper left corner."""
+        """Return a point's position in the picture, in pixels from the upper left corner."""
         right = _share(x, self._across) * (self.width - LEFT - self.right)
         up = _share(y, self._up) * (self.height - TOP - BOTTOM)
         return self.left + LEFT + right, self.height - BOTTOM - up
@@ -111,7 +111,7 @@ def ticks(greatest: float) -> list[float]:
 
 
 def text(x: float, y: float, words: str, anchor: str = "start", colour: str = "black") -> str:
-    """Return words at a place, in pixels, where their `anchor` lies: start, middle or end."""
+    """Return words whose `anchor` (start, middle or end) is at a place, in pixels."""
     where = f"x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}'"
     return f"<text {where} fill='{colour}' stroke='none'>{escape(words)}</text>"
 
@@ -120,7 +120,7 @@ def svg(title: str, panels: Sequence[Panel]) -> str:
     """Return the picture as an SVG document.
 
     Args:
-        title: what a screen reader says.
+        title: the text for screen readers.
         panels: from left to right.
     """
     last = panels[-1]
@@ -137,6 +137,6 @@ def svg(title: str, panels: Sequence[Panel]) -> str:
 
 
 def _share(value: float, axis: Axis) -> float:
-    """Return how far along an axis a value lies, 0 to 1."""
+    """Return the position of a value along an axis, 0 to 1."""
     end = axis.ticks[-1] if axis.end is None else axis.end
     return (value - axis.ticks[0]) / (end - axis.ticks[0])

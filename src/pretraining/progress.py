@@ -1,4 +1,4 @@
-"""What is seen of a training while it runs: bar, estimate, TensorBoard, hints."""
+"""Progress of a running training: bar, estimate, TensorBoard, hints."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .hints import hint_about_data, hint_about_loss
 if TYPE_CHECKING:
     from submission.trainer import Trainer
 
-REFRESH_S = 0.5  # losses are fetched from the device together, now and then: each time it waits
+REFRESH_S = 0.5  # losses are fetched from the device together, as each fetch makes it wait
 COMPLETIONS = 3
 COMPLETION_STEPS = 32
 TENTHS = 10
 
 
 class Writer(Protocol):
-    """What writes for TensorBoard: a SummaryWriter, which takes seconds to import."""
+    """A writer for TensorBoard: a SummaryWriter, which takes seconds to import."""
 
     def add_scalar(self, tag: str, scalar_value: float, global_step: int, /) -> None: ...
 
@@ -35,13 +35,13 @@ class Writer(Protocol):
 
 
 class Progress:
-    """Follows a Trainer; with `with`, so that the bar is closed whatever happens."""
+    """Follows a Trainer; use it with `with`, so that the bar is always closed."""
 
     def __init__(self, trainer: Trainer, step_s: float):
         """
         Args:
-            trainer: it has order, pace and optimizers.
-            step_s: seconds that a step will take.
+            trainer: must have order, pace and optimizers.
+            step_s: the estimated seconds per step.
         """
         self._trainer, self._order, self._writer = trainer, trainer.order, trainer.config.writer
         left = len(self._order) - self._order.done
@@ -51,7 +51,7 @@ class Progress:
             flush=True,
         )
         self._bar = progress_bar(len(self._order), self._order.done)
-        self._pending: list[torch.Tensor] = []  # losses that are still on the device
+        self._pending: list[torch.Tensor] = []  # losses still on the device
         self._tokens = 0
         self._refreshed = time.monotonic()
         self._tell(hint_about_data(trainer.train_dataset))
@@ -66,15 +66,15 @@ class Progress:
         self._bar.close()
 
     def say(self, line: str) -> None:
-        """Print a line beside the bar."""
+        """Print a line without disturbing the bar."""
         self._bar.write(line, file=sys.stdout)
         sys.stdout.flush()
 
     def after_step(self, loss: torch.Tensor, x: torch.Tensor) -> None:
-        """Note the loss of a step on ids x, (B, T).
+        """Record the loss of a step on ids x, (B, T).
 
         Raises:
-            InputError: the loss is not a number any more.
+            InputError: the loss is not finite any more.
         """
         self._pending.append(loss)
         self._tokens += int((x != 0).sum())
@@ -93,7 +93,7 @@ class Progress:
         losses = torch.stack(self._pending).tolist() if self._pending else []
         self._pending.clear()
         self._trainer.history += losses
-        if losses and not all(loss < float("inf") for loss in losses):  # nan is not less, either
+        if losses and not all(loss < float("inf") for loss in losses):  # also True for nan
             raise InputError(
                 f"the loss is {losses[-1]} after {self._order.done} steps: training has diverged "
                 "(is the learning rate too high?)"
@@ -123,7 +123,7 @@ class Progress:
             self.say(f"Hint: {hint}")
 
     def _write_completions(self) -> None:
-        """Write to TensorBoard how the model ends a few examples."""
+        """Write the model's completions of a few examples to TensorBoard."""
         dataset, model = self._trainer.train_dataset, self._trainer.model
         if self._writer is None or not self._prompts or not isinstance(dataset, TextExamples):
             return
@@ -141,7 +141,7 @@ class Progress:
 
 
 def prompts(dataset: Examples) -> list[list[int]]:
-    """Return a few examples up to their last MASK but one, for a model to complete."""
+    """Return a few examples up to their last but one MASK, for a model to complete."""
     if not isinstance(dataset, TextExamples):
         return []
     states = random_states()
@@ -157,7 +157,7 @@ def prompts(dataset: Examples) -> list[list[int]]:
 
 
 def in_words(seconds: float) -> str:
-    """Say a length of time in words."""
+    """Return a duration in words."""
     if seconds < 45:
         return "less than a minute"
     if seconds < 90:
@@ -168,6 +168,6 @@ def in_words(seconds: float) -> str:
 
 
 def progress_bar(steps: int, done: int) -> tqdm:
-    """Return a bar with speed and time left; without a terminal it prints a line now and then."""
+    """Return a bar with speed and time left, which without a terminal prints occasional lines."""
     seldom_s = 0.2 if sys.stderr.isatty() else 5
     return tqdm(total=steps, initial=done, unit="step", mininterval=seldom_s, dynamic_ncols=True)

@@ -2,13 +2,13 @@
 
     python src/run.py recall vanilla
 
-An input is four pairs of a letter and a digit, in any order, and then one of the letters. The
-answer is the digit that stood with it:
+An input is four pairs of a letter and a digit, in any order, followed by one of the letters. The
+answer is the digit that was paired with it:
 
     B2 D4 A1 C3 A   ->   1
 
 A pair takes one position: its vector is the sum of the letter's, the digit's and the position's.
-There are 2,304 inputs in all, and every one is tried.
+There are 2,304 inputs in all, and all of them are used.
 
 Glossary of shapes: B, T, C as in submission/attention.py; T is PAIRS + 1.
 """
@@ -30,15 +30,15 @@ from .errors import InputError
 from .optimizers import AdamW
 
 PAIRS = 4
-NO_DIGIT = PAIRS  # stands with the letter that is asked about
-# Of the attention, as fields of GPTConfig. The block is longer than an input: in some earlier years
-# a synthesizer had a column less than the block has positions.
+NO_DIGIT = PAIRS  # paired with the letter in question
+# The attention's shape, as fields of GPTConfig. The block is longer than an input because in some
+# earlier years a synthesizer had one column fewer than the block has positions.
 SHAPE: dict[str, Any] = {"block_size": PAIRS + 2, "n_layer": 1, "n_head": 4, "n_embd": 64}
 DROPOUT: dict[str, Any] = {"embd_pdrop": 0.0, "resid_pdrop": 0.0, "attn_pdrop": 0.0}
 BATCH_SIZE = 256
 STEPS = 1_500  # at most
 LEARNING_RATE = 3e-3
-CHECKED_AFTER = 100  # steps between two counts of what is right
+CHECKED_AFTER = 100  # steps between two evaluations
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Inputs:
 
 
 def all_inputs() -> Inputs:
-    """Return every input once: all orders of the letters, all of the digits, all letters asked."""
+    """Return every input once: all orders of letters, all orders of digits, each final letter."""
     orders = list(itertools.permutations(range(PAIRS)))
     rows = list(itertools.product(orders, orders, range(PAIRS)))
     return Inputs(
@@ -65,16 +65,16 @@ def all_inputs() -> Inputs:
 
 
 class RecallModel(nn.Module):
-    """Embeddings, one attention and a linear map of what it puts out at the last position.
+    """Embeddings, one attention layer and a linear map of its output at the last position.
 
-    There is no layer norm, no residual connection and no second network: whatever it learns, the
-    attention does.
+    There is no layer norm, no residual connection and no MLP, so everything that it learns is
+    done by the attention.
     """
 
     def __init__(self, attn: nn.Module):
         """
         Args:
-            attn: takes (B, T, C) to (B, T, C), for the C in SHAPE.
+            attn: maps (B, T, C) to (B, T, C), for the C in SHAPE.
         """
         super().__init__()
         C = SHAPE["n_embd"]
@@ -84,7 +84,7 @@ class RecallModel(nn.Module):
         self.attn = attn
         self.head = nn.Linear(C, PAIRS)
         for module in attn.modules():
-            # A GPT begins with weights of deviation .02, which suit a stack of blocks.
+            # A GPT starts with weights of standard deviation .02, which suit a stack of blocks.
             if isinstance(module, nn.Linear):
                 module.reset_parameters()
 
@@ -108,7 +108,7 @@ class RecallModel(nn.Module):
 
 @dataclass(frozen=True)
 class Score:
-    """How many inputs are answered right, of how many, and the mean loss over them, in nats."""
+    """The number of right answers, the number of inputs, and the mean loss over them, in nats."""
 
     right: int
     total: int
@@ -121,7 +121,7 @@ class Score:
 
 @torch.no_grad()
 def score(model: RecallModel, inputs: Inputs) -> Score:
-    """Return what a model makes of inputs."""
+    """Return a model's score on inputs."""
     model.eval()
     logits = model(inputs.letters, inputs.digits)  # (B, PAIRS)
     model.train()
@@ -130,18 +130,18 @@ def score(model: RecallModel, inputs: Inputs) -> Score:
 
 
 def learn(attn: nn.Module, device: torch.device, say: Callable[[str], None] = print) -> Score:
-    """Train one layer of attention on recall, until all is right or STEPS are done.
+    """Train one layer of attention on recall, until all answers are right or STEPS are done.
 
     Args:
         attn: see RecallModel; it is trained, too.
         device: where to train.
-        say: is given a line now and then.
+        say: is called with a line from time to time.
 
     Returns:
-        what it makes of all inputs at the end.
+        the final score on all inputs.
 
     Raises:
-        InputError: what the attention returns doesn't fit, or the loss is no number.
+        InputError: the attention's output has the wrong shape, or the loss is not finite.
     """
     every = all_inputs()
     inputs = Inputs(every.letters.to(device), every.digits.to(device), every.answers.to(device))
@@ -158,7 +158,9 @@ def learn(attn: nn.Module, device: torch.device, say: Callable[[str], None] = pr
         if step % CHECKED_AFTER == 0:
             found = score(model, inputs)
             if not math.isfinite(found.loss):
-                raise InputError(f"the loss is {found.loss} after {step} steps, expected a number")
+                raise InputError(
+                    f"the loss is {found.loss} after {step} steps, expected a finite number"
+                )
             say(f"{step:5} steps, {time.monotonic() - started:3.0f} s: {found}")
             if found.right == found.total:
                 break

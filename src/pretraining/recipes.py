@@ -1,4 +1,4 @@
-"""Training recipes: the shape of the model and the settings of each stage of training, by name.
+"""Training recipes: named sets of a model's shape and the settings of each stage of training.
 
 The numbers are in recipes.json beside this file, which `make starter` writes from the tables
 [recipes] and [variants] of assignment.toml.
@@ -19,16 +19,16 @@ class Recipe:
     """One table [recipes.NAME].
 
     Attributes:
-        name, title: how to ask for it, and what it is.
-        model: fields of GPTConfig (all but vocab_size and the variant); read it by model_of.
-        pretrain: settings of the Trainer when pretraining.
-        finetune_scratch, finetune_pretrained: the same when finetuning a new model, or one that
-            has been pretrained.
-        expected_loss: the reference's pretraining loss at each tenth of the way, in nats; None
-            where it wasn't measured.
-        also_for: data sets that it suits, though their default is another.
+        name, title: its name for options, and its description.
+        model: fields of GPTConfig (all but vocab_size and the variant); use model_of to read it.
+        pretrain: settings of the Trainer for pretraining.
+        finetune_scratch, finetune_pretrained: the same for finetuning a new or a pretrained
+            model.
+        expected_loss: the reference's pretraining loss after each tenth of the training, in nats;
+            None if it wasn't measured.
+        also_for: data sets that it also suits, although they have a different default.
 
-    In `model` and in a stage, a table with the name of a variant stands in its place for that one.
+    In `model` and in a stage, a table named after a variant replaces the settings for that variant.
     """
 
     name: str
@@ -46,12 +46,12 @@ class Recipe:
 
 
 def variants() -> list[str]:
-    """Return the variants of the model that `run.py` can be asked for: "vanilla" and so on."""
+    """Return the variants of the model that `run.py` offers: "vanilla" and so on."""
     return _tables()["variants"]
 
 
 def installed_dataset() -> str | None:
-    """Return the name of the data set installed in src/data/; None when there is none."""
+    """Return the name of the data set installed in src/data/, or None if there is none."""
     path = HERE.parent / "data" / "dataset.json"
     if not path.is_file():
         return None
@@ -64,10 +64,11 @@ def default_recipe(dataset: str | None) -> str:
 
 
 def load_recipe(name: str | None = None) -> Recipe:
-    """Look a recipe up.
+    """Look up a recipe.
 
     Args:
-        name: "laptop", "original"...; None is the recipe of the installed data set, or "laptop".
+        name: "laptop", "original" or another; None means that of the installed data set, or
+            "laptop".
 
     Raises:
         InputError: there is no such recipe, or no recipes.json.
@@ -91,12 +92,12 @@ def trainer_settings(
     Args:
         recipe: from load_recipe.
         stage: "pretrain", "finetune_scratch" or "finetune_pretrained".
-        pretrain_dataset_len: number of documents of the pretraining corpus. Where a recipe states
+        pretrain_dataset_len: number of documents of the pretraining corpus. If a recipe has
             final_epochs, its cosine ends after final_epochs * pretrain_dataset_len * block_size
-            tokens (final_tokens), whatever the stage.
+            tokens (final_tokens) in every stage.
         block_size: number of entries of an example.
-        synthesizer: whether the model is of that variant, for which a recipe may state a few
-            settings of its own.
+        synthesizer: whether the model is of that variant, for which a recipe may have its own
+            settings.
 
     Raises:
         InputError: the stage is unknown.
@@ -112,7 +113,7 @@ def trainer_settings(
 
 
 def _of_variant(table: dict, variant: str) -> dict:
-    """Return a table's settings: those of a variant's own table, if there is one."""
+    """Return a table's settings, or those of the variant's own table in it, if there is one."""
     settings = table.get(variant, table)
     return {name: value for name, value in settings.items() if not isinstance(value, dict)}
 

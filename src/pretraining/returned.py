@@ -1,4 +1,4 @@
-"""Check what the functions that students write return, before given code stumbles over it."""
+"""Check the return values of students' functions before given code uses them."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def model(function: Callable, got: object) -> GPT:
         InputError: it is something else.
     """
     if isinstance(got, torch.nn.Module) and hasattr(got, "get_block_size"):
-        return got  # type: ignore[return-value]  # a GPT of a student's own will do
+        return got  # type: ignore[return-value]  # a student's own GPT is accepted
     raise _fault(function, in_words(got), "a GPT")
 
 
 def trainer(function: Callable, got: Any) -> Trainer:
-    """Return the Trainer of what `function` returned if it is a pair (TrainerConfig, Trainer).
+    """Return the Trainer if `function` returned a pair (TrainerConfig, Trainer).
 
     Raises:
         InputError: it is something else, or a Trainer of something that can't be trained.
@@ -57,7 +57,7 @@ def trainer(function: Callable, got: Any) -> Trainer:
 
 
 def _trains(value: object) -> bool:
-    """Return whether this works as a Trainer; a class of them doesn't."""
+    """Return whether this works as a Trainer; the class itself doesn't."""
     attributes = ("config", "model", "train_dataset")
     has_all = all(hasattr(value, name) for name in attributes)
     return has_all and callable(getattr(value, "train", None)) and not isinstance(value, type)
@@ -69,7 +69,7 @@ def _is_dataset(value: object) -> bool:
 
 
 def tensor(function: Callable, got: object, like: torch.Tensor | None = None) -> torch.Tensor:
-    """Return what `function` returned if it is a tensor, of the shape of `like` if that is given.
+    """Return what `function` returned if it is a tensor, with the shape of `like` if given.
 
     Raises:
         InputError: it is something else.
@@ -82,11 +82,10 @@ def tensor(function: Callable, got: object, like: torch.Tensor | None = None) ->
 
 @torch.no_grad()
 def check_forward(model: GPT, vocab_size: int) -> None:
-    """Run a model once on a few ids, and leave it and generators of random numbers as they were.
+    """Run a model once on a few ids, without changing it or any random number generator.
 
     Raises:
-        InputError: `forward`, of the model or of its attention, returns something else than it
-            should.
+        InputError: `forward`, of the model or of its attention, returns the wrong thing.
     """
     T = min(model.get_block_size(), 7)
     idx = torch.zeros(2, T, dtype=torch.long, device=next(model.parameters()).device)
@@ -105,7 +104,7 @@ def check_forward(model: GPT, vocab_size: int) -> None:
 
 
 def counts(function: Callable, got: Any) -> tuple[int, int]:
-    """Return what `function` returned if it is a pair of whole numbers.
+    """Return what `function` returned if it is a pair of integers.
 
     Raises:
         InputError: it is something else.
@@ -113,7 +112,7 @@ def counts(function: Callable, got: Any) -> tuple[int, int]:
     if isinstance(got, tuple | list) and len(got) == 2:
         if all(isinstance(count, Integral) for count in got):
             return int(got[0]), int(got[1])
-    expected = "two whole numbers: of right answers, and of questions"
+    expected = "two integers: the number of right answers, and of questions"
     raise _fault(function, in_words(got), expected)
 
 
@@ -124,7 +123,7 @@ def example(dataset: Examples, index: int) -> tuple[torch.Tensor, torch.Tensor]:
         InputError: it is something else.
     """
     got: Any = dataset[index]
-    expected = "x and y, two tensors of one length with dtype torch.long"
+    expected = "x and y, two tensors of the same length with dtype torch.long"
     item = type(dataset).__getitem__
     if not isinstance(got, tuple | list) or len(got) != 2:
         raise _fault(item, in_words(got), expected)
@@ -138,10 +137,10 @@ def example(dataset: Examples, index: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def check_example(dataset: Examples) -> None:
-    """Check a dataset's first item, and leave generators of random numbers as they were.
+    """Check a dataset's first item, without changing any random number generator.
 
     Raises:
-        InputError: it is no pair of ids.
+        InputError: it is not a pair of tensors of ids.
     """
     states = random_states()
     example(dataset, 0)
@@ -149,7 +148,7 @@ def check_example(dataset: Examples) -> None:
 
 
 def in_words(got: object) -> str:
-    """Show a value in few words: itself where it is short, a shape, the parts of a pair, a type."""
+    """Describe a value: itself if it is short, a shape, the parts of a pair, or a type."""
     if got is None:
         return "None"
     if isinstance(got, torch.Tensor):
@@ -162,18 +161,18 @@ def in_words(got: object) -> str:
 
 
 def _fault(function: Callable, returned: str, expected: str) -> InputError:
-    """Say what a function returned, where it stands, and which part of the work it is."""
+    """Return an error on what a function returned, with its place and its part of the work."""
     missing = " (is its `return` missing?)" if returned == "None" else ""
     return InputError(f"{place(function)} returned {returned}{missing}, expected {expected}")
 
 
 def place(function: Callable) -> str:
-    """Name a function: "pretrain (submission/helper.py:140, [pretraining])"."""
+    """Describe a function: "pretrain (submission/helper.py:140, [pretraining])"."""
     function = inspect.unwrap(function)  # the function itself, below a decorator
     try:
         lines, first = inspect.getsourcelines(function)
         path = Path(inspect.getsourcefile(function) or "")
-    except (OSError, TypeError):  # it stands in no file
+    except (OSError, TypeError):  # it is not in a file
         return function.__qualname__
     part = PART.search("".join(lines))
     where = f"{path.parent.name}/{path.name}:{first}{f', [{part[1]}]' if part else ''}"

@@ -1,13 +1,13 @@
 """The assignment's questions, a folder for each topic.
 
-    TOPIC/tests*.py   what is asked, and what basic tests assert
-    TOPIC/probe.py    what runs in a worker, with the submission's code; it judges nothing
-    TOPIC/...         what only this topic needs: how its code is called, how its answers are read
-    shared/           what several topics use
-    course.py, provided.py, leaderboard.py: what the harness is told of this assignment
+    TOPIC/tests*.py   the tests' inputs, and the assertions of basic tests
+    TOPIC/probe.py    runs the submission's code in a worker, and judges nothing
+    TOPIC/...         helpers of this topic: how its code is called, how its answers are read
+    shared/           helpers of several topics
+    course.py, provided.py, leaderboard.py: this assignment, as the harness needs to know it
 
-The harness, grading/, finds these folders by itself and imports none of them by name. What hidden
-tests assert stands in staff's solutions/hidden/, in a module that has the topic's name. Numbers,
-points and time limits are in assignment.toml. `python grader.py --where 1e-0-basic` says which
-lines decide a test.
+The harness, grading/, finds these folders by itself and imports none of them by name. The
+assertions of hidden tests are in staff's solutions/hidden/, in a module named after the topic.
+Numbers, points and time limits are in assignment.toml. `python grader.py --where 1e-0-basic`
+prints which lines decide a test.
 """

@@ -1,4 +1,4 @@
-"""What the harness is told about this assignment: recipes, the data set, the leaderboard."""
+"""This assignment, as the harness needs to know it: recipes, the data set, the leaderboard."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Course(QuestionSet):
     """The questions on self-attention, transformers and pretraining."""
 
     provided = PROVIDED
-    # Of the others, "shared.answers", "shared.differing" and those of evidence get a student's
+    # Not the others: "shared.answers", "shared.differing" and those of evidence get a student's
     # parameters.
     seeded_probes = frozenset(
         {
@@ -39,7 +39,7 @@ class Course(QuestionSet):
     )
 
     def prepare(self, assignment: Assignment, root: Path) -> None:
-        """Write the recipes, which are never a student's. Earlier uploads want them in both."""
+        """Write the recipes, never a student's. Earlier uploads expect them in both folders."""
         tables = assignment.shipped_recipes()
         for package in ("pretraining", "submission"):
             target = root / package / RECIPES
@@ -53,5 +53,5 @@ class Course(QuestionSet):
     def leaderboard(
         self, run: Run, results: Results, tests: list[BoundTest]
     ) -> list[dict[str, Any]]:
-        """Return accuracies on dev and numbers of parameters."""
+        """Return the leaderboard's rows: accuracies on dev, numbers of parameters."""
         return leaderboard.entries(run, results, tests)

@@ -1,8 +1,8 @@
 """The leaderboard, for editions that want one: accuracies on dev, numbers of parameters.
 
-A variant is ranked once its question's tests of accuracy have passed, and the one that its
-parameters answer what the files say: a file of predictions alone, or of one parameter, has no row.
-These tests are hidden ones in part; where they were not run (a daily limit) there are no rows.
+A variant is ranked once its question's tests of accuracy have passed, and the test that its
+parameters give the predicted answers: a file of predictions alone, or of one parameter, gets no
+row. Some of these tests are hidden; if they were not run (a daily limit), there are no rows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DEMANDED = ("dev_accuracy", "test_accuracy", "matches_checkpoint")
 
 
 def entries(run: Run, results: Results, tests: list[BoundTest]) -> list[dict[str, Any]]:
-    """Return rows in Gradescope's format; what a submission lacks has no row, and costs nothing.
+    """Return rows in Gradescope's format; files that are missing have no row, and cost no time.
 
     Args:
         results: of the whole run.
@@ -47,14 +47,14 @@ def _compares(test: BoundTest, topic: str) -> bool:
 
 
 def _rows(run: Run, variant: str, test: BoundTest) -> list[dict[str, Any]]:
-    """Return accuracy on dev and the model's size; nothing where either can't be had again."""
+    """Return the accuracy on dev and the model's size, or nothing if they can't be computed."""
     case = test.case(test.spec, Bench(run, test.spec), run.seed)
-    assert isinstance(case, AsksFiles)  # as all that compare predictions with parameters
+    assert isinstance(case, AsksFiles)  # like all tests that compare predictions with parameters
     places = case.lab.data.places("dev")
     try:
         predicted = case.predictions(f"{variant}.pretrain.dev.predictions", "dev")
         count = case.parameter_count(f"{variant}.finetune.params", variant)
-    except GradingError:  # no time left, say: what was graded stands all the same
+    except GradingError:  # such as no time left: the grades remain valid
         return []
     share = trained_files.count_correct(predicted, places) / len(places)
     return [

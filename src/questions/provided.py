@@ -1,4 +1,4 @@
-"""What the grader adds to every submission; apart, so that packing one's work needs no numpy."""
+"""Files that the grader adds to every submission; packing imports this without numpy."""
 
 from grading.staging import Provided
 

@@ -1,12 +1,12 @@
-"""What students write, and what they are given with it.
+"""The code that students write, and the code that they are given with it.
 
-Nothing is imported until it is asked for: `from submission import GPT` loads model.py (and torch)
-then, while attention_exploration.py can be used on a machine without torch.
+Modules are imported when they are first used: `from submission import GPT` loads model.py (and
+torch), while attention_exploration.py works on a machine without torch.
 """
 
 import importlib
 
-# Names that earlier years' code takes from the package itself, and the modules they live in.
+# Names that code of earlier years imports from the package itself, and their modules.
 _HOMES = {
     "CausalSelfAttention": "attention",
     "SynthesizerAttention": "attention",
@@ -34,7 +34,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import the module that holds `name` when the name is first used (PEP 562)."""
+    """Import the module that defines `name` when the name is first used (PEP 562)."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)

@@ -5,26 +5,26 @@ arrays; a query q. Attention gives each value the weight
     alpha_i = exp(k_i . q) / sum_j exp(k_j . q)
 and returns the weighted sum c = sum_i alpha_i v_i.
 
-Each answer is tried with `attention`: whatever design gives the weights or outputs asked for is
-right. `python src/attention_exploration.py` draws what single and two heads do.
+Each answer is checked with `attention`: any design that gives the required weights or outputs is
+right. `python src/attention_exploration.py` plots what one head and two heads do.
 """
 
 import numpy as np
 
 
 def attention(q: np.ndarray, keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Attention of one query.
+    """Compute attention for one query.
 
     Args:
         q: the query, shape (d,), float64.
-        keys: one key a row, shape (n, d), float64.
-        values: one value a row, shape (n, m), float64.
+        keys: one key per row, shape (n, d), float64.
+        values: one value per row, shape (n, m), float64.
 
     Returns:
         c, the output, shape (m,), and alpha, the attention weights, shape (n,); both float64.
     """
     scores = keys @ q  # (n,)
-    weights = np.exp(scores - scores.max())  # less the maximum, so that exp can't overflow
+    weights = np.exp(scores - scores.max())  # minus the maximum: exp can't overflow
     alpha = weights / weights.sum()
     return alpha @ values, alpha
 
@@ -33,7 +33,7 @@ def copying_query(keys: np.ndarray, j: int) -> np.ndarray:
     """Return a query with which attention gives (very nearly) value j alone, whatever the values.
 
     Args:
-        keys: one key a row, shape (n, d), float64. Each has norm 1, and the cosine of any two is
+        keys: one key per row, shape (n, d), float64. Each has norm 1, and the cosine of any two is
             at most .5; n <= d.
         j: which value to copy, 0 to n - 1.
 
@@ -49,15 +49,15 @@ def copying_query(keys: np.ndarray, j: int) -> np.ndarray:
 
 
 def copying_keys(q: np.ndarray, n: int, j: int) -> np.ndarray:
-    """Keys with which a given query returns (very nearly) value j alone, whatever the values.
+    """Return keys with which a given query copies value j (very nearly), whatever the values.
 
     Args:
-        q: the query, shape (d,), float64, d >= 2. Its norm is anything from .01 to 100.
-        n: how many keys, 2 or more; there may be more of them than dimensions.
+        q: the query, shape (d,), float64, d >= 2. Its norm may be anything from .01 to 100.
+        n: the number of keys, 2 or more; there may be more keys than dimensions.
         j: which value to copy, 0 to n - 1.
 
     Returns:
-        the keys, one a row, shape (n, d), float64: alpha_j is within .01 of 1.
+        the keys, one per row, shape (n, d), float64: alpha_j is within .01 of 1.
     """
     # [attention copying]
     ### START CODE HERE ###
@@ -70,10 +70,10 @@ def copying_keys(q: np.ndarray, n: int, j: int) -> np.ndarray:
 def average_query(keys: np.ndarray, a: int, b: int) -> np.ndarray:
     """Return a query with which attention gives (very nearly) the mean of values a and b.
 
-    Hint: which scores k_i . q would give the weights wanted?
+    Hint: which scores k_i . q would give the required weights?
 
     Args:
-        keys: one key a row, shape (n, d), float64. Each has norm 1; n <= d. They are
+        keys: one key per row, shape (n, d), float64. Each has norm 1; n <= d. They are
             perpendicular, or nearly so: the cosine of any two is from -.15 to .15.
         a, b: the two values to average, 0 to n - 1, different.
 
@@ -96,12 +96,12 @@ def single_head_query(means: np.ndarray, a: int, b: int) -> np.ndarray:
     at most 1e-12: keys differ from their means by about 1e-6 in each direction.
 
     Args:
-        means: mu_i, one a row, shape (n, d), float64: perpendicular, each of norm 1; n <= d.
+        means: mu_i, one per row, shape (n, d), float64: perpendicular, each of norm 1; n <= d.
         a, b: the two values to average, 0 to n - 1, different.
 
     Returns:
-        the query, shape (d,), float64: for nearly all keys that are drawn, alpha_a and alpha_b
-        are within .01 of one half.
+        the query, shape (d,), float64: for nearly all sampled keys, alpha_a and alpha_b are within
+        .01 of one half.
     """
     # [attention single head]
     ### START CODE HERE ###
@@ -115,17 +115,17 @@ def single_head_query(means: np.ndarray, a: int, b: int) -> np.ndarray:
 def single_head_weights(scale: float, length: float, n: int) -> tuple[float, float]:
     """Return the weights of values a and b when k_a is longer or shorter than mu_a.
 
-    The means mu_i are perpendicular, each of norm 1. k_a = length * mu_a, the other n - 1 keys
-    are their means. The query is the one that part ii of the question speaks of: a linear
-    combination of mu_a and mu_b alone, which gives values a and b equal weights when all keys are
-    their means. Its scale is mu_a . q.
+    The means mu_i are perpendicular, each of norm 1. k_a = length * mu_a; the other n - 1 keys
+    equal their means. The query is the one described in part ii of the question: a linear
+    combination of mu_a and mu_b alone, which gives values a and b equal weights when all keys
+    equal their means. Its scale is mu_a . q.
 
-    Think of k_a as drawn with covariance alpha I + (1/2) mu_a mu_a^T and alpha vanishing: then
+    Think of k_a as drawn with covariance alpha I + (1/2) mu_a mu_a^T, where alpha vanishes: then
     `length` is normal with mean 1 and variance 1/2.
 
     Args:
         scale: mu_a . q, positive; it may be as large as 5,000, where exp alone overflows.
-        length: of k_a, in the direction of mu_a; it may be negative.
+        length: the length of k_a in the direction of mu_a; it may be negative.
         n: the number of keys, 2 or more.
 
     Returns:
@@ -141,19 +141,19 @@ def single_head_weights(scale: float, length: float, n: int) -> tuple[float, flo
 
 
 def steady_query(means: np.ndarray, a: int, b: int) -> np.ndarray:
-    """Return a query that averages values a and b whatever the length of k_a is.
+    """Return a query that averages values a and b whatever the length of k_a.
 
-    Keys are drawn as for single_head_query, but for k_a: it has the covariance
-    alpha I + (1/2) mu_a mu_a^T, so that it is longer or shorter than mu_a, or even points the
+    Keys are drawn as for single_head_query, except that k_a has the covariance
+    alpha I + (1/2) mu_a mu_a^T, so that it may be longer or shorter than mu_a, or even point the
     other way. All other keys keep the covariance alpha I, and there are no more keys than means.
 
     Args:
-        means: mu_i, one a row, shape (n, d), float64: perpendicular, each of norm 1; n <= d.
+        means: mu_i, one per row, shape (n, d), float64: perpendicular, each of norm 1; n <= d.
         a, b: the two values to average, 0 to n - 1, different.
 
     Returns:
-        the query, shape (d,), float64: for nearly all keys that are drawn, alpha_a and alpha_b
-        are within .01 of one half.
+        the query, shape (d,), float64: for nearly all sampled keys, alpha_a and alpha_b are within
+        .01 of one half.
     """
     # [attention single head]
     ### START CODE HERE ###
@@ -172,13 +172,13 @@ def two_head_queries(means: np.ndarray, a: int, b: int) -> tuple[np.ndarray, np.
     where alpha is at most 1e-12.
 
     Args:
-        means: mu_i, one a row, shape (n, d), float64: perpendicular, each of norm 1; n <= d.
+        means: mu_i, one per row, shape (n, d), float64: perpendicular, each of norm 1; n <= d.
         a, b: the two values to average, 0 to n - 1, different.
 
     Returns:
         two queries, each of shape (d,), float64, whose difference has norm 1 or more. For nearly
-        all keys that are drawn, the weights of a and b, averaged over both heads, are within .01
-        of one half.
+        all sampled keys, the weights of a and b, averaged over both heads, are within .01 of one
+        half.
     """
     # [attention two heads]
     ### START CODE HERE ###
@@ -238,10 +238,10 @@ def added_output(
 def key_query_value(
     ua: np.ndarray, ub: np.ndarray, uc: np.ndarray, ud: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Matrices with which self-attention gives c_2 = ub and c_1 = ub - uc, very nearly.
+    """Return matrices with which self-attention gives c_2 = ub and c_1 = ub - uc, very nearly.
 
     x_1 = ud + ub, x_2 = ua and x_3 = uc + ub; keys are k_i = K x_i, queries q_i = Q x_i and values
-    v_i = V x_i. Output c_i is attention's for the query q_i. Nothing is asked of c_3.
+    v_i = V x_i. Output c_i is that of attention for the query q_i. c_3 may be anything.
 
     Args:
         ua, ub, uc, ud: perpendicular, each of the same norm beta (5 or more), shape (d,), float64.

@@ -1,7 +1,7 @@
-"""Building blocks of pretraining: objectives and what they are measured by, as short functions.
+"""Building blocks of pretraining: objectives and metrics, as short functions.
 
-Tensors are torch's. B sequences, T positions. No function changes its arguments: whoever called it
-still needs them.
+Tensors are torch tensors. There are B sequences and T positions. Functions must not modify their
+arguments, which the caller still needs.
 
 Papers: [1] Raffel et al. 2020 (T5); [2] Devlin et al. 2019 (BERT).
 """
@@ -11,11 +11,11 @@ import math
 import torch
 
 SENTINELS = tuple(f"<{letter}>" for letter in "XYZABCDEFGHIJKLMNOPQRSTUVW")
-IGNORED = -100  # a target that torch's cross_entropy leaves out
+IGNORED = -100  # a target that torch's cross_entropy ignores
 
 
 def span_corruption(tokens: list[str], spans: list[tuple[int, int]]) -> tuple[list[str], list[str]]:
-    """Return T5's input and target, section 3.1.4 of [1]: a sentinel for each span taken out.
+    """Return T5's input and target (section 3.1.4 of [1]): a sentinel for each removed span.
 
     Example: "Thank you for inviting me to your party last week" without (2, 4) and (8, 9) is the
     input "Thank you <X> me to your party <Y> week" and the target "<X> for inviting <Y> last <Z>".
@@ -23,7 +23,7 @@ def span_corruption(tokens: list[str], spans: list[tuple[int, int]]) -> tuple[li
     Args:
         tokens: the text.
         spans: (start, end) of each, end exclusive; in order, not empty, with at least one token
-            between two of them; fewer than there are SENTINELS.
+            between any two; there are fewer spans than SENTINELS.
 
     Returns:
         input and target. The target ends with the sentinel after the last one used.
@@ -40,17 +40,17 @@ def span_corruption(tokens: list[str], spans: list[tuple[int, int]]) -> tuple[li
 def bert_mask(
     tokens: torch.Tensor, mask_id: int, vocab_size: int, generator: torch.Generator
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return BERT's inputs and targets, section 3.1 of [2]: 15 % of the tokens are predicted.
+    """Return BERT's inputs and targets (section 3.1 of [2]): 15 % of the tokens are predicted.
 
     Each token is chosen with probability .15. Of those chosen, 80 % are replaced by mask_id, 10 %
-    by a token drawn from all of the vocabulary, 10 % stay as they are. No token moves: position t
-    is still position t, and the target there is the token that was there.
+    by a token drawn from the whole vocabulary, and 10 % stay as they are. No token moves: the
+    target at position t is the token that was at position t.
 
     Args:
-        tokens: ids, shape (B, T), long; not to be changed.
+        tokens: ids, shape (B, T), long; they must not be modified.
         mask_id: the id that stands for a masked token.
         vocab_size: ids are 0 .. vocab_size - 1.
-        generator: draws every random number.
+        generator: the source of every random number.
 
     Returns:
         inputs and targets, shape (B, T), long. The target is IGNORED where no token was chosen.
@@ -65,12 +65,12 @@ def bert_mask(
 
 
 def perplexity(log_probs: torch.Tensor, n_words: int) -> float:
-    """Return P(text)^(-1/N), the number of words between which the model hesitates, so to speak.
+    """Return P(text)^(-1/N): in effect, the number of words between which the model hesitates.
 
     Args:
         log_probs: natural logarithm of the probability of each token given those before, shape
-            (number of tokens,). There may be 100,000 of them: P itself is 0 in any dtype.
-        n_words: N. Words may consist of several tokens.
+            (number of tokens,). With 100,000 of them, P itself underflows to 0 in any dtype.
+        n_words: N. A word may consist of several tokens.
     """
     # [blocks perplexity]
     ### START CODE HERE ###
@@ -82,15 +82,15 @@ def perplexity(log_probs: torch.Tensor, n_words: int) -> float:
 
 
 def bits_per_character(loss: float, tokens: int, characters: int) -> float:
-    """Return the bits that a language model needs per character of a text.
+    """Return how many bits a language model needs per character of a text.
 
     Example: a loss of 0.7 nats per token, each token a character, is about 1.01 bits per
     character.
 
     Args:
-        loss: the mean cross-entropy of a token, in nats (with natural logarithms).
-        tokens: how many tokens the text consists of.
-        characters: how many characters it consists of.
+        loss: the mean cross-entropy per token, in nats (with natural logarithms).
+        tokens: the number of tokens in the text.
+        characters: the number of characters in the text.
     """
     # [blocks perplexity]
     ### START CODE HERE ###

@@ -1,4 +1,4 @@
-"""What run.py calls: build a model, pretrain it, finetune it.
+"""Functions that run.py calls: build a model, pretrain it, finetune it.
 
 Hyperparameters of the recipe "original":
 
@@ -12,12 +12,12 @@ Hyperparameters of the recipe "original":
                           betas (0.9, 0.95), weight_decay 0.1, grad_norm_clip 1.0, num_workers 0
 
 Those of "laptop" and any other recipe are in src/pretraining/recipes.json. You need not copy
-numbers: with `recipe` as the functions below get it,
+numbers: with the `recipe` that is passed to the functions below,
 
     trainer_settings(load_recipe(recipe), stage, len(pretrain_dataset), block_size, synthesizer)
 
-gives the fields of a TrainerConfig as a dict, whichever recipe it is. stage is one of "pretrain",
-"finetune_scratch", "finetune_pretrained"; synthesizer is model.config.synthesizer.
+returns the fields of a TrainerConfig as a dict, for any recipe. stage is "pretrain",
+"finetune_scratch" or "finetune_pretrained"; synthesizer is model.config.synthesizer.
 """
 
 from pathlib import Path
@@ -37,7 +37,7 @@ def initialize_vanilla_model(mconf: GPTConfig) -> GPT:
     """Return a new model with CausalSelfAttention.
 
     Args:
-        mconf: its shape.
+        mconf: the model's shape.
     """
     attention_model = None
     # [finetuning]
@@ -55,7 +55,7 @@ def initialize_synthesizer_model(mconf: GPTConfig) -> GPT:
     Hint: see how model.Block decides between the two.
 
     Args:
-        mconf: its shape, and the variant.
+        mconf: the model's shape and variant.
     """
     attention_model = None
     # [synthesizer]
@@ -69,12 +69,12 @@ def initialize_synthesizer_model(mconf: GPTConfig) -> GPT:
 
 # <rope>
 def initialize_rope_model(mconf: GPTConfig) -> GPT:
-    """Return a new model whose CausalSelfAttention knows positions by RoPE, not by learned ones.
+    """Return a new model whose CausalSelfAttention uses RoPE instead of learned positions.
 
     Hint: see what model.GPT and CausalSelfAttention read from their config.
 
     Args:
-        mconf: its shape, and the variant.
+        mconf: the model's shape and variant.
     """
     attention_model = None
     # [rope]
@@ -97,18 +97,18 @@ def finetune(
     writer: Writer | None = None,
     recipe: str | None = None,
 ) -> tuple[TrainerConfig, Trainer]:
-    """Prepare finetuning: a NameDataset and a Trainer, not trained yet.
+    """Prepare finetuning: make a NameDataset and a Trainer, without training yet.
 
     Args:
-        reading_params_path: parameters of a pretrained model, or None to start from `model` as
-            it is.
+        reading_params_path: a file with the parameters of a pretrained model, or None to start
+            from `model` as it is.
         finetune_corpus_path: lines `Where was NAME born?<TAB>PLACE`, UTF-8.
-        pretrain_dataset: where NameDataset gets its vocabulary from.
+        pretrain_dataset: the dataset whose vocabulary NameDataset uses.
         block_size: number of entries of an example.
         model: the model to train, on its device.
-        finetune_lr: a learning rate to use in place of the recipe's.
+        finetune_lr: a learning rate to use instead of the recipe's.
         writer: a SummaryWriter for the TrainerConfig, or None.
-        recipe: the name of a recipe; None is the data set's own.
+        recipe: the name of a recipe; None means the data set's own.
 
     Returns:
         tconf, trainer_obj: a TrainerConfig and the Trainer made with it.
@@ -140,15 +140,15 @@ def pretrain(
     writer: Writer | None = None,
     recipe: str | None = None,
 ) -> tuple[TrainerConfig, Trainer]:
-    """Prepare pretraining on corrupted documents: a Trainer, not trained yet.
+    """Prepare pretraining on corrupted documents: make a Trainer, without training yet.
 
     Args:
-        pretrain_dataset: what to train on.
+        pretrain_dataset: the dataset to train on.
         block_size: number of entries of an example.
         model: the model to train, on its device.
-        pretrain_lr: a learning rate to use in place of the recipe's.
+        pretrain_lr: a learning rate to use instead of the recipe's.
         writer: a SummaryWriter for the TrainerConfig, or None.
-        recipe: the name of a recipe; None is the data set's own.
+        recipe: the name of a recipe; None means the data set's own.
 
     Returns:
         tconf, trainer_obj: a TrainerConfig and the Trainer made with it.

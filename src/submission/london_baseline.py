@@ -1,4 +1,4 @@
-"""The simplest baseline: answer "London" whoever is asked about.
+"""The simplest baseline: answer every question with "London".
 
 Run it (from the assignment's root) on the development set:
     python src/london_baseline.py

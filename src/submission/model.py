@@ -1,6 +1,6 @@
 """The GPT language model: embeddings, a stack of Transformer blocks, a linear head.
 
-The design is that of Andrej Karpathy's minGPT (see NOTICE), in names of parameters too.
+The design, including the names of parameters, is that of Andrej Karpathy's minGPT (see NOTICE).
 
 Glossary of shapes:
     B   batch, the number of sequences
@@ -24,13 +24,13 @@ from .attention import CausalSelfAttention, SynthesizerAttention
 
 @dataclass
 class GPTConfig:
-    """Shape of a model. A keyword that is not listed here is refused by name.
+    """The shape of a model. Keywords that are not listed here are refused by name.
 
     Attributes:
         vocab_size, block_size: number of ids, and of positions.
         embd_pdrop, resid_pdrop, attn_pdrop: probabilities of dropout, 0 to 1.
         n_layer, n_head, n_embd: number of blocks, of heads in each, of channels.
-        synthesizer: whether blocks use SynthesizerAttention in place of CausalSelfAttention.
+        synthesizer: whether blocks use SynthesizerAttention instead of CausalSelfAttention.
     """
 
     vocab_size: int
@@ -43,14 +43,14 @@ class GPTConfig:
     n_embd: int = 256
     synthesizer: bool = False
     # <rope>
-    # Whether CausalSelfAttention turns queries and keys by their positions (RoPE); such a model has
-    # no table of learned positions.
+    # Whether CausalSelfAttention rotates queries and keys by their positions (RoPE); such a model
+    # has no learned position embeddings.
     rope: bool = False
     # </rope>
 
 
 class Block(nn.Module):
-    """A pre-norm Transformer block: x + attn(norm(x)), then the same with a small network."""
+    """A pre-norm Transformer block: x + attn(norm(x)), then the same with an MLP."""
 
     def __init__(self, config: GPTConfig):
         super().__init__()
@@ -79,19 +79,21 @@ class GPT(nn.Module):
         """Make the layers that config describes.
 
         Raises:
-            InputError: config asks for what can't be.
+            InputError: config asks for something impossible.
         """
         super().__init__()
         # <rope>
         if config.synthesizer and config.rope:
-            raise InputError("got synthesizer and rope, expected one: no queries and keys to turn")
+            raise InputError(
+                "got synthesizer and rope, expected one: it has no queries and keys to rotate"
+            )
         # </rope>
         self.config = config
         self.block_size = config.block_size
         self.tok_emb = nn.Embedding(config.vocab_size, config.n_embd)
         self.pos_emb = nn.Parameter(torch.zeros(1, config.block_size, config.n_embd))
         # <rope>
-        if config.rope:  # the attention knows the positions
+        if config.rope:  # the attention encodes the positions
             self.register_parameter("pos_emb", None)
         # </rope>
         self.drop = nn.Dropout(config.embd_pdrop)
@@ -102,23 +104,24 @@ class GPT(nn.Module):
 
     @staticmethod
     def _init_weights(module: nn.Module) -> None:
-        """Initialize as GPT does: normal of deviation .02 for matrices, 0 for biases."""
+        """Initialize as GPT does: normal with standard deviation .02 for matrices, 0 for biases."""
         if isinstance(module, nn.Linear | nn.Embedding):
             nn.init.normal_(module.weight, mean=0.0, std=0.02)
         if isinstance(module, nn.Linear) and module.bias is not None:
             nn.init.zeros_(module.bias)
 
     def get_block_size(self) -> int:
-        """Return the greatest length that the model can read."""
+        """Return the greatest length of a sequence that the model can read."""
         return self.block_size
 
     def forward(
         self, idx: torch.Tensor, targets: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """
+        """Compute logits and, with targets, the loss.
+
         Args:
             idx: ids of characters, shape (B, T), long.
-            targets: ids of the characters to predict, shape (B, T), long; 0 is no target.
+            targets: ids of the characters to predict, shape (B, T), long; 0 means no target.
 
         Returns:
             logits, shape (B, T, V), float; and the mean cross entropy over targets, in nats, a
@@ -136,7 +139,7 @@ class GPT(nn.Module):
         return logits, loss
 
     def features(self, idx: torch.Tensor) -> torch.Tensor:
-        """Compute what the head reads: ids (B, T), long, to (B, T, C), float."""
+        """Compute the head's input: ids (B, T), long, to (B, T, C), float."""
         T = idx.size(1)
         if T > self.block_size:
             raise InputError(f"got a sequence of length {T}, expected at most {self.block_size}")

@@ -1,6 +1,6 @@
-"""The training loop: batches, loss, gradients, steps. Given: to read, not to change.
+"""The training loop: batches, loss, gradients, steps. Read it, but do not change it.
 
-Nothing here depends on the task: any dataset of pairs (x, y) of ids will do, where id 0 in y says
+Nothing here depends on the task: any dataset of pairs (x, y) of ids will do, where id 0 in y means
 that there is nothing to predict.
 """
 
@@ -27,26 +27,26 @@ if TYPE_CHECKING:
 
 @dataclass
 class TrainerConfig:
-    """Settings of a Trainer. A keyword that is not listed here is refused by name.
+    """Settings of a Trainer. Keywords that are not listed here are refused by name.
 
     Attributes:
         max_epochs, batch_size: number of passes over the data; examples in a batch.
         learning_rate, betas: of AdamW.
-        grad_norm_clip: greatest norm of the gradient; longer ones are shortened to it.
+        grad_norm_clip: greatest norm of the gradient; longer gradients are scaled down to it.
         weight_decay: for matrices; biases, norms and embeddings have none.
-        lr_decay: whether learning rates change in the course of training, as follows.
-        warmup_tokens: they grow linearly for so many tokens (positions, padding included),
-        final_tokens: and shrink until so many (None: the end of training).
-        ckpt_path: file to save the parameters in whenever test_dataset has its best loss so far.
+        lr_decay: whether learning rates change during training, as follows.
+        warmup_tokens: they grow linearly for this many tokens (positions, including padding),
+        final_tokens: and shrink until this many (None: the end of training).
+        ckpt_path: where to save the parameters whenever test_dataset has its best loss so far.
         num_workers: processes that prepare batches; 0 prepares them in this one.
         writer: a torch.utils.tensorboard.SummaryWriter, or None.
         optimizer: "adamw", or "muon": Muon for the matrices of the blocks, AdamW for the rest.
         muon_learning_rate: of Muon.
         schedule: how learning rates shrink: "cosine" (to a tenth) or "linear" (to nothing).
-        dtype, threads: see fast.Pace; None takes what is fastest on this computer.
+        dtype, threads: see fast.Pace; None means the fastest on this computer.
         checkpoint_path, checkpoint_s: where to write checkpoints (None: nowhere), how often.
-        resume: go on where the checkpoint was, if there is one.
-        expected_loss: the reference's loss at tenths of the way (see hints.py), or None.
+        resume: continue from the checkpoint, if there is one.
+        expected_loss: the reference's loss after each tenth (see hints.py), or None.
     """
 
     max_epochs: int = 10
@@ -76,7 +76,7 @@ class Trainer:
     """Trains a model on a dataset, on whatever device the model is on.
 
     Attributes: model, train_dataset, test_dataset (None: nothing is tested), config; tokens, the
-    number of positions seen so far, padding included; history, the loss of each step, in nats;
+    number of positions seen so far, including padding; history, the loss of each step, in nats;
     identity, pace, order, optimizers, best_test_loss: the state of training.
     """
 
@@ -97,8 +97,8 @@ class Trainer:
         """Train for config.max_epochs epochs.
 
         Raises:
-            InputError: settings or data with which there is nothing to learn.
-            KeyboardInterrupt: Ctrl-C; the checkpoint, if there is to be one, is written.
+            InputError: nothing can be learnt with these settings or data.
+            KeyboardInterrupt: Ctrl-C was pressed; the checkpoint, if configured, is written.
         """
         config = self.config
         self.identity = checkpoints.identity(self)

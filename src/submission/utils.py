@@ -1,6 +1,6 @@
 """Files of questions, sampling from a model, answering questions, saving and loading parameters.
 
-Given: to use, not to change.
+Use this module, but do not change it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prediction:
-    """An answer of a model, and the probability that it gives to exactly this answer."""
+    """A model's answer, and the probability that the model gives to exactly this answer."""
 
     place: str
     probability: float
 
 
 def set_seed(seed: int) -> None:
-    """Seed every source of random numbers that a dataset or a model may use."""
+    """Seed every random number generator that a dataset or a model may use."""
     random.seed(seed)
     np.random.seed(seed % 2**32)
     torch.manual_seed(seed)
@@ -51,15 +51,15 @@ def sample(
     """Continue sequences by `steps` characters, one at a time.
 
     Args:
-        model: it sees the last block_size characters at most.
+        model: it sees at most the last block_size characters.
         x: ids to start from, shape (B, T), long, on the model's device.
-        steps: how many characters to add.
-        temperature: scores are divided by it; below 1 favours the likely.
+        steps: the number of characters to add.
+        temperature: scores are divided by it; values below 1 favour likely characters.
         sample: draw characters (True), or take the likeliest each time (False).
-        top_k: draw from so many of the likeliest only.
+        top_k: draw only from this many of the likeliest characters.
 
     Returns:
-        shape (B, T + steps), long: x and what was added.
+        shape (B, T + steps), long: x and the added ids.
     """
     block_size = model.get_block_size()
     model.eval()
@@ -80,12 +80,12 @@ def sample(
 def predict_places(model: GPT, dataset: TextExamples, questions: list[str]) -> list[Prediction]:
     """Let a finetuned model answer questions, taking the likeliest character each time.
 
-    An answer is what stands between the first MASK, which we put behind the question, and the
-    second, which the model writes; or all of the 32 characters it writes without a second one.
+    An answer is the text between the first MASK, which is added after the question, and the
+    second, which the model writes; or all 32 characters if it writes no MASK.
 
     Args:
         model: on any device.
-        dataset: it tells what the ids mean: stoi, itos, MASK_CHAR.
+        dataset: has the meaning of the ids: stoi, itos, MASK_CHAR.
         questions: such as "Where was Ada Byron born?".
 
     Returns:
@@ -101,7 +101,7 @@ def predict_places(model: GPT, dataset: TextExamples, questions: list[str]) -> l
         if unknown:
             raise InputError(
                 f"line {number}: got the characters {''.join(unknown)!r}, expected only those of "
-                "the pretraining corpus (is it the corpus that belongs to this file?)"
+                "the pretraining corpus (does this file belong to that corpus?)"
             )
         if len(question) >= block_size:
             raise InputError(
@@ -134,7 +134,7 @@ def read_places(filepath: str | os.PathLike) -> tuple[list[str], list[str] | Non
     """Read a file of questions, with or without answers.
 
     Returns:
-        questions, and their places (None when the file has none).
+        questions, and their places (None if the file has none).
 
     Raises:
         InputError: a line is neither a question nor a question, a tab and a place.
@@ -160,8 +160,8 @@ def evaluate_places(filepath: str | os.PathLike, predicted_places: list[str]) ->
         predicted_places: a place for each line, in order.
 
     Returns:
-        (total, correct): the number of lines, and of those predicted exactly. (0, 0), after a
-        line that says so, when the file has no answers.
+        (total, correct): the number of lines, and of exact predictions. If the file has no
+        answers, a line says so, and the result is (0, 0).
 
     Raises:
         InputError: there are more or fewer predictions than lines.
@@ -185,13 +185,13 @@ def save_parameters(model: torch.nn.Module, path: str | os.PathLike) -> None:
 
 
 def load_parameters(path: str | os.PathLike, model: torch.nn.Module) -> dict:
-    """Read parameters and check that they fit a model (which stays as it is).
+    """Read parameters and check that they fit a model, which is not changed.
 
     Returns:
-        what model.load_state_dict takes.
+        the argument for model.load_state_dict.
 
     Raises:
-        InputError: it is no file of parameters, or the first one that differs from the model's.
+        InputError: the file has no parameters, or some do not fit; the message names the first.
     """
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
@@ -199,7 +199,7 @@ def load_parameters(path: str | os.PathLike, model: torch.nn.Module) -> dict:
         if isinstance(error, OSError):
             raise
         raise InputError(
-            f"{path}: got no readable parameters ({type(error).__name__}), expected a file "
+            f"{path}: found no readable parameters ({type(error).__name__}), expected a file "
             "written by run.py pretrain or finetune"
         ) from None
     wanted = model.state_dict()
@@ -211,12 +211,11 @@ def load_parameters(path: str | os.PathLike, model: torch.nn.Module) -> dict:
         if got != expected:
             raise InputError(
                 f"{path}: parameter {name}: got {shape_text(got)}, expected "
-                f"{shape_text(expected)} (parameters of the other variant, of another recipe, or "
-                "of another corpus?)"
+                f"{shape_text(expected)} (are they from a different variant, recipe or corpus?)"
             )
     return state
 
 
 def shape_text(shape: tuple[int, ...] | str) -> str:
-    """Return a shape as messages show it."""
+    """Format a shape for messages."""
     return shape if isinstance(shape, str) else f"shape {shape}"

@@ -120,15 +120,15 @@ T = 5
 EVEN = torch.tril(torch.ones(1, 2, T, T)) / torch.arange(1, T + 1)[:, None]
 BAD = {
     "no call": ([], "nothing passes through attn_drop here"),
-    "two calls": ([EVEN, EVEN], "attn_drop is called 2 times here, expected one call"),
+    "two calls": ([EVEN, EVEN], "attn_drop is called 2 times, expected one call"),
     "no tensor": ([(EVEN,)], "is tuple, expected weights of shape (1, 2, 5, 5)"),
     "whole numbers": ([EVEN.long()], "is torch.int64, expected weights"),
     "heads in the batch": ([EVEN[0]], "has the shape (2, 5, 5), expected weights of shape"),
     "the output": ([EVEN[..., :3]], "has the shape (1, 2, 5, 3), expected weights of shape"),
     "other heads": ([EVEN[:, :1]], "has the shape (1, 1, 5, 5)"),
     "scores": ([EVEN * 2], "sum to 2 up to 2, expected 1 (is it called before the softmax?)"),
-    "negative": ([EVEN - 0.1], "entries below 0, infinite or nan"),
-    "nan": ([EVEN * math.nan], "entries below 0, infinite or nan"),
+    "negative": ([EVEN - 0.1], "entries that are negative, infinite or nan"),
+    "nan": ([EVEN * math.nan], "entries that are negative, infinite or nan"),
 }
 
 

@@ -67,7 +67,7 @@ def test_what_the_corruption_returns_is_checked_before_training(run, monkeypatch
     code, output, errors = run(PRE)
     assert code == 2 and errors.count("\n") == 1 and " steps of " not in output
     assert errors.startswith("error: ") and shown in errors
-    assert "two tensors of one length with dtype torch.long" in errors
+    assert "two tensors of the same length with dtype torch.long" in errors
 
 
 def test_the_check_names_the_part(source):
@@ -97,7 +97,9 @@ def test_what_the_baseline_returns_is_checked(source, monkeypatch, capsys, value
     monkeypatch.setattr(command, "london_baseline", lambda path: value)
     assert command.main(["birth_dev.tsv"]) == 2
     errors = capsys.readouterr().err
-    assert errors.count("\n") == 1 and "expected two whole numbers: of right answers" in errors
+    assert (
+        errors.count("\n") == 1 and "expected two integers: the number of right answers" in errors
+    )
 
 
 @pytest.mark.parametrize("value", [None, "⁇⁇", 3.5])
@@ -107,7 +109,7 @@ def test_what_an_item_of_the_printing_command_is_checked(source, monkeypatch, ca
     command = importlib.import_module("dataset")
     monkeypatch.setattr(CharCorruptionDataset, "__getitem__", lambda *_: value)
     assert command.main(["charcorruption"]) == 2
-    assert "expected x and y, two tensors of one length" in capsys.readouterr().err
+    assert "expected x and y, two tensors of the same length" in capsys.readouterr().err
 
 
 # ---------------------------------------------------------------- forward, and what it is made of

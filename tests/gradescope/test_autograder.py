@@ -152,7 +152,7 @@ def test_the_command_shows_what_each_of_them_sees(tree, release):
     student = ran.stdout.partition("what the student sees")[2].partition("the run ====")[0]
     assert "Autograder score: 0\n" in student
     assert "You submitted 9 times before; best so far: 8 points." in student
-    assert "in time." in student and "Not among the files: vanilla.model.params" in student
+    assert "on time." in student and "Missing files: vanilla.model.params" in student
     assert "not written yet" in student
     assert "for staff" not in student and "seed" not in student
 
@@ -189,13 +189,13 @@ def test_the_result_holds_what_a_regrade_needs(tree, graded, upload):
     recorded.write_text(json.dumps(first.results), encoding="utf-8")
     ran = python(tree, "src/grader.py", "--replay", str(recorded), "--submission", str(upload))
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "Replay: every test ended as it did then" in ran.stdout
+    assert "Replay: every test ended as it did originally" in ran.stdout
     assert "differ" not in ran.stdout
     # The standard output, which staff can copy from the page, holds the same.
     recorded.write_text(first.stdout, encoding="utf-8")
     options = ("--replay", str(recorded), "--submission", str(upload), "1e-2-basic")
     again = python(tree, "src/grader.py", *options)
-    assert "Replay: every test ended as it did then" in again.stdout, again.stderr
+    assert "Replay: every test ended as it did originally" in again.stdout, again.stderr
 
 
 # By module: what stands before its imports, and how tests that import it end.
@@ -292,7 +292,7 @@ def test_over_the_daily_limit_the_last_valid_score_stands(tree, release, graded,
     second = emulate.grade(limited, upload, about, limits=LIMITS)
     assert emulate.score_of(second.results) == 53
     shown = emulate.readable(second.results["output"])
-    assert "Hidden tests run for 1 submissions in 24 hours, and yours have." in shown
+    assert "Hidden tests run for at most 1 submissions in 24 hours, which you have used." in shown
     assert re.search(r"1e-2-basic +syntax error", shown) and "-hidden" not in shown
     assert second.results["extra_data"]["hidden_feedback"] is False
 

@@ -183,7 +183,7 @@ def test_an_entry_of_practice_says_why_and_no_more_than_its_tests_would():
         head, why, advice = entry["output"].split("\n\n")
         assert head == f"**No points: 0 of {len(ids)} tests passed**"
         assert html.unescape(why) == f"{', '.join(ids)}: failed: of {kind}"
-        assert advice.endswith(f"`python src/grader.py {number}` says more.")
+        assert advice.endswith(f"`python src/grader.py {number}` tells you more.")
         assert f"of {other}" not in entry["output"] and "DETAIL" not in entry["output"]
 
 

@@ -24,17 +24,17 @@ def read(tmp_path, content):
 @pytest.mark.parametrize(
     ("kind", "sentence"),
     [
-        ("first", "Submitted on 2027-01-30 at 18:00 (UTC-0800), in time."),
+        ("first", "Submitted on 2027-01-30 at 18:00 (UTC-0800), on time."),
         (
             "late",
             "Submitted on 2027-01-30 at 18:00 (UTC-0800), 1 day and 2 h after the due date. "
-            "The grader deducts nothing for that.",
+            "The grader deducts nothing for this.",
         ),
-        ("extension", "Submitted on 2027-01-30 at 18:00 (UTC-0800), in time."),
+        ("extension", "Submitted on 2027-01-30 at 18:00 (UTC-0800), on time."),
         (
             "group",
             "Submitted on 2027-01-30 at 18:00 (UTC-0800), 2 h 0 min after the due date of 1 of "
-            "the group's 2. The grader deducts nothing for that.",
+            "the group's 2. The grader deducts nothing for this.",
         ),
         ("malformed", ""),
     ],
@@ -237,5 +237,5 @@ def test_the_best_score_so_far_counts_what_students_see(tmp_path):
         told[name] = session.earlier(read(tmp_path, content), edition)
     assert told["xcs224n"] == "You submitted 2 times before; best so far: 8 points."
     assert told["cs224n"] == (
-        "You submitted 2 times before; best so far: 3 points in the tests that show at once."
+        "You submitted 2 times before; best so far: 3 points in the tests that are visible at once."
     )

@@ -36,7 +36,7 @@ def test_the_first_grader_error_is_shown_from_its_first_to_its_last_line(capsys)
 
 def test_the_failure_of_a_run_is_shown_whole(capsys):
     ran = seen(capsys, [""])
-    why = "grader.py: the grader failed: the canary did not come back\n" + "a line of its\n" * 90
+    why = "grader.py: the grader failed: the canary did not return\n" + "a line of its\n" * 90
     failed = dataclasses.replace(ran, stdout="a line\n" * 500 + why)
     assert failed.reasons() == why.rstrip("\n")
 

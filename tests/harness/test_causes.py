@@ -21,7 +21,7 @@ STAFFS = {"detail", "cause", "where", "credit", "measured", "cpu_s", "peak_bytes
 @pytest.mark.parametrize(
     "one, other",
     [
-        ("items differ in length", 'items differ in length ("7 and 8")'),
+        ("items have different lengths", 'items have different lengths ("7 and 8")'),
         ("a.predictions has 3 lines, expected 100", "a.predictions has 1e3 lines, expected 50.5"),
         ("f(3, [1, 2]) is wrong", "f(4) is wrong"),
     ],

@@ -85,7 +85,7 @@ def _blank(path: Path) -> None:
 
 
 MISSING = [(name, _remove, "is missing") for name in FILES]
-UNREADABLE = [(name, _no_text, "no UTF-8 text") for name in FILES]
+UNREADABLE = [(name, _no_text, "not UTF-8 text") for name in FILES]
 FOLDERS = [(name, _replace_by_a_folder, "can't be read") for name in FILES]
 TABLES = [(name, _blank, "is blank") for name in FILES if name.endswith(".tsv")]
 
@@ -101,9 +101,9 @@ def test_each_file_that_is_missing_or_unreadable_is_named(installed, name, spoil
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "no JSON"),
-        ("", "no JSON"),
-        ("[" * 100_000, "no JSON"),
+        ("{", "not valid JSON"),
+        ("", "not valid JSON"),
+        ("[" * 100_000, "not valid JSON"),
         ("[1]", "names no data set"),
         ("{}", "names no data set"),
         ('{"name": ["world"]}', "names no data set"),

@@ -98,7 +98,7 @@ def test_isolated_a_breakpoint_says_what_to_do(call, way, write_query, grade):
     # Of pdb.set_trace() Python tells the line that would come next.
     line = 5 if "set_trace" in call else 4
     assert results[ID].message == (
-        f"submission/attention_exploration.py:{line}: a debugger can't stop here, where nobody can "
-        f"type; with one, run: python src/grader.py --in-process {ID}"
+        f"submission/attention_exploration.py:{line}: a debugger can't stop here, because nobody "
+        f"can type; to use one, run: python src/grader.py --in-process {ID}"
     )
     assert "--in-process" not in results[HIDDEN].message

@@ -97,7 +97,9 @@ def test_edition_txt_names_the_default_edition(tmp_path):
     (tmp_path / EDITION_FILE).write_text("long\n", encoding="utf-8")
     assert load(tmp_path).edition(None).name == "long"
     (tmp_path / EDITION_FILE).write_text("lung\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="^edition.txt: 'lung' is no edition; did you mean 'long'"):
+    with pytest.raises(
+        UsageError, match="^edition.txt: there is no edition 'lung'; did you mean 'long'"
+    ):
         load(tmp_path)
 
 
@@ -171,7 +173,7 @@ SLIPS = {
     "a name that is no file's": (
         "[editions.short]",
         '[editions."sh/ort"]',
-        ["the name 'sh/ort' should be of letters"],
+        ["the name 'sh/ort' should consist of letters"],
     ),
     "heads that do not divide": (
         "n_head = 2",
@@ -179,9 +181,17 @@ SLIPS = {
         ["n_embd = 8", "multiple of the second"],
     ),
     "a test without an end": ("timeout_s = 60", "timeout_s = 1e9", ["timeout_s", "at most 300"]),
-    "a number without an end": ("timeout_s = 60", f"timeout_s = {'9' * 5000}", ["is no TOML"]),
-    "brackets without an end": ("timeout_s = 60", f"timeout_s = {'[' * 5000}", ["is no TOML"]),
-    "no TOML": ("[times]", "[times", ["is no TOML", "line"]),
+    "a number without an end": (
+        "timeout_s = 60",
+        f"timeout_s = {'9' * 5000}",
+        ["is not valid TOML"],
+    ),
+    "brackets without an end": (
+        "timeout_s = 60",
+        f"timeout_s = {'[' * 5000}",
+        ["is not valid TOML"],
+    ),
+    "no TOML": ("[times]", "[times", ["is not valid TOML", "line"]),
     # editions
     "points in quotes": ("coding = 10", 'coding = "10"', [QUESTION_1A, "coding = '10'", "number"]),
     "points below 0": ("coding = 10", "coding = -1", [QUESTION_1A, "coding = -1 should be 0"]),
@@ -208,9 +218,9 @@ SLIPS = {
     "the order": ('number = "1b"', 'number = "2b"', ["question 2a comes after 2b"]),
     "an edition without a title": ('title = "The short edition"\n', "", ["'title' is missing"]),
     "a key of an edition": ("practice = 3", "practise = 3", ["'practise'", "'practice'?"]),
-    "practice that is no number": ("practice = 3", 'practice = "3"', ["a whole number"]),
+    "practice that is no number": ("practice = 3", 'practice = "3"', ["an integer"]),
     "an edition that is none": ('extends = "short"', 'extends = "shor"', ["extends", "'short'?"]),
-    "a circle": ('extends = "short"', 'extends = "long"', ["long to long, in a circle"]),
+    "a circle": ('extends = "short"', 'extends = "long"', ["in a circle, from long to long"]),
     "a topic left out": ('["adding"]', '["ading"]', ["without = 'ading'", "'adding'?"]),
     "a file not required": (
         'not_required = ["plain.pretrain.params"]',
@@ -236,7 +246,7 @@ SLIPS = {
     "a test without a kind": ('kind = "basic", ', "", ["tests.one]: 'kind' is missing"]),
     "a weight": ("weight = 1 }", "wieght = 1 }", ["tests.one]", "'wieght'", "'weight'?"]),
     "a weight below 0": ("weight = 1 }", "weight = -1 }", ["weight = -1 should be 0 or more"]),
-    "a weight in quotes": ("weight = 1 }", 'weight = "1" }', ["weight = '1'", "whole number"]),
+    "a weight in quotes": ("weight = 1 }", 'weight = "1" }', ["weight = '1'", "an integer"]),
     "a heavy basic test": ("weight = 1 }", "weight = 2 }", ["counting carry", "than a third"]),
     "no time": ("timeout_s = 60", "timeout_s = 0", ["tests.two]: timeout_s = 0 should be above 0"]),
     "torch in quotes": ("torch = false", 'torch = "no"', ["torch = 'no' should be true or false"]),
@@ -248,7 +258,7 @@ SLIPS = {
     "a required file of no variant": (
         '["plain.pretrain.params", "',
         '["plian.pretrain.params", "',
-        ["[topics.training]: ", "'plian'", "no variant", "'plain'?"],
+        ["[topics.training]: ", "'plian'", "no such variant", "'plain'?"],
     ),
     "a required file twice": (
         '["plain.pretrain.params", "',
@@ -271,7 +281,7 @@ SLIPS = {
     "a threshold of no variant": (
         "thresholds = { plain",
         "thresholds = { plian",
-        ["[datasets.tiny.thresholds]", "'plian'", "no variant", "'plain'?"],
+        ["[datasets.tiny.thresholds]", "'plian'", "no such variant", "'plain'?"],
     ),
     "a variant without a threshold": (
         ", synthesizer = 0.25",
@@ -290,7 +300,7 @@ SLIPS = {
     "a key of a stage": ("max_epochs = 5", "max_epoch = 5", ["quick.pretrain]", "'max_epochs'?"]),
     "a key of a model": ("n_layer = 2", "n_layers = 2", ["quick.model]", "'n_layer'?"]),
     "no epochs": ("max_epochs = 5", "max_epochs = 0", ["max_epochs = 0 should be 1 or more"]),
-    "half an epoch": ("max_epochs = 5", "max_epochs = 0.5", ["0.5 should be a whole number"]),
+    "half an epoch": ("max_epochs = 5", "max_epochs = 0.5", ["0.5 should be an integer"]),
     "an optimizer": ('"muon"', '"moun"', ["should be one of adamw, muon", "mean 'muon'?"]),
     "a schedule": ('"linear"', '"liner"', ["should be one of cosine, linear", "'linear'?"]),
     "betas": ("betas = [0.9, 0.95]", "betas = [0.9]", ["betas = [0.9] should be a list of 2"]),
@@ -312,7 +322,7 @@ SLIPS = {
     "another variant's stage": (
         '[variants.plain]\ntopic = "training"',
         '[variants.plain]\ntopic = "training"\nrecipes.quick.pretrain = { max_epochs = 2 }',
-        ["[variants.plain.recipes.quick]", "for the variant 'synthesizer' only"],
+        ["[variants.plain.recipes.quick]", "only for the variant 'synthesizer'"],
     ),
     "times of no recipe": ("quick = { training", "quack = { training", ["[times]", "'quick'?"]),
     "times of no topic": (

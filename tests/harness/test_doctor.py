@@ -62,7 +62,7 @@ def examined(folder: Path, **keywords) -> dict[str, str]:
 
 
 def lines_of(said: str) -> dict[str, str]:
-    assert "Traceback" not in said and "did not come back" not in said, said
+    assert "Traceback" not in said and "did not return" not in said, said
     found = dict(re.findall(r"^(\w+) +(.*(?:\n {13}.*)*)$", said, re.MULTILINE))
     assert set(HEADS) <= set(found), said
     return found
@@ -82,7 +82,7 @@ def test_as_root_it_says_yes(project):
     ("mode", "words"),
     [
         (0o755, "tests have no uid of their own"),
-        (0o700, "solutions/ is here, but this user may not"),
+        (0o700, "solutions/ exists, but this user can't read"),
     ],
     ids=["solutions open", "solutions closed"],
 )

@@ -91,14 +91,14 @@ def test_without_judges_nothing_counts(edited):
 def test_judges_without_their_package_are_refused(edited):
     (edited.root / "solutions" / "hidden" / "__init__.py").unlink()
     ran = python(edited.root, "src/grader.py", "--list")
-    assert ran.returncode == 2 and "solutions/hidden/ lacks its __init__.py" in ran.stderr
+    assert ran.returncode == 2 and "solutions/hidden/ has no __init__.py" in ran.stderr
 
 
 def test_without_a_reference_nothing_is_judged(edited):
     for path in (edited.root / "solutions" / "submission").glob("*.py"):
         path.unlink()
     ran = python(edited.root, "src/grader.py", "3a-1-hidden")
-    assert ran.returncode == 3 and "solutions/submission/ holds no reference" in ran.stderr
+    assert ran.returncode == 3 and "solutions/submission/ contains no reference" in ran.stderr
 
 
 @pytest.mark.parametrize("name", ["src/submission/model.py", "src/pretraining/given.py"])
@@ -147,7 +147,9 @@ GRADIENTS = {
 
 
 @pytest.mark.parametrize("name", GRADIENTS["names"])
-@pytest.mark.parametrize(("change", "words"), [(1.0, "the gradient by {}"), (None, "{} gets no")])
+@pytest.mark.parametrize(
+    ("change", "words"), [(1.0, "the gradient with respect to {}"), (None, "{} receives no")]
+)
 def test_whose_gradient_is_wrong_is_said(runner, name, change, words):
     found = dict(zip(GRADIENTS["names"], GRADIENTS["arrays"], strict=True))
     if change is None:

@@ -156,7 +156,7 @@ def test_a_question_is_left_after_two_time_outs(outcomes):
     assert len(ended) > 2
     last = list(found.values())[-1]
     assert last.message == (
-        "not run: 2 tests of question 3a ran out of time; name one alone to run it"
+        "not run: 2 tests of question 3a timed out; to run this one, name it alone"
     )
 
 

@@ -107,7 +107,7 @@ def test_a_killed_guardian_costs_the_test(write_query, grade):
     body = ENDINGS["kills its parent"][0]
     result = grade(write_query(body), ID, layers=UNCONFINED)[ID]
     assert result.outcome is Outcome.KILLED
-    assert "could not be watched" in result.message
+    assert "could not be observed" in result.message
 
 
 def test_a_forest_of_processes_is_stopped(write_query, grade):

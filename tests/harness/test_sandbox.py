@@ -94,7 +94,7 @@ def test_a_process_whose_first_thread_has_ended_still_lives():
 def test_the_doctors_canary_comes_back(capsys):
     doctor._canary(sandbox.detect())
     said = capsys.readouterr().out
-    assert "Authority" in said and "did not come back" not in said
+    assert "Authority" in said and "did not return" not in said
 
 
 @pytest.mark.parametrize("machine", seccomp.ARCHES)

@@ -56,7 +56,7 @@ def test_equal_copies_are_fine_and_different_ones_an_error(tmp_path):
         (tmp_path / "a5" / place / OUTPUT).write_bytes(b"weights")
     stage(tmp_path / "a5", tmp_path / "first")
     (tmp_path / "a5" / "src" / OUTPUT).write_bytes(b"others!")
-    with pytest.raises(UsageError, match=f"{OUTPUT} is there twice and differs"):
+    with pytest.raises(UsageError, match=f"there are two different files {OUTPUT}"):
         stage(tmp_path / "a5", tmp_path / "second")
 
 
@@ -150,7 +150,7 @@ def test_too_long_a_source_file_stays_behind(tmp_path, monkeypatch):
     [
         (lambda p: None, "no such file"),
         (lambda p: p.mkdir(), "no folder `submission`"),
-        (lambda p: p.write_bytes(b"no zip"), "no zip"),
+        (lambda p: p.write_bytes(b"no zip"), "not a readable zip"),
     ],
 )
 def test_no_submission_is_one_clear_line(tmp_path, prepare, words):
@@ -198,7 +198,7 @@ def test_of_what_lies_deep_in_a_zip_no_folders_are_made(tmp_path):
         writer.writestr("wrapping/src/submission/deeper/x.py", b"")
     staged = stage(archive, tmp_path / "staged")
     assert "submission/dataset.py" in staged.taken
-    assert staged.left == ["submission/deeper (only submission/*.py is taken)"]
+    assert staged.left == ["submission/deeper (only submission/*.py is copied)"]
     made = [path for path in (tmp_path / "staged.unpacked").rglob("*") if path.is_dir()]
     assert len(made) < 200
 
@@ -266,12 +266,12 @@ def test_a_file_that_is_in_a_zip_twice_is_named(tmp_path, case):
     with zipfile.ZipFile(archive, "a") as writer, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         writer.writestr(ODD_NAMES[case][0], "x = 2\n")
-    with pytest.raises(UsageError, match="holds 'submission/dataset.py' twice"):
+    with pytest.raises(UsageError, match="contains 'submission/dataset.py' twice"):
         stage(archive, tmp_path / "staged")
 
 
 @pytest.mark.parametrize(
-    ("kind", "words"), [("nowhere", "is a link"), ("folder", "is there twice and differs")]
+    ("kind", "words"), [("nowhere", "is a link"), ("folder", "there are two different files")]
 )
 def test_a_second_output_that_is_no_file_is_bad_input(tmp_path, kind, words):
     package = make_package(tmp_path / "a5" / "submission")

@@ -157,7 +157,7 @@ def test_the_files_that_a_question_lacks_are_one_cause():
     other = lacking | {"message": "b.predictions is missing; run that"}
     made = results("1d", t1d_0_basic=lacking, t1d_1_basic=other, t1d_4_hidden=lacking)
     (cause,) = student_console.causes(made.tests)
-    assert cause.message.startswith("not there yet: a.params, b.predictions; ")
+    assert cause.message.startswith("missing: a.params, b.predictions; ")
     (single,) = student_console.causes(results("1d", t1d_0_basic=lacking).tests)
     assert single.message == "a.params is missing; run this"
 
@@ -165,7 +165,7 @@ def test_the_files_that_a_question_lacks_are_one_cause():
 def test_what_was_printed_is_shown_with_one_question_alone():
     printed = {"output": "".join(f"line {n}\n" for n in range(30))}
     alone = report(results("1e", t1e_1_basic=printed, t1e_5_hidden={"output": "SECRET"}))
-    assert "      | line 19\n      | ... and 10 lines more\n" in alone and "SECRET" not in alone
+    assert "      | line 19\n      | ... and 10 more lines\n" in alone and "SECRET" not in alone
     whole = report(results("1e", "1f", t1e_1_basic=printed))
     assert "line 0" not in whole and "python src/grader.py 1e shows it" in whole
 
@@ -174,7 +174,7 @@ def test_files_are_one_line():
     taken = {f"submission/{n}.py": f"/a/src/submission/{n}.py" for n in range(9)}
     staged = Staged(None, taken | {"x.params": "/a/x.params"}, ["a.txt (why)"] * 5, ["model.py"])
     assert student_console.files_line(staged) == (
-        "Files: 9 of /a/src/submission/ and 1 of /a/; model.py of ours; left behind: "
+        "Files: 9 of /a/src/submission/ and 1 of /a/; added by the grader: model.py; left out: "
         "a.txt (why), a.txt (why), a.txt (why) and 2 more"
     )
 

@@ -89,7 +89,10 @@ def weights(**changes):
     ("changes", "words"),
     [
         ({}, ""),
-        ({"head": np.zeros((3, 5), np.float32)}, "head has shape [3, 5], the model's is [3, 4]"),
+        (
+            {"head": np.zeros((3, 5), np.float32)},
+            "head has the shape [3, 5], but in the model it is [3, 4]",
+        ),
         ({"more": np.zeros(1, np.float32)}, "more is not in the model"),
     ],
 )

@@ -210,7 +210,7 @@ def test_nothing_is_written_through_a_link_of_a_zip(tmp_path, solutions):
 @pytest.mark.parametrize("name", [".", "./.", "\\", "./\\."])
 def test_a_zips_entry_without_a_name_is_refused(tmp_path, name):
     archive = zip_with(tmp_path, CODE, (name, "", stat.S_IFREG))
-    with pytest.raises(SubmissionError, match="is no file's"):
+    with pytest.raises(SubmissionError, match="is not the name of a file"):
         stage(archive, tmp_path / "staged")
 
 

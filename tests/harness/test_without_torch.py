@@ -51,7 +51,9 @@ def test_tests_that_need_no_torch_run(bare, tree):
     ran = grade(bare, tree, "3a")
     assert ran.returncode == 0
     # One line says so, with the command that mends it.
-    assert ran.stderr.count("\n") == 1 and "has no torch: what needs it can't run; " in ran.stderr
+    assert (
+        ran.stderr.count("\n") == 1 and "has no torch: tests that need it can't run; " in ran.stderr
+    )
     assert ran.stdout.count(" passed ") == 4
 
 

@@ -314,16 +314,16 @@ def allowed(message: str) -> bool:
     fixed += [r"ended the process \(exit, quit or os\._exit\?\)", r"was ended by signal \d\d?"]
     patterns = [
         "",
-        place + r"(?P<type>[A-Z][A-Za-z]+); its text is not shown with hidden tests",
+        place + r"(?P<type>[A-Z][A-Za-z]+); its text is not shown for hidden tests",
         place
-        + r"(?P<type>BlockingIOError); its text is not shown with hidden tests; "
+        + r"(?P<type>BlockingIOError); its text is not shown for hidden tests; "
         + re.escape(worker.NO_PROCESSES),
         place + "this part is not written yet",
         "your code (" + "|".join(fixed) + ")( while it was imported)?",
         "not run: importing your code took too long in an earlier test",
         "the submission's process answered something malformed",
         r"(copying|average)_query (doesn't|should) return [a-z ]+\(d,\)[a-z, ]*",
-        r"what (copying|average)_query returns gives other attention weights for some inputs",
+        r"the attention weights that result from (copying|average)_query are wrong for some inputs",
         "answers are missing",
     ]
     for pattern in patterns:

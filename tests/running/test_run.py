@@ -36,7 +36,7 @@ def test_an_earlier_years_helper_without_rope_is_one_clear_line(run, modules, mo
     code, _, errors = run(PRETRAIN.replace("vanilla", "rope"))
     assert code == 2
     assert errors.startswith("error: ") and errors.count("\n") == 1
-    assert "helper.py has no initialize_rope_model (is it an earlier year's?)" in errors
+    assert "helper.py has no initialize_rope_model (is it from an earlier year?)" in errors
 
 
 def test_evaluate_shows_the_models_probability(run, trained, modules, monkeypatch):
@@ -107,7 +107,7 @@ def test_another_recipe_than_the_data_sets_warns(run, modules, monkeypatch):
     assert "Warning" not in run(command)[2]
     code, _, errors = run(f"{command} --recipe smoke")
     assert code == 0
-    assert "thresholds of data set smoke were set for recipe tiny, not for smoke" in errors
+    assert "thresholds of the data set smoke were set for the recipe tiny, not for smoke" in errors
 
 
 def test_a_file_here_comes_before_one_of_the_data_set(run, tmp_path):
@@ -184,18 +184,18 @@ BAD_INPUT = {
     "reserved character": (PRE.replace("wiki.txt", "special.txt"), ["special.txt", "line 2", "□"]),
     "folder missing": (PRE.replace("path w", "path no/w"), ["no/w: the folder"]),
     "no tab": (f"{FINE} no_tab.tsv", ["no_tab.tsv, line 2", "expected a question, one tab"]),
-    "no places": (f"{FINE} birth_test_inputs.tsv", ["questions alone"]),
+    "no places": (f"{FINE} birth_test_inputs.tsv", ["only questions"]),
     "unknown character": (f"{FINE} strange.tsv", ["strange.tsv: line 2", "'Ω'"]),
     "too long": (f"{FINE} long.tsv", ["long.tsv: line 1", "at most 65"]),
     "missing parameters": (f"{EVAL} --reading_params_path no.params", ["no.params: no such file"]),
     "no parameters": (f"{EVAL} --reading_params_path text.params", ["text.params", "readable"]),
     "other variant": (
         f"{EVAL} --reading_params_path synthesizer.params",
-        ["blocks.0.attn.key.weight: got none", "other variant"],
+        ["blocks.0.attn.key.weight: got none", "a different variant"],
     ),
     "parameters of rope": (
         f"{EVAL} --reading_params_path rope.params",
-        ["pos_emb: got none, expected shape (1, 64, 16)", "other variant"],
+        ["pos_emb: got none, expected shape (1, 64, 16)", "a different variant"],
     ),
     "other size": (
         f"{EVAL} --reading_params_path vanilla.params --recipe smoke",
@@ -203,7 +203,7 @@ BAD_INPUT = {
     ),
     "other variant, finetuning": (
         f"{FINE} birth_places_train.tsv --reading_params_path synthesizer.params",
-        ["other variant"],
+        ["a different variant"],
     ),
     "unknown character, evaluating": (
         f"{EVAL} --reading_params_path vanilla.params".replace("birth_dev", "strange_inputs"),

@@ -38,7 +38,7 @@ def test_trainings_of_a_folder_have_a_seed_of_their_own(run, tmp_path, monkeypat
 
     kept = folders[0] / "training_seed.txt"
     output, first = pretrain(folders[0] / "w.params")
-    assert f"seed {seed} (kept in {kept}; --seed takes another)" in output
+    assert f"seed {seed} (kept in {kept}; --seed sets a different one)" in output
     assert kept.read_text(encoding="utf-8") == f"{seed}\n"
     assert f"seed {seed}" in (folders[0] / "w.svg").read_text(encoding="utf-8")
     assert same(first, pretrain(folders[0] / "again.params")[1])
@@ -82,7 +82,7 @@ def test_a_checkpoint_of_another_recipe_is_one_line(run, tmp_path, monkeypatch):
     code, output, errors = run(f"{command} tiny")
     assert (code, output) == (2, "")
     assert errors == (
-        "error: w.checkpoint is of a training that was cut short: add --resume to go on with it, "
+        "error: w.checkpoint is from an interrupted training: add --resume to resume it, "
         "or --restart to begin anew\n"
     )
     assert (tmp_path / "w.checkpoint").exists() and not (tmp_path / "w").exists()
@@ -93,7 +93,9 @@ def test_a_checkpoint_of_another_recipe_is_one_line(run, tmp_path, monkeypatch):
         run(f"{command} tiny")
     code, _, errors = run(f"{command} smoke --resume")
     assert code == 2
-    assert "error: w.checkpoint: a checkpoint of another training: model was GPTConfig(" in errors
+    assert (
+        "error: w.checkpoint: a checkpoint of a different training: model was GPTConfig(" in errors
+    )
 
 
 def interrupt_after_saving(keeper):

@@ -21,9 +21,9 @@ def test_what_students_get_is_all_empty(paper):
     found = paper.findings(text, answered=0)
     where = "written/submission.tex"
     assert found == [
-        f"{where}:{line_of(text, '{collaborators{'[1:])}: \\collaborators is empty; none is an "
-        "answer",
-        f"{where}:{line_of(text, 'aitools{')}: \\aitools is empty; none is an answer",
+        f"{where}:{line_of(text, '{collaborators{'[1:])}: \\collaborators is empty; `none` is a "
+        "valid answer",
+        f"{where}:{line_of(text, 'aitools{')}: \\aitools is empty; `none` is a valid answer",
         *(
             f"{where}:{line_of(text, f'{{answer}}{{{name}}}')}: answer {name} is empty"
             for name in IDS
@@ -59,14 +59,14 @@ def test_an_unknown_answer_is_named_with_what_may_be_meant(paper):
     text = submission() + block(r"\begin{answer}{3c-iii}", r"\end{answer}", "More.")
     number, said = paper.finding(text, answered=4)
     assert number == line_of(text, "{3c-iii}")
-    assert said == "answer 3c-iii is unknown: no such question in the sheet (is 3c-ii meant?)"
+    assert said == "answer 3c-iii: the sheet has no such question (did you mean 3c-ii?)"
 
 
 def test_an_answer_that_is_there_twice_is_named(paper):
     text = submission() + block(r"\begin{answer}{1d}", r"\end{answer}", "More.")
     number, said = paper.finding(text, answered=4)
     assert number == line_of(text, "{answer}{1d}", 1)
-    assert said == f"answer 1d is there twice, first in line {line_of(text, '{answer}{1d}')}"
+    assert said == f"answer 1d appears twice, first in line {line_of(text, '{answer}{1d}')}"
 
 
 def test_one_empty_answer_is_named_alone(paper):
@@ -83,7 +83,7 @@ def test_windows_files_are_fine(paper):
     paper.file.write_bytes(b"\xef\xbb\xbf" + submission().replace("\n", "\r\n").encode("utf-8"))
     sheet = paper.root / "written" / "sheet.tex"
     sheet.write_bytes(b"\xef\xbb\xbf" + SHEET.replace("\n", "\r\n").encode("utf-8"))
-    assert paper.check() == (0, "4 of 4 are answered in written/submission.tex.\n", "")
+    assert paper.check() == (0, "4 of 4 questions are answered in written/submission.tex.\n", "")
 
 
 def test_indented_markers_are_fine(paper):
@@ -98,14 +98,14 @@ def test_a_lost_end_is_named_where_the_answer_begins(paper):
     text = submission().replace("\\end{answer}\n", "", 1)
     number, said = paper.finding(text, answered=4)
     assert number == line_of(text, "{answer}{1d}")
-    assert said == r"\begin{answer}{1d} has lost its \end{answer}; put it back"
+    assert said == r"\begin{answer}{1d} has no \end{answer}; put it back"
 
 
 def test_the_last_lost_end_is_named(paper):
     first, _, _ = submission().rpartition("\\end{answer}")
     number, said = paper.finding(first, answered=4)
     assert number == line_of(first, "{answer}{3d}")
-    assert said == r"\begin{answer}{3d} has lost its \end{answer}; put it back"
+    assert said == r"\begin{answer}{3d} has no \end{answer}; put it back"
 
 
 def test_a_lost_beginning_is_named_where_the_answer_ends(paper):
@@ -114,7 +114,7 @@ def test_a_lost_beginning_is_named_where_the_answer_ends(paper):
     number = line_of(text, r"\end{answer}", -1)
     assert f"written/submission.tex:{number}: \\end{{answer}} has no \\begin{{answer}}" in found[3]
     number = line_of(text, "Because.", -1)
-    assert f"written/submission.tex:{number}: this stands in no answer" in found[1]
+    assert f"written/submission.tex:{number}: this text is not inside an answer" in found[1]
     assert f"written/sheet.tex:{line_of(SHEET, '{3d}')}: answer 3d is missing" in found[4]
     assert len(found) == 5  # and both markers, which stand in no answer
 
@@ -132,14 +132,15 @@ def test_a_lost_marker_is_named(paper, marker):
     text = first + last
     number, said = paper.finding(text, answered=4)
     assert number == line_of(text, "{answer}{3d}")
-    assert said == f"answer 3d has lost `{marker}`; put back"
+    assert said == f"answer 3d lacks `{marker}`; put it back"
 
 
 def test_both_lost_markers_are_one_finding(paper):
     first, _, last = submission().rpartition(r"\begin{answer}")
     text = first + r"\begin{answer}" + last.replace(f"{START}\n", "").replace(f"{END}\n", "")
     assert (
-        paper.finding(text, answered=4)[1] == f"answer 3d has lost `{START}` and `{END}`; put back"
+        paper.finding(text, answered=4)[1]
+        == f"answer 3d lacks `{START}` and `{END}`; put them back"
     )
 
 
@@ -160,7 +161,7 @@ def test_markers_in_the_wrong_order_are_named(paper):
     text = first + f"{END}\nBecause.\n{START}" + last
     number, said = paper.finding(text, answered=4)
     assert number == line_of(text, END, -1)
-    assert said == "answer 3d has 2 markers, expected START, END"
+    assert said == "answer 3d has 2 markers, expected START and END"
 
 
 def test_what_stands_outside_the_markers_is_named(paper):
@@ -168,14 +169,14 @@ def test_what_stands_outside_the_markers_is_named(paper):
     text = first + END + "\nAnd more." + last
     number, said = paper.finding(text, answered=4)
     assert number == line_of(text, "And more.")
-    assert said == "answer 3d: this stands outside its markers; move it"
+    assert said == "answer 3d: this text is outside its markers; move it"
 
 
 def test_what_stands_in_no_answer_is_named_once(paper):
     text = submission() + "\nLost.\nLost, too.\n"
     number, said = paper.finding(text, answered=4)
     assert number == line_of(text, "Lost.")
-    assert said == "this stands in no answer; move it between an answer's markers"
+    assert said == "this text is not inside an answer; move it between an answer's markers"
 
 
 def test_definitions_may_stand_anywhere(paper):
@@ -193,7 +194,7 @@ def test_an_empty_declaration_is_named(paper, name):
     text = text[:place] + text[place:].replace("none", "% none", 1)
     assert paper.finding(text, answered=4) == (
         line_of(text, f"\\{name}"),
-        f"\\{name} is empty; none is an answer",
+        f"\\{name} is empty; `none` is a valid answer",
     )
 
 
@@ -206,7 +207,7 @@ def test_a_declaration_that_is_gone_is_named(paper):
     text = submission().replace(block(r"\aitools{", "}", "none"), "")
     assert paper.finding(text, answered=4) == (
         1,
-        r"\aitools{...} is gone; put it back (none is an answer)",
+        r"\aitools{...} is missing; put it back (`none` is a valid answer)",
     )
 
 
@@ -214,7 +215,7 @@ def test_a_declaration_that_is_not_closed_is_named(paper):
     text = submission().replace("none", "{none", 1)
     number, said = paper.finding(text, answered=4)
     assert number == line_of(text, "\\collaborators")
-    assert said == r"\collaborators{ has lost its }, or holds a brace without a partner"
+    assert said == r"\collaborators{ has no closing }, or contains an unmatched brace"
 
 
 # -- bad input ------------------------------------------------------------------------------------
@@ -223,7 +224,7 @@ def test_a_declaration_that_is_not_closed_is_named(paper):
 def test_a_missing_file_is_one_line(paper):
     paper.file.unlink()
     said = paper.refused()
-    assert "written/submission.tex: No such file" in said and "the course's zip has it" in said
+    assert "written/submission.tex: No such file" in said and "the course's zip" in said
 
 
 def test_a_missing_sheet_is_one_line(paper):
@@ -240,7 +241,7 @@ def test_another_encoding_is_one_line_with_its_place(paper):
     text = submission()
     paper.file.write_bytes(text.replace("Because.", "Größe.").encode("latin-1"))
     number = line_of(text, "Because.")
-    assert f"written/submission.tex:{number}: no UTF-8 text" in paper.refused()
+    assert f"written/submission.tex:{number}: not UTF-8 text" in paper.refused()
 
 
 @pytest.mark.parametrize("name", ["answers.docx", "answers", "photo.jpg"])
@@ -264,10 +265,14 @@ def test_a_file_elsewhere_is_compared_with_the_sheet_beside_it_or_ours(paper, tm
     other = tmp_path / "over leaf"
     other.mkdir()
     shutil.copy2(paper.file, other / "mine.tex")
-    assert paper.check(str(other / "mine.tex"))[1].startswith("4 of 4 are answered in /")
+    assert paper.check(str(other / "mine.tex"))[1].startswith("4 of 4 questions are answered in /")
     (other / "sheet.tex").write_text("\\answerspace{1d}\n", encoding="utf-8")
     code, out, _ = paper.check(str(other / "mine.tex"))
-    assert code == 1 and "1 of 1 are answered" in out and "answer 3d is unknown" in out
+    assert (
+        code == 1
+        and "1 of 1 questions are answered" in out
+        and "answer 3d: the sheet has no such question" in out
+    )
 
 
 @pytest.mark.parametrize("where", [".", "src"])
@@ -279,7 +284,7 @@ def test_it_runs_from_the_root_and_from_src(paper, run_python, where):
     script = "check_written.py" if where == "src" else "src/check_written.py"
     ran = run_python(script, cwd=paper.root / where)
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert ran.stdout == "4 of 4 are answered in written/submission.tex.\n"
+    assert ran.stdout == "4 of 4 questions are answered in written/submission.tex.\n"
     paper.write(submission("", "none"))
     assert run_python(script, cwd=paper.root / where).returncode == 1
     paper.file.unlink()

@@ -12,7 +12,7 @@ def heard(paper, content: bytes, name: str = "answers.pdf") -> str:
     path.write_bytes(content)
     code, out, err = paper.check(str(path))
     assert (code, err) == (1, "")
-    assert out.startswith(f"{name}: a PDF of ") and "Answers are not looked for in a PDF" in out
+    assert out.startswith(f"{name}: a PDF of ") and "can't check answers in a PDF" in out
     return out
 
 
@@ -26,13 +26,13 @@ def test_of_a_pdf_the_source_is_asked_for(paper):
 def test_too_large_a_pdf_is_named(paper, monkeypatch):
     monkeypatch.setattr(check_written, "MAX_UPLOAD_BYTES", 10**6)
     out = heard(paper, PDF + b" " * 10**6, name="GROSS.PDF")
-    assert "Too large: Gradescope takes 1 MB" in out
+    assert "Too large: Gradescope accepts 1 MB" in out
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xd8\xff\xe0 a photo"])
 def test_what_is_no_pdf_is_one_line(paper, content):
     (paper.root / "a.pdf").write_bytes(content)
-    assert "a.pdf: no PDF, though its name says so" in paper.refused(str(paper.root / "a.pdf"))
+    assert "a.pdf: not a PDF, in spite of its name" in paper.refused(str(paper.root / "a.pdf"))
 
 
 def test_a_missing_pdf_is_one_line(paper):

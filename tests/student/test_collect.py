@@ -148,8 +148,8 @@ def test_what_nobody_asks_for_stays_behind_and_is_named(desk):
     (desk.code / "ideas.txt").write_text("...", encoding="utf-8")
     code, out, _ = desk.collect()
     assert code == 0
-    assert "Not packed, since nobody asks for it: rope.pretrain.params\n" in out
-    assert "Not packed: submission/ideas.txt (only submission/*.py is taken)\n" in out
+    assert "Not packed, because it is not required: rope.pretrain.params\n" in out
+    assert "Not packed: submission/ideas.txt (only submission/*.py is copied)\n" in out
     assert not {"rope.pretrain.params", "submission/ideas.txt"} & desk.packed().keys()
 
 
@@ -158,7 +158,7 @@ def test_an_unpacked_zip_beside_src_is_not_taken_for_the_work(desk):
     (desk.root / "submission" / "dataset.py").write_text("old = 1\n", encoding="utf-8")
     code, out, _ = desk.collect()
     assert code == 0
-    assert "There is a folder submission beside src" in out
+    assert "there is a folder submission next to src" in out
     assert desk.packed()["submission/dataset.py"] == (REFERENCE / "dataset.py").read_bytes()
 
 
@@ -177,7 +177,7 @@ def test_without_numpy_the_zip_is_written(tmp_path, run_python):
     root = runnable(tmp_path / "a5")
     ran = run_python("-c", WITHOUT, "numpy", cwd=root)
     assert (ran.returncode, ran.stderr) == (1, "")
-    counted = [line for line in ran.stdout.splitlines() if "lines are not counted" in line]
+    counted = [line for line in ran.stdout.splitlines() if "lines can't be counted" in line]
     assert len(counted) == ran.stdout.count("Warning: ") == 6
     assert (root / "assignment5.zip").is_file()
 

@@ -14,8 +14,8 @@ def test_a_line_changed_outside_the_markers_is_named(desk):
     desk.replace("dataset.py", "PAD_CHAR = ", "MY_CHAR = ")
     number = number_of(desk.code / "dataset.py", "import math")
     assert desk.warnings() == [
-        f"src/submission/dataset.py:{number}: changed outside the markers (in this file 2 lines "
-        "of yours, 1 of ours gone); only what stands between markers is yours to change"
+        f"src/submission/dataset.py:{number}: changed outside the markers (in this file, 2 lines "
+        "were added and 1 removed); change only what is between the markers"
     ]
 
 
@@ -27,7 +27,7 @@ def test_lines_cut_off_at_the_end_are_named(desk):
     last, gone = kept.count("\n"), [line for line in text[len(kept) :].split("\n") if line.strip()]
     (line,) = desk.warnings()
     assert line.startswith(f"src/submission/utils.py:{last}: changed outside the markers")
-    assert f"(in this file 0 lines of yours, {len(gone)} of ours gone)" in line
+    assert f"(in this file, 0 lines were added and {len(gone)} removed)" in line
 
 
 def test_a_given_module_that_is_gone_is_named(desk):
@@ -38,7 +38,7 @@ def test_a_given_module_that_is_gone_is_named(desk):
 def test_an_edited_pretraining_is_named_since_it_is_not_packed(desk):
     path = desk.root / "src" / "pretraining" / "fast.py"
     path.write_text(path.read_text(encoding="utf-8") + "print('mine')\n", encoding="utf-8")
-    line = "src/pretraining/fast.py was changed; the grader uses the course's own"
+    line = "src/pretraining/fast.py was changed; the grader uses the course's version"
     assert desk.warnings() == [line]
     assert not [name for name in desk.packed() if "pretraining/" in name]
     path.unlink()
@@ -50,8 +50,8 @@ def test_a_module_of_ones_own_among_the_given_ones_is_named(desk, name):
     path = desk.root / "src" / "pretraining" / name
     path.parent.mkdir(exist_ok=True)
     path.write_text("x = 1\n", encoding="utf-8")
-    line = f"src/pretraining/{name} is not packed, and the grader has none"
-    assert desk.warnings() == [f"{line}; put what you import into src/submission/"]
+    line = f"src/pretraining/{name} is not packed, and the grader lacks it"
+    assert desk.warnings() == [f"{line}; move what you import to src/submission/"]
 
 
 @pytest.mark.parametrize("kind", [START, END])
@@ -60,7 +60,7 @@ def test_a_lost_marker_is_named(desk, kind):
     desk.replace(path.name, f"    {kind}\n", "")
     left = END if kind == START else START
     assert desk.warnings() == [
-        f"src/submission/london_baseline.py:{number_of(path, left)}: `{left}` has lost its "
+        f"src/submission/london_baseline.py:{number_of(path, left)}: `{left}` has no "
         f"`{kind}`; put it back"
     ]
 

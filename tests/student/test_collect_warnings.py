@@ -16,28 +16,48 @@ OUTPUT_FAULTS = [
     (
         "vanilla.model.params",
         None,
-        "is missing: the command of question 1d with `--writing_params_path "
-        "vanilla.model.params` writes it",
+        "is missing: it is written by the command of question 1d with `--writing_params_path "
+        "vanilla.model.params`",
     ),
     (
         "vanilla.nopretrain.test.predictions",
         None,
-        "is missing: the command of question 1d with `--outputs_path "
-        "vanilla.nopretrain.test.predictions` writes it",
+        "is missing: it is written by the command of question 1d with `--outputs_path "
+        "vanilla.nopretrain.test.predictions`",
     ),
-    ("vanilla.finetune.params", None, "is missing: the command of question 1f with"),
-    ("vanilla.pretrain.dev.predictions", None, "is missing: the command of question 1f with"),
-    ("synthesizer.finetune.params", None, "is missing: the command of question 1g with"),
-    ("synthesizer.pretrain.test.predictions", None, "is missing: the command of question 1g"),
-    ("vanilla.model.params", b"", "is empty: the command of question 1d with"),
-    ("vanilla.pretrain.dev.predictions", b"", "is empty: the command of question 1f with"),
+    (
+        "vanilla.finetune.params",
+        None,
+        "is missing: it is written by the command of question 1f with",
+    ),
+    (
+        "vanilla.pretrain.dev.predictions",
+        None,
+        "is missing: it is written by the command of question 1f with",
+    ),
+    (
+        "synthesizer.finetune.params",
+        None,
+        "is missing: it is written by the command of question 1g with",
+    ),
+    (
+        "synthesizer.pretrain.test.predictions",
+        None,
+        "is missing: it is written by the command of question 1g",
+    ),
+    ("vanilla.model.params", b"", "is empty: it is written by the command of question 1d with"),
+    (
+        "vanilla.pretrain.dev.predictions",
+        b"",
+        "is empty: it is written by the command of question 1f with",
+    ),
     ("vanilla.pretrain.dev.predictions", b"\n\n\n", "is blank, expected 3 lines"),
     ("vanilla.pretrain.dev.predictions", b"a\nb\n", "has 2 lines, expected 3"),
     ("vanilla.pretrain.dev.predictions", b"a\nb\n", "(src/data/birth_dev.tsv)"),
     ("vanilla.pretrain.test.predictions", b"a\nb\nc\n", "has 3 lines, expected 2"),
     ("vanilla.pretrain.test.predictions", b"a\nb\nc\n", "(src/data/birth_test_inputs.tsv)"),
-    ("synthesizer.pretrain.dev.predictions", b"a\n\xff\nc\n", "line 2: no UTF-8 text"),
-    ("vanilla.model.params", b"\x80\x02}q\x00.", "holds no parameters"),
+    ("synthesizer.pretrain.dev.predictions", b"a\n\xff\nc\n", "line 2: not UTF-8 text"),
+    ("vanilla.model.params", b"\x80\x02}q\x00.", "contains no parameters"),
     ("vanilla.model.params", b"PK\x03\x04cut off", "is damaged"),
 ]
 
@@ -70,14 +90,14 @@ def test_questions_have_the_numbers_of_the_edition(desk):
     (desk.root / "edition.txt").write_text("cs224n\n", encoding="utf-8")
     (desk.root / "vanilla.model.params").unlink()
     (line,) = desk.warnings()
-    assert "the command of question 2d with" in line
+    assert "by the command of question 2d with" in line
 
 
 def test_code_that_is_no_python_is_named_with_its_line(desk):
     desk.replace("helper.py", "def pretrain(", "def pretrain((")
     (line,) = [w for w in desk.warnings() if "changed outside" not in w]
     number = number_of(desk.code / "helper.py", "def pretrain((")
-    assert line.startswith(f"src/submission/helper.py:{number}: this is no Python")
+    assert line.startswith(f"src/submission/helper.py:{number}: not valid Python")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +107,7 @@ def test_code_that_is_no_python_is_named_with_its_line(desk):
 def test_no_bytes_are_too_odd_for_a_warning(desk, content):
     (desk.code / "mine.py").write_bytes(content)
     (line,) = desk.warnings()
-    assert re.match(r"src/submission/mine\.py:\d+: this is no Python", line)
+    assert re.match(r"src/submission/mine\.py:\d+: not valid Python", line)
 
 
 def test_doubtful_python_is_no_news(desk):
@@ -175,7 +195,7 @@ def test_parts_without_points_are_only_mentioned(desk):
     code, out, _ = desk.collect()
     assert code == 0
     parts = texts(STARTER)["submission/attention_exploration.py"].count("raise NotImplementedError")
-    assert f"attention_exploration.py: not written, which costs no points: {parts} parts\n" in out
+    assert f"attention_exploration.py: {parts} ungraded parts are not written\n" in out
 
 
 @pytest.mark.parametrize("edition, warned", [("xcs224n", 0), ("current", 3)])
@@ -212,7 +232,7 @@ def test_all_problems_are_told_at_once(desk):
     parts = sum(not marker.startswith(("attention ", "blocks ")) for marker in asked)
     found = desk.warnings()
     assert len(found) == len(set(found)) == len(required_files()) + parts
-    assert f"with {len(found)} warnings: you can hand it in as it is" in desk.collect()[1]
+    assert f"with {len(found)} warnings: you can submit it as it is" in desk.collect()[1]
 
 
 def test_too_large_a_module_is_named(desk, monkeypatch):
@@ -225,11 +245,11 @@ def test_too_large_a_module_is_named(desk, monkeypatch):
 def test_a_folder_of_modules_is_named(desk):
     (desk.code / "parts").mkdir()
     (desk.code / "parts" / "mine.py").write_text("x = 1\n", encoding="utf-8")
-    assert desk.warnings() == ["submission/parts is not packed (only submission/*.py is taken)"]
+    assert desk.warnings() == ["submission/parts is not packed (only submission/*.py is copied)"]
 
 
 def test_without_the_data_lines_are_not_counted(desk):
     shutil.rmtree(desk.root / "src" / "data")
     found = desk.warnings()
     assert len(found) == len([name for name in required_files() if name.endswith(".predictions")])
-    assert all("its lines are not counted: birth_" in line for line in found)
+    assert all("its lines can't be counted: birth_" in line for line in found)

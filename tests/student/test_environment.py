@@ -175,7 +175,7 @@ def test_an_active_environment_of_conda_lacks_packages(mend):
 def test_uv_makes_the_environment_where_it_is_installed(mend, tmp_path):
     (tmp_path / "pyproject.toml").touch()
     there = ("uv", "conda")
-    assert mend(there=there) == "let uv make the environment: uv run src/grader.py 1e"
+    assert mend(there=there) == "let uv create the environment: uv run src/grader.py 1e"
     assert mend(there=there, version=(3, 10, 0)).endswith(": uv run src/grader.py 1e")
 
 
@@ -193,9 +193,9 @@ def test_the_base_environment_of_conda_is_not_to_be_filled(mend):
 @posix
 def test_else_python_makes_one(mend):
     made = "-m venv .venv && . .venv/bin/activate && " + LISTS
-    assert mend() == f"make an environment: /bin/p {made}"
+    assert mend() == f"create an environment: /bin/p {made}"
     said = mend(version=(3, 10, 0), there=("python3.13", "python3.11"))
-    assert said == f"make an environment: python3.13 {made}"
+    assert said == f"create an environment: python3.13 {made}"
     assert "install Python 3.12 from https://" in mend(version=(3, 10, 0))
 
 
@@ -208,8 +208,8 @@ def test_a_python_without_ensurepip_makes_one_all_the_same(mend, tmp_path, half_
     pip = "/bin/p -m pip --python .venv/bin/python"
     lists = LISTS.removeprefix("python -m pip")
     assert mend(lacks=("ensurepip",)) == (
-        f"make an environment: /bin/p -m venv --without-pip .venv && . .venv/bin/activate && {pip}"
-        f"{lists}"
+        f"create an environment: /bin/p -m venv --without-pip .venv && . .venv/bin/activate && "
+        f"{pip}{lists}"
     )
     said = mend(lacks=("ensurepip", "pip"))
     assert said.startswith("install uv (https://docs.astral.sh/uv/), or Debian's python3-venv;")
@@ -236,4 +236,6 @@ def test_what_is_missing_and_only_wanted_ends_nothing(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["grader.py"])
     environment.check(wanted="no_such_package")
     said = capsys.readouterr().err
-    assert said.count("\n") == 1 and "has no no_such_package: what needs it can't run; " in said
+    assert (
+        said.count("\n") == 1 and "has no no_such_package: tests that need it can't run; " in said
+    )

@@ -57,7 +57,7 @@ class Paper(Folder):
         self.write(text)
         code, out, err = self.check()
         *found, last = out.splitlines()
-        assert last == f"{answered} of 4 are answered in written/submission.tex."
+        assert last == f"{answered} of 4 questions are answered in written/submission.tex."
         assert (code, err) == (1 if found else 0, "")
         return found
 

@@ -1,8 +1,8 @@
 """results.json as Gradescope documents it, from a run's results.
 
-Students see a test's entry by its `visibility`. An entry that they can't see yet also hides their
-total, which is right where hidden tests' points are to wait (`after_published`); no entry ever has
-the visibility `hidden`: its points would count without showing anywhere.
+An entry's `visibility` decides when students see it. An entry that they can't see yet also hides
+their total, which is right if hidden tests' points are to wait (`after_published`); no entry ever
+has the visibility `hidden`, with which its points would count without being visible anywhere.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from . import feedback
 SCHEMA = Path(__file__).with_name("results.schema.json")
 LATER = {
     "visible": "",
-    "after_due_date": "Hidden tests, and so your total, show after the due date.",
-    "after_published": "Hidden tests, and so your total, show when grades are published.",
+    "after_due_date": "Hidden tests, and so your total, become visible after the due date.",
+    "after_published": "Hidden tests, and so your total, become visible when grades are published.",
 }
 
 
@@ -47,7 +47,7 @@ def document(
     edition = results.edition
     return {
         "visibility": "visible",
-        "stdout_visibility": "hidden",  # it holds staff's details
+        "stdout_visibility": "hidden",  # it contains staff's details
         "execution_time": round(execution_s),
         "output_format": "md",
         "output": overview([*notes, *_later(results)], _by_question(results)),
@@ -57,9 +57,9 @@ def document(
 
 
 def _entries(results: Results) -> list[dict[str, Any]]:
-    """Return an entry for each test, and one for all of a question without points.
+    """Return an entry for each test, and one per question without points.
 
-    Where such a question's hidden tests show later than the basic ones, it has two.
+    Such a question has two if its hidden tests become visible later than the basic ones.
     """
     edition, folded = results.edition, results.folded
     groups: dict[tuple[str, ...], list[TestResult]] = {}
@@ -125,9 +125,9 @@ def _later(results: Results) -> list[str]:
 
 
 def _by_question(results: Results) -> list[str]:
-    """Return a line for each question with the points of its tests that may be seen now.
+    """Return a line per question with the points of its tests that are visible now.
 
-    Those without points share a line.
+    Questions without points share a line.
     """
     edition = results.edition
     seen = [t for t in results.tests if visibility(edition, t.spec) == "visible"]
@@ -144,7 +144,7 @@ def _by_question(results: Results) -> list[str]:
 
 
 def without_others_fields(results: dict[str, Any]) -> dict[str, Any]:
-    """Return earlier results as we wrote them, without what Gradescope may have added since."""
+    """Return earlier results as written, without what Gradescope may have added since."""
     schema = _schema()
     tests = results.get("tests")
     known = schema["$defs"]["test"]["properties"]
@@ -162,9 +162,9 @@ def serialize(content: dict[str, Any]) -> str:
     """Return the text of results.json.
 
     Raises:
-        GradingError: it doesn't fit our schema: a mistake of ours must not become a grade.
+        GradingError: it violates the schema: the grader's mistakes must not become grades.
     """
-    import jsonschema  # staff's package: students' copies grade without it
+    import jsonschema  # staff's package, which students don't need
 
     validator = jsonschema.Draft202012Validator(_schema())
     for error in validator.iter_errors(content):
@@ -172,5 +172,5 @@ def serialize(content: dict[str, Any]) -> str:
         raise GradingError(f"results.json, {place}: {error.message:.300}")
     try:
         return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    except ValueError as error:  # NaN is within any bounds
+    except ValueError as error:  # for NaN, which passes the schema's bounds
         raise GradingError(f"results.json: {error}") from None

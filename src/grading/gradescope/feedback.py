@@ -1,7 +1,7 @@
-"""What a student reads of a test on Gradescope, in Markdown: points first, a screenful at most.
+"""What a student reads about a test on Gradescope, in Markdown: points first, at most a screenful.
 
-Sentences of ours stand as text, all that may hold a student's characters (pictures, got and
-expected, prints) in a fenced block, which Markdown leaves as it is and shows in a monospaced font.
+The grader's sentences are text; everything that may contain a student's characters (pictures, got
+and expected, prints) is in a fenced block, which Markdown shows unchanged in a monospaced font.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def of_test(result: TestResult) -> str:
 
 
 def of_practice(tests: list[TestResult]) -> str:
-    """Return what Gradescope shows of a question's tests that give no points, in Markdown.
+    """Return what Gradescope shows for a question's tests without points, in Markdown.
 
-    Tests that ended for the same reason share a paragraph.
+    Tests that failed for the same reason share a paragraph.
     """
     left: dict[tuple[str, str], list[str]] = {}
     for test in (t for t in tests if t.outcome is not Outcome.PASSED):
@@ -54,7 +54,7 @@ def of_practice(tests: list[TestResult]) -> str:
         parts.append(f"{more} more did not pass.")
     if left:
         number = tests[0].spec.number
-        parts.append(f"On your computer, `python src/grader.py {number}` says more.")
+        parts.append(f"On your computer, `python src/grader.py {number}` tells you more.")
     return "\n\n".join(parts)
 
 
@@ -64,9 +64,9 @@ def shortened(text: str, most: int = MAX_SENTENCE) -> str:
 
 
 def plain(text: str) -> str:
-    """Escape a text for Markdown, so that just this text shows, in one paragraph.
+    """Escape a text for Markdown, so that it is shown unchanged, in one paragraph.
 
-    Entities, since every dialect of Markdown shows them; which backslashes it obeys differs.
+    This uses entities, since every dialect of Markdown supports them, unlike backslashes.
     """
     shown = printable.line(" ".join(text.split()))
     shown = re.sub(r"[\\`*_{}\[\]#|~$<>&]", lambda found: f"&#{ord(found[0])};", shown)
@@ -87,7 +87,7 @@ def fenced(text: str, most: int = MAX_LINES - 6) -> str:
 
 
 def _wrapped(line: str) -> list[str]:
-    """Wrap a line at a screen's width, with later lines a little further in; blanks are kept."""
+    """Wrap a line at a screen's width, with later lines indented; blanks are kept."""
     line = line.expandtabs(4)
     first, rest = line[:MAX_COLUMNS], line[MAX_COLUMNS:]
     width = MAX_COLUMNS - 8

@@ -1,8 +1,8 @@
-"""Reads Gradescope's submission_metadata.json: who handed in when, and how often before.
+"""Reads Gradescope's submission_metadata.json: who submitted when, and how often before.
 
 Documented at gradescope-autograders.readthedocs.io, "Submission Metadata". Nothing in it decides
-points, so nothing in it may stop a grading: what is missing or odd reads as unknown, and is told
-to staff.
+points, so nothing in it may prevent grading: missing or odd values count as unknown, and are
+reported to staff.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DAY = timedelta(hours=24)
 
 @dataclass(frozen=True)
 class Previous:
-    """An earlier submission: when, and the results object that we wrote then."""
+    """An earlier submission: its time, and the results object that was written for it."""
 
     submitted: datetime | None
     results: dict[str, Any]
@@ -33,14 +33,14 @@ class Previous:
         return _dict(self.results.get("extra_data")).get(key)
 
     def points(self) -> float:
-        """Sum the points of the tests that the student could see at once."""
+        """Sum the points of the tests that were visible to the student at once."""
         shown = [t for t in self.tests if t.get("visibility", "visible") == "visible"]
         return sum(t["score"] for t in shown if _is_score(t.get("score")))
 
 
 @dataclass(frozen=True)
 class Metadata:
-    """What is known of a submission; unknown is None or empty."""
+    """What is known about a submission; unknown values are None or empty."""
 
     submission_id: str | None = None
     created: datetime | None = None
@@ -49,18 +49,18 @@ class Metadata:
     problems: tuple[str, ...] = field(default=(), compare=False)  # for staff
 
     def within_a_day(self) -> list[Previous]:
-        """Return those of `before()` that came in the 24 hours before this one.
+        """Return those of `before()` that arrived in the 24 hours before this one.
 
-        They don't depend on when it is graded, so that grading again gives the same.
+        They don't depend on when it is graded, so grading again gives the same result.
         """
         return [previous for previous, ago in self._ages() if ago < DAY]
 
     def before(self) -> list[Previous]:
-        """Return the submissions that came before this one: a regrade may know of later ones."""
+        """Return the submissions that arrived before this one; a regrade may know later ones."""
         return [previous for previous, _ in self._ages()]
 
     def _ages(self) -> Iterator[tuple[Previous, timedelta]]:
-        """Yield the submissions that came before this one, and how long before."""
+        """Yield the submissions that arrived before this one, and how long before."""
         for previous in self.previous:
             created, submitted = self.created, previous.submitted
             if created is not None and submitted is not None and submitted <= created:
@@ -78,7 +78,7 @@ def read(path: Path) -> Metadata:
         return Metadata(problems=(problem,))
     problems: list[str] = []
     if not isinstance(raw, dict):
-        return Metadata(problems=(f"{path.name} holds no table",))
+        return Metadata(problems=(f"{path.name} is not a JSON object",))
     submission_id = raw.get("id")
     if type(submission_id) not in (int, str):
         problems.append(f"id is {submission_id!r:.100}")
@@ -99,7 +99,7 @@ def read(path: Path) -> Metadata:
 
 
 def _due(raw: dict[str, Any], problems: list[str]) -> tuple[datetime | None, ...]:
-    """Return when each member's work is due: their own date, or the one for everybody."""
+    """Return each member's due date: their own, or the one for everybody."""
     general = _dict(raw.get("assignment")).get("due_date")
     users = _dicts(raw.get("users")) or [{}]
     dates = (_dict(user.get("assignment")).get("due_date") or general for user in users)
@@ -107,7 +107,7 @@ def _due(raw: dict[str, Any], problems: list[str]) -> tuple[datetime | None, ...
 
 
 def arrival(metadata: Metadata) -> str:
-    """Say in a sentence when the submission came, without a name or anybody's own date."""
+    """Return a sentence on when the submission arrived, without names or individual dates."""
     if metadata.created is None:
         return ""
     came = f"Submitted on {_clock(metadata.created)}"
@@ -116,10 +116,10 @@ def arrival(metadata: Metadata) -> str:
         return came + "."
     late = [due for due in known if metadata.created > due]
     if not late:
-        return f"{came}, in time."
+        return f"{came}, on time."
     after = _duration(metadata.created - min(late))
     whom = "" if len(metadata.due) == 1 else f" of {len(late)} of the group's {len(metadata.due)}"
-    return f"{came}, {after} after the due date{whom}. The grader deducts nothing for that."
+    return f"{came}, {after} after the due date{whom}. The grader deducts nothing for this."
 
 
 def _clock(time: datetime) -> str:

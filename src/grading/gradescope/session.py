@@ -1,8 +1,8 @@
 """A run on Gradescope: from the upload and its metadata to results.json.
 
-results.json is there from the first moment, with every test at zero, and is rewritten whole after
-each test. A fault of ours leaves none: Gradescope then shows that the autograder failed and
-records no grade, while any valid file would be recorded, whatever the exit code.
+results.json exists from the beginning, with every test at zero, and is rewritten completely after
+each test. If the grader fails, it is removed: Gradescope then shows that the autograder failed and
+records no grade, whereas it would record any valid file, whatever the exit code.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .document import without_others_fields as ours
 from .feedback import shortened
 from .metadata import Metadata, Previous
 
-SECRET = "grading_secret"  # in solutions/data: with it and a submission's id, its seed
+SECRET = "grading_secret"  # in solutions/data: determines a submission's seed, with its id
 UPLOAD, METADATA = "submission", "submission_metadata.json"
 RESULTS = Path("results") / "results.json"
 
@@ -51,7 +51,7 @@ def grade(
         pages: files for reports as HTML, each with whether it is for staff.
 
     Raises:
-        GradingError: the grader failed; there is no results.json then.
+        GradingError: the grader failed; there is then no results.json.
     """
     code = ExitCode.GRADER_ERROR
     try:
@@ -101,7 +101,7 @@ class Session(Observer):
         )
         seed = seed_of(self._about)
         self.results = self._runner.blank(self._edition, seed, self._name)
-        self._write()  # there from the first moment, and so for the canary to try
+        self._write()  # from the beginning, so that the canary can try to read it
         try:
             self._runner.run(options, seed, self)
         except SubmissionError as error:
@@ -111,7 +111,7 @@ class Session(Observer):
         return exit_code(self.results.outcomes)
 
     def _protect(self) -> None:
-        """Close what was unpacked for everybody to read; workers need src/ and nothing else."""
+        """Close what was unpacked readable for everybody; workers need only src/."""
         closed = [(paths.SOLUTIONS, 0o700), (self._root / RESULTS.parent, 0o700)]
         closed += [(self._root / UPLOAD, 0o700), (self._root / METADATA, 0o600)]
         for path, mode in closed:
@@ -121,8 +121,8 @@ class Session(Observer):
     def staged(self, staged: Staged) -> None:
         console.show_staged(staged, self._edition.required_files)
         missing = [n for n in self._edition.required_files if n not in staged.taken]
-        self._note("Not among the files: ", missing)
-        self._note("Files that were left behind: ", staged.left)
+        self._note("Missing files: ", missing)
+        self._note("Files that were left out: ", staged.left)
 
     def started(self, results: Results) -> None:
         self.results, self._teller = results, Teller(results, staff=True)
@@ -147,7 +147,7 @@ class Session(Observer):
             self._notes.append(words + ", ".join(shown) + more + ".")
 
     def _refuse(self, problem: str) -> None:
-        """Give every test zero points, since the upload holds nothing to grade, and say why."""
+        """Give every test zero points, because there is nothing to grade, and say why."""
         print(f"nothing to grade: {problem}")
         self._in_full = False
         why = "not run: nothing to grade was found"
@@ -162,7 +162,7 @@ class Session(Observer):
         facts = self.results.facts
         extra = {
             **{key: facts[key] for key in ("submission", "graded", "judged_by", "versions")},
-            "digest": facts.get("digest", ""),  # none where nothing was to grade
+            "digest": facts.get("digest", ""),  # none if there was nothing to grade
             "layers": facts.get("layers", []),
             "missing": facts.get("missing", []),
             "authoritative": facts.get("authoritative", False),
@@ -177,12 +177,12 @@ class Session(Observer):
         write_atomically(self._root / RESULTS, document.serialize(content))
 
     def _what_was_kept(self, kept: Previous) -> dict[str, Any]:
-        """Return the points of the submission that stands, and this one's basic tests."""
+        """Return the points of the submission that counts, and this one's basic tests."""
         limit = self._edition.gradescope.hidden_feedback_a_day
         note = (
-            f"Hidden tests run for {limit} submissions in 24 hours, and yours have. The points "
-            "shown are those of your last submission that was graded in full; what basic tests "
-            "say of this one stands here."
+            f"Hidden tests run for at most {limit} submissions in 24 hours, which you have used. "
+            "The points are those of your last submission that was graded in full; the messages "
+            "of basic tests are about this one."
         )
         asked = [t for t in self.results.tests if t.asked]
         lines = [f"{t.spec.test_id:<14}{t.outcome.value:<16}{t.description}" for t in asked]
@@ -191,9 +191,9 @@ class Session(Observer):
 
 
 def limited(about: Metadata, edition: Edition) -> Previous | None:
-    """Return the submission whose results stand once the day's hidden feedback is used up, or None.
+    """Return the submission whose results count if the day's hidden feedback is used up, or None.
 
-    Without an earlier valid result there is nothing to keep, and hidden tests run.
+    Without an earlier valid result there is nothing to keep, so hidden tests run.
     """
     limit = edition.gradescope.hidden_feedback_a_day
     used = [p for p in about.within_a_day() if p.extra("hidden_feedback") is True]
@@ -205,7 +205,7 @@ def limited(about: Metadata, edition: Edition) -> Previous | None:
 
 
 def _is_valid(previous: Previous, edition: Edition) -> bool:
-    """Return whether earlier results are ours, in full, and of the edition's present tests."""
+    """Return whether earlier results are complete, and of this grader and the current tests."""
     try:
         document.serialize(previous.results)
     except GradingError:
@@ -217,19 +217,23 @@ def _is_valid(previous: Previous, edition: Edition) -> bool:
 
 
 def earlier(about: Metadata, edition: Edition) -> str:
-    """Say in a sentence what is known of earlier submissions, as far as students saw it."""
+    """Return a sentence on earlier submissions, as far as students have seen their points."""
     if not about.previous:
         return ""
     times = len(about.previous)
     best = console.points_of(max(p.points() for p in about.previous))
-    seen = "" if edition.gradescope.hidden_tests == "visible" else " in the tests that show at once"
+    seen = (
+        ""
+        if edition.gradescope.hidden_tests == "visible"
+        else " in the tests that are visible at once"
+    )
     return (
         f"You submitted {times} time{'s' * (times > 1)} before; best so far: {best} points{seen}."
     )
 
 
 def seed_of(about: Metadata) -> int:
-    """Derive the run's seed from the secret and the submission's id: grading again repeats it.
+    """Derive the run's seed from the secret and the submission's id, the same for each grading.
 
     Raises:
         GradingError: the release has no secret.

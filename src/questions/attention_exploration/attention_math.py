@@ -1,15 +1,15 @@
-"""Attention as the exploration has it: weights, keys that are drawn, and mixtures in words.
+"""Attention as defined in the exploration: weights, sampled keys, and mixtures in words.
 
-Numbers that arrive here were checked for shape and are finite, but may be so large that products
-overflow: then weights are nan, which no comparison takes for right.
+Arrays that arrive here have the right shapes and are finite, but may be so large that products
+overflow: then weights are nan, which passes no comparison.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-# The covariance alpha I of keys that vanishes. Docstrings promise 1e-12 at most; with a hundredth
-# of it, queries of any shape, 5,000 long in each of 12 directions, stay right (see
+# The vanishing covariance alpha I of keys. Docstrings promise 1e-12 at most; with a hundredth of
+# that, queries in any direction, up to 5,000 long in each of 12 directions, stay right (see
 # AsksHeads.near_means).
 ALPHA = 1e-14
 TOLERANCE = 0.01  # of weights
@@ -36,12 +36,12 @@ def weights_are_right(alpha: np.ndarray, places: list[int], tolerance: float = T
 
     alpha has shape (..., n).
 
-    With a margin of 0.5 between the scores (all that tests draw), a scale of 50 leaves 12 keys
-    12 e^-25 < 1e-9 of weight; 0.01 rejects a scale below 14 (12 e^-7 = 0.011).
+    With a margin of 0.5 between the scores (as in all tests), a scale of 50 leaves 12 keys a
+    weight of 12 e^-25 < 1e-9; 0.01 rejects a scale below 14 (12 e^-7 = 0.011).
     """
     wanted = np.zeros(alpha.shape[-1])
     wanted[places] = 1 / len(places)
-    return bool(np.abs(alpha - wanted).max() <= tolerance)  # nan is not
+    return bool(np.abs(alpha - wanted).max() <= tolerance)  # False for nan
 
 
 def draw_keys(
@@ -60,7 +60,7 @@ def draw_keys(
 
 
 def lengthened(means: np.ndarray, a: int, length: float) -> np.ndarray:
-    """Return keys that equal their means, but for k_a = length * mu_a."""
+    """Return keys that equal their means, except k_a = length * mu_a."""
     keys = means.copy()
     keys[a] *= length
     return keys
@@ -75,7 +75,7 @@ def inputs(u: list[np.ndarray], added: np.ndarray | float = 0.0) -> np.ndarray:
 def self_attention(
     x: np.ndarray, K: np.ndarray, Q: np.ndarray, V: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compute outputs c_i, one a row, and weights alpha_ij.
+    """Compute outputs c_i, one per row, and weights alpha_ij.
 
     Keys are K x_i, queries Q x_i, values V x_i.
     """
@@ -86,7 +86,7 @@ def self_attention(
 
 
 def in_terms_of(vector: np.ndarray, directions: dict[str, np.ndarray]) -> str:
-    """Put a vector into words, such as "1.00 ud + 0.50 ub", and how much of its length is left."""
+    """Describe a vector, such as "1.00 ud + 0.50 ub", and the length of what remains."""
     matrix = np.stack(list(directions.values()), axis=1)  # (d, number of directions)
     shares = np.linalg.lstsq(matrix, vector, rcond=None)[0]
     named = [
@@ -98,5 +98,5 @@ def in_terms_of(vector: np.ndarray, directions: dict[str, np.ndarray]) -> str:
         rest = np.linalg.norm(vector - matrix @ shares)
     scale = max(np.linalg.norm(direction) for direction in directions.values())
     if rest > 0.005 * scale:
-        named.append(f"something else, {rest:.3g} long")
+        named.append(f"something else of norm {rest:.3g}")
     return " + ".join(named).replace("+ -", "- ") or "0"

@@ -1,4 +1,4 @@
-"""Tries queries and keys from attention_exploration.py on keys and queries of ours."""
+"""Calls the functions of attention_exploration.py and checks what they return."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from questions.shared import random_inputs, specs
 
 from .attention_math import attention_weights, weights_are_right
 
-# What each function returns: how many parts, and in words.
+# What each function returns: the number of parts, and a description.
 RETURNS = {
     "copying_query": (1, "a query of shape (d,)"),
     "copying_keys": (1, "keys of shape (n, d)"),
@@ -26,11 +26,11 @@ RETURNS = {
 }
 
 
-NEARLY_PERPENDICULAR = 0.15  # cosines of keys that average_query gets, at most, in size
+NEARLY_PERPENDICULAR = 0.15  # the largest absolute cosine of two keys that average_query gets
 
 
 class AsksAttention(AsksFunctions):
-    """Tries queries and keys from attention_exploration.py on keys and queries of ours."""
+    """Calls the functions of attention_exploration.py and checks what they return."""
 
     part = specs.ANY_REAL
 
@@ -41,7 +41,7 @@ class AsksAttention(AsksFunctions):
         return self.call("attention_exploration.call", module, function, arguments, parts)[0]
 
     def checked(self, answer: Answer, shape: tuple[int, ...]) -> list[np.ndarray]:
-        """Return the parts of an answer, once they are finite float64 arrays of this shape."""
+        """Return an answer's parts; fail unless they are finite float64 arrays of this shape."""
         count, words = RETURNS[answer.function]
         fits = all(
             isinstance(part, np.ndarray) and part.dtype == np.float64 and part.shape == shape
@@ -51,7 +51,7 @@ class AsksAttention(AsksFunctions):
         one = f"float64[{', '.join(map(str, shape))}]" if shape else "a number"
         self.expect(
             finite,
-            f"{answer.function} should return {words}, and finite numbers only",
+            f"{answer.function} should return {words}, with finite numbers only",
             got=answer.form + (", with nan or infinity" if fits else ""),
             expected=one if count == 1 else f"{count} parts, each {one}",
             look_at=answer.look_at,
@@ -59,7 +59,7 @@ class AsksAttention(AsksFunctions):
         return answer.parts
 
     def weights(self, answer: Answer) -> tuple[np.ndarray, list[int]]:
-        """Compute the attention weights that an answer produces; also return where they belong."""
+        """Compute an answer's attention weights; also return which keys should have weight."""
         if answer.function == "copying_keys":
             query, n, j = answer.arguments
             (keys,) = self.checked(answer, (n, len(query)))
@@ -69,15 +69,15 @@ class AsksAttention(AsksFunctions):
         return attention_weights(query, keys), places
 
     def expect_weights(self, function: str, arguments: list[list[Any]]) -> None:
-        """Fail unless each answer puts equal weights where it should, and none elsewhere."""
+        """Fail unless each answer gives equal weights to the right keys, and none to others."""
         for answer in self.ask(function, arguments):
             alpha, places = self.weights(answer)
             self.expect(
                 weights_are_right(alpha, places),
-                f"what {function} returns gives other attention weights",
-                got=f"weights {shown(alpha)} for {len(alpha)} keys",
-                expected=f"{1 / len(places):g} for each of {places}, 0 for the others",
-                cause="print the scores k_i . q: which weights does the softmax make of them?",
+                f"the attention weights that result from {function} are wrong",
+                got=f"the weights {shown(alpha)} for {len(alpha)} keys",
+                expected=f"{1 / len(places):g} for each of the keys {places}, 0 for the others",
+                cause="print the scores k_i . q and their softmax: which keys get the weight?",
                 look_at=answer.look_at,
             )
 
@@ -93,7 +93,7 @@ class AsksAttention(AsksFunctions):
         return self.ask("copying_query", arguments)
 
     def copying_backwards(self, trials: int) -> list[Answer]:
-        """Return answers of copying_keys for random queries, short ones and long ones."""
+        """Return answers of copying_keys for random queries, short and long."""
         arguments = []
         for _ in range(trials):
             query = self.rng.normal(size=int(self.rng.integers(2, 13)))
@@ -120,5 +120,5 @@ class AsksAttention(AsksFunctions):
 
 def shown(numbers: np.ndarray) -> list:
     """Round numbers to three decimals for a message."""
-    with np.errstate(all="ignore"):  # numbers near the greatest there is
+    with np.errstate(all="ignore"):  # numbers near the limit of float64
         return (np.round(numbers, 3) + 0.0).tolist()  # + 0.0: no "-0.0"

@@ -1,4 +1,4 @@
-"""Probes of attention_exploration.py, with numpy only, which tell what a function answers."""
+"""Probes that call the functions of attention_exploration.py, with numpy only."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 from grading.worker import Context
 from questions.shared.shapes import form_of
 
-MAX_NUMBERS = 10_000  # of one part of an answer; the largest that is asked for has 144
+MAX_NUMBERS = 10_000  # of one part of an answer; the largest expected part has 144
 
 
 def call(context: Context, function: str, arguments: list[list[Any]], parts: int) -> dict[str, Any]:
     """Call `function(*arguments[i])` for each i.
 
     Args:
-        parts: of how many arrays or numbers an answer consists.
+        parts: the number of arrays or numbers in an answer.
 
     Returns:
-        forms: for each call "float64[8]" or the like; answers: for each call its parts, those
-        that are real numbers as float64 arrays, None for others.
+        forms: for each call, a description such as "float64[8]"; answers: for each call, its
+        parts: float64 arrays where they are real numbers, otherwise None.
     """
     import submission.attention_exploration as module
 
@@ -29,7 +29,7 @@ def call(context: Context, function: str, arguments: list[list[Any]], parts: int
 
 
 def _copies(given: list[Any]) -> list[Any]:
-    """Copy arguments, so that they may be changed; equal arrays stay one, as in a call by hand."""
+    """Copy arguments, which may be changed; one array passed twice stays one, as in any call."""
     copies: list[Any] = []
     for value in given:
         if isinstance(value, np.ndarray):
@@ -55,7 +55,7 @@ def _numbers(answer: Any) -> np.ndarray | None:
     try:
         array = np.asarray(answer)
     except (TypeError, ValueError):
-        return None  # a list of lists of different lengths, or of who knows what
+        return None  # lists of different lengths, or of something else
     if array.dtype.kind not in "fiu" or array.size > MAX_NUMBERS:
         return None
     return array.astype(np.float64)

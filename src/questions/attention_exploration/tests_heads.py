@@ -1,4 +1,4 @@
-"""One head and two, on keys that are drawn around their means."""
+"""One head and two heads, on keys that are sampled around their means."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from . import attention_math
 from .attention_math import attention_weights, weights_are_right
 from .calling import Answer, AsksAttention, shown
 
-# Weights are asked for exactly. Scores reach 5,000 * 4, whose rounding of 2e-12 moves weights by
-# as much; a formula that leaves out a term or overflows is off by far more.
+# Weights must be exact. Scores reach 5,000 * 4, whose rounding error of 2e-12 moves weights by as
+# much; a formula that leaves out a term or overflows is off by far more.
 EXACT = 1e-9
 # Arguments of single_head_weights, and attention's weights of all keys.
 WEIGHTS = [
@@ -26,14 +26,14 @@ WEIGHTS = [
     ([20.0, 1.0, 2], [0.5, 0.5]),
     ([5000.0, 1.0002, 3], [0.73105857863, 0.26894142137, 0]),
 ]
-APART = 1.0  # the least norm of the difference of two queries that count as different
+APART = 1.0  # the least norm of the difference of two queries that counts as different
 
 
 class AsksHeads(AsksAttention):
-    """Tries answers about one head and two on keys that are drawn around their means."""
+    """Tries answers about one head and two heads on keys that are sampled around their means."""
 
     def some_means(self) -> list[list[Any]]:
-        """Return a simple set of means and one that is drawn, each with a and b."""
+        """Return a simple set of means and a random one, each with a and b."""
         return [[np.eye(4), 0, 2], [random_inputs.orthonormal_keys(self.rng, 5, 6), 4, 1]]
 
     def many_means(self, trials: int) -> list[list[Any]]:
@@ -52,8 +52,8 @@ class AsksHeads(AsksAttention):
 
         With a query of length |q|, the scores of a and b differ by sqrt(2 alpha) |q| at one
         standard deviation. That is .0025 with alpha = 1e-14 and a scale of 5,000 for each of 12
-        means, and a weight leaves .49 to .51 when they differ by .04: at 16 standard deviations,
-        with probability below 1e-50 a sample.
+        means. A weight leaves .49 to .51 when they differ by .04, which is 16 standard deviations
+        and has a probability below 1e-50 per sample.
 
         Args:
             stretched: whether k_a is longer or shorter than its mean.
@@ -83,10 +83,11 @@ class AsksHeads(AsksAttention):
                 )
                 self.expect(
                     weights_are_right(alpha, places),
-                    f"the query of {function} gives other weights for some keys {which}",
-                    got=f"weights {shown(alpha)} for {len(alpha)} keys",
-                    expected=f"0.5 for each of {places}, 0 for the others",
-                    cause="print the scores k_i . q: which weights does the softmax make of them?",
+                    f"the attention weights that result from {function} are wrong for some keys "
+                    f"{which}",
+                    got=f"the weights {shown(alpha)} for {len(alpha)} keys",
+                    expected=f"0.5 for each of the keys {places}, 0 for the others",
+                    cause="print the scores k_i . q and their softmax: which keys get the weight?",
                     look_at=answer.look_at,
                 )
 
@@ -98,23 +99,23 @@ class AsksHeads(AsksAttention):
             scale, length, n = answer.arguments
             self.expect(
                 bool(np.abs(got - alpha[:2]).max() <= EXACT),
-                "single_head_weights returns other weights than attention",
-                got=f"{got.tolist()} for scale {scale:g}, length {length:g}, n = {n}",
-                expected=f"{alpha[:2]}; attention's weights, those of a and b first, "
-                f"are {shown(np.array(alpha))}",
+                "the weights that single_head_weights returns are not those of attention",
+                got=f"{got.tolist()} for scale = {scale:g}, length = {length:g}, n = {n}",
+                expected=f"{alpha[:2]}; the weights of all keys, a and b first, are "
+                f"{shown(np.array(alpha))}",
                 look_at=answer.look_at,
             )
 
     def stretched(
         self, trials: int, limits: list[float]
     ) -> list[tuple[Answer, np.ndarray, np.ndarray]]:
-        """Return answers of single_head_weights about drawn keys, with the means and the keys.
+        """Return answers of single_head_weights about sampled keys, with the means and the keys.
 
-        Each k_a has covariance alpha I + (1/2) mu_a mu_a^T, and its part along mu_a is the length
-        that the function is told; alpha = 1e-14 is what it isn't told.
+        Each k_a has covariance alpha I + (1/2) mu_a mu_a^T. The function gets its part along mu_a
+        as the length; the noise, alpha = 1e-14, is unknown to it.
 
         Args:
-            limits: lengths that are asked for as they are, too, at a scale of 5,000.
+            limits: further lengths to try, at a scale of 5,000.
         """
         arguments, drawn = [], []
         for _ in range(trials):
@@ -145,7 +146,7 @@ class AsksHeads(AsksAttention):
         return attention_weights(first, keys), attention_weights(second, keys), apart
 
     def expect_average_of_heads(self, arguments: list[list[Any]], samples: int) -> None:
-        """Fail unless both heads' average has equal weights of a and b in each sample."""
+        """Fail unless the heads' average gives a and b equal weights in each sample."""
         for answer, keys in self.samples_of("two_head_queries", arguments, samples):
             _, a, b = answer.arguments
             *heads, apart = self.both_heads(answer, keys)
@@ -161,10 +162,10 @@ class AsksHeads(AsksAttention):
             first, second, both = (shown(rows[worst]) for rows in (*heads, average))
             self.expect(
                 weights_are_right(average, [a, b]),
-                f"the average of both heads is not that of values {a} and {b} for some keys near "
-                "their means",
-                got=f"weights {first} and {second}: {both} on average",
-                expected=f"0.5 for each of {[a, b]} on average, 0 for the others",
+                f"the average of both heads' outputs is not the mean of values {a} and {b} for "
+                "some keys near their means",
+                got=f"the weights {first} and {second}: {both} on average",
+                expected=f"0.5 for each of the keys {[a, b]} on average, 0 for the others",
                 look_at=answer.look_at,
             )
 
@@ -179,7 +180,7 @@ class AttentionSingleHead(AsksHeads):
 
     @graded()
     def test_lengths(self) -> None:
-        """single_head_weights are attention's, for some scales and lengths."""
+        """single_head_weights returns attention's weights for some scales and lengths."""
         self.expect_exact(WEIGHTS)
 
     @graded(is_hidden=True)
@@ -190,12 +191,12 @@ class AttentionSingleHead(AsksHeads):
 
     @graded(is_hidden=True)
     def test_sampled_lengths(self) -> None:
-        """single_head_weights are those of keys that were drawn, for extreme lengths, too."""
+        """single_head_weights is right for sampled keys and for extreme lengths."""
         self.judge(tried=self.stretched(30, limits=[-0.5, 0.5, 1.0, 1.5]))
 
     @graded()
     def test_steady(self) -> None:
-        """steady_query averages two values whatever the length of k_a is."""
+        """steady_query averages two values whatever the length of k_a."""
         self.expect_average("steady_query", self.some_means(), samples=10, stretched=True)
 
     @graded(is_hidden=True)
@@ -210,7 +211,7 @@ class AttentionTwoHeads(AsksHeads):
 
     @graded()
     def test_near_means(self) -> None:
-        """two_head_queries average two values when keys are near their means."""
+        """two_head_queries averages two values when keys are near their means."""
         self.expect_average_of_heads(self.some_means(), samples=10)
 
     @graded(is_hidden=True)

@@ -17,10 +17,10 @@ NEAR = 0.01  # of c_1 and c_2, relative to beta
 
 
 class AsksProjections(AsksAttention):
-    """Tries answers about self-attention, with and without K, Q and V, on orthogonal vectors."""
+    """Checks answers about self-attention, with and without K, Q and V, on orthogonal vectors."""
 
     def directions(self, trials: int) -> list[np.ndarray]:
-        """Draw perpendicular vectors of norm 1, four a set, shape (4, d)."""
+        """Draw sets of four perpendicular vectors of norm 1, shape (4, d) each."""
         sizes = self.rng.integers(4, 13, size=trials)
         return [random_inputs.orthonormal_keys(self.rng, 4, int(d)) for d in sizes]
 
@@ -30,7 +30,7 @@ class AsksProjections(AsksAttention):
         """Return answers of unprojected_output or added_output: for each set, one at each beta.
 
         Args:
-            added: the places among NAMES of what is added to x_2, each of them once.
+            added: indices in NAMES of the vectors to add to x_2, one at a time.
         """
         arguments = [
             [*(beta * u), *(beta * u[i] for i in place)]
@@ -56,7 +56,7 @@ class AsksProjections(AsksAttention):
         return found
 
     def expect_limit(self, function: str, directions: list[np.ndarray], *added: int) -> None:
-        """Fail unless the function returns what attention's c_2 tends to."""
+        """Fail unless the function returns the limit of attention's c_2."""
         for answers in self.outputs(function, directions, *added):
             distances = self.distances(answers)
             u, more = answers[-1].arguments[:4], answers[-1].arguments[4:]
@@ -67,14 +67,14 @@ class AsksProjections(AsksAttention):
             weights = np.linalg.lstsq(x.T, vector, rcond=None)[0]
             words = attention_math.in_terms_of(vector, dict(zip(NAMES, u, strict=True)))
             self.expect(
-                max(distances) <= LIMIT,  # nan is not
-                f"{function} is not what c_2 tends to{what}",
-                got=f"{words}, which takes weights {shown(weights)} on x_1, x_2, x_3 at best; "
-                "attention's c_2 is "
+                max(distances) <= LIMIT,  # False for nan
+                f"{function} does not return the limit of c_2{what}",
+                got=f"{words}, for which the best weights on x_1, x_2, x_3 would be "
+                f"{shown(weights)}; attention's c_2 is "
                 f"{', '.join(f'{d:.2g} beta' for d in distances)} away at beta = "
                 f"{', '.join(f'{beta:g}' for beta in BETAS)}",
                 expected="a distance that tends to 0 as beta grows",
-                cause="which score x_2 . x_j is the greatest?",
+                cause="which score x_2 . x_j is the largest?",
                 look_at=answers[-1].look_at,
             )
 
@@ -84,7 +84,7 @@ class AsksProjections(AsksAttention):
         return self.ask("key_query_value", [list(beta * u) for u, beta in pairs])
 
     def projected(self, answer: Answer) -> tuple[np.ndarray, np.ndarray, list[float]]:
-        """Compute outputs and weights with K, Q, V; also how far off c_1 and c_2 are."""
+        """Compute outputs and weights with K, Q, V, and how far off c_1 and c_2 are."""
         _, ub, uc, _ = u = answer.arguments
         K, Q, V = self.checked(answer, (len(ub), len(ub)))
         c, alpha = attention_math.self_attention(attention_math.inputs(u), K, Q, V)
@@ -103,11 +103,11 @@ class AsksProjections(AsksAttention):
                 self.expect(
                     miss <= NEAR,
                     f"with these K, Q and V, c_{i + 1} is not close to {wanted}",
-                    got=f"c_{i + 1} is {output}; x_{i + 1} gives x_1, x_2, x_3 the weights "
+                    got=f"c_{i + 1} is {output}; the weights of x_{i + 1} on x_1, x_2, x_3 are "
                     f"{shown(alpha[i])}",
-                    expected=f"c_{i + 1} is {wanted}, to {NEAR:g} beta",
-                    cause="a value v_1 or v_3, or a score k_j . q_i that isn't the greatest where "
-                    "it should be",
+                    expected=f"c_{i + 1} is {wanted}, within {NEAR:g} beta",
+                    cause="a value v_1 or v_3 is wrong, or the wrong score k_j . q_i is the "
+                    "largest",
                     look_at=answer.look_at,
                 )
 
@@ -117,17 +117,17 @@ class AttentionKeyQueryValue(AsksProjections):
 
     @graded()
     def test_unprojected(self) -> None:
-        """unprojected_output is what attention's c_2 tends to."""
+        """unprojected_output returns the limit of attention's c_2."""
         self.expect_limit("unprojected_output", [np.eye(4), *self.directions(1)])
 
     @graded()
     def test_added(self) -> None:
-        """added_output is what c_2 tends to when ud or uc is added to x_2."""
+        """added_output returns the limit of c_2 when ud or uc is added to x_2."""
         self.expect_limit("added_output", [np.eye(4), *self.directions(1)], 3, 2)
 
     @graded()
     def test_matrices(self) -> None:
-        """key_query_value gives K, Q, V with which c_2 is ub and c_1 is ub - uc."""
+        """key_query_value returns K, Q, V with which c_2 is ub and c_1 is ub - uc."""
         self.expect_projected([np.eye(4), np.eye(6)[1:5], *self.directions(1)], [5.0, 20.0, 8.0])
 
     @graded(is_hidden=True)

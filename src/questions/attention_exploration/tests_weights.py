@@ -1,4 +1,4 @@
-"""Copying and averaging: queries and keys, by the weights that they give."""
+"""Copying and averaging: queries and keys, judged by the weights that they give."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class AttentionCopying(AsksAttention):
 
     @graded()
     def test_given_query(self) -> None:
-        """copying_keys puts all weight on one key, for a query that is given."""
+        """copying_keys puts all weight on one key, for a given query."""
         queries = [np.array([0.6, 0.0, 0.8]), np.array([0.03, -0.04])]
         self.expect_weights("copying_keys", [[queries[0], 4, 2], [queries[1], 3, 0]])
 
@@ -47,5 +47,5 @@ class AttentionAveraging(AsksAttention):
 
     @graded(is_hidden=True)
     def test_oblique(self) -> None:
-        """average_query works for other keys, too."""
+        """average_query also works for other keys."""
         self.judge(tried=self.averaging(trials=20))

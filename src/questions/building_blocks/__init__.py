@@ -1,1 +1,1 @@
-"""The building blocks of the lectures, without points in most editions."""
+"""The building blocks from the lectures, which have no points in most editions."""

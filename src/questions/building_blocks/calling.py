@@ -1,4 +1,4 @@
-"""Asks the functions of the building blocks, and checks the form of what they answer."""
+"""Calls the functions of the building blocks, and checks the form of their answers."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from grading.functions import Answer, AsksFunctions
 from grading.schema import AnyOf, Array, Maybe, table
 
 PART = Maybe(AnyOf((*(Array(dtype, None) for dtype in ("float64", "int64", "bool")), [str])))
-PARTS = {"span_corruption": 2, "bert_mask": 2}  # all others answer one thing
-# Right codes differ by 1e-12 in float64. Where one computes frequencies in float32, which are then
-# off by 3e-7 of themselves, angles of 300 are off by 9e-5, and turned vectors of length 6 by 6e-4.
-# Mistakes move results by .01 or more.
+PARTS = {"span_corruption": 2, "bert_mask": 2}  # all others return one value
+# Correct code differs by 1e-12 in float64. Frequencies computed in float32 have a relative error of
+# 3e-7, which puts angles of 300 off by 9e-5, and rotated vectors of length 6 by 6e-4. Mistakes move
+# results by .01 or more.
 CLOSE = 2e-3
-KINDS = {"f": "numbers", "i": "whole numbers", "b": "truth values"}
+KINDS = {"f": "numbers", "i": "integers", "b": "booleans"}
 
 
 class AsksBlocks(AsksFunctions):
-    """Asks the functions of the building blocks, and checks the form of what they answer.
+    """Calls the functions of the building blocks, and checks the form of their answers.
 
     Attributes:
-        module, asks: the file that has the topic's functions, and the probe that calls them.
+        module, asks: the file with the topic's functions, and the probe that calls them.
     """
 
     part = PART
@@ -41,14 +41,14 @@ class AsksBlocks(AsksFunctions):
         for answer, changed in zip(answers, got["changed"], strict=True):
             self.expect(
                 not changed,
-                f"{function} changes its arguments: whoever called it still needs them",
-                cause="an operation in place, such as x += y, masked_fill_ or x[i] = y",
+                f"{function} modifies its arguments, which the caller still needs",
+                cause="an in-place operation, such as x += y, masked_fill_ or x[i] = y",
                 look_at=answer.look_at,
             )
         return answers
 
     def right_answers(self, answers: list[Answer]) -> list[list[Any]]:
-        """Return what the reference answers to the same arguments; for staff's judge alone."""
+        """Return the reference's answers for the same arguments; only for staff's judges."""
         function = answers[0].function
         asked = {"function": function, "arguments": [a.arguments for a in answers]}
         spec = table({"forms": str, "answers": [PART], "changed": bool}, rows=len(answers))
@@ -58,10 +58,10 @@ class AsksBlocks(AsksFunctions):
     def array(
         self, answer: Answer, shape: tuple[int, ...], kind: str = "f", part: int = 0
     ) -> np.ndarray:
-        """Return a part of an answer, once it is an array of this shape, of finite numbers.
+        """Return a part of an answer; fail unless it is a finite array of this shape.
 
         Args:
-            kind: "f", "i" or "b"; whole numbers do for "f", and 8.0 for a single "i".
+            kind: "f", "i" or "b"; integers are accepted for "f", and 8.0 for a single "i".
         """
         got = answer.parts[part]
         fits = isinstance(got, np.ndarray) and got.shape == shape
@@ -69,7 +69,7 @@ class AsksBlocks(AsksFunctions):
         fits = fits and got.dtype.kind in (kind if exact else "fi")
         self.expect(
             fits,
-            f"{answer.function} returns something of another shape or kind than it should",
+            f"{answer.function} returns something of the wrong shape or kind",
             got=answer.form,
             expected=_wanted_form(answer, shape, kind),
             look_at=answer.look_at,
@@ -78,7 +78,7 @@ class AsksBlocks(AsksFunctions):
             bool(np.isfinite(got).all()),
             f"{answer.function} returns nan or infinity",
             got=answer.form,
-            cause="a division by zero, a softmax of nothing but -inf, or an overflow",
+            cause="a division by zero, a softmax of only -inf, or an overflow",
             look_at=answer.look_at,
         )
         return got
@@ -90,7 +90,7 @@ class AsksBlocks(AsksFunctions):
         sentence: str,
         cause: str = "",
     ) -> None:
-        """Fail unless an answer is an array of these values, exactly if they are bool or whole."""
+        """Fail unless an answer is an array of these values, exact if boolean or integer."""
         wanted = np.asarray(wanted)
         kind = wanted.dtype.kind
         got = self.array(answer, wanted.shape, "f" if kind == "i" and wanted.shape else kind)
@@ -110,12 +110,12 @@ class AsksBlocks(AsksFunctions):
         )
 
     def words(self, answer: Answer, part: int) -> list[str]:
-        """Return a part of an answer, once it is a list of words."""
+        """Return a part of an answer; fail unless it is a list of words."""
         got = answer.parts[part]
         fits = isinstance(got, list) and all(type(word) is str for word in got)
         self.expect(
             fits,
-            f"{answer.function} should return two lists of words, input and target",
+            f"{answer.function} should return two lists of words, the input and the target",
             got=answer.form,
             look_at=answer.look_at,
         )
@@ -123,29 +123,29 @@ class AsksBlocks(AsksFunctions):
 
 
 class AsksPositions(AsksBlocks):
-    """Asks the functions of building_blocks_positions.py."""
+    """Calls the functions of building_blocks_positions.py."""
 
     module, asks = "building_blocks_positions.py", "building_blocks.call_positions"
 
 
 class AsksPretraining(AsksBlocks):
-    """Asks the functions of building_blocks_pretraining.py."""
+    """Calls the functions of building_blocks_pretraining.py."""
 
     module, asks = "building_blocks_pretraining.py", "building_blocks.call_pretraining"
 
 
 def _wanted_form(answer: Answer, shape: tuple[int, ...], kind: str) -> str:
     if not shape:
-        return "a whole number" if kind == "i" else "a single number"
+        return "an integer" if kind == "i" else "a single number"
     if PARTS.get(answer.function, 1) > 1:
         return f"two tensors of shape {shape}, of {KINDS[kind]}: inputs and targets"
     if (len(shape), kind) == (1, "i"):
-        return f"a list of {shape[0]} whole numbers"
+        return f"a list of {shape[0]} integers"
     return f"a tensor of shape {shape}, of {KINDS[kind]}"
 
 
 def _shown(number: Any, kind: str) -> str:
-    """Show a number of an answer, in full where a whole one is wanted: powers may be off by 1."""
+    """Format a number of an answer, in full for integers: powers may be off by 1."""
     if isinstance(number, np.bool_ | np.integer):
         return str(number)
     return repr(float(number)) if kind == "i" else f"{number:.6g}"

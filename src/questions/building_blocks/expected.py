@@ -1,4 +1,4 @@
-"""Inputs for the building blocks, and what their answers are tried on."""
+"""Inputs for the building blocks, and computations that check their answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def attention(rng: np.random.Generator) -> list[list[Any]]:
         heads = (B, 3) if kind == "wide" else (B,)
         q, k = 2 * rng.normal(size=(*heads, T, d)), 2 * rng.normal(size=(*heads, S, d))
         some = rng.random((B, T, S)) < 0.6
-        some[0, 1] = False  # one row sees nothing
+        some[0, 1] = False  # one row may not look anywhere
         mask = {
             "none": None,
             "causal": np.tri(T, S, dtype=bool),
@@ -29,15 +29,15 @@ def attention(rng: np.random.Generator) -> list[list[Any]]:
             "wide": rng.random((B, 1, T, S)) < 0.7,
         }[kind]
         if kind == "any":
-            q, k = q + 5, k - 5  # scores far below 0: a masked one can't be just some low number
+            q, k = q + 5, k - 5  # scores far below 0: masking with a moderately low number fails
         arguments.append([q, k, rng.normal(size=(*heads, S, m)), mask])
     return arguments
 
 
 def heads(rng: np.random.Generator) -> tuple[list[list[Any]], list[list[Any]]]:
-    """Draw arguments of split_heads and of merge_heads, each of other sizes."""
+    """Draw arguments of split_heads and of merge_heads, in several sizes."""
     sizes = [tuple(int(n) for n in rng.integers(1, 6, size=4)) for _ in range(3)]
-    sizes += [(2, 3, 4, 5), (2, 4, 3, 2)]  # B, heads, T, hs: different enough to be told apart
+    sizes += [(2, 3, 4, 5), (2, 4, 3, 2)]  # B, heads, T, hs: all different
     split = [[rng.normal(size=(B, T, n * hs)), n] for B, n, T, hs in sizes]
     return split, [[rng.normal(size=size)] for size in sizes]
 
@@ -58,7 +58,7 @@ def masks(rng: np.random.Generator) -> list[list[Any]]:
 
 
 def late_masks(rng: np.random.Generator) -> list[list[Any]]:
-    """Draw arguments of masked_softmax: any masks that show each query the first key at least."""
+    """Draw arguments of masked_softmax: each query may look at the first key at least."""
     arguments: list[list[Any]] = []
     for shape in ((3, 4), (2, 5, 3), (2, 3, 4, 4)):
         mask = rng.random(shape[-2:]) < 0.5
@@ -86,7 +86,7 @@ def encodings(t: np.ndarray, d: int) -> np.ndarray:
 
 
 def products(x: np.ndarray) -> np.ndarray:
-    """Compute dot products of all pairs of rows; of numbers near the greatest, infinite ones."""
+    """Compute dot products of all pairs of rows; they are infinite where they overflow."""
     with np.errstate(all="ignore"):
         return x @ x.T
 
@@ -110,7 +110,7 @@ def relative_biases(rng: np.random.Generator) -> tuple[list[list[Any]], list[lis
 
 
 def distances(rng: np.random.Generator) -> list[list[Any]]:
-    """Draw arguments of relative_buckets: all distances up to 40 and some beyond, in any order."""
+    """Draw arguments of relative_buckets: all distances up to 40 and some longer, in any order."""
     arguments: list[list[Any]] = []
     for n_buckets, reach in ((32, 128), (16, 100), (64, 300), (8, 20)):
         for causal in (False, True):
@@ -131,7 +131,7 @@ def rotations(rng: np.random.Generator) -> list[list[Any]]:
 
 
 def norms(rng: np.random.Generator) -> list[list[Any]]:
-    """Draw arguments of layer_norm; eps matters where vectors are short."""
+    """Draw arguments of layer_norm; eps matters for short vectors."""
     arguments: list[list[Any]] = []
     for shape in ((7,), (3, 5), (2, 3, 4)):
         x = 0.1 * rng.normal(size=shape) + 1
@@ -153,7 +153,7 @@ def layers(rng: np.random.Generator) -> list[list[Any]]:
 
 
 def stacks(rng: np.random.Generator) -> list[list[Any]]:
-    """Draw arguments of gradient_at_input: layers that mix channels, or positions, or bend."""
+    """Draw arguments of gradient_at_input: layers mix channels or positions, or are nonlinear."""
     arguments: list[list[Any]] = []
     for depth in (1, 3, 6):
         T, C = (int(n) for n in rng.integers(2, 6, size=2))
@@ -169,7 +169,7 @@ def stacks(rng: np.random.Generator) -> list[list[Any]]:
 
 
 def configs(rng: np.random.Generator) -> list[list[Any]]:
-    """Draw arguments of count_parameters: each variant, and a model too large to be made."""
+    """Draw arguments of count_parameters: each variant, and a model too large to make."""
     found: list[list[Any]] = []
     for variant in ({}, {"synthesizer": True}, {"rope": True}, {}):
         vocab_size, block_size, n_layer, heads, hs = rng.integers(2, 100, size=5).tolist()
@@ -180,11 +180,11 @@ def configs(rng: np.random.Generator) -> list[list[Any]]:
 
 
 def spans(rng: np.random.Generator) -> list[list[Any]]:
-    """Draw arguments of span_corruption: no span, spans at both ends, as many as there may be."""
+    """Draw arguments of span_corruption: no span, spans at both ends, the most there can be."""
     arguments: list[list[Any]] = [[WORDS[:4], []], [WORDS[:4], [[0, 4]]]]
     arguments.append([WORDS[:5], [[0, 2], [3, 5]]])
     for count in (1, 2, 3, 25):
-        # Borders of spans are 2 count different places, with a token between two spans.
+        # The borders of spans are 2 * count different places, with a token between two spans.
         borders = np.sort(rng.choice(3 * count, size=2 * count, replace=False))
         places = [int(border) + i // 2 for i, border in enumerate(borders)]
         text = [str(word) for word in rng.choice(WORDS, size=places[-1] + int(rng.integers(3)))]
@@ -193,7 +193,7 @@ def spans(rng: np.random.Generator) -> list[list[Any]]:
 
 
 def masked(rng: np.random.Generator, sizes: list[tuple[int, int]]) -> list[list[Any]]:
-    """Draw arguments of bert_mask: 1 is the mask, tokens are 2 .. 99 of a vocabulary of 1000."""
+    """Draw arguments of bert_mask: the mask is 1, tokens are 2 .. 99 of a vocabulary of 1000."""
     return [
         [rng.integers(2, 100, size=size), 1, 1000, {"seed": int(rng.integers(2**31))}]
         for size in sizes
@@ -203,7 +203,7 @@ def masked(rng: np.random.Generator, sizes: list[tuple[int, int]]) -> list[list[
 def texts(rng: np.random.Generator) -> list[list[Any]]:
     """Draw arguments of perplexity: short texts, improbable ones, one of 100,000 tokens."""
     long = np.log(rng.uniform(0.001, 1, size=100_000))
-    # The second has a probability of e^-1800, and a perplexity of e^45, which float32 can hold.
+    # The second has a probability of e^-1800 and a perplexity of e^45, which fits in float32.
     arguments: list[list[Any]] = [[long, 80_000], [np.full(30, -60.0), 40]]
     for _ in range(4):
         log_probs = np.log(rng.uniform(0.01, 1, size=int(rng.integers(1, 100))))
@@ -212,7 +212,7 @@ def texts(rng: np.random.Generator) -> list[list[Any]]:
 
 
 def reached(distances: list[np.ndarray]) -> set[int]:
-    """Compute how far back the positions are that an output depends on.
+    """Compute how far back the positions are on which an output depends.
 
     Args:
         distances: for each level, how far back each of its heads looks.

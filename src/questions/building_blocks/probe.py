@@ -1,4 +1,4 @@
-"""Probes of the building blocks' modules, which tell what a function answers."""
+"""Probes that call the functions of the building blocks' modules."""
 
 from __future__ import annotations
 
@@ -50,11 +50,12 @@ def _called(
         arguments: arrays become tensors; {"seed": s} a torch.Generator, {"times": matrix} the
             function x -> x @ matrix, {"mixed_by": weights} the function x -> weights @ x,
             {"tanh_of": matrix} the function x -> tanh(x @ matrix), {"config": fields} a GPTConfig.
-        parts: of how many tensors, numbers or lists of words an answer consists.
+        parts: the number of tensors, numbers or lists of words in an answer.
 
     Returns:
-        forms: for each call "float64[8]" or the like; answers: for each call its parts, arrays
-        or lists of words, None for anything else; changed: whether it changed its arguments.
+        forms: for each call, a description such as "float64[8]"; answers: for each call, its
+        parts: arrays or lists of words, None for anything else; changed: for each call, whether
+        it modified its arguments.
     """
     forms, answers, changed = [], [], []
     for given in arguments:
@@ -105,7 +106,7 @@ def _is_changed(value: Any, taken: Any) -> bool:
         return _argument(value) != taken
     if not isinstance(value, list):
         return False
-    if any(isinstance(item, dict) for item in value):  # functions, of which no two are equal
+    if any(isinstance(item, dict) for item in value):  # functions, which never compare equal
         return len(value) != len(taken)
     return _argument(value) != taken
 

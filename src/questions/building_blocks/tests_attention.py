@@ -27,26 +27,26 @@ class BlocksAttention(AsksBlocks):
             answer,
             [[weight, 1 - weight]],
             "scores of 112 and 96 at d = 64 should give the weights .88 and .12",
-            cause="scores are not divided by sqrt(d) = 8, or the softmax isn't over the keys",
+            cause="scores are not divided by sqrt(d) = 8, or the softmax is not over the keys",
         )
 
     @graded()
     def test_masks(self) -> None:
-        """A query looks where the mask is True, and gets zeros where it may look nowhere."""
+        """A query looks where the mask is True, and gets zeros if the mask is nowhere True."""
         mask = np.array([[True, False, False], [True, True, False], [False, False, False]])
         arguments = [np.zeros((3, 4)), self.rng.normal(size=(3, 4)), np.eye(3), mask]
         (answer,) = self.ask("scaled_dot_product_attention", [arguments])
         self.expect_close(
             answer,
             [[1, 0, 0], [0.5, 0.5, 0], [0, 0, 0]],
-            "with equal scores, a query should average the values that the mask shows it, and get "
-            "zeros where it shows none",
+            "with equal scores, a query should average the values at which it may look, and get "
+            "zeros if it may not look at any",
             cause="the mask is True where a query may look, not where it may not",
         )
 
     @graded(is_hidden=True)
     def test_random(self) -> None:
-        """The output is that of the equation, for any shapes and masks."""
+        """The output matches the equation for any shapes and masks."""
         self.judge(answers=self.ask("scaled_dot_product_attention", expected.attention(self.rng)))
 
 
@@ -62,8 +62,8 @@ class BlocksHeads(AsksBlocks):
             answer,
             [[[[8 * t + 2 * h, 8 * t + 2 * h + 1] for t in range(3)] for h in range(4)]],
             "head h should hold channels 2h and 2h + 1 of each position, for C = 8 and 4 heads",
-            cause="a view straight to (B, n_head, T, hs) mixes positions and channels; or n_head "
-            "and C / n_head are exchanged",
+            cause="a view directly to (B, n_head, T, hs) mixes positions and channels; or n_head "
+            "and C / n_head are swapped",
         )
 
     @graded()
@@ -107,8 +107,8 @@ class BlocksMasks(AsksBlocks):
                 answer,
                 np.array(square[kind]) == 1,
                 f'attention_mask("{kind}", ...) lets a query look at the wrong keys',
-                cause="True means: may look; keys from lengths[b] on are padding; a prefix is seen "
-                "by all queries",
+                cause="True means that a query may look; keys from lengths[b] on are padding; all "
+                "queries may look at the prefix",
             )
 
     @graded()
@@ -119,7 +119,7 @@ class BlocksMasks(AsksBlocks):
         self.expect_close(
             answer,
             [[3.0, 0.0]],
-            "a query along the first encoder output should get that output's value",
+            "a query that points along the first encoder output should get that output's value",
             cause="keys and values come from H, queries from Z; the softmax is over the keys",
         )
 
@@ -139,7 +139,7 @@ class BlocksLateMask(AsksBlocks):
 
     @graded()
     def test_example(self) -> None:
-        """masked_softmax gives 1/2 or 1/3 to each visible one of three equal scores."""
+        """masked_softmax gives each visible one of three equal scores the weight 1/2 or 1/3."""
         mask = np.array([[True, True, False]])
         wanted = {"before": [[1 / 2, 1 / 2, 0]], "after": [[1 / 3, 1 / 3, 0]]}
         asked = [[np.zeros((1, 3)), mask, when] for when in wanted]
@@ -155,7 +155,7 @@ class BlocksLateMask(AsksBlocks):
 
     @graded()
     def test_hidden_scores(self) -> None:
-        """Weights of "before" depend on no hidden score; those of "after" do."""
+        """With "before", weights do not depend on hidden scores; with "after", they do."""
         scores, mask = np.array([[1.0, 0.0, -1.0], [0.0, 1.0, 2.0]]), np.tri(2, 3, 1, dtype=bool)
         changed = scores + np.array([[0.0, 0.0, 6.0], [0.0, 0.0, 0.0]])
         for when in ("before", "after"):
@@ -164,8 +164,8 @@ class BlocksLateMask(AsksBlocks):
             differs = np.abs(first - second).max(axis=1) > 1e-4
             self.expect(
                 differs.tolist() == [when == "after", False],
-                f'a hidden score is changed: with "{when}" the weights of its query should '
-                + ("change" if when == "after" else "stay as they are"),
+                f'when a hidden score changes, the weights of its query with "{when}" should '
+                + ("change" if when == "after" else "stay the same"),
                 got=f"{first[0]} before the change, {second[0]} after it",
                 look_at="masked_softmax in submission/building_blocks.py",
             )

@@ -35,9 +35,9 @@ class BlocksLayers(AsksBlocks):
 
     @graded()
     def test_order(self) -> None:
-        """block has its norms before the parts, or after the sums."""
+        """block normalises before each part, or after each sum."""
         x, half, swap = np.array([[[3.0, 1.0]]]), {"times": np.eye(2) / 2}, np.eye(2)[::-1].copy()
-        # The norm of any (a, b) is (1, -1) or (-1, 1). Attention halves, the MLP exchanges.
+        # Any (a, b) is normalised to (1, -1) or (-1, 1). Attention halves, the MLP swaps.
         wanted = {"pre": [[[2.5, 1.5]]], "post": [[[0, 0]]]}
         for answer in self.ask("block", [[x, half, {"times": swap}, norm] for norm in wanted]):
             norm = answer.arguments[3]
@@ -45,7 +45,7 @@ class BlocksLayers(AsksBlocks):
                 answer,
                 np.array(wanted[norm], dtype=float),
                 f'block is wrong for norm="{norm}", x = (3, 1), an attention that halves and an '
-                "MLP that exchanges the two channels",
+                "MLP that swaps the two channels",
                 cause='"pre": x + part(norm(x)); "post": norm(x + part(x)); attention comes first',
             )
 
@@ -65,21 +65,22 @@ class BlocksResiduals(AsksBlocks):
 
     @graded()
     def test_halving(self) -> None:
-        """gradient_at_input is 2^-n or 1.5^n times a gradient behind n layers that halve."""
+        """gradient_at_input returns 2^-n or 1.5^n times the gradient for n layers that halve."""
         x, gradient = np.array([[3.0, 1.0], [0.0, 2.0]]), np.array([[1.0, 0.0], [2.0, -1.0]])
         wanted = {(1, True): 1.5, (4, False): 2.0**-4, (4, True): 1.5**4, (32, True): 1.5**32}
         half = {"times": np.eye(2) / 2}
         asked = [[x, [half] * n, gradient, residual] for n, residual in wanted]
         answers = self.ask("gradient_at_input", asked)
         for answer, ((n, residual), factor) in zip(answers, wanted.items(), strict=True):
-            words = f"{n} layers that halve, {'with' if residual else 'without'} residuals"
+            kind = "with" if residual else "without"
+            words = f"{n} layers that halve, {kind} residual connections"
             self.expect_close(
-                answer, factor * gradient, f"the gradient is wrong behind {words}", cause=HALVES
+                answer, factor * gradient, f"the gradient is wrong for {words}", cause=HALVES
             )
 
     @graded()
     def test_no_layer_does_anything(self) -> None:
-        """Where all weights are 0, residual connections pass a gradient on as it is."""
+        """If all weights are 0, residual connections leave the gradient unchanged."""
         gradient = np.array([[1.0, -2.0, 3.0]])
         nothing = [{"tanh_of": np.zeros((3, 3))}] * 5
         asked = [[np.ones((1, 3)), nothing, gradient, residual] for residual in (True, False)]
@@ -88,8 +89,8 @@ class BlocksResiduals(AsksBlocks):
             self.expect_close(
                 answer,
                 gradient * residual,
-                "behind layers whose weights are all 0, the gradient should be "
-                + ("what it was: the residual connections are left" if residual else "0"),
+                "for layers whose weights are all 0, the gradient should be "
+                + ("unchanged: the residual connections remain" if residual else "0"),
             )
 
     @graded(is_hidden=True)
@@ -103,14 +104,14 @@ class BlocksReceptiveField(AsksBlocks):
 
     @graded()
     def test_small(self) -> None:
-        """receptive_field counts what one head and two heads can reach."""
+        """receptive_field counts the positions that one head and two heads can reach."""
         asked = [[1, 1], [1, 3], [2, 2]]
         for answer, wanted in zip(self.ask("receptive_field", asked), (2, 8, 9), strict=True):
             self.expect_close(
                 answer,
                 wanted,
                 f"receptive_field{tuple(answer.arguments)} is wrong",
-                cause="at each level a position sees itself and what its heads look at",
+                cause="at each level a position sees itself and the targets of its heads",
             )
 
     @graded()
@@ -126,19 +127,19 @@ class BlocksReceptiveField(AsksBlocks):
 
     @graded(is_hidden=True)
     def test_any_reach(self) -> None:
-        """looks_back reaches as many positions as there can be, for any numbers."""
+        """looks_back reaches as many positions as possible, for any numbers."""
         self.judge(sizes=[(1, 5), (3, 3), (int(self.rng.integers(4, 8)), 2), (2, 4)])
 
     def expect_reached(self, heads: int, levels: int) -> None:
-        """Fail unless receptive_field is right, as a simulation finds out.
+        """Fail unless looks_back is right, according to a simulation.
 
-        The simulation follows which positions an output depends on.
+        The simulation tracks the positions on which an output depends.
         """
         answers = self.ask("looks_back", [[heads, level] for level in range(levels)])
         distances = [self.array(answer, (heads,), "i") for answer in answers]
         self.expect(
             all(bool((d >= 0).all()) for d in distances),
-            "looks_back gives a distance below 0, of a position that is still to come",
+            "looks_back returns a negative distance, that is, a later position",
             got=[d.tolist() for d in distances],
             look_at=answers[0].look_at,
         )
@@ -165,7 +166,7 @@ class BlocksCost(AsksBlocks):
                 answer,
                 wanted[answer.arguments[0]],
                 f'attention_multiply_adds("{answer.arguments[0]}", 3, 5, 10) is wrong',
-                cause="scores take queries * keys * k, and weighted sums as many again",
+                cause="scores take queries * keys * k multiply-adds, and so do weighted sums",
             )
 
     @graded(is_hidden=True)
@@ -191,11 +192,11 @@ class BlocksParameters(AsksBlocks):
                 answer,
                 count,
                 f"count_parameters is wrong for {answer.arguments[0]['config']}",
-                cause="each Linear of model.py has a bias but for the head; a LayerNorm has a gain "
-                "and a bias; with rope there is no table of positions",
+                cause="each Linear in model.py except the head has a bias; a LayerNorm has a gain "
+                "and a bias; with rope there is no position embedding",
             )
 
     @graded(is_hidden=True)
     def test_random(self) -> None:
-        """count_parameters is right for any GPTConfig, of a model of 175 billion, too."""
+        """count_parameters is right for any GPTConfig, even one of 175 billion parameters."""
         self.judge(answers=self.ask("count_parameters", expected.configs(self.rng)))

@@ -39,7 +39,7 @@ class BlocksOffsets(AsksPositions):
 
     @graded()
     def test_moves(self) -> None:
-        """offset_matrix takes each position to the one that is so much further."""
+        """offset_matrix moves the encoding of each position by the offset."""
         self.judge_moves([[1, 2], [3, 4], [0, 6], [-2, 4]])
 
     @graded(is_hidden=True)
@@ -54,7 +54,7 @@ class BlocksOffsets(AsksPositions):
         for answer in self.ask("offset_matrix", arguments):
             offset, d = answer.arguments
             M, t = self.array(answer, (d, d)), np.arange(100, 300)
-            with np.errstate(all="ignore"):  # of numbers near the greatest there is
+            with np.errstate(all="ignore"):  # numbers may be near the limit of float64
                 moved = expected.encodings(t, d) @ M.T
                 wrong = ~(np.abs(moved - expected.encodings(t + offset, d)) <= 1e-3)
             self.expect(
@@ -62,8 +62,8 @@ class BlocksOffsets(AsksPositions):
                 "M p(t) is not p(t + offset)",
                 got=f"a difference in channel {int(np.argmax(wrong.any(axis=0)))}"
                 f" for offset {offset}, d = {d}",
-                cause="each pair (sin, cos) is turned by omega_k offset: mind the sign, and that "
-                "p(t) is a column",
+                cause="each pair (sin, cos) is rotated by omega_k * offset: mind the sign, and "
+                "that p(t) is a column",
                 look_at=answer.look_at,
             )
 
@@ -87,7 +87,7 @@ class BlocksAddOrConcatenate(AsksPositions):
 
     @graded()
     def test_bias(self) -> None:
-        """relative_bias makes x_i . x_j what concatenation gives."""
+        """x_i . x_j + relative_bias is the score that concatenation gives."""
         x, p = self.rng.normal(size=(2, 4, 3))
         (answer,) = self.ask("relative_bias", [[p]])
         both = np.concatenate([x, p], axis=1)
@@ -125,13 +125,13 @@ class BlocksRelativeBias(AsksPositions):
 
     @graded()
     def test_places(self) -> None:
-        """relative_bias_matrix looks up the bias of j - i."""
+        """relative_bias_matrix contains the bias of j - i."""
         (answer,) = self.ask("relative_bias_matrix", [[np.array([[10.0, 20.0, 30.0]]), 3]])
         self.expect_close(
             answer,
             [[[20, 30, 30], [10, 20, 30], [10, 10, 20]]],
             "relative_bias_matrix is wrong for three biases and three positions",
-            cause="row i, column j has the bias of j - i; beyond k, that of k",
+            cause="row i, column j has the bias of j - i; distances longer than k have that of k",
         )
 
     @graded(is_hidden=True)
@@ -149,7 +149,7 @@ class BlocksBuckets(AsksPositions):
 
     @graded()
     def test_t5(self) -> None:
-        """relative_buckets gives T5's buckets to some distances."""
+        """relative_buckets returns T5's buckets for some distances."""
         wanted = {
             False: {0: 0, -1: 1, -7: 7, -9: 8, -11: 8, -12: 9, -15: 9, -17: 10, -100: 15, -999: 15}
             | {1: 17, 7: 23, 11: 24, 12: 25, 100: 31, 999: 31},
@@ -173,26 +173,26 @@ class BlocksBuckets(AsksPositions):
 
     @graded()
     def test_order(self) -> None:
-        """Buckets never go down as keys get farther, and all of a direction are used."""
+        """Buckets never decrease with distance, and all buckets of a direction are used."""
         for causal, per_direction in ((False, 16), (True, 32)):
             (answer,) = self.ask("relative_buckets", [[-np.arange(300), 32, 128, causal]])
             got = self.array(answer, (300,), "i")
             steps = np.diff(got)
             self.expect(
                 bool((steps >= 0).all()) and set(got.tolist()) == set(range(per_direction)),
-                f"keys 0 to 299 positions before the query should get the buckets 0 to "
-                f"{per_direction - 1} (causal = {causal}), all of them, in this order",
+                f"keys 0 to 299 positions before the query should get all buckets from 0 to "
+                f"{per_direction - 1} in this order (causal = {causal})",
                 got=sorted(set(got.tolist())),
                 look_at=answer.look_at,
             )
 
     @graded(is_hidden=True)
     def test_random(self) -> None:
-        """relative_buckets is right for any distances, numbers of buckets and reaches."""
+        """relative_buckets is right for any distances, n_buckets and max_distance."""
         self.judge(answers=self.ask("relative_buckets", expected.distances(self.rng)))
 
     def expect_buckets(self, answer: Answer, right: np.ndarray, slack: np.ndarray | int) -> None:
-        """Fail unless an answer has the right buckets, or those that are lower by the slack."""
+        """Fail unless an answer has the right buckets, or buckets that are lower by the slack."""
         got = self.array(answer, right.shape, "i")
         wrong = (got != right) & (got != right - slack)
         first = int(np.argmax(wrong))
@@ -203,8 +203,8 @@ class BlocksBuckets(AsksPositions):
             got=f"{got[first]} for j - i = {given[first]}, {n_buckets} buckets up to {reach}, "
             f"causal = {causal}",
             expected=int(right[first]),
-            cause="keys after the query have the upper half of the buckets, unless causal; the "
-            "second half of a direction's buckets is logarithmic",
+            cause="unless causal, keys after the query have the upper half of the buckets; the "
+            "second half of each direction's buckets is logarithmic",
             look_at=answer.look_at,
         )
 
@@ -214,7 +214,7 @@ class BlocksRotation(AsksPositions):
 
     @graded()
     def test_plane(self) -> None:
-        """rotate turns (1, 0) at position i into (cos i, sin i)."""
+        """rotate takes (1, 0) at position i to (cos i, sin i)."""
         x, positions = np.tile([1.0, 0.0], (4, 1)), np.array([0, 1, 2, 7])
         wanted = np.stack([np.cos(positions), np.sin(positions)], axis=1)
         for answer in self.ask("rotate", [[x, positions, "adjacent"], [x, positions, "half"]]):
@@ -222,7 +222,7 @@ class BlocksRotation(AsksPositions):
                 answer,
                 wanted,
                 "in two dimensions, (1, 0) at position i should become (cos i, sin i)",
-                cause="theta_0 is 1, and a turn by a positive angle is anticlockwise",
+                cause="theta_0 is 1, and positive angles are anticlockwise",
             )
         pairs = np.array([1.0, 0.0])
         cos, sin = np.cos([1, 0.01]), np.sin([1, 0.01])
@@ -236,12 +236,12 @@ class BlocksRotation(AsksPositions):
                 wanted[None],
                 f'in four dimensions, with pairing "{pairing}", two pairs (1, 0) at position 1 '
                 "should become (cos 1, sin 1) and (cos .01, sin .01)",
-                cause="the channels of the other pairing, or theta_k without the 2 in -2k/d",
+                cause="the channels of the other pairing are used, or theta_k lacks the 2 in -2k/d",
             )
 
     @graded()
     def test_relative(self) -> None:
-        """Scores of rotated vectors depend on their distance alone, and lengths on nothing."""
+        """Scores of rotated vectors depend only on their distance, and lengths do not change."""
         x = np.tile(self.rng.normal(size=6), (8, 1))
         for pairing in ("adjacent", "half"):
             (answer,) = self.ask("rotate", [[x, np.arange(8), pairing]])
@@ -251,16 +251,16 @@ class BlocksRotation(AsksPositions):
             same = all(np.ptp(np.diagonal(scores, n)) <= 1e-4 for n in range(8))
             self.expect(
                 same and abs(scores[0, 0] - x[0] @ x[0]) <= 1e-4,
-                f'with pairing "{pairing}", scores of the same vector at positions i and j should '
-                "depend on i - j alone, and lengths should stay",
+                f'with pairing "{pairing}", scores of one vector at positions i and j should '
+                "depend only on i - j, and lengths should not change",
                 cause="sine and cosine of different angles in one pair, or a pair of the wrong "
                 "channels",
                 look_at=answer.look_at,
             )
-            # All of x comes near 0 with a probability far below 1e-6.
+            # The probability that all of x is near 0 is far below 1e-6.
             self.expect(
                 bool((np.abs(rotated - x)[1:].max(axis=1) > 1e-4).all()),
-                f'with pairing "{pairing}", vectors at positions after 0 come back as they were',
+                f'with pairing "{pairing}", vectors at positions after 0 are returned unchanged',
                 look_at=answer.look_at,
             )
 

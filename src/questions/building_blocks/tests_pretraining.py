@@ -17,7 +17,7 @@ class BlocksSentinels(AsksPretraining):
 
     @graded()
     def test_example(self) -> None:
-        """span_corruption gives T5's example."""
+        """span_corruption returns T5's example."""
         text = "Thank you for inviting me to your party last week"
         wanted = ("Thank you <X> me to your party <Y> week", "<X> for inviting <Y> last <Z>")
         (answer,) = self.ask("span_corruption", [[text.split(), [[2, 4], [8, 9]]]])
@@ -42,39 +42,39 @@ class BlocksBertMask(AsksPretraining):
 
     @graded()
     def test_places(self) -> None:
-        """Targets stand where tokens were chosen, tokens stay where none was."""
+        """Chosen positions have targets, and tokens at the others do not change."""
         for inputs, targets, tokens, answer in self.masked(sizes=[(4, 60), (1, 500)]):
             chosen = targets != expected.IGNORED
             # 240 tokens or more: none has probability .85^240 < 1e-16, all .15^240.
             self.expect(
                 0 < chosen.sum() < chosen.size,
-                "of hundreds of tokens none is chosen, or all are: a target that isn't IGNORED "
-                "marks a chosen one",
+                "none or all of hundreds of tokens are chosen: a target other than IGNORED "
+                "marks a chosen token",
                 got=f"{chosen.sum()} of {chosen.size}",
                 expected="about 15 %",
                 look_at=answer.look_at,
             )
             self.expect(
                 bool((inputs == tokens)[~chosen].all()),
-                "an input differs from its token where the target is IGNORED",
-                cause="only chosen tokens are replaced, and no position moves",
+                "an input differs from its token although the target is IGNORED",
+                cause="only chosen tokens may be replaced, and no token may move",
                 look_at=answer.look_at,
             )
             self.expect(
                 bool((targets == tokens)[chosen].all()),
-                "a target is another token than the one that stood there",
-                cause="targets hold what was there before; inputs come first, then targets",
+                "a target is not the original token at its position",
+                cause="targets are the original tokens; inputs are returned first, then targets",
                 look_at=answer.look_at,
             )
 
     @graded(is_hidden=True)
     def test_shares(self) -> None:
-        """15 % are chosen; of these 80 % masked, 10 % drawn, 10 % left."""
+        """15 % are chosen; of these, 80 % are masked, 10 % drawn, 10 % left."""
         self.judge(drawn=self.masked(sizes=[(40, 1000), (2, 20_000)]))
 
     @graded(is_hidden=True)
     def test_randomness(self) -> None:
-        """Other random numbers choose other tokens, the same ones the same."""
+        """Other random numbers choose other tokens; the same ones choose the same tokens."""
         asked = expected.masked(self.rng, [(3, 200)])[0]
         others = [*asked[:3], {"seed": asked[3]["seed"] + 1}]
         self.judge(answers=self.ask("bert_mask", [asked, asked, others]))
@@ -100,8 +100,8 @@ class BlocksPerplexity(AsksPretraining):
             self.expect_close(
                 answer,
                 8.0,
-                "20 words of probability 1/8 each, or of three tokens of probability 1/2 each, "
-                "should have the perplexity 8",
+                "20 words with probability 1/8 each, or with three tokens of probability 1/2 each, "
+                "should have a perplexity of 8",
                 cause="the mean is over words, not tokens; log_probs are natural logarithms",
             )
 

@@ -1,1 +1,1 @@
-"""RoPE: angles, turning, trained files."""
+"""RoPE: angles, rotations, trained files."""

@@ -1,9 +1,8 @@
-"""Angles to turn by, and what it means to pair a head's coordinates in the one way or the other.
+"""Rotation angles, and conversion between the two ways to pair a head's coordinates.
 
 Pair k is either the neighbours 2k and 2k + 1 (as in the paper) or k and k + hs/2 ("rotate half").
-The two turn the same numbers once the coordinates of a head are put into another order, so a model
-that was trained with one pairing is one with the other, with the rows of its query and key layers
-in that order.
+The two differ only in the order of a head's coordinates, so a model that was trained with one
+pairing becomes one with the other by reordering the rows of its query and key layers.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ def halves_of_neighbours(x: np.ndarray) -> np.ndarray:
 def halves_as_neighbours(weights: dict[str, np.ndarray], n_head: int) -> dict[str, np.ndarray]:
     """Return the parameters of a rope model in the order of coordinates that pairs neighbours.
 
-    With them, a model that pairs neighbours computes what a model that pairs halves computes with
-    the given ones.
+    With them, a model that pairs neighbours computes the same as a model that pairs halves does
+    with the given ones.
 
     Args:
         weights: a model's parameters by name.

@@ -1,4 +1,4 @@
-"""Probes of RoPE's two functions in attention.py; synthesizer.py has those of whole models."""
+"""Probes of RoPE's two functions in attention.py; shared/probe.py has those of whole models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def angles(context: Context, sizes: list[list[int]]) -> dict[str, Any]:
     """Call precompute_rotary_emb(dim, max_positions) for each of `sizes`.
 
     Returns:
-        forms: "float32[10, 4, 2]" for each; outputs: float64 copies (None if no tensor).
+        forms: "float32[10, 4, 2]" for each; outputs: float64 copies (None if not a tensor).
     """
     from submission.attention import precompute_rotary_emb
 
@@ -31,7 +31,7 @@ def turned(
     Args:
         inputs: arrays of shape (B, n_head, T, hs), float64.
         caches: arrays of shape (T or more, hs/2, 2), float64.
-        dtype: what both become.
+        dtype: the dtype to which both are converted.
     """
     from submission.attention import apply_rotary_emb
 
@@ -43,7 +43,7 @@ def turned(
 def gradient(
     context: Context, x: np.ndarray, cache: np.ndarray, upstream: np.ndarray
 ) -> dict[str, Any]:
-    """Compute the gradient of sum(apply_rotary_emb(x, cache) * upstream) by x, in float64."""
+    """Return the gradient of sum(apply_rotary_emb(x, cache) * upstream) w.r.t. x, in float64."""
     from submission.attention import apply_rotary_emb
 
     leaf, view = _heads(x, "float64")
@@ -55,7 +55,7 @@ def gradient(
 
 
 def _heads(x: np.ndarray, dtype: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return a leaf, and (B, n_head, T, hs) of it, in memory as CausalSelfAttention's heads are."""
+    """Return a leaf, and its (B, n_head, T, hs) view, strided like CausalSelfAttention's heads."""
     leaf = torch.tensor(x.swapaxes(1, 2).copy(), dtype=DTYPES[dtype], requires_grad=True)
     return leaf, (leaf * 1.0).transpose(1, 2)
 

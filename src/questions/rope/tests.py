@@ -1,4 +1,4 @@
-"""RoPE: angles, turning, relative positions, trained files."""
+"""RoPE: angles, rotations, relative positions, trained files."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from questions.shared.setups import AsksHelper
 
 from .rotating import ANGLES, TURN, AsksRope
 
-# Rounding moves results by 1e-14 in float64, by 1e-5 where angles of a dozen positions are made in
-# float32; a mistake by 0.01 to 1.
+# Rounding moves results by 1e-14 in float64, and by 1e-5 if the angles of a dozen positions are
+# computed in float32; a mistake moves them by 0.01 to 1.
 CLOSE = 1e-4
 
 
@@ -24,14 +24,14 @@ class Rope(AsksRope, AsksHelper):
         got = self.expect_attention("rope", "attention.CausalSelfAttention")
         self.expect(
             "pos_emb" not in got["names"],
-            "the rope model has a table of learned positions, pos_emb",
+            "the rope model has learned position embeddings, pos_emb",
             cause="GPTConfig's rope is not True when the model is made",
             look_at="initialize_rope_model in submission/helper.py",
         )
 
     @graded()
     def test_angles(self) -> None:
-        """precompute_rotary_emb(4, 3) holds the cosines and sines of 0, 1, 2 and 0, .01, .02."""
+        """precompute_rotary_emb(4, 3) has the cosines and sines of 0, 1, 2 and 0, .01, .02."""
         got = self.rope_angles([[4, 3]])
         (out,), (form,) = got["outputs"], got["forms"]
         self.expect(
@@ -43,7 +43,7 @@ class Rope(AsksRope, AsksHelper):
         )
         angles = np.outer(np.arange(3), [1.0, 0.01])
         right = np.stack((np.cos(angles), np.sin(angles)), axis=-1)
-        wrong = ~(np.abs(out - right) <= CLOSE)  # NaN is wrong, too
+        wrong = ~(np.abs(out - right) <= CLOSE)  # True for NaN
         t, k, i = np.argwhere(wrong)[0] if wrong.any() else (0, 0, 0)
         self.expect(
             not wrong.any(),
@@ -56,7 +56,7 @@ class Rope(AsksRope, AsksHelper):
 
     @graded()
     def test_turned(self) -> None:
-        """apply_rotary_emb turns (1, 0) and (0, 1) by the angle of each position."""
+        """apply_rotary_emb rotates (1, 0) and (0, 1) by the angle of each position."""
         axes = np.repeat(np.eye(2)[None, :, None, :], 4, axis=2)  # (1, 2, 4, 2)
         (out,) = self.turned_arrays([axes], theta=np.ones(1))
         t = np.arange(4)
@@ -66,7 +66,7 @@ class Rope(AsksRope, AsksHelper):
         first = int(np.argmax(wrong))
         self.expect(
             not wrong.any(),
-            "with hs = 2, (1, 0) and (0, 1) should be turned by t at position t",
+            "with hs = 2, (1, 0) and (0, 1) should be rotated by the angle t at position t",
             got=f"position {first}: {np.round(out[0, :, first], 4).tolist()}",
             expected=f"position {first}: {np.round(expected[0, :, first], 4).tolist()}",
             cause="(a, b) becomes (a cos - b sin, a sin + b cos)",
@@ -75,31 +75,31 @@ class Rope(AsksRope, AsksHelper):
 
     @graded()
     def test_relative(self) -> None:
-        """Nothing moves at position 0, lengths stay, and scores depend on distances alone."""
+        """Position 0 is unchanged, lengths stay, and scores depend only on distances."""
         x, y = np.repeat(self.rng.normal(size=(2, 1, 2, 1, 8)), 9, axis=3)
         q, k = self.turned_arrays([x, y], theta=np.array([1.0, 0.6, 0.4, 0.1]))
         self.expect(
             np.abs(q[:, :, 0] - x[:, :, 0]).max() <= CLOSE,
-            "at position 0 all angles are 0, and x should stay as it is",
-            cause="coordinates come back in other places than they had",
+            "at position 0, where all angles are 0, x should not change",
+            cause="coordinates are returned in a different order",
             look_at=TURN,
         )
-        # A vector's product with itself at distance 0 is its length, squared.
+        # A vector's product with itself, at distance 0, is its length squared.
         products = [first @ second.swapaxes(-2, -1) for first, second in ((q, k), (q, q))]
         moved = max(np.abs(s[..., 1:, 1:] - s[..., :-1, :-1]).max() for s in products)
         self.expect(
             moved <= CLOSE,
             "with the same query and the same key everywhere, the score of positions i and j "
-            "should depend on i - j alone, and lengths should stay",
-            got=f"scores of one distance that differ by up to {moved:.3f}",
-            cause="the two coordinates of a pair need the same angle: neighbours and halves mixed",
+            "should depend only on i - j, and lengths should not change",
+            got=f"scores that differ by up to {moved:.3f} at the same distance",
+            cause="both coordinates of a pair need the same angle: are the pairings mixed?",
             look_at=TURN,
         )
-        # The pair with theta = 1 moves some coordinate by a fifth of its length or more. A pair is
-        # shorter than 5 * CLOSE with probability 1.3e-7, and all four would have to be.
+        # The pair with theta = 1 moves a coordinate by at least a fifth of the pair's length. A
+        # pair is shorter than 5 * CLOSE with probability 1.3e-7, and all four would have to be.
         self.expect(
             (np.abs(q - x)[:, :, 1:].max(axis=3) > CLOSE).all(),
-            "at positions after 0, x should be turned, and not come back as it was",
+            "at positions after 0, x should be rotated, but it is returned unchanged",
             look_at=TURN,
         )
 
@@ -130,18 +130,18 @@ class Rope(AsksRope, AsksHelper):
 
     @graded(is_hidden=True)
     def test_single_precision(self) -> None:
-        """The result is right in float32, too."""
+        """The result is also right in float32."""
         inputs = [self.rng.normal(size=(2, 3, 9, 8))]
         self.judge(**self.turned(inputs, spare=2, dtype="float32"))
 
     @graded(is_hidden=True)
     def test_gradients(self) -> None:
-        """The gradient by x is right."""
+        """The gradient with respect to x is right."""
         self.judge(**self.rope_gradient((2, 3, 6, 8)))
 
     @graded(is_hidden=True)
     def test_whole_model(self) -> None:
-        """The rope model computes what the given GPT with the right rotations computes."""
+        """The rope model computes the same as the given GPT with the right rotations."""
         self.judge(**self.model_logits("rope"))
 
     @graded(is_hidden=True)
@@ -151,5 +151,5 @@ class Rope(AsksRope, AsksHelper):
 
     @graded(is_hidden=True)
     def test_matches_checkpoint(self) -> None:
-        """The predictions are what rope.finetune.params answers."""
+        """The predictions are the answers of rope.finetune.params."""
         self.judge(**self.regenerated("rope.finetune.params", "rope.pretrain"))

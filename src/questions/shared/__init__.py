@@ -1,1 +1,1 @@
-"""What several topics use."""
+"""Code that several topics share."""

@@ -1,7 +1,7 @@
 """The installed data set: questions, public answers, and, for staff, the test split's answers.
 
-Scores are always counted over the answers' lines here, never over the student's. Each file is read
-when a test asks for it, so that tests of code run without a data set.
+Scores are always counted over the lines of the answers here, never over the student's. Each file is
+read when a test needs it, so that tests of code run without a data set.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from grading.assignment import Assignment, DataSet
 from grading.errors import DataError
 
 DATASET = "dataset.json"
-MEND = "staff: `make world`; students: unpack the course's files again"
+MEND = "staff: run `make world`; students: unpack the course's files again"
 TRAIN, TEST_ANSWERS = "birth_places_train.tsv", "birth_test.tsv"
 QUESTION_FILES = {"dev": "birth_dev.tsv", "test": "birth_test_inputs.tsv"}
 
@@ -27,16 +27,16 @@ class CourseData:
 
     @cached_property
     def dataset(self) -> DataSet:
-        """Which data set is installed, with its thresholds.
+        """The installed data set, with its thresholds.
 
         Raises:
-            DataError: none is, or none that assignment.toml knows.
+            DataError: no data set is installed, or one that assignment.toml does not describe.
         """
         known = self._assignment.datasets
         try:
             described = json.loads(self._read(self._data / DATASET))
         except (ValueError, RecursionError):
-            raise DataError(f"{DATASET} is no JSON; {MEND}") from None
+            raise DataError(f"{DATASET} is not valid JSON; {MEND}") from None
         name = described.get("name") if isinstance(described, dict) else None
         if not isinstance(name, str):
             raise DataError(f"{DATASET} names no data set; {MEND}")
@@ -49,9 +49,9 @@ class CourseData:
 
     @property
     def recipe(self) -> str:
-        """The recipe that belongs to the data set; where none is installed, the default's.
+        """The data set's recipe; if no data set is installed, that of the default one.
 
-        So `run.py` does it, and so a test of settings runs without data.
+        `run.py` does the same, and a test of settings can run without data.
         """
         if not (self._data / DATASET).exists():
             return self._assignment.datasets[self._assignment.default_dataset].recipe
@@ -66,7 +66,7 @@ class CourseData:
         return [_pair(row, "train") for row in self._rows(TRAIN)]
 
     def places(self, split: str) -> list[str] | None:
-        """Return the right places of "dev" or "test", or None where the answers are not here."""
+        """Return the right places of "dev" or "test", or None if the answers are not available."""
         if split == "dev":
             return [_pair(row, "dev")[1] for row in self._rows(QUESTION_FILES["dev"])]
         if self._answers is None or not (self._answers / TEST_ANSWERS).exists():
@@ -85,10 +85,10 @@ class CourseData:
         return self._read(self._data / "wiki.txt")
 
     def require(self) -> None:
-        """Refuse a data set that some test would miss: for a run whose score counts.
+        """Check that everything the tests need is installed, for a run whose score counts.
 
         Raises:
-            DataError: what is missing or can't be read.
+            DataError: a file is missing or can't be read.
         """
         _ = self.dataset
         for look in (self.corpus, self.train_pairs):
@@ -116,11 +116,11 @@ class CourseData:
         except OSError as error:
             raise DataError(f"{place} can't be read: {error.strerror}; {MEND}") from None
         except UnicodeDecodeError:
-            raise DataError(f"{place} is no UTF-8 text; {MEND}") from None
+            raise DataError(f"{place} is not UTF-8 text; {MEND}") from None
 
 
 def _pair(row: str, name: str) -> tuple[str, str]:
     question, tab, place = row.partition("\t")
     if not tab or not place:
-        raise DataError(f"the {name} table holds {row!r:.100}: expected question, tab, place")
+        raise DataError(f"the {name} table contains {row!r:.100}: expected question, tab, place")
     return question, place

@@ -1,4 +1,4 @@
-"""Reads the submission's outputs; asks models with its parameters."""
+"""Reads the submission's outputs and runs models with its parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from . import specs, trained_files
 
 
 class AsksFiles(GradedTestCase):
-    """Reads the submission's outputs; asks models with its parameters."""
+    """Reads the submission's outputs and runs models with its parameters."""
 
     def predictions(self, name: str, split: str) -> list[str]:
         """Return the lines of a prediction file, one for each question of the split."""
@@ -30,24 +30,24 @@ class AsksFiles(GradedTestCase):
         predicted = self.predictions(name, "dev")
         correct = trained_files.count_correct(predicted, places)
         sentence = f"{name} has too few right answers"
-        cause = "trained too briefly, not pretrained, or a mistake in what it was trained with"
+        cause = "the model was trained too briefly or not pretrained, or the training code is wrong"
         if trained_files.in_another_order(predicted, places):
-            sentence = f"{name} holds nearly all the right places, not in the questions' order"
-            cause = "lines were sorted or shuffled; write the file with run.py evaluate"
+            sentence = f"{name} has nearly all the right places, but not in the questions' order"
+            cause = "the lines were sorted or shuffled; write the file with run.py evaluate"
         self.measure("accuracy", correct / len(places))
         self.measure("threshold", threshold)
         self.expect(
             correct >= threshold * len(places),
             sentence,
-            got=f"{correct} of {len(places)} in their place ({correct / len(places):.1%})",
+            got=f"{correct} of {len(places)} right ({correct / len(places):.1%})",
             expected=f"at least {threshold:.0%}",
             cause=cause,
         )
         if self.lab.hidden is None:
             self.not_graded(
-                f"{correct} of {len(places)} are right, and {threshold:.0%} are asked for: enough. "
-                "It is counted when you submit, if your parameters answer the same and show that "
-                "they were pretrained"
+                f"{correct} of {len(places)} are right, and {threshold:.0%} are required: enough. "
+                "This counts once you submit, if your parameters give the same answers and show "
+                "that they were pretrained"
             )
         self.lab.hidden.expect_own_answers(self, variant, "dev")
 
@@ -63,7 +63,7 @@ class AsksFiles(GradedTestCase):
     def regenerated(self, params: str, prefix: str) -> dict[str, Any]:
         """Return the names that staff's judge needs to compare predictions with a checkpoint.
 
-        On a student's computer their own model answers a sample of them: it has to run there.
+        On a student's computer, their own model answers a sample, to show that it runs.
         """
         if not self.graded_here:
             questions = [q for s in ("dev", "test") for q in self._sampled_questions(prefix, s)]
@@ -81,9 +81,9 @@ class AsksFiles(GradedTestCase):
         return self.probe("training.london", answer, places=places)["returned"]
 
     def model_answers(self, params: str, variant: str, questions: list[str]) -> list[str]:
-        """Return what a model with the student's parameters answers.
+        """Return the answers of a model with the student's parameters.
 
-        Staff's reference model answers; on a student's computer the student's own.
+        Staff use the reference's model; on a student's computer it is the student's own.
         """
         weights, config = self.fitting(params, variant)
         ask = self.reference if self.graded_here else self.probe
@@ -96,20 +96,20 @@ class AsksFiles(GradedTestCase):
             corpus=self.lab.data.corpus(),
             questions=questions,
         )
-        # As run.py writes them: one line each, whatever a model that has learnt little says.
+        # As run.py writes them: one line each, even if a poorly trained model answers several.
         return [" ".join(place.split("\n")).strip() for place in got["places"]]
 
     def parameter_count(self, params: str, variant: str) -> int:
         """Count the parameters of the model that the file fits.
 
         Raises:
-            Verdict: it fits none.
+            Verdict: the file fits no model.
         """
         weights, _ = self.fitting(params, variant)
         return sum(array.size for array in weights.values())
 
     def fitting(self, params: str, variant: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the file's weights, and the recipe's model that they fit.
+        """Return the file's weights, and the config of the recipe's model that they fit.
 
         Raises:
             Verdict: the file is missing, can't be read, or fits no recipe's model.
@@ -139,7 +139,7 @@ class AsksFiles(GradedTestCase):
             first = first or problem
         raise Verdict(
             Outcome.FAILED,
-            f"{params} does not fit the {variant} model: {first}; was it written by another "
-            "variant, or trained on another corpus or recipe?",
+            f"{params} does not fit the {variant} model: {first}; was it written for a different "
+            "variant, or trained on a different corpus or recipe?",
             way="parameters-fit-no-model",
         )

@@ -1,4 +1,4 @@
-"""Builds models as a submission's helper does; tensors in and out of them."""
+"""Builds models with a submission's helper, and converts their inputs and outputs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
 def build(variant: str, config: dict[str, Any]) -> Any:
-    """Make the model that the submission's helper makes for a variant."""
-    import submission.helper as helper  # a missing file is named as such
+    """Build a variant's model with the submission's helper."""
+    import submission.helper as helper  # here, so that a missing file is reported as such
     from submission.model import GPTConfig
 
     return getattr(helper, f"initialize_{variant}_model")(GPTConfig(**config))
@@ -23,15 +23,15 @@ def build(variant: str, config: dict[str, Any]) -> Any:
 def loaded(
     variant: str, config: dict[str, Any], weights: dict[str, np.ndarray], corpus: str
 ) -> tuple[Any, Any]:
-    """Make the corpus's dataset, for its vocabulary, and a model with these parameters.
+    """Build the corpus's dataset, for its vocabulary, and a model with these parameters.
 
     Args:
-        config: fields of GPTConfig but vocab_size, which the corpus gives.
+        config: fields of GPTConfig except vocab_size, which the corpus determines.
     """
     from questions.shared.models import build
     from submission.dataset import CharCorruptionDataset
 
-    # Numbers below 1e-38 take a processor a hundred times as long as others.
+    # Denormal numbers (below 1e-38) slow a processor down a hundredfold.
     torch.set_flush_denormal(True)
     dataset = CharCorruptionDataset(corpus, config["block_size"])
     model = build(variant, config | {"vocab_size": dataset.vocab_size})
@@ -53,12 +53,12 @@ def default_dtype(dtype: str) -> Iterator[None]:
 
 
 def first_of(out: Any) -> Any:
-    """Return the output alone: some earlier versions return (output, something else)."""
+    """Return only the output: some earlier versions return (output, something else)."""
     return out[0] if isinstance(out, tuple) else out
 
 
 def array_of(out: Any) -> np.ndarray | None:
-    """Copy a real tensor of sensible size as float64; return None for anything else."""
+    """Return a real tensor of reasonable size as a float64 copy; None for anything else."""
     if not isinstance(out, torch.Tensor) or out.is_complex() or out.numel() > 1 << 22:
         return None
     return out.detach().to(torch.float64).cpu().numpy()

@@ -1,5 +1,5 @@
-"""Probes of models: what they are made of and compute, what a file's parameters answer, and what a
-model with them thinks of text, for evidence that it was pretrained.
+"""Probes of models: their structure and outputs, the answers that a file's parameters give, and the
+probabilities that a model with them assigns to text, as evidence that it was pretrained.
 
 Nothing is trained or sampled here. The reference's code runs these probes with a student's
 parameters; staff's module `evidence` judges.
@@ -19,7 +19,7 @@ from .models import array_of, build, default_dtype, first_of, loaded
 from .shapes import form_of
 
 WRAPPERS = ("state_dict", "model_state_dict", "model", "params")
-LONGEST_NAME = 200  # characters; a model's have a few dozen
+LONGEST_NAME = 200  # characters; names in a model have a few dozen
 MOST_TENSORS = 1_000  # a model has a few dozen
 MOST_NUMBERS = 12_000_000  # the largest recipe's model has 3.4 million
 PREFIXES = ("module.", "_orig_mod.")
@@ -31,21 +31,20 @@ BATCH = 32  # rows at once: an `original` model's logits of 32 rows take 5 MB
 def read_parameters(context: Context, name: str) -> dict[str, Any]:
     """Read a parameter file, without importing anything of the submission's code.
 
-    Wrapping dictionaries and the prefixes of DataParallel and torch.compile are taken off.
-    Buffers (an attention's mask and angles) and anything that is no floating-point tensor are
-    left out.
+    Wrapping dictionaries and the prefixes of DataParallel and torch.compile are removed. Buffers
+    (the attention mask, the angles) and anything other than floating-point tensors are left out.
 
     Returns:
-        problem: "" or why it can't be read; names and arrays (float32) of the parameters.
+        problem: "", or why the file can't be read; names and arrays (float32) of the parameters.
     """
     try:
         state = torch.load(context.files / name, map_location="cpu", weights_only=True)
         kept = _plain(_unwrap(state))
     except Exception as error:
-        reason = f"torch.load(weights_only=True) says {type(error).__name__}"
+        reason = f"torch.load(weights_only=True) raises {type(error).__name__}"
         return {"problem": reason, "names": [], "arrays": []}
     if kept is None:
-        reason = "it holds no model's named tensors, or far more numbers than one of a recipe's"
+        reason = "it lacks the named tensors of a model, or is far larger than any recipe's model"
         return {"problem": reason, "names": [], "arrays": []}
     return {"problem": "", "names": list(kept), "arrays": list(kept.values())}
 
@@ -53,7 +52,7 @@ def read_parameters(context: Context, name: str) -> dict[str, Any]:
 def _plain(state: dict[str, torch.Tensor] | None) -> dict[str, np.ndarray] | None:
     """Return the parameters as arrays.
 
-    Tensors that are sparse, or hold no values, have none: an error.
+    Sparse tensors and tensors without values have no array, which is an error.
     """
     if state is None or not _is_sensible(state):
         return None
@@ -66,7 +65,7 @@ def _plain(state: dict[str, torch.Tensor] | None) -> dict[str, np.ndarray] | Non
 
 
 def _is_sensible(state: dict[str, torch.Tensor]) -> bool:
-    """Return whether the numbers fit an answer: those of any recipe's model do, three times."""
+    """Return whether the numbers fit in an answer, which holds three of any recipe's model."""
     named = len(state) <= MOST_TENSORS and all(len(name) <= LONGEST_NAME for name in state)
     return named and sum(t.numel() for t in state.values()) <= MOST_NUMBERS
 
@@ -93,7 +92,7 @@ def _short(key: str) -> str:
 
 
 def shapes(context: Context, variant: str, config: dict[str, Any]) -> dict[str, Any]:
-    """Return names and shapes of a variant's parameters."""
+    """Return the names and shapes of a variant's parameters."""
     from questions.shared.models import build
 
     named = {n: list(p.shape) for n, p in build(variant, config).named_parameters()}
@@ -108,10 +107,10 @@ def answers(
     corpus: str,
     questions: list[str],
 ) -> dict[str, Any]:
-    """Return what a model with these weights answers: the likeliest character, one after another.
+    """Return the answers of a model with these weights, decoded greedily.
 
     Args:
-        config: fields of GPTConfig but vocab_size, which the corpus gives.
+        config: fields of GPTConfig except vocab_size, which the corpus determines.
         corpus: the pretraining text without its final newline.
     """
     from submission.utils import predict_places
@@ -121,7 +120,7 @@ def answers(
 
 
 def model_variant(context: Context, variant: str, config: dict[str, Any]) -> dict[str, Any]:
-    """Build a model as `run.py` does, and say what it is made of.
+    """Build a model as `run.py` does, and describe its structure.
 
     Returns:
         attentions: the class of each block's attention, e.g. "attention.SynthesizerAttention";
@@ -155,10 +154,10 @@ def model_logits(
 
 
 def corrupted(context: Context, corpus: str, block_size: int, indices: list[int]) -> dict[str, Any]:
-    """Draw items of CharCorruptionDataset afresh.
+    """Draw items of CharCorruptionDataset.
 
     Args:
-        indices: which documents, as the dataset numbers them.
+        indices: the numbers of the documents in the dataset.
 
     Returns:
         texts: the strings before padding, `prefix MASK suffix MASK masked_content [MASK]`.
@@ -187,7 +186,7 @@ def span_log_probabilities(
     """Compute the log-probability of the characters `start` to `stop` - 1 of each text.
 
     Args:
-        config: fields of GPTConfig but vocab_size, which the corpus gives.
+        config: fields of GPTConfig except vocab_size, which the corpus determines.
         texts: strings of the vocabulary, at most block_size characters, e.g. `a⁇c⁇b⁇`.
         starts, stops: which characters count, 1 <= start < stop <= len(text).
 
@@ -216,19 +215,19 @@ def differing(
     predicted: list[str],
     most: int,
 ) -> dict[str, Any]:
-    """Return which predicted places the model doesn't answer, decoding greedily.
+    """Return which predicted places differ from the model's answers, decoded greedily.
 
-    One look at `question MASK place MASK` tells whether each character of the place is the
-    likeliest behind those before it, which is what decoding would have written. Only lines where
-    it isn't so are decoded: an answer may hold what a line of a file can't.
+    One forward pass over `question MASK place MASK` shows whether each character of the place is
+    the likeliest after those before it, and so what decoding would have written. Only the other
+    lines are decoded: an answer may contain characters that a line of a file can't.
 
     Args:
         config, corpus: as above.
-        predicted: a place for each question, one line each, without blanks around it.
-        most: as soon as more lines than this differ, no others are looked at.
+        predicted: a place for each question, one line each, without surrounding blanks.
+        most: once more lines than this differ, the others are not examined.
 
     Returns:
-        lines: indices of lines that differ, at most `most` + 1; given: what the model answers.
+        lines: indices of lines that differ, at most `most` + 1; given: the model's answers.
     """
     from submission.utils import predict_places
 
@@ -250,11 +249,11 @@ def differing(
 def _unlike(
     model: Any, dataset: Any, block_size: int, questions: list[str], predicted: list[str]
 ) -> list[int]:
-    """Return the lines whose place the likeliest characters, one after another, don't make."""
+    """Return the lines whose place is not made of the likeliest character at each step."""
     from pretraining.decoding import ANSWER_STEPS
 
     mask = dataset.MASK_CHAR
-    # An answer of all the characters that there may be has no MASK at its end.
+    # An answer of the greatest possible length has no MASK at its end.
     texts = [
         q + mask + p + mask * (len(p) < ANSWER_STEPS)
         for q, p in zip(questions, predicted, strict=True)
@@ -280,13 +279,13 @@ def _unlike(
 
 
 def _batches(texts: list[str]) -> list[list[int]]:
-    """Put rows of similar length together, so that little of a batch is padding."""
+    """Batch rows of similar length, so that there is little padding."""
     order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
     return [order[i : i + BATCH] for i in range(0, len(order), BATCH)]
 
 
 def _padded(texts: list[str], dataset: Any) -> torch.Tensor:
-    """Return ids of the texts, (B, T); what is behind a text's end is seen by nothing before it."""
+    """Return ids of the texts, (B, T); the causal mask hides what follows a text's end."""
     longest = max(map(len, texts))
     padded = [text.ljust(longest, dataset.PAD_CHAR) for text in texts]
     return torch.tensor([[dataset.stoi[character] for character in text] for text in padded])

@@ -1,4 +1,4 @@
-"""What tests show to a submission: documents, weights and keys, drawn from a test's generator."""
+"""Random inputs for submissions: documents, weights and keys, drawn from a test's generator."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 FRIENDLY = "abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ.,"
-FOREIGN = "äéîøğşčžΩλДя東京ñçÅ–’"  # what a corpus of names and places brings along
+FOREIGN = "äéîøğşčžΩλДя東京ñçÅ–’"  # as they occur in a corpus of names and places
 
 FRIENDLY_DOCUMENTS = [
     "Ada Byron was born in London, and wrote the first program.",
@@ -20,8 +20,8 @@ FRIENDLY_DOCUMENTS = [
 def documents(rng: np.random.Generator, lengths: list[int], alphabet: str = FRIENDLY) -> list[str]:
     """Draw documents of these lengths (2 or more), no two with the same beginning.
 
-    Each starts with a character of its own, so that every prefix tells which document it is from,
-    and ends like it with another character than a blank: a constructor may strip its lines.
+    Each starts with a different character, so that every prefix identifies its document, and
+    neither starts nor ends with a blank, since a constructor may strip its lines.
     """
     visible = list(alphabet.replace(" ", ""))
     firsts = rng.choice(visible, size=len(lengths), replace=False)
@@ -40,10 +40,10 @@ def attention_config(n_embd: int, n_head: int, block_size: int, **pdrop: float) 
 def synthesizer_weights(
     rng: np.random.Generator, config: dict[str, Any], columns: int
 ) -> dict[str, np.ndarray]:
-    """Draw parameters of SynthesizerAttention, float64, all of a size that matters.
+    """Draw parameters of SynthesizerAttention, float64, large enough for each to matter.
 
-    As initialised, a missing ReLU would move the output by 1e-4 and a missing b2 by nothing. Here
-    hidden units are of order 1 and scores of order 1 to 2, so that each term shows.
+    With the initial parameters, a missing ReLU would move the output by 1e-4 and a missing b2 not
+    at all. Here hidden units are of order 1 and scores of order 1 to 2, so each term matters.
     """
     C, hs = config["n_embd"], config["n_embd"] // config["n_head"]
     matrix = lambda: rng.normal(0.0, C**-0.5, (C, C))  # noqa: E731
@@ -62,7 +62,7 @@ def synthesizer_weights(
 def model_weights(
     rng: np.random.Generator, names: list[str], shapes: list[list[int]]
 ) -> dict[str, np.ndarray]:
-    """Draw parameters for a whole model, float64: matrices that keep sizes, norms near 1."""
+    """Draw parameters for a whole model, float64: matrices that preserve scale, norms near 1."""
     weights = {}
     for name, shape in zip(names, shapes, strict=True):
         scale = shape[-1] ** -0.5 if len(shape) > 1 else 0.3
@@ -77,9 +77,9 @@ def orthonormal_keys(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
 
 
 def oblique_keys(rng: np.random.Generator, n: int, d: int, most: float = 0.5) -> np.ndarray:
-    """Draw n keys of norm 1 whose cosines are at most `most` in size, shape (n, d), n <= d.
+    """Draw n keys of norm 1 with absolute cosines of at most `most`, shape (n, d), n <= d.
 
-    Perpendicular keys, bent towards a random mixture as far as the bound allows.
+    They are perpendicular keys, bent towards a random mixture as far as the bound allows.
     """
     keys = orthonormal_keys(rng, n, d)
     bend = rng.normal(size=(n, n)) / np.sqrt(n)

@@ -1,4 +1,4 @@
-"""Asks helper.py for models and for prepared trainings."""
+"""Calls helper.py for models and for prepared trainings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAIRS = [("Ada Byron", "London"), ("Marie Curie", "Warsaw"), ("Frida Kahlo", "Co
 
 
 class AsksHelper(GradedTestCase):
-    """Asks helper.py for models and for prepared trainings."""
+    """Calls helper.py for models and for prepared trainings."""
 
     def expect_attention(self, variant: str, wanted: str) -> dict[str, Any]:
         """Fail unless every block of the helper's model has the wanted class of attention.
@@ -26,15 +26,15 @@ class AsksHelper(GradedTestCase):
         got = self.probe("shared.model_variant", specs.VARIANT, **_model(variant, config))
         self.expect(
             got["attentions"] == [wanted] * config["n_layer"],
-            f"the {variant} model has another attention",
-            got=", ".join(sorted(set(got["attentions"]))) or "a model without blocks",
+            f"the {variant} model uses the wrong attention class",
+            got=", ".join(sorted(set(got["attentions"]))) or "a model with no blocks",
             expected=f"{wanted} in each of {config['n_layer']} blocks",
             look_at=f"initialize_{variant}_model in {HELPER}",
         )
         return got
 
     def model_logits(self, variant: str) -> dict[str, Any]:
-        """Return the submission's logits for random weights and ids, for a comparison."""
+        """Return the submission's logits for random weights and ids, to compare."""
         config = random_inputs.attention_config(24, 4, 16)
         shape = self.probe("shared.model_variant", specs.VARIANT, **_model(variant, config))
         trained_files.refuse_large(shape["shapes"])
@@ -89,20 +89,20 @@ class AsksHelper(GradedTestCase):
         )
         self.expect(
             got["dataset"] == wanted and got["examples"] == examples,
-            "the Trainer has another dataset",
+            "the Trainer was given the wrong dataset",
             got=f"{got['dataset']} with {got['examples']} examples",
             expected=f"{wanted} with {examples}",
             look_at=look_at,
         )
         self.expect(
             got["same_vocabulary"],
-            "the dataset has another vocabulary than the pretraining dataset",
-            cause="NameDataset needs pretrain_dataset, whose vocabulary it takes",
+            "the dataset's vocabulary differs from that of the pretraining dataset",
+            cause="NameDataset needs pretrain_dataset, because it uses the same vocabulary",
             look_at=look_at,
         )
         self.expect(
             got["trains_given_model"] and got["same_config"],
-            "the Trainer should train the model that it is given, with tconf",
+            "the Trainer should train the model that the function is given, with tconf",
             look_at=look_at,
         )
         self._expect_start(got["changed"], stage, look_at)
@@ -114,7 +114,7 @@ class AsksHelper(GradedTestCase):
                 changed == "",
                 "finetuning doesn't start from the parameters in reading_params_path",
                 got=f"{changed} differs",
-                expected="all parameters of the model as in the file",
+                expected="all parameters of the model to be as in the file",
                 look_at=look_at,
             )
         elif stage == "finetune_scratch":
@@ -155,7 +155,7 @@ def _model(variant: str, config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _corpus() -> str:
-    """Make friendly documents that hold every character of the questions, too."""
+    """Make friendly documents that also contain every character of the questions."""
     return "\n".join(
         random_inputs.FRIENDLY_DOCUMENTS
         + [f"Where was {name} born? {place}" for name, place in PAIRS]
@@ -164,7 +164,9 @@ def _corpus() -> str:
 
 def _training_config() -> dict[str, Any]:
     config = random_inputs.attention_config(8, 2, 64)
-    return {k: v for k, v in config.items() if k != "vocab_size"}  # the probe's corpus gives it
+    return {
+        k: v for k, v in config.items() if k != "vocab_size"
+    }  # the probe's corpus determines it
 
 
 def _same(got: Any, wanted: Any) -> bool:

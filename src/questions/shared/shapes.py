@@ -1,4 +1,4 @@
-"""What a probe says of an answer for messages."""
+"""Descriptions of answers, for messages."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 def form_of(answer: Any) -> str:
     """Describe a value by its dtype and shape, "float64[2, 5, 8]".
 
-    Of a pair or the like those of its first four parts are told, "tuple of int64[3], int"; of a
-    list of words their number, "5 words"; of anything else the type.
+    A pair and the like is described by its first four parts, "tuple of int64[3], int"; a list of
+    words by their number, "5 words"; anything else by its type.
     """
     if _is_array(answer):
         return _form_of_array(answer)
@@ -30,7 +30,7 @@ def _kind(part: Any) -> str:
 
 
 def _is_array(answer: Any) -> bool:
-    torch = sys.modules.get("torch")  # questions without it don't wait for it
+    torch = sys.modules.get("torch")  # questions that don't use it don't import it
     kinds = (np.ndarray, torch.Tensor) if torch else np.ndarray
     return isinstance(answer, kinds)
 

@@ -1,11 +1,11 @@
-"""What probes of several topics answer: specs that `schema.check` holds their answers against."""
+"""Specs of the answers of several topics' probes, which `schema.check` compares them with."""
 
 from __future__ import annotations
 
 from grading.recipes import FIELDS
 from grading.schema import AnyOf, Array, Maybe, Where, table
 
-ANY_REAL = Maybe(Array("float64", None))  # None: no tensor of real numbers, or far too large
+ANY_REAL = Maybe(Array("float64", None))  # None: not a tensor of real numbers, or far too large
 PARAMETERS = table({"names": str, "arrays": Array("float32", None)}, problem=str)
 SHAPES = table({"names": str, "shapes": [int]})
 SIMPLE = Maybe(AnyOf((bool, int, float, str)))
@@ -26,10 +26,10 @@ LOGITS = {"form": str, "logits": ANY_REAL}
 
 
 def outputs(count: int) -> Where:
-    """Return the spec of what probes answer that call attention, or parts of it, `count` times."""
+    """Return the spec for probes that call attention, or parts of it, `count` times."""
     return table({"forms": str, "outputs": ANY_REAL}, rows=count)
 
 
 def places(count: int) -> Where:
-    """Return the spec of what a model answers to `count` questions."""
+    """Return the spec of a model's answers to `count` questions."""
     return table({"places": str}, rows=count)

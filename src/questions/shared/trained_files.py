@@ -1,4 +1,4 @@
-"""Files of predictions and parameters: read with care, compared with what they should be."""
+"""Files of predictions and parameters: reads and checks them, trusting nothing."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ MAX_PREDICTION_BYTES = 4 << 20
 def read_predictions(staged: Staged, name: str, expected_lines: int) -> list[str]:
     """Return the lines of a prediction file, one place each.
 
-    A byte-order mark, Windows line ends and a missing last newline cost nothing.
+    A byte-order mark, Windows line endings and a missing final newline are accepted.
 
     Raises:
-        Verdict: the file is missing, is no UTF-8 text, or has another number of lines.
+        Verdict: the file is missing, is not UTF-8 text, or has the wrong number of lines.
     """
     path = staged.path(name)
     if path is None:
         raise Verdict(
             Outcome.MISSING_FILE,
-            f"{name} is missing; the command in the handout that ends in "
-            f"`--outputs_path {name}` writes it",
+            f"{name} is missing; it is written by the command in the handout that ends in "
+            f"`--outputs_path {name}`",
             way="predictions",
         )
     if path.stat().st_size > MAX_PREDICTION_BYTES:
@@ -41,7 +41,7 @@ def read_predictions(staged: Staged, name: str, expected_lines: int) -> list[str
         line = error.object[: error.start].count(b"\n") + 1
         raise Verdict(
             Outcome.FAILED,
-            f"{name}, line {line}: no UTF-8 text (re-saved by an editor or a spreadsheet?); "
+            f"{name}, line {line}: not UTF-8 text (saved again by an editor or a spreadsheet?); "
             "write it with run.py evaluate",
         ) from None
     lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
@@ -63,16 +63,16 @@ def read_predictions(staged: Staged, name: str, expected_lines: int) -> list[str
 
 def _why_so_many(got: int, expected: int) -> str:
     if got == 1:
-        return "are all answers on one line?"
+        return "are all answers on a single line?"
     if got < expected:
-        return "was it cut off, or written for another data set?"
-    return "was it written for another file of questions, or two files joined?"
+        return "was it cut off, or written for a different data set?"
+    return "was it written for a different file of questions, or are two files joined in it?"
 
 
 def in_another_order(predicted: list[str], places: list[str]) -> bool:
-    """Return whether nearly all places are there, but in another order.
+    """Return whether nearly all places are there, but in a different order.
 
-    Nearly all: as many as a file with nine right answers in ten has.
+    Nearly all means as many as in a file in which nine of ten answers are right.
     """
     anywhere = sum((Counter(p.strip() for p in predicted) & Counter(places)).values())
     return anywhere >= 0.9 * len(places) > 2 * count_correct(predicted, places)
@@ -93,10 +93,10 @@ def model_configs(
 
 
 def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:
-    """Return the arrays of a probe's answer, PARAMETERS, checked.
+    """Check a probe's answer, PARAMETERS, and return its arrays.
 
     Raises:
-        Verdict: the file can't be read, or holds something else than finite numbers.
+        Verdict: the file can't be read, or contains something other than finite numbers.
     """
     if read["problem"]:
         raise Verdict(
@@ -109,23 +109,23 @@ def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:
         if not np.isfinite(array).all():
             raise Verdict(
                 Outcome.FAILED,
-                f"{name}: {_named(key)} holds numbers that are not finite; train again",
+                f"{name}: {_named(key)} contains numbers that are not finite; train again",
                 way="parameters-are-not-finite",
             )
     return weights
 
 
 def refuse_large(shapes: list[list[int]], most: int = 1_000_000) -> None:
-    """Refuse shapes, named by a submission, that no numbers are to be drawn for.
+    """Refuse shapes, reported by a submission, for which no numbers should be drawn.
 
     A test's model has a few thousand parameters, in some dozen arrays of one or two dimensions.
 
     Raises:
-        Verdict: there are more than `most`, or a shape is none of a model's.
+        Verdict: there are more than `most` numbers, or a model has no such shape.
     """
     fine = all(1 <= len(shape) <= 4 and all(n > 0 for n in shape) for shape in shapes)
     if not fine or len(shapes) > 1000 or sum(map(math.prod, shapes)) > most:
-        raise Verdict(Outcome.FAILED, "the model has other parameters than the given GPT")
+        raise Verdict(Outcome.FAILED, "the model's parameters are not those of the given GPT")
 
 
 def misfit(weights: dict[str, np.ndarray], shapes: dict[str, list[int]]) -> str:
@@ -134,13 +134,13 @@ def misfit(weights: dict[str, np.ndarray], shapes: dict[str, list[int]]) -> str:
         if key not in weights:
             return f"{key} is missing"
         if list(weights[key].shape) != shape:
-            return f"{key} has shape {list(weights[key].shape)}, the model's is {shape}"
+            return f"{key} has the shape {list(weights[key].shape)}, but in the model it is {shape}"
     extra = sorted(set(weights) - set(shapes))
     return f"{_named(extra[0])} is not in the model" if extra else ""
 
 
 def _named(key: str) -> str:
-    """Put a parameter's name, which a student chose, into one line for a message."""
+    """Return a parameter's name, which a student chose, in one line for a message."""
     return printable.line(key, 80)
 
 
@@ -149,7 +149,7 @@ def widen_columns(
 ) -> dict[str, np.ndarray]:
     """Add a column to w2 and b2 of earlier years, which have block_size - 1 columns.
 
-    Such models were never called with a sequence that reaches that column.
+    Such models were never called with a sequence long enough to use that column.
     """
     widened = {}
     for key, array in weights.items():

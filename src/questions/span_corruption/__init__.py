@@ -1,1 +1,1 @@
-"""Span corruption: what CharCorruptionDataset draws."""
+"""Span corruption: the items that CharCorruptionDataset draws."""

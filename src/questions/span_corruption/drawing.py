@@ -1,4 +1,4 @@
-"""Draws from CharCorruptionDataset."""
+"""Drawing items from a submission's CharCorruptionDataset."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OTHER_LENGTH = (
 
 
 class AsksCorruption(GradedTestCase):
-    """Draws from CharCorruptionDataset."""
+    """Draws items from a submission's CharCorruptionDataset."""
 
     def draw(self, documents: list[str], block_size: int, repeat: int) -> dict[str, Any]:
         """Draw all documents in turn, `repeat` times."""
@@ -48,7 +48,7 @@ class AsksCorruption(GradedTestCase):
         }
 
     def reading(self, documents: list[str], block_size: int, repeat: int) -> items.Reading:
-        """Draw and read back."""
+        """Draw items and read them back."""
         return items.read(**self.drawing(documents, block_size, repeat))
 
     def long_examples(
@@ -56,7 +56,7 @@ class AsksCorruption(GradedTestCase):
     ) -> list[items.Reading]:
         """Draw until `wanted` items have `shortest` characters or more, or `most` were drawn.
 
-        Where less than a twentieth have, the judge has seen enough.
+        Less than a twentieth is enough for the judge to decide.
         """
         readings: list[items.Reading] = []
         found, drawn, size = 0, 0, 3 * wanted // 2
@@ -71,7 +71,7 @@ class AsksCorruption(GradedTestCase):
 
     @contextmanager
     def explaining(self, look_at: str) -> Iterator[None]:
-        """Turn Malformed into a basic test's failure, with the item drawn."""
+        """Turn Malformed into a basic test's failure that shows the item."""
         try:
             yield
         except items.Malformed as wrong:

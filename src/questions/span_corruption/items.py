@@ -1,8 +1,8 @@
-"""Finds out which document, prefix and span an item of a CharCorruptionDataset was made of.
+"""Reconstructs the document, prefix and span from which an item of CharCorruptionDataset was made.
 
 An item is the string s = `prefix MASK suffix MASK masked_content [MASK] PAD...`, given as x = s
-without its last character and y = s without its first. `read` undoes that, or says in words what
-is not as it should be. Nothing here is random, and nothing is secret.
+without its last character and y = s without its first. `read` undoes that, or describes what is
+wrong. Nothing here is random, and nothing is secret.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from grading.schema import Array, Where
 MASK_CHAR = "\u2047"
 PAD_CHAR = "\u25a1"
 SHORTEST = 4  # characters that a document is truncated to at least
-MALFORMED = 0.05  # the share of items that a test of something else leaves aside
+MALFORMED = 0.05  # the share of malformed items that tests of something else tolerate
 
 MOST = 4096  # entries of an item that the probe sends
 
@@ -42,9 +42,10 @@ VOCABULARY = {
 
 
 def drawn(documents: int, repeat: int) -> Where:
-    """Return the spec of what the probe answers that draws from so many documents, `repeat` times.
+    """Return the spec of the probe's answer for this many documents, drawn `repeat` times.
 
-    Both sizes of an item that is no pair are 0. From a dataset of another length nothing is drawn.
+    Both sizes of an item that is not a pair are 0. Nothing is drawn from a dataset of the wrong
+    length.
     """
 
     def adds_up(value: dict[str, Any]) -> bool:
@@ -59,12 +60,12 @@ def drawn(documents: int, repeat: int) -> Where:
 
 
 class Malformed(Exception):
-    """An item that is not as the handout pins it.
+    """An item that does not follow the handout.
 
     Attributes:
-        sentence: what is wrong, fixed words without values.
-        got, expected: the item's string and what would be right.
-        characters: how many characters of a document the item holds; infinite where nobody knows.
+        sentence: what is wrong, in fixed words without values.
+        got, expected: the item's string, and what would be right.
+        characters: how many characters of a document the item has; infinite if unknown.
     """
 
     characters: float = math.inf
@@ -104,7 +105,7 @@ class Example:
 
 @dataclass
 class Reading:
-    """A draw, read back: the well-formed items, and what is wrong with the others."""
+    """A draw, read back: the well-formed items, and the mistakes in the others."""
 
     documents: list[str]
     block_size: int
@@ -117,7 +118,7 @@ class Reading:
             raise self.wrong[0]
 
     def check_bounds(self) -> None:
-        """Raise Malformed unless every document was truncated to a length that is possible."""
+        """Raise Malformed unless every document was truncated to an allowed length."""
         for example in self.examples:
             _check_bounds(example, self.block_size)
 
@@ -125,12 +126,12 @@ class Reading:
 def well_formed(readings: list[Reading], shortest: int = 0) -> list[Example]:
     """Return the well-formed items with `shortest` characters or more, to test something else.
 
-    At least 95 % must be well formed, of all items and of those with `shortest` characters or
-    more alike: however malformed items are spread, the ones that are judged lack no more than one
-    in twenty of their kind.
+    At least 95 % must be well formed, both of all items and of those with `shortest` characters or
+    more: however malformed items are distributed, no more than one in twenty of the kind to be
+    judged is missing.
 
     Raises:
-        Malformed: more are malformed; the first of them.
+        Malformed: more are malformed; it describes the first of them.
     """
     for least in (0, shortest):
         examples = [e for r in readings for e in r.examples if e.truncated >= least]
@@ -141,7 +142,7 @@ def well_formed(readings: list[Reading], shortest: int = 0) -> list[Example]:
 
 
 def longest(document: str, block_size: int) -> int:
-    """Return the greatest length that a document may be truncated to."""
+    """Return the greatest length to which a document may be truncated."""
     return min(len(document), int(block_size * 7 / 8))
 
 
@@ -151,17 +152,17 @@ def expected_vocabulary(documents: list[str]) -> list[str]:
 
 
 def items(drawn: dict[str, Any]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Return the pairs (x, y) of a probe's answer; both are empty where an item is no pair."""
+    """Return the pairs (x, y) of a probe's answer; both are empty if an item is not a pair."""
     xs = np.split(drawn["x"], np.cumsum(drawn["x_sizes"])[:-1])
     ys = np.split(drawn["y"], np.cumsum(drawn["y_sizes"])[:-1])
     yield from zip(xs, ys, strict=True)
 
 
 def check_form(drawn: dict[str, Any], block_size: int) -> None:
-    """Raise Malformed unless every item is a pair of Long vectors of one right length.
+    """Raise Malformed unless every item is a pair of Long vectors of the same, right length.
 
-    block_size entries are what we ask for; one less (padded to block_size, as the public course
-    does) is accepted.
+    The handout asks for block_size entries; one fewer (padded to block_size, as in the public
+    course) is accepted.
     """
     right = [f"tuple of int64[{n}], int64[{n}]" for n in (block_size, block_size - 1)]
     for form in drawn["forms"]:
@@ -169,17 +170,17 @@ def check_form(drawn: dict[str, Any], block_size: int) -> None:
             sentence = "an item is not a pair (x, y) of Long tensors with block_size entries each"
             raise Malformed(sentence, form, right[0])
     if len(drawn["forms"]) != 1:
-        raise Malformed("items differ in length", " and ".join(drawn["forms"]), right[0])
+        raise Malformed("items have different lengths", " and ".join(drawn["forms"]), right[0])
 
 
 def read(
     drawn: dict[str, Any], documents: list[str], indices: list[int], block_size: int
 ) -> Reading:
-    """Read items back, dtypes and lengths of items aside; see `Reading` for what can be asked.
+    """Read items back, ignoring their dtypes and lengths; see `Reading` for the results.
 
     Args:
         drawn: the answer of `span_corruption.draw` for these documents and indices.
-        indices: which document each item should come from, repeated as often as was asked.
+        indices: which document each item should come from, repeated as in the draw.
     """
     reading = Reading(documents, block_size)
     for position, text in enumerate(texts(drawn, expected_vocabulary(documents))):
@@ -198,14 +199,14 @@ def read(
 def texts(drawn: dict[str, Any], itos: list[str]) -> Iterator[str | Malformed]:
     """Return each item's string, or what is wrong with it.
 
-    Where all is well, ids become characters all at once, since it is the most of the work; else one
-    by one.
+    If all is well, all ids are decoded at once, since this is most of the work; otherwise one item
+    at a time.
     """
     x, y, sizes = drawn["x"], drawn["y"], drawn["x_sizes"]
     ends = np.cumsum(sizes)
     starts = ends - sizes
     inner = np.ones(len(x), dtype=bool)
-    inner[starts[sizes > 0]] = False  # x[t] of these has a y[t - 1] to be equal to
+    inner[starts[sizes > 0]] = False  # x[t] of these should equal a y[t - 1]
     whole = np.array_equal(sizes, drawn["y_sizes"]) and bool(sizes.all())
     if whole and np.array_equal(x[inner], y[:-1][inner[1:]]) and _are_ids(x, y, len(itos)):
         code_points = np.array([ord(c) for c in itos], dtype="<u4")
@@ -229,7 +230,7 @@ def _are_ids(x: np.ndarray, y: np.ndarray, count: int) -> bool:
 
 
 def joined(x: np.ndarray, y: np.ndarray, itos: list[str]) -> str:
-    """Put x and y together again; "" where they are no pair, or empty."""
+    """Put x and y together again; "" if they are not a pair, or empty."""
     try:
         if not np.array_equal(x[1:], y[:-1]):
             sentence = "y is not x shifted by one: y[t] should be the character that follows x[t]"
@@ -252,14 +253,14 @@ def read_one(text: str, document: str, documents: list[str]) -> Example:
     """Read one item's string back; see the module's docstring for its arrangement.
 
     Raises:
-        Malformed: it is arranged in another way, or shows no prefix of its document.
+        Malformed: the arrangement is wrong, or the item is not from a prefix of its document.
     """
     body = text.rstrip(PAD_CHAR)
     shape = "prefix ⁇ suffix ⁇ masked_content [⁇] □..."
     parts = body.split(MASK_CHAR)
     if len(parts) not in (3, 4) or (len(parts) == 4 and parts[3]):
-        sentence = "an item is not prefix MASK suffix MASK masked_content, with MASK or PADs behind"
-        sentence = sentence if text else "an item is no pair (x, y) of vectors of whole numbers"
+        sentence = "an item is not prefix MASK suffix MASK masked_content, then MASK or PADs"
+        sentence = sentence if text else "an item is not a pair (x, y) of vectors of integers"
         raise Malformed(sentence, text, shape)
     example = Example(document, parts[0], parts[2], parts[1])
     if document.startswith(example.original):
@@ -269,7 +270,7 @@ def read_one(text: str, document: str, documents: list[str]) -> Example:
 
 
 def _drawn_rightly(document: str, wrong: Example) -> str:
-    """Draw what an item with these lengths would be, and the span that it hides, for a message."""
+    """Return, for a message, an item with these lengths, and the span that it hides."""
     kept, end = document[: wrong.truncated], wrong.start + wrong.span
     right = Example(document, kept[: wrong.start], kept[wrong.start : end], kept[end:])
     item = MASK_CHAR.join((right.prefix, right.suffix, right.masked, ""))
@@ -277,18 +278,18 @@ def _drawn_rightly(document: str, wrong: Example) -> str:
 
 
 def _misplaced(original: str, document: str, documents: list[str]) -> str:
-    """Say why the characters of an item are no prefix of its document."""
+    """Say why the characters of an item are not a prefix of its document."""
     if PAD_CHAR in original:
-        return "PADs stand before the end of an item"
+        return "there are PADs before the end of an item"
     if original in document:
-        return "a document was cut at its front: truncation keeps the beginning"
+        return "a document was cut at its beginning: truncation should keep the beginning"
     if any(other.startswith(original) for other in documents):
-        return "an item shows another document than the one asked for"
+        return "an item shows a different document from the one requested"
     if "".join(c for c in document if c.isascii()).startswith(original):
         return "characters that are not ASCII, such as é or 東, are missing from an item"
     if sorted(original) == sorted(document[: len(original)]):
-        return "the right characters in the wrong order: is it prefix, suffix, masked_content?"
-    return "prefix + masked_content + suffix is not how the document begins"
+        return "the characters are right, but in the wrong order: prefix, suffix, masked_content"
+    return "the document does not begin with prefix + masked_content + suffix"
 
 
 def _check_bounds(example: Example, block_size: int) -> None:
@@ -302,6 +303,6 @@ def _check_bounds(example: Example, block_size: int) -> None:
 
 
 def picture(example: Example) -> str:
-    """Draw an example: the truncated document with its span in brackets."""
+    """Return an example as text: the truncated document with its span in brackets."""
     drawn = f"{example.prefix}[{example.masked}]{example.suffix}"
     return drawn if example.masked else f"{drawn} (an empty span)"

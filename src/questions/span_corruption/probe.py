@@ -1,4 +1,4 @@
-"""Probes of CharCorruptionDataset, which tell what it draws from given documents."""
+"""Probes that draw items from a CharCorruptionDataset of given documents."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def draw(
     Args:
         documents: the lines of the corpus.
         block_size: of the dataset.
-        indices: which items to draw, in this order...
-        repeat: ... and how often to go through them.
+        indices: which items to draw, in this order.
+        repeat: how often to go through `indices`.
 
     Returns:
-        length: of the dataset. Where it is not that of `documents`, nothing is drawn.
-        forms: the distinct forms of what came, e.g. "tuple of int64[32], int64[32]".
-        x, y: entries of all items one after another, int64; `x_sizes`, `y_sizes`: how many
-            belong to each item: none where it is no pair of vectors of integers.
+        length: of the dataset. If it is not that of `documents`, nothing is drawn.
+        forms: the distinct forms of the items, e.g. "tuple of int64[32], int64[32]".
+        x, y: the concatenated entries of all items, int64; `x_sizes`, `y_sizes`: how many belong
+            to each item, 0 if it is not a pair of vectors of integers.
     """
     dataset = _dataset(documents, block_size)
     forms: dict[Any, str] = {}
@@ -77,9 +77,9 @@ def _dataset(documents: list[str], block_size: int) -> Any:
 
 
 def _kind(item: Any) -> Any:
-    """Return what decides an item's form.
+    """Return what determines an item's form.
 
-    It is much faster to make than the form's words, of which few differ.
+    It is much faster to compute than the form itself, of which there are few different ones.
     """
     if type(item) not in (tuple, list):
         return type(item)
@@ -113,7 +113,7 @@ def _is_plain(item: Any) -> bool:
 
 
 class _Entries:
-    """Vectors one after another, as bytes: 24,000 tensors would take a small container's memory."""
+    """Concatenated vectors, as bytes: 24,000 tensors would fill a small container's memory."""
 
     def __init__(self) -> None:
         self.bytes = bytearray()
@@ -126,7 +126,7 @@ class _Entries:
         self.sizes.append(entries.size)
 
     def add(self, vector: torch.Tensor | None) -> None:
-        """Append a vector, or the lack of one as one without entries."""
+        """Append a vector; None counts as an empty one."""
         if vector is None:
             self.sizes.append(0)
             return

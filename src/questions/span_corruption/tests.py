@@ -28,7 +28,7 @@ class SpanCorruption(AsksCorruption):
             "the vocabulary is not PAD, MASK, sorted characters",
             got="".join(got["itos"]),
             expected="".join(itos),
-            cause="CharCorruptionDataset.__init__ is given: has it been changed?",
+            cause="CharCorruptionDataset.__init__ is given; has it been changed?",
         )
 
     @graded()
@@ -41,7 +41,7 @@ class SpanCorruption(AsksCorruption):
             texts = [items.joined(x, y, itos) for x, y in items.items(drawn)]
         self.expect(
             all(text.strip(items.PAD_CHAR + items.MASK_CHAR) for text in texts),
-            "an item holds nothing of its document",
+            "an item contains nothing from its document",
             got=min(texts, key=lambda text: len(text.strip(items.PAD_CHAR))),
             expected="characters of the document and MASKs, then PADs",
             look_at=CORRUPTION,
@@ -56,7 +56,7 @@ class SpanCorruption(AsksCorruption):
     @graded()
     def test_truncation(self) -> None:
         """Documents are cut to a prefix of 4 to int(block_size * 7/8) characters."""
-        # Cut where no blank comes to stand at an end: a constructor may strip its lines.
+        # Cut where neither end becomes a blank: a constructor may strip its lines.
         documents = [
             d[:n] for d, n in zip(random_inputs.FRIENDLY_DOCUMENTS, (58, 28, 4, 11), strict=True)
         ]
@@ -67,12 +67,12 @@ class SpanCorruption(AsksCorruption):
 
     @graded()
     def test_randomness(self) -> None:
-        """Drawing the same document again gives another truncation and another span."""
-        # At block_size 64 this document has 53 possible lengths, each of probability 1/256 or
-        # more, so that none has more than 1 - 52/256 = 0.797. All 90 draws have one length with
-        # probability at most 0.797^89 < 2e-9.
+        """Drawing the same document again gives a different truncation and a different span."""
+        # At block_size 64 this document has 53 possible lengths, each with a probability of at
+        # least 1/256, so that none has more than 1 - 52/256 = 0.797. All 90 draws have the same
+        # length with probability at most 0.797^89 < 2e-9.
         documents = random_inputs.FRIENDLY_DOCUMENTS[:1]
-        # Malformed items are left aside: without them draws look more alike, not less.
+        # Leaving malformed items aside makes draws look more alike, not less.
         with self.explaining(CORRUPTION):
             examples = items.well_formed([self.reading(documents, 64, repeat=90)])
         distinct = {(e.truncated, e.span, e.start) for e in examples}
@@ -80,27 +80,27 @@ class SpanCorruption(AsksCorruption):
             len(distinct) > 1,
             "90 draws of one document are all the same",
             got=items.picture(examples[0]) + " each time",
-            expected="another truncation and another span at each draw",
+            expected="a different truncation and a different span at each draw",
             look_at=CORRUPTION,
         )
 
     @graded(is_hidden=True)
     def test_block_sizes(self) -> None:
-        """The arrangement holds for other block sizes, from 24 on."""
+        """The arrangement is right for other block sizes, from 24 on."""
         documents = random_inputs.documents(self.rng, [30, 45, 64, 90, 128, 200])
         sizes = [24, 25, 31, 40, 57, 100, 128, 161]
         self.judge(runs=[self.drawing(documents, size, repeat=30) for size in sizes])
 
     @graded(is_hidden=True)
     def test_short_documents(self) -> None:
-        """The arrangement holds for short documents, too."""
+        """The arrangement is right for short documents, too."""
         documents = random_inputs.documents(self.rng, [4, 4, 5, 6, 7, 8, 9, 11, 13, 17, 21])
         sizes = [24, 32, 128]
         self.judge(runs=[self.drawing(documents, size, repeat=40) for size in sizes])
 
     @graded(is_hidden=True)
     def test_any_alphabet(self) -> None:
-        """The arrangement and the vocabulary hold for any characters."""
+        """The arrangement and the vocabulary are right for any characters."""
         alphabet = random_inputs.FRIENDLY + random_inputs.FOREIGN
         documents = random_inputs.documents(self.rng, [5, 12, 33, 60, 75, 140], alphabet)
         vocabulary = self.probe(
@@ -123,10 +123,10 @@ class SpanCorruption(AsksCorruption):
         lengths += [int(n) for n in self.rng.integers(140, 161, size=6)]
         self.judge(
             common=self._long(lengths, 128, shortest=40, wanted=8000, most=60000),
-            # Far shorter than the lengths that fit the block: whoever draws one of these, and
-            # places the span in it, masks another share of what there is.
+            # Far shorter than the block: a span placed within a length drawn first masks a
+            # different share of the document.
             short=self._long([48] * 6, 512, shortest=20, wanted=4000, most=12000),
-            # Far longer: whoever places the span before the document is truncated cuts it off.
+            # Far longer: a span placed before truncation is cut off.
             long=self._long([1000] * 6, 64, shortest=20, wanted=4000, most=12000),
         )
 

@@ -34,14 +34,14 @@ def forward(
 
     Args:
         config: fields of GPTConfig.
-        weights: by parameter name, float64. The columns of w2 and b2 are cut to those that the
-            submission's own parameters have.
+        weights: by parameter name, float64. The columns of w2 and b2 are cut to the number that
+            the submission's own parameters have.
         inputs: arrays of shape (B, T, C), float64.
-        dtype: what to compute in.
-        training: whether dropouts are on.
+        dtype: the dtype of the computation.
+        training: whether dropouts are active.
 
     Returns:
-        forms: "float64[2, 5, 8]" for each input; outputs: float64 copies (None if no tensor).
+        forms: "float64[2, 5, 8]" for each input; outputs: float64 copies (None if not a tensor).
     """
     attention = _load(_attention(config, dtype), weights)
     attention.train(training)
@@ -59,7 +59,7 @@ def gradients(
     x: np.ndarray,
     upstream: np.ndarray,
 ) -> dict[str, Any]:
-    """Compute gradients of sum(attention(x) * upstream), in float64, by x and by each parameter.
+    """Compute gradients of sum(attention(x) * upstream) w.r.t. x and each parameter, in float64.
 
     Returns:
         names: "x" and the parameters that got a gradient; arrays: float64, in the same order.
@@ -86,6 +86,6 @@ def _load(attention: Any, weights: dict[str, np.ndarray]) -> Any:
     with torch.no_grad():
         for name, array in weights.items():
             cut = array[tuple(slice(n) for n in own[name].shape)]
-            place = tuple(slice(n) for n in cut.shape)  # earlier years' w2 is narrower than ours
+            place = tuple(slice(n) for n in cut.shape)  # w2 of earlier years is narrower than ours
             own[name][place].copy_(torch.tensor(cut))
     return attention

@@ -1,4 +1,4 @@
-"""Runs SynthesizerAttention on weights and inputs of ours."""
+"""Runs SynthesizerAttention with random weights and inputs."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 from grading.cases import GradedTestCase
 from questions.shared import random_inputs, specs
 
-# Whether an output depends on position 0. Where it doesn't, kernels that sum in another order move
-# it by 1e-15; where it does, it moves by about the greatest weight that a head gives to position 0.
-# In 2 million draws that was below 1e-6 with probability 2e-6, and each decade less divides this by
-# 5 to 10: 2e-8 for 1e-9, of 7 positions in the basic test; with 4 heads (63 positions) 1e-9.
+# Whether an output depends on position 0. If it doesn't, kernels that sum in a different order move
+# it by 1e-15; if it does, it moves by about the largest weight that a head gives to position 0. In
+# 2 million draws that was below 1e-6 with probability 2e-6, and each further decade divides this by
+# 5 to 10: 2e-8 for 1e-9 and 7 positions, in the basic test; 1e-9 with 4 heads (63 positions).
 MOVED = 1e-9
 
 
 class AsksSynthesizer(GradedTestCase):
-    """Runs SynthesizerAttention on weights and inputs of ours."""
+    """Runs SynthesizerAttention with random weights and inputs."""
 
     def columns(self, config: dict[str, Any]) -> int:
         """Return how many columns w2 has: block_size, or block_size - 1 as in earlier years."""
@@ -27,7 +27,7 @@ class AsksSynthesizer(GradedTestCase):
         columns = (shapes.get("w2") or [0])[-1]
         self.expect(
             columns in (block_size, block_size - 1) and shapes["w2"] == [hs, columns],
-            "w2 has another shape than the given __init__ makes",
+            "w2 does not have the shape that the given __init__ makes",
             got=shapes.get("w2"),
             expected=[hs, block_size],
             look_at="SynthesizerAttention.__init__ in submission/attention.py is given",
@@ -49,19 +49,19 @@ class AsksSynthesizer(GradedTestCase):
     def outputs(
         self, got: dict[str, Any], inputs: list[np.ndarray], **detail: Any
     ) -> list[np.ndarray]:
-        """Return the outputs, once there is one of finite numbers for each input, in its shape."""
+        """Return the outputs; fail unless each is finite and has its input's shape."""
         outputs = got["outputs"]
         fine = len(outputs) == len(inputs) and all(map(_fits, outputs, inputs))
         self.expect(
             fine,
-            "the output is no tensor of the input's shape (B, T, C) with finite numbers",
+            "the output is not a tensor of finite numbers with the input's shape (B, T, C)",
             got=", ".join(got["forms"][:8]),
             **detail,
         )
         return outputs
 
     def plain_average(self, x: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """Return the output for x where w2 and b2 are zero, and the weights used."""
+        """Return the output for x if w2 and b2 are zero, and the weights used."""
         config = random_inputs.attention_config(x.shape[2], 3, 10)
         weights = random_inputs.synthesizer_weights(self.rng, config, self.columns(config))
         weights["w2"][:] = 0.0
@@ -76,7 +76,7 @@ class AsksSynthesizer(GradedTestCase):
         config = random_inputs.attention_config(n_embd, n_head, block_size)
         columns = self.columns(config)
         weights = random_inputs.synthesizer_weights(self.rng, config, columns)
-        # Earlier years' models have a column less, and are never called at full length.
+        # Models of earlier years have one column fewer, and are never called at full length.
         sizes = [columns if T == block_size else T for T in lengths]
         inputs = [self.rng.normal(size=(2, T, n_embd)) for T in sizes]
         got = self._forward(config=config, weights=weights, inputs=inputs, dtype=dtype)

@@ -24,7 +24,7 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles):
 
     @graded()
     def test_shapes(self) -> None:
-        """The output has the shape (B, T, C) of the input, and is computed from it."""
+        """The output has the input's shape (B, T, C), and is computed from the input."""
         shapes = [(1, 1, 12), (2, 5, 12), (3, 9, 12)] * 2
         inputs = [self.rng.normal(size=s) for s in shapes]
         out = self.forward(12, 3, 10, inputs)
@@ -32,7 +32,7 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles):
             expected = f"float64[{', '.join(map(str, shape))}]"
             self.expect(
                 form == expected,
-                "the output has another shape or dtype than the input",
+                "the output's shape or dtype differs from the input's",
                 got=form,
                 expected=expected,
                 look_at=FORWARD,
@@ -41,8 +41,8 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles):
         first, second = outputs[:3], outputs[3:]
         self.expect(
             all(moved(one, other).all() for one, other in zip(first, second, strict=True)),
-            "the output is the same for another input",
-            cause="zeros or another constant is returned, not what was computed",
+            "the output is the same for a different input",
+            cause="zeros or another constant is returned instead of the computed output",
             look_at=FORWARD,
         )
         self.expect(
@@ -53,56 +53,56 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles):
 
     @graded()
     def test_causality(self) -> None:
-        """The output at a position depends on no later position, and on the earlier ones."""
+        """The output at a position depends on earlier positions, but not on later ones."""
         x = self.rng.normal(size=(1, 8, 12))
         changed = x.copy()
         changed[:, 5:] = self.rng.normal(size=(1, 3, 12))
         inputs = [x, changed, self.changed_at_first(x)]
         plain, later, first = self.outputs(self.forward(12, 3, 10, inputs), inputs, look_at=FORWARD)
-        # Nothing before position 5 has any reason to move at all; 1e-9 leaves room for kernels
-        # that sum in another order. A leak moves the output by 0.01 to 1.
+        # Nothing before position 5 should move at all; 1e-9 leaves room for kernels that sum in a
+        # different order. A leak moves the output by 0.01 to 1.
         at = moved(plain, later)[0]
         self.expect(
             not at[:5].any(),
-            "a change at position 5 moved the output before it",
-            got=f"positions that moved: {np.flatnonzero(at).tolist()}",
+            "a change at position 5 changed the output before it",
+            got=f"positions that changed: {np.flatnonzero(at).tolist()}",
             expected="only 5, 6, 7",
-            cause="the causal mask is missing, or lies on the wrong axis",
+            cause="the causal mask is missing, or applied to the wrong axis",
             look_at=FORWARD,
         )
         self.expect(
             at[5:].all(),
-            "a change at positions 5, 6, 7 did not move the output there",
-            got=f"positions that moved: {np.flatnonzero(at).tolist()}",
+            "a change at positions 5, 6, 7 did not change the output there",
+            got=f"positions that changed: {np.flatnonzero(at).tolist()}",
             expected="5, 6, 7",
             look_at=FORWARD,
         )
         at = moved(plain, first)[0]
         self.expect(
             at.all(),
-            "a change at position 0 did not move the output at every position",
-            got=f"positions that moved: {np.flatnonzero(at).tolist()}",
-            expected="all from 0 to 7",
-            cause="a position should see all those before it, not itself alone",
+            "a change at position 0 did not change the output at every position",
+            got=f"positions that changed: {np.flatnonzero(at).tolist()}",
+            expected="all positions from 0 to 7",
+            cause="a position should see all positions before it, not only itself",
             look_at=FORWARD,
         )
 
     @graded()
     def test_plain_average(self) -> None:
-        """With w2 and b2 zero, each position averages the values up to its own."""
+        """If w2 and b2 are zero, each position averages the values up to its own."""
         x = self.rng.normal(size=(1, 6, 12))
         out, weights = self.plain_average(x)
         values = x @ weights["value.weight"].T + weights["value.bias"]
         counts = np.arange(1, 7)[None, :, None]
         mean = np.cumsum(values, axis=1) / counts
         expected = mean @ weights["proj.weight"].T + weights["proj.bias"]
-        # Rounding moves results by 1e-14, a softmax in float32 by 1e-7; a mistake by 0.01 to 1.
+        # Rounding moves results by 1e-14, a softmax in float32 by 1e-7, a mistake by 0.01 to 1.
         wrong = np.abs(out - expected).max(axis=(0, 2)) > 1e-5
         first = int(np.argmax(wrong))
         self.expect(
             not wrong.any(),
-            "with w2 = 0 and b2 = 0 all scores are 0, so that each position should average the "
-            "values up to its own; then comes the output projection",
+            "with w2 = 0 and b2 = 0 all scores are 0, so each position should average the "
+            "values up to its own, before the output projection",
             got=f"position {first}: {np.round(out[0, first, :4], 4).tolist()} ...",
             expected=f"position {first}: {np.round(expected[0, first, :4], 4).tolist()} ...",
             cause="softmax over the wrong axis, a missing mask or a missing projection",
@@ -116,22 +116,22 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles):
 
     @graded(is_hidden=True)
     def test_values(self) -> None:
-        """The output is that of the equation, for shorter sequences."""
+        """The output matches the equation for shorter sequences."""
         self.judge(**self.comparison(24, 4, 16, lengths=[1, 2, 7, 13]))
 
     @graded(is_hidden=True)
     def test_full_length(self) -> None:
-        """The output is that of the equation at the greatest length."""
+        """The output matches the equation at the greatest length."""
         self.judge(**self.comparison(24, 4, 16, lengths=[16]))
 
     @graded(is_hidden=True)
     def test_single_precision(self) -> None:
-        """The output is right in float32, too."""
+        """The output is also right in float32."""
         self.judge(**self.comparison(32, 8, 24, lengths=[5, 20], dtype="float32"))
 
     @graded(is_hidden=True)
     def test_gradients(self) -> None:
-        """The gradients by the input and by every parameter are right."""
+        """The gradients with respect to the input and every parameter are right."""
         self.judge(**self.gradient_comparison(24, 4, 16, T=11))
 
     @graded(is_hidden=True)
@@ -141,19 +141,19 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles):
 
     @graded(is_hidden=True)
     def test_batch_invariance(self) -> None:
-        """Each sequence of a batch is computed as if it were alone."""
+        """Each sequence of a batch gives the same output as it does alone."""
         x = self.rng.normal(size=(5, 9, 24))
         inputs = [x, self.changed_at_first(x), *(x[i : i + 1] for i in range(5))]
         self.judge(inputs=inputs, got=self.forward(24, 4, 16, inputs))
 
     @graded(is_hidden=True)
     def test_dropout(self) -> None:
-        """Dropouts act in training, and only there."""
+        """Dropouts are active in training, and only there."""
         self.judge(**self.dropouts(24, 4, 16))
 
     @graded(is_hidden=True)
     def test_whole_model(self) -> None:
-        """The synthesizer model computes what the given GPT with the right attention computes."""
+        """The synthesizer model computes the same as the given GPT with the right attention."""
         self.judge(**self.model_logits("synthesizer"))
 
     @graded(is_hidden=True)
@@ -163,5 +163,5 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles):
 
     @graded(is_hidden=True)
     def test_matches_checkpoint(self) -> None:
-        """The predictions are what synthesizer.finetune.params answers."""
+        """The predictions are the answers of synthesizer.finetune.params."""
         self.judge(**self.regenerated("synthesizer.finetune.params", "synthesizer.pretrain"))

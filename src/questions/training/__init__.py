@@ -1,1 +1,1 @@
-"""Models as they are set up, trained and handed in."""
+"""Models: how they are set up, trained and submitted."""

@@ -1,4 +1,4 @@
-"""Probes of helper.py: which training does it set up? Nothing is trained here."""
+"""Probes of the trainings that helper.py sets up; nothing is trained here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def pretraining(
     context: Context, corpus: str, config: dict[str, Any], recipe: str, variant: str
 ) -> dict[str, Any]:
     """Call helper.pretrain and describe what it returns."""
-    import submission.helper as helper  # a missing file is named as such
+    import submission.helper as helper  # here, so that a missing file is reported as such
 
     dataset, model = _prepare(corpus, config, variant)
     returned = _call(helper.pretrain, recipe, dataset, config["block_size"], model)
@@ -39,7 +39,7 @@ def finetuning(
         corpus, pairs: contents of the two files.
         pretrained: whether to pass the parameters of another model to start from.
     """
-    import submission.helper as helper  # a missing file is named as such
+    import submission.helper as helper  # here, so that a missing file is reported as such
 
     dataset, model = _prepare(corpus, config, variant)
     path, start = None, {n: p.detach().clone() for n, p in model.named_parameters()}
@@ -76,13 +76,13 @@ def _prepare(corpus: str, config: dict[str, Any], variant: str) -> tuple[Any, An
 
 
 def _call(function: Any, recipe: str, *arguments: Any) -> Any:
-    """Call a function with recipes, or without: earlier years' functions know none."""
+    """Call a function with a recipe or, if it is from an earlier year, without."""
     accepts = "recipe" in inspect.signature(function).parameters
     return function(*arguments, **({"recipe": recipe} if accepts else {}))
 
 
 def _describe(returned: Any, model: Any, dataset: Any, before: Any) -> dict[str, Any]:
-    """Return what a pair (tconf, trainer_obj) holds, as plain data."""
+    """Return the contents of a pair (tconf, trainer_obj) as plain data."""
     pair = isinstance(returned, tuple | list) and len(returned) == 2
     tconf, trainer = returned if pair else (None, None)
     trained = getattr(trainer, "model", None)
@@ -106,7 +106,7 @@ def _kinds(returned: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return numbers, words and pairs of such as they are; of anything else, its type's name."""
+    """Return numbers, strings and pairs of these unchanged; for anything else, its type's name."""
     if isinstance(value, tuple | list):
         return [_simple(item) for item in value[:4]]
     return _simple(value)
@@ -130,7 +130,7 @@ def _length(dataset: Any) -> int:
 
 
 def _changed(model: Any, before: Any) -> str | None:
-    """Name the first parameter that differs from what training should start from; "" if none."""
+    """Name the first parameter that differs from its expected starting value; "" if none."""
     if before is None:
         return None
     for name, parameter in model.named_parameters():

@@ -1,4 +1,4 @@
-"""Finetuning without pretraining, and pretraining: set-ups, predictions, parameters."""
+"""Finetuning without pretraining, and pretraining: setups, predictions, parameters."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Finetuning(AsksHelper):
 
     @graded()
     def test_configuration(self) -> None:
-        """finetune without pretraining prepares a NameDataset, the recipe's settings, a Trainer."""
+        """finetune without pretraining prepares a NameDataset, a Trainer, the recipe's settings."""
         self.expect_training(self.finetuning("vanilla", pretrained=False), "finetune_scratch")
 
     @graded(is_hidden=True)
     def test_model_output(self) -> None:
-        """The vanilla model computes what the given GPT computes."""
+        """The vanilla model computes the same as the given GPT."""
         self.judge(**self.model_logits("vanilla"))
 
 
@@ -71,7 +71,7 @@ class NoPretraining(AsksFiles):
 
     @graded(is_hidden=True)
     def test_matches_checkpoint(self) -> None:
-        """The predictions are what vanilla.model.params answers."""
+        """The predictions are the answers of vanilla.model.params."""
         self.judge(**self.regenerated("vanilla.model.params", "vanilla.nopretrain"))
 
 
@@ -96,7 +96,7 @@ class Pretraining(AsksHelper, AsksFiles):
 
     @graded(is_hidden=True)
     def test_loads_pretrained(self) -> None:
-        """Both variants start from the pretrained parameters, and only then."""
+        """Both variants start from the pretrained parameters, if and only if they are passed."""
         variants = ("vanilla", "synthesizer")
         runs = [
             (variant, pretrained, self.finetuning(variant, pretrained))
@@ -112,5 +112,5 @@ class Pretraining(AsksHelper, AsksFiles):
 
     @graded(is_hidden=True)
     def test_matches_checkpoint(self) -> None:
-        """The predictions are what vanilla.finetune.params answers."""
+        """The predictions are the answers of vanilla.finetune.params."""
         self.judge(**self.regenerated("vanilla.finetune.params", "vanilla.pretrain"))

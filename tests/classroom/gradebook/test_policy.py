@@ -121,11 +121,11 @@ def test_without_a_table_lateness_costs_nothing():
         ("percent_per_day = 101", "percent_per_day = 101 should be from 0 to 100"),
         ("percent_per_day = nan", "percent_per_day = nan should be a number"),
         ("grace_minutes = -1", "grace_minutes = -1 should be 0 or more"),
-        ("late_days = 1.5", "late_days = 1.5 should be a whole number"),
+        ("late_days = 1.5", "late_days = 1.5 should be an integer"),
         ("late_day = 1", "unknown key 'late_day'; did you mean 'late_days'?"),
         ("missing = 'nought'", "missing = 'nought' should be one of blank, zero"),
         ("extra_credit_cap = -0.5", "extra_credit_cap = -0.5 should be 0 or more"),
-        ("hard_deadline_days = true", "hard_deadline_days = true should be a whole number"),
+        ("hard_deadline_days = true", "hard_deadline_days = true should be an integer"),
     ],
 )
 def test_a_mistake_in_the_policy_is_one_line(tmp_path, line, message):
