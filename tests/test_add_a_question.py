@@ -147,20 +147,20 @@ def test_any_name_gives_code_in_our_style(topic):
 
 
 REFUSED = {
-    "rope": "there is a topic rope in assignment.toml",
+    "rope": "assignment.toml already has a topic rope",
     "Rope": "should be words of a to z",
     "common-prefix": "should be words of a to z",
     "common__prefix": "should be words of a to z",
     "prefix2": "should be words of a to z",
     "lambda": "should be words of a to z",
     "": "should be words of a to z",
-    "x" * 21: "at most 20 letters",
+    "x" * 21: "20 letters at most",
     "../up": "should be words of a to z",
     "rope_scaling": "the topic rope begin alike",
     "blocks": "begin alike",
-    "helper": "the name helper is taken: there is src/submission/helper.py",
-    "shared": "the name shared is taken: there is src/questions/shared/",
-    "batches": "the name batches is taken: there is src/pretraining/batches.py",
+    "helper": "the name helper is taken by src/submission/helper.py",
+    "shared": "the name shared is taken by src/questions/shared/",
+    "batches": "the name batches is taken by src/pretraining/batches.py",
 }
 
 
@@ -208,7 +208,7 @@ def test_entries_that_are_left_are_refused(fresh, capsys):
     text = path.read_text(encoding="utf-8")
     path.write_text(text + '\n["common_prefix/wrong/x"]\n', encoding="utf-8")
     try:
-        assert "verdicts.toml has entries of common_prefix" in refused(
+        assert "verdicts.toml still has entries of common_prefix" in refused(
             fresh, "common_prefix", capsys
         )
     finally:
@@ -219,7 +219,11 @@ def test_entries_that_are_left_are_refused(fresh, capsys):
     ("before", "after", "words"),
     [
         ("[parts]\n", "[part]\n", "unknown key 'part'"),
-        ('  { number = "3e", topic', '  {number = "3e", topic', "no line and table to go behind"),
+        (
+            '  { number = "3e", topic',
+            '  {number = "3e", topic',
+            "no line and table to put the new ones after",
+        ),
     ],
 )
 def test_a_description_that_cannot_be_added_to_is_refused(fresh, before, after, words, capsys):

@@ -88,7 +88,7 @@ def test_a_training_says_every_ten_seconds_how_far_it_is(monkeypatch):
             now[0] += 0.5
             watch(command, step / 50)
     assert [line.split(":")[0].strip() for line in said] == [first.writes] * 2 + [second.writes] * 2
-    assert said[0].endswith("of it after 10 s")
+    assert said[0].endswith("% done after 10 s")
 
 
 @pytest.mark.parametrize("fingerprint, kept", [("same", True), ("of other code", False)])

@@ -98,9 +98,9 @@ SPOILT = {
         lambda cell, _: cell["outputs"].append(
             {"output_type": "stream", "name": "stdout", "text": ["3\n"]}
         ),
-        "cell 2: holds outputs",
+        "cell 2: has outputs",
     ),
-    "execution": (lambda cell, _: cell.update(execution_count=3), "number of an execution"),
+    "execution": (lambda cell, _: cell.update(execution_count=3), "has an execution count"),
     "time": (
         lambda cell, _: cell["metadata"].update(execution={"shell.execute_reply": "2026"}),
         "metadata or a layout",
@@ -137,7 +137,7 @@ def test_what_is_no_notebook_is_one_line(repo, capsys, content):
     (repo / notebooks.NOTEBOOKS[1]).write_text(content, encoding="utf-8")
     assert notebooks.main(["--check"], repo) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "colab.ipynb" in line and "no notebook" in line
+    assert "colab.ipynb" in line and "not a notebook" in line
 
 
 def test_the_command():

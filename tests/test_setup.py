@@ -201,7 +201,7 @@ def test_second_setup_costs_nothing_and_a_half_made_one_is_made_anew(project, ma
     python.unlink()
     again = make("setup")
     assert again.returncode == 0, again.stderr
-    assert "making .venv" in again.stdout and python.exists() and not kept.exists()
+    assert "creating .venv" in again.stdout and python.exists() and not kept.exists()
 
 
 def change_pins(project):
@@ -219,7 +219,7 @@ def test_pip_makes_an_environment_anew_that_has_no_pip(project, make):
     change_pins(project)
     again = make("setup")
     assert again.returncode == 0, again.stderr
-    assert "making .venv" in again.stdout
+    assert "creating .venv" in again.stdout
 
 
 @pytest.mark.requires_tool("make")
@@ -231,7 +231,7 @@ def test_failed_installation_says_so_and_the_next_one_starts_anew(project, make)
     assert failed.returncode == 2 and "not-there" in failed.stderr
     assert "setup: installing the packages failed, see above" in failed.stderr
     staff.write_text(listed, encoding="utf-8")
-    assert "making .venv" in make("setup").stdout
+    assert "creating .venv" in make("setup").stdout
 
 
 @pytest.mark.requires_tool("make")
@@ -270,7 +270,7 @@ def test_root_installs_the_venv_module_that_debian_splits_off(project, which):
     )
     assert "install -y --no-install-recommends python3-venv" in done.read_text(encoding="utf-8")
     assert "installing python3-venv with apt" in result.stdout
-    assert f"making .venv with {PRINTED}" in result.stdout, result.stderr
+    assert f"creating .venv with {PRINTED}" in result.stdout, result.stderr
 
 
 @pytest.mark.requires_tool("make")

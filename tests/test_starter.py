@@ -179,10 +179,10 @@ def test_ordinary_comments_are_no_markers(comment):
         (f"x = 1\n    {END}", 3, "END without a START"),
         (f"{START}\n    {START}\n    x = 1\n    {END}\n    {END}", 3, "START inside the region"),
         (f"{START}\n    x = 1\n    {END}\n    {END}", 5, "END without a START"),
-        (f"{START}\n    {END}", 2, "holds no statement"),
-        (f"{START}\n    # only a hint\n    {END}", 2, "holds no statement"),
-        (f"x = 1  {START}\n    {END}", 2, "marker behind code"),
-        (f"x = [\n    {START}\n    1,\n    {END}\n    ]", 3, "holds no statement"),
+        (f"{START}\n    {END}", 2, "contains no statement"),
+        (f"{START}\n    # only a hint\n    {END}", 2, "contains no statement"),
+        (f"x = 1  {START}\n    {END}", 2, "marker after code"),
+        (f"x = [\n    {START}\n    1,\n    {END}\n    ]", 3, "contains no statement"),
         (f"{START}\n    x = 1\n        {END}", 4, "END is indented by 8"),
         (
             f"if 1:\n        x = 1\n    {START}\n        y = 2\n    {END}",
@@ -193,7 +193,7 @@ def test_ordinary_comments_are_no_markers(comment):
         (
             f"if 1:\n        {START}\n        x = 1\n    else:\n        y = 2\n        {END}\n",
             3,
-            "reaches over several blocks",
+            "spans several blocks",
         ),
         (f"@wraps\n    {START}\n    def g():\n        pass\n    {END}", 4, "not valid Python"),
     ],

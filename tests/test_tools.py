@@ -93,7 +93,9 @@ def test_an_unknown_name_lists_the_right_ones(said, name, option):
 
 @pytest.mark.parametrize("name", NEEDS_DATA)
 def test_without_a_data_set_a_command_says_how_to_make_one(said, bare, name):
-    assert said(name) == f"error: there is no data set in {bare}: `make world` makes a data set\n"
+    assert (
+        said(name) == f"error: there is no data set in {bare}: `make world` generates a data set\n"
+    )
 
 
 def test_a_file_of_the_data_set_that_is_missing_is_named(said, bare, monkeypatch):
@@ -131,7 +133,7 @@ def test_a_missing_package_is_one_line_with_a_command(bare, name):
     ran = bare_python(bare, "-m", f"tools.{name}", *COMMANDS[name][0])
     assert (ran.returncode, ran.stdout) == (2, ""), ran.stderr
     assert ran.stderr.startswith("error: this Python (") and ran.stderr.count("\n") == 1
-    assert " has no " in ran.stderr and "`make setup` makes .venv" in ran.stderr
+    assert " has no " in ran.stderr and "`make setup` creates .venv" in ran.stderr
 
 
 OLD = """

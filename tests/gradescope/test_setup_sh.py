@@ -109,7 +109,7 @@ def test_it_installs_what_every_user_can_run(source, place):
 def test_what_can_not_be_fetched_is_said(source):
     done = set_up(source)
     assert done.returncode == 1
-    assert "PyTorch's index is out of reach; taking torch from the default one" in done.stdout
+    assert "can't reach PyTorch's index; installing torch from the default one" in done.stdout
     assert "setup.sh: the packages can't be installed" in done.stderr
 
 
