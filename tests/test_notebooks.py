@@ -209,7 +209,7 @@ def starter(tmp_path):
 def test_the_demo_learns_and_writes_with_the_starter(starter):
     short = with_setting(notebooks.read(PLAY), "MAX_EPOCHS", 2)
     text = printed(notebooks.run(short, PLAY.name, starter / "mingpt-demo"))
-    first, last = map(float, re.search(r"loss (\S+) at first, (\S+) at last", text).groups())
+    first, last = map(float, re.search(r"loss (\S+) at first, (\S+) at the end", text).groups())
     assert 2.5 < first < 4 and last < 0.6 * first
     tests = [float(loss) for loss in re.findall(r"test loss (\S+)", text)]
     assert len(tests) == 2 and tests[1] < tests[0]

@@ -167,10 +167,10 @@ def training_time(described: Description, topic: str) -> str:
     """Return a sentence on how long a question's commands take with the data set's recipe."""
     minutes = minutes_of(described, topic)
     if minutes is None:
-        return "Before it starts, each training says how long it will take on your computer."
+        return "Before it starts, each training estimates how long it will take on your computer."
     return (
-        f"On two cores this takes about {_in_full(minutes)}; before it starts, each training says "
-        "how long it will take on yours."
+        f"On two cores, this takes about {_in_full(minutes)}; before it starts, each training "
+        "estimates how long it will take on yours."
     )
 
 
@@ -179,13 +179,13 @@ def time_in_all(described: Description, trained: set[str]) -> str:
     recipe = rf"with the recipe \code{{{tex(described.data.recipe)}}}"
     taken = minutes_of(described, *described.questions)
     if taken is None:
-        return f"Models are trained several times, {recipe}; each training says how long it takes."
+        return f"Models are trained several times, {recipe}; each training estimates its time."
     known = {topic for topic in trained if minutes_of(described, topic)}
     about = "about" if trained <= known else "more than"
     words = f"Models are trained several times, {recipe}: on two cores, {about} {_in_full(taken)}"
     if taken.longest < 60:
-        return words + ", all in all. Nothing needs a GPU."
-    return words + ", all in all, or a few hours of a GPU. Start early."
+        return words + ", in total. No GPU is needed."
+    return words + ", in total, or a few hours on a GPU. Start early."
 
 
 def work_in_all(described: Description) -> str:

@@ -11,7 +11,7 @@ its question written points.
 
 Patterns are regular expressions with re.VERBOSE: white space in them is for the reader. They are
 matched against texts in the form `forms.flat`: in lower case, without white space, underscores,
-commas, braces and TeX's backslashes; so `\\mu_a`, `mu_a` and the Greek letter in print are all `mua`.
+commas, braces and TeX's backslashes; so `\\mu_a`, `mu_a` and the printed Greek letter become `mua`.
 """
 
 import re
