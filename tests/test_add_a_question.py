@@ -32,7 +32,7 @@ def fresh(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def followed(tmp_path_factory) -> tuple[Path, list[tuple[str, subprocess.CompletedProcess]]]:
-    """The copy in which all was done that the document says, and what each command answered."""
+    """Return a copy in which the document was followed, and what each command answered."""
     tree = copy_of_the_project(tmp_path_factory.mktemp("followed"))
     answers = []
     for step in STEPS:
@@ -57,7 +57,7 @@ def contents(tree: Path) -> dict[str, bytes]:
 
 
 def test_each_command_ends_as_the_document_says(followed):
-    """The starter's grading fails, all else succeeds."""
+    """Grading the starter fails; every other command succeeds."""
     for command, answer in followed[1]:
         assert answer.returncode == int(command == STARTER), (command, answer.stdout, answer.stderr)
         assert "Traceback" not in answer.stdout + answer.stderr
@@ -165,7 +165,7 @@ REFUSED = {
 
 
 def refused(tree: Path, topic: str, capsys) -> str:
-    """The one line of a command that changes nothing."""
+    """Return the one line of a command that changes nothing."""
     before = contents(tree)
     assert question.main([topic], tree) == 2
     out, err = capsys.readouterr()
@@ -247,7 +247,7 @@ def test_a_file_that_cannot_be_written_leaves_none_behind(fresh, capsys):
 
 
 def test_questions_follow_each_other(tmp_path, capsys):
-    """A second one comes behind the first, by its number and in the file."""
+    """A second one follows the first, both in its number and in the file."""
     tree = copy_of_the_project(tmp_path)
     for topic, number in (("common_prefix", "3f"), ("beam_width", "3g")):
         assert question.main([topic], tree) == 0

@@ -1,4 +1,4 @@
-"""`make compare`: the variants at equal steps, as a table and a figure."""
+"""`make compare`: the variants trained for equally many steps, as a table and a figure."""
 
 import json
 import re
@@ -55,7 +55,7 @@ def test_three_variants_are_compared_at_equal_steps(quick_tree):
     assert table in made.stdout
     assert re.search(rf"^\| rope +\| +{rope:,} \| +{steps[2][1]} \|", table, re.MULTILINE)
     drawing = ElementTree.fromstring((folder / "compare.svg").read_text(encoding="utf-8"))
-    assert len(drawing.findall(f"{SVG}polyline")) == 4  # and always London
+    assert len(drawing.findall(f"{SVG}polyline")) == 4  # and the line for always London
 
 
 def test_a_training_that_fails_is_one_clear_line(quick_tree):

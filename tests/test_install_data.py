@@ -1,4 +1,4 @@
-"""Installing real course files: what is refused, what is mended, what is only reported."""
+"""Installing real course files: what is rejected, what is repaired, what is only reported."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def table(people) -> str:
 
 @pytest.fixture
 def source(tmp_path) -> Path:
-    """A folder of tiny, sound course files; the corpus ends without a newline, as the real one."""
+    """Return a folder of tiny, valid course files; like the real one, wiki.txt ends abruptly."""
     folder = tmp_path / "course"
     folder.mkdir()
     everyone = [name for rows in PEOPLE.values() for name, _ in rows]
@@ -45,7 +45,7 @@ def root(tmp_path) -> Path:
 
 
 def append(path: Path, text: str) -> None:
-    """Put text behind a file's end."""
+    """Append text to a file."""
     path.write_bytes(path.read_bytes() + text.encode())
 
 

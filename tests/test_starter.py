@@ -1,4 +1,4 @@
-"""The starter is the truth without its solutions, and nothing near a fault is ever written."""
+"""The starter is the reference without its solutions; if there is any fault, nothing is written."""
 
 import ast
 import json
@@ -365,7 +365,7 @@ def test_no_line_of_a_solution_is_in_the_starter(root):
         given = lines[: region.start] + lines[region.end :]
         stripped = (root / starter.STARTER / path.name).read_text(encoding="utf-8")
         for line in lines[region.start : region.end - 1]:
-            # Short lines and lines that also stand outside the region give nothing away.
+            # Short lines, and lines that are also outside the region, give nothing away.
             if len("".join(line.split())) >= 25 and line not in given:
                 assert line.strip() not in stripped, f"{path.name}: {line.strip()}"
 
@@ -380,7 +380,7 @@ for path in sorted(pathlib.Path("submission").glob("*.py")):
 
 
 def test_every_module_of_the_starter_imports(tmp_path, root, run_python):
-    # A copy, so that nothing is found beside it that students wouldn't have there.
+    # A copy, so that it finds no files beside it that students would not have.
     for package in ("submission", "pretraining"):
         shutil.copytree(root / "src" / package, tmp_path / package)
     result = run_python("-c", IMPORT_EACH, cwd=tmp_path)

@@ -1,13 +1,13 @@
 """Variants of the reference, right ones and wrong ones, and what the grader says about them.
 
-A variant is a file tests/golden/TOPIC/right/NAME.py, or .../wrong/NAME.py, that holds what stands
-between the markers of one region. Comments come first:
+A variant is a file tests/golden/TOPIC/right/NAME.py, or .../wrong/NAME.py, with the code between
+the markers of one region. It begins with comments:
 
     # What it does, in a line.
     # caught by: values, dropout          tests that are meant for it; wrong variants only
-    # region: helper.py, finetune, pretraining    file, function, marker, unless the topic says it
+    # region: helper.py, finetune, pretraining    file, function, marker, if not the topic's
 
-or else nothing but comments, of which one changes given code,
+or it has nothing but comments, one of which changes given code,
 
     # edit: attention.py | config.block_size)) | config.block_size - 1))
 
@@ -54,8 +54,8 @@ REGIONS = {
     "rope": "attention.py, apply_rotary_emb, rope",
     "london_baseline": "london_baseline.py, london_baseline, no pretraining",
 }
-# The grader's topics whose tests a folder of variants meets, where it isn't the one of its name;
-# less those that need trained files.
+# The topics whose tests apply to a folder of variants, if not the one of its name; without those
+# that need trained files.
 TOPICS = {
     "helper": ("finetuning", "pretraining", "synthesizer"),
     "london_baseline": ("no_pretraining",),
@@ -76,7 +76,7 @@ NEEDS_FILES = (
     "dev_accuracy",
     "test_accuracy",
 )
-# Tests of `synthesizer` that see the helper; the others would see the reference's attention.
+# Tests of `synthesizer` that use the helper; the others test the reference's attention.
 OF_THE_HELPER = ("uses_synthesizer", "whole_model")
 
 
@@ -101,12 +101,12 @@ class Variant:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The grader's topics that it meets."""
+        """The grader's topics whose tests apply to it."""
         return TOPICS.get(self.topic, (self.topic,))
 
     @cached_property
     def text(self) -> str:
-        """The file; of a folder, its first."""
+        """The text of the file, or of the first file of a folder."""
         file = self.path if self.path.is_file() else min(self.path.glob("*.py"))
         return file.read_text(encoding="utf-8")
 
@@ -117,7 +117,7 @@ class Variant:
         return [line.removeprefix("# ") for line in lines[:count]]
 
     def field(self, key: str) -> str:
-        """What a comment `# key: ...` says, or ""."""
+        """Return what a comment `# key: ...` says, or ""."""
         found = [c.removeprefix(f"{key}: ") for c in self.comments if c.startswith(f"{key}: ")]
         return found[0] if found else ""
 
@@ -127,7 +127,7 @@ class Variant:
         return [name.strip() for name in self.field("caught by").split(",") if name.strip()]
 
     def tests(self, bound: list[BoundTest]) -> list[BoundTest]:
-        """Those that look at what this variant changes."""
+        """The tests of what this variant changes."""
         return [test for test in without_files(bound) if self._concerns(test.spec)]
 
     def _concerns(self, spec: TestSpec) -> bool:
@@ -137,27 +137,27 @@ class Variant:
         return spec.topic in self.topics and (not attention or spec.name in OF_THE_HELPER)
 
     def key(self, test: BoundTest) -> str:
-        """How the table calls a test: the topic is left out where the variant has one only."""
+        """Return a test's name in the table, without the topic if the variant has only one."""
         several = self.topics != (self.topic,)
         return f"{test.spec.topic}.{test.spec.name}" if several else test.spec.name
 
 
 def without_files(bound: list[BoundTest]) -> list[BoundTest]:
-    """The tests that need no files of a training."""
+    """Return the tests that need no trained files."""
     return [test for test in bound if test.spec.name not in NEEDS_FILES]
 
 
 def all_variants() -> list[Variant]:
-    """Every variant, in the order of their names."""
+    """Return every variant, sorted by name."""
     found = [p for p in GOLDEN.glob("*/*/*") if p.suffix == ".py" or any(p.glob("*.py"))]
     return [Variant(path) for path in sorted(found)]
 
 
 def lay_out(variant: Variant | None, target: Path) -> Path:
-    """Make the packages in `target`: the reference, with a variant laid over it.
+    """Create the packages in `target`: the reference, with a variant laid over it.
 
     Raises:
-        ValueError: there is no region as the variant names it.
+        ValueError: the region that the variant names doesn't exist.
     """
     package = target / "submission"
     compose(ROOT, target)
@@ -182,9 +182,9 @@ def lay_out(variant: Variant | None, target: Path) -> Path:
 
 
 def load_module(name: str, path: Path) -> ModuleType:
-    """The module that a file holds, which gets no place in sys.modules.
+    """Return a file's module, without adding it to sys.modules.
 
-    Its relative imports are those of the package in `name`.
+    Relative imports are resolved for the package in `name`.
     """
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
@@ -193,7 +193,7 @@ def load_module(name: str, path: Path) -> ModuleType:
 
 
 def building_blocks() -> SimpleNamespace:
-    """The reference's building blocks, of all modules."""
+    """Return the reference's building blocks, from all modules."""
     found: dict[str, object] = {}
     for path in sorted((ROOT / "solutions/submission").glob("building_blocks*.py")):
         found |= vars(load_module(f"reference.{path.stem}", path))
@@ -208,7 +208,7 @@ def _region_words(variant: Variant) -> list[str]:
 
 
 def _with_region(text: str, file: str, function: str, marker: str, body: str) -> str:
-    """`text` with `body` between the markers of the region that is named."""
+    """Return `text` with `body` between the markers of the named region."""
     lines = text.split("\n")
     for region in find_regions(text, file):
         if lines[region.start - 2].strip() != f"# [{marker}]":
@@ -227,7 +227,7 @@ def _function_around(text: str, line: int) -> str:
 
 
 def _with_every_topic() -> Assignment:
-    """The editions that tests know by heart, and the shipped ones, which may have other topics."""
+    """Return the pinned editions, and the shipped ones, which may have other topics."""
     known, shipped = pinned.load(), load_assignment(ROOT / "assignment.toml")
     others = {f"shipped {name}": edition for name, edition in shipped.editions.items()}
     return replace(known, editions=known.editions | others)
@@ -236,8 +236,8 @@ def _with_every_topic() -> Assignment:
 class Bench:
     """Runs the grader's tests on variants, in this process.
 
-    Workers would protect us from variants that exit or hang, of which there are none, and take
-    five times as long.
+    Workers would protect us from variants that exit or hang, which don't exist, but would take five
+    times as long.
     """
 
     def __init__(self, work: Path) -> None:
@@ -256,7 +256,7 @@ class Bench:
         self.tests = bind(self._every_test(), Course().cases())
 
     def _every_test(self) -> tuple[TestSpec, ...]:
-        """The tests of each topic, as the first edition that has it gives them."""
+        """Return the tests of each topic, from the first edition that has it."""
         found: dict[str, tuple[TestSpec, ...]] = {}
         for edition in self._assignment.editions.values():
             for question in edition.questions:
@@ -266,7 +266,7 @@ class Bench:
     def verdicts(
         self, variant: Variant | None, tests: list[BoundTest], seed: int
     ) -> dict[tuple[str, str], TestResult]:
-        """Run `tests` on a variant, or on the reference (None); by topic and name."""
+        """Run `tests` on a variant, or the reference (None); return verdicts by topic and name."""
         with self._staged(variant) as (staged, work):
             run = Run(
                 runner=self._runner,
@@ -299,7 +299,7 @@ class Bench:
 
 
 def use_threads(count: int) -> None:
-    """Let torch use so many threads here, where the grader's workers use one."""
+    """Let torch use so many threads in this process; the grader's workers use one."""
     import torch
 
     worker.preload(True)

@@ -10,13 +10,13 @@ import torch
 from tests.laid_out import imports_from, lay_out
 
 MODULES = ("calibration", "cloze", "errors", "inspection", "pages", "recall")
-# By variant. What the synthesizer says is looked at, not whether it is right.
+# By variant. The synthesizer's output is examined, but it need not be right.
 RECIPES = {"vanilla": "smoke", "synthesizer": "brief"}
 
 
 @pytest.fixture(scope="package", autouse=True)
 def one_thread():
-    """More threads only wait for each other, with models so small."""
+    """With models this small, more threads would only wait for each other."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

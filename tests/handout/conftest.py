@@ -1,4 +1,4 @@
-"""Copies of what the handout is made from, to change."""
+"""Copies of the handout's sources, to be edited."""
 
 import shutil
 from pathlib import Path
@@ -10,7 +10,7 @@ from tools.handout import build, description, sheet
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 EDITIONS = pinned.NAMES
-# What the sheet is rendered from.
+# The sources of the sheet.
 SOURCES = ("assignment.toml", "course.toml", "handout", "solutions/written", "src/submission")
 
 

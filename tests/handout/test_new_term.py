@@ -1,4 +1,4 @@
-"""`make new-term`: another name, other dates, a data set, and a reference that is good enough."""
+"""`make new-term`: a new name, new dates, a data set, and a check of the reference."""
 
 import re
 import shutil
@@ -26,7 +26,7 @@ def test_a_new_term_has_another_name_other_dates_and_keeps_the_comments():
 @pytest.mark.requires_tool("pdftocairo")
 @pytest.mark.requires_tool("make")
 def test_a_new_term_trains_and_compares_with_the_thresholds(tree, released, tmp_path):
-    # With the seed that the world has: what is trained is up to date, which saves a minute.
+    # With the world's present seed, so that the trained files are up to date: saves a minute.
     copy = shutil.copytree(tree, tmp_path / "term", symlinks=True)
     words = ("--seed", "1", "--term", "Spring 2028", "--dataset", "smoke")
     ran = python(copy, "-m", "tools.new_term", *words)

@@ -1,4 +1,4 @@
-"""The sheet says what the tables say, in each edition; every mistake in them has one line."""
+"""Each edition's sheet says what the tables say; every mistake in a table is one line."""
 
 import re
 import shlex

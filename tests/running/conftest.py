@@ -16,14 +16,14 @@ def root(tmp_path_factory):
 
 @pytest.fixture(scope="package")
 def modules(root):
-    """run.py and helper.py, imported once: a process of its own takes seconds to start."""
+    """Import run.py and helper.py once, since a new process takes seconds to start."""
     with imports_from(root / "src"):
         yield importlib.import_module("run"), importlib.import_module("submission.helper")
 
 
 @pytest.fixture
 def run(modules, root, tmp_path, monkeypatch, capsys):
-    """A function that runs a command of the sheet in an empty folder: code, output, errors."""
+    """Return a function that runs a sheet's command in an empty folder: code, output, errors."""
     monkeypatch.chdir(tmp_path)
 
     def call(command: str) -> tuple[int, str, str]:
@@ -38,7 +38,7 @@ def run(modules, root, tmp_path, monkeypatch, capsys):
 
 @pytest.fixture(scope="package")
 def trained(modules, tmp_path_factory):
-    """A folder with parameters of a pretrained and of a finetuned model of each variant."""
+    """Return a folder with the parameters of a pretrained and a finetuned model of each variant."""
     folder = tmp_path_factory.mktemp("trained")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)

@@ -1,4 +1,4 @@
-"""The written solutions: what they quote about a trained model is right."""
+"""The written solutions: the numbers that they quote about a trained model are right."""
 
 import json
 
@@ -12,7 +12,7 @@ from tests.written.plotted import columns
 
 @pytest.fixture
 def one_thread():
-    """More threads only wait for each other, with models so small."""
+    """With models this small, more threads would only wait for each other."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -54,7 +54,7 @@ def test_accuracies_are_null_until_all_predictions_are_there(confidence, trained
 
 
 def test_confidence_is_the_product_over_all_characters(with_trained, trained, one_thread):
-    """Recomputed one answer at a time, from the model's logits alone."""
+    """Recompute it one answer at a time, from the model's logits alone."""
     found = json.loads((with_trained / "numbers.json").read_text(encoding="utf-8"))["confidence"]
     data = trained / "src" / "data"
     with imports_from(trained / "src"):
@@ -87,7 +87,7 @@ def test_confidence_is_the_product_over_all_characters(with_trained, trained, on
     assert unseen["quartiles"] == pytest.approx(
         list(np.quantile(probabilities, [0.25, 0.75])), abs=2e-4
     )
-    assert max(probabilities) > 1e-3  # else rounding would hide everything
+    assert max(probabilities) > 1e-3  # otherwise, rounding would hide everything
     assert found["right"] is None or found["wrong"]["count"] + found["right"]["count"] == 10
     plotted = columns(with_trained / "confidence.dat")
     assert plotted["unseen"][:-1].sum() == pytest.approx(1, abs=1e-4)
