@@ -27,8 +27,8 @@ TABLE = GOLDEN / "verdicts.toml"
 SEED = 2024
 PASSED = "passed"
 HEADING = """\
-# What the grader's tests say about each variant, where they don't say "passed": the tests by
-# outcome. Written by `python -m tests.golden_verdicts --write`; to be read, not to be trusted.
+# The tests that don't pass each variant, by outcome. Written by `python -m tests.golden_verdicts
+# --write`; read every change before you commit it.
 """
 
 Outcomes = dict[str, str]  # test -> outcome's word

@@ -49,8 +49,8 @@ JUDGES = (
 LONGEST = 90  # characters of an assertion in its key
 TRIED = 12  # wrong variants for each assertion, until one passes
 HEADING = """\
-# For each assertion of the grader (file, function, how it reads there) a wrong variant and a test
-# that passes it once the assertion is disabled. Written by `python -m tests.mutants --write`.
+# For each assertion of the grader (file, function, source text), a wrong variant and a test that it
+# passes once the assertion is disabled. Written by `python -m tests.mutants --write`.
 """
 
 

@@ -55,7 +55,7 @@ def install(packages: list[str]) -> bool:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command: install what is missing, if this is root and has apt-get."""
+    """Run the command: as root with apt-get, install what is missing; return the exit code."""
     parser = OneLineParser("python -m tools.apt", __doc__)
     parser.add_argument(
         "--loud",

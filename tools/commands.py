@@ -25,7 +25,7 @@ class Command:
 
     Attributes:
         arguments: what follows `python`.
-        writes: the file that it writes; "" if it only prints.
+        writes: the file that it creates; "" if it only prints.
         reads: the file of parameters that it needs, or None.
     """
 

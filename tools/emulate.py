@@ -269,7 +269,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; return 0 if it graded, 1 if the autograder failed, 2 for bad input."""
     parser = OneLineParser("python -m tools.emulate", __doc__)
     parser.add_argument("submission", type=Path, help="a folder or zip")
-    parser.add_argument("--edition", help="default: the default edition")
+    parser.add_argument("--edition", help="whose autograder to use (default: the default edition)")
     parser.add_argument(
         "--metadata",
         type=one_of(KINDS),

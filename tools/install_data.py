@@ -291,7 +291,7 @@ def summarize(corpus: str, tables: dict[str, list[Row]]) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return its exit code (0, or 2 for files that can't be used)."""
     parser = OneLineParser("python -m tools.install_data", "Install the real course's data files.")
-    parser.add_argument("source", type=Path, metavar="FOLDER", help="with the course's files")
+    parser.add_argument("source", type=Path, metavar="FOLDER", help="where the course's files are")
     parser.add_argument(
         "--out", type=Path, default=datafiles.REPO, metavar="ROOT", help=datafiles.OUT_HELP
     )

@@ -61,11 +61,14 @@ def report(trained: Path, thresholds: dict[str, float]) -> list[tuple[str, float
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
     parser = OneLineParser("python -m tools.new_term", __doc__)
-    parser.add_argument("--seed", type=whole_number, help="of a data set to generate again")
+    parser.add_argument("--seed", type=whole_number, help="seed of a data set to generate again")
     parser.add_argument("--term", type=_term, required=True, help="its name, such as Spring 2027")
-    parser.add_argument("--due", type=_moment, help="date and time with UTC offset")
+    parser.add_argument("--due", type=_moment, help="due date and time with UTC offset")
     parser.add_argument(
-        "--dataset", type=one_of(sorted(world.CITIES)), default="world", help="default: world"
+        "--dataset",
+        type=one_of(sorted(world.CITIES)),
+        default="world",
+        help="its kind (default: world)",
     )
     asked = parser.parse_args(arguments)
     try:

@@ -23,7 +23,7 @@ from .datafiles import REPO
 
 NOTEBOOKS = ("mingpt-demo/play_char.ipynb", "handout/student/colab.ipynb")
 FORMAT = {"nbformat": 4, "nbformat_minor": 5}  # 4.5 is the first whose cells have ids
-# Any Python 3 will do; which version last saved the file is of no interest.
+# Any Python 3 will do; it does not matter which version last saved the file.
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},

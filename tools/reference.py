@@ -230,7 +230,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; return 0 if done, 1 if a training failed, 2 for bad input."""
     parser = OneLineParser("python -m tools.reference", __doc__)
     add_recipe(parser)
-    parser.add_argument("--seed", type=whole_number, default=0, help="default: 0")
+    parser.add_argument(
+        "--seed", type=whole_number, default=0, help="of all trainings (default: 0)"
+    )
     parser.add_argument("--edition", help="whose commands to run (default: the default edition)")
     asked = parser.parse_args(arguments)
     editions = [] if asked.edition is None else [asked.edition]

@@ -1,6 +1,6 @@
 """Strip the solution regions from a Python file. Used by tools/starter.py: see `make starter`.
 
-A region is what is between two comment lines of the same indentation:
+A region is the code between two comment lines of the same indentation:
 
     ### START CODE HERE ###
     return 100.0 * keys[j]
@@ -9,7 +9,7 @@ A region is what is between two comment lines of the same indentation:
 The markers are kept. Inside a function, the statements between them are replaced by a `raise
 NotImplementedError(...)` that says what to write, and in a class or module by `pass`, so that the
 starter can be imported. A comment `# [span corruption]` in the comment lines directly above the
-first marker names the topic whose question asks for the region.
+first marker names the topic of the region's question.
 
 Since a misspelt marker would ship the answer, every comment line that resembles one is an error: it
 begins with two or more `#`, begins with words like a marker's, or is short and contains them.

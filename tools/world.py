@@ -283,11 +283,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--seed",
         type=whole_number,
-        help="of a data set to generate again, 2^32 or more (default: a new, secret one)",
+        help="seed of a data set to generate again, 2^32 or more (default: a new, secret one)",
     )
-    parser.add_argument("--people", type=whole_number, help="in all splits together (default: 600)")
     parser.add_argument(
-        "--dataset", type=one_of(sorted(CITIES)), default="world", help="default: world"
+        "--people", type=whole_number, help="how many people in all splits (default: 600)"
+    )
+    parser.add_argument(
+        "--dataset", type=one_of(sorted(CITIES)), default="world", help="its kind (default: world)"
     )
     parser.add_argument(
         "--force", action="store_true", help="replace an existing data set by a new one"

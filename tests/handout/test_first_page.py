@@ -66,7 +66,7 @@ def test_times_are_given_for_both_processors(repo, rendered):
 
 @pytest.mark.parametrize("dataset", ["world", "real"])
 def test_each_time_that_nobody_measured_is_called_an_estimate(rendered, dataset):
-    """Those with a second number of 0 in assignment.toml, which are at least half of the times."""
+    """Estimates have a second number of 0 in assignment.toml; at least half of the times do."""
     described = pinned.load()
     recipe = described.datasets[dataset].recipe
     topics = {q.topic for q in described.edition("current").questions} & set(

@@ -1,4 +1,4 @@
-"""A zygote killed by the kernel, as in a container without free memory, costs no test or point."""
+"""A zygote that the kernel kills, as it may in a full container, costs no test and no point."""
 
 import os
 import signal

@@ -118,7 +118,7 @@ def test_a_forest_of_processes_is_stopped(write_query, grade):
         "time.sleep(600)\n"
     )
     result = grade(write_query(body), ID, layers=UNCONFINED)[ID]
-    if os.getuid() == 0:  # whom no process limit applies to
+    if os.getuid() == 0:  # no process limit applies to root
         assert result.outcome is Outcome.KILLED
         assert "64 processes" in result.message
     else:

@@ -69,7 +69,7 @@ def answers(s, model, questions: list[str]) -> list[str]:
 
 
 def test_what_the_model_answers_does_not_differ(s, model, rng):
-    """An untrained model answers anything: at any length, with blanks and newlines, without an end."""
+    """An untrained model answers anything: at any length, with blanks, newlines and no end."""
     letters = sorted(set("".join(DOCUMENTS)))
     questions = ["".join(rng.choice(letters, size=n)) for n in rng.integers(4, 60, size=80)]
     given = answers(s, model, questions)

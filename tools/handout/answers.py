@@ -1,4 +1,4 @@
-"""Answers to questions whose answers are not handed in; students get some of them.
+"""Answers to questions for which nothing is handed in; students get some of these answers.
 
 An answer in handout/answers/ is for students, too, unless an edition gives points for its question.
 On the web page, it is collapsed below the question; in print, it is at the end, and the question

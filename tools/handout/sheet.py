@@ -255,7 +255,7 @@ class Sheet:
         return f"{height}\n\\answerspace{{{slot.id}}}"
 
     def worked_answer(self, part: int = 0) -> str:
-        """Return the answer to a question whose answer is not handed in; see answers.py.
+        """Return the answer to a question for which nothing is handed in; see answers.py.
 
         If an edition gives written points for the question, or for the part, return a place for the
         student's answer.

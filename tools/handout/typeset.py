@@ -9,7 +9,7 @@ from pathlib import Path
 from .templates import HandoutError
 
 OVERFULL_PT = 2.0
-DATE = "315532800"  # 1980-01-01: the dates in a PDF must not depend on today's
+DATE = "315532800"  # 1980-01-01: the dates in a PDF must not depend on the current date
 MISSING = (
     "{} is missing: apt.txt names Debian's packages (make setup-tex installs them as root); on "
     "other systems, install TeX Live or MacTeX"

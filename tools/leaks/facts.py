@@ -36,7 +36,7 @@ class Fact:
     Attributes:
         slot: the answer's file without `.tex.j2`.
         says: what it says, in a few words.
-        pattern: matches in a text in the form `flat` if the text states the fact.
+        pattern: matches every text in the form `flat` that states the fact.
         examples: texts that state it.
     """
 

@@ -94,7 +94,7 @@ def _place(thing: Any) -> str:
 
 
 def _is_drawing(stream: StreamObject) -> bool:
-    """Return whether a stream is an image or a font: without text, and perhaps not unpackable."""
+    """Return whether a stream is an image or a font, which have no text to search."""
     kind = stream.get("/Subtype")
     return kind in ("/Image", "/Type1C", "/CIDFontType0C", "/OpenType") or "/Length1" in stream
 
