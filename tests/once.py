@@ -1,6 +1,5 @@
 """What takes long to make is made once per run, and copied by each process that needs it."""
 
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path

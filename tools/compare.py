@@ -31,7 +31,7 @@ SCRIPT = Path(__file__).with_name("watched_pretraining.py")
 STROKES = (("#0072b2", "none"), ("#d55e00", "7 3"), ("#009e73", "2 3"), ("#666666", "1 5"))
 NAMES_WIDTH = 120  # pixels at the right of the figure
 NAMES_APART = 16  # pixels between two names
-HEADS = ("variant", "parameters", "steps", "pretraining", "tokens a second", "right on dev")
+HEADS = ("variant", "parameters", "steps", "pretraining", "tokens per second", "accuracy on dev")
 
 
 def run(folder: Path, *words: str) -> None:
@@ -111,7 +111,7 @@ def figure(found: list[dict], london: float) -> str:
         for one in found
     }
     lines["always London"] = [(0.0, 100 * london), (longest / unit, 100 * london)]
-    title = f"Right answers on dev after finetuning, recipe {found[0]['recipe']}"
+    title = f"Accuracy on dev after finetuning, recipe {found[0]['recipe']}"
     return draw_lines(lines, title, f"{name} of pretraining")
 
 
@@ -123,7 +123,7 @@ def draw_lines(lines: dict[str, list[Point]], title: str, across: str) -> str:
         across: the label of the horizontal axis.
     """
     longest = max(x for points in lines.values() for x, _ in points) or 1.0
-    axes = from_zero(across, longest), from_zero("right (%)", 100)
+    axes = from_zero(across, longest), from_zero("accuracy (%)", 100)
     panel = Panel(title, *axes, right=NAMES_WIDTH)
     heights = spread([panel.place(*points[-1])[1] for points in lines.values()])
     for (name, points), (colour, dashes), y in zip(lines.items(), STROKES, heights, strict=False):
