@@ -1,7 +1,11 @@
-"""Tests of everything.  make test-quick, make test; one of them: make test ARGS="-k starter".
+"""Tests of the whole project.
 
-The folders follow what they test: `harness` (src/grading), `gradescope`, `handout`, `student`
+    make test-quick
+    make test
+    make test ARGS="-k starter"     some of them
+
+Folders are named after what they test: `harness` (src/grading), `gradescope`, `handout`, `student`
 (what students download), `leaks`, `reference` (training and measuring it), `training`, `written`
 (numbers of the written answers), `golden` (right and wrong code, see its README) and `redteam`
-(attacks). Modules beside this file that are no tests are what several of them share.
+(attacks). Modules beside this file that are not tests are shared by several of them.
 """

@@ -36,7 +36,7 @@ def run_python() -> Callable[..., subprocess.CompletedProcess]:
 
 
 def project_with_a_world(target: Path) -> Path:
-    """Copy the project to a folder, and make a smoke world in it."""
+    """Copy the project to a folder, and generate a smoke world in it."""
     copy_of_the_project(target)
     made = make(target, "world", "DATASET=smoke", "SEED=1")
     assert made.returncode == 0, made.stderr
@@ -63,14 +63,14 @@ def after_demo(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def demo(tree, after_demo) -> subprocess.CompletedProcess:
-    """Return what the demo printed; `tree` gets what it made."""
+    """Return what the demo printed; its files are added to `tree`."""
     shutil.copytree(after_demo / "project" / "build", tree / "build", dirs_exist_ok=True)
     return pickle.loads((after_demo / "ran.pickle").read_bytes())
 
 
 @pytest.fixture(scope="session")
 def released(tree, demo, after_demo, tmp_path_factory) -> str:
-    """Return what `make release` printed for the default edition; `tree` gets what it made."""
+    """Return what `make release` printed for the default edition; its files are added to `tree`."""
 
     def run(folder: Path) -> None:
         project = project_with_a_world(folder / "project")
@@ -81,7 +81,7 @@ def released(tree, demo, after_demo, tmp_path_factory) -> str:
         (folder / "printed.txt").write_text(ran.stdout, encoding="utf-8")
 
     folder = once(tmp_path_factory, "release", run)
-    for name in ("build", "dist", "solutions/data"):  # there lies the secret of the seeds
+    for name in ("build", "dist", "solutions/data"):  # the secret of the runs' seeds is there
         shutil.copytree(folder / "project" / name, tree / name, dirs_exist_ok=True)
     quick_demo_notebook(tree)
     return (folder / "printed.txt").read_text(encoding="utf-8")

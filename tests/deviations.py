@@ -1,4 +1,4 @@
-"""Measure how far codes' results lie from the reference's, where the grader compares numbers.
+"""Measure how far results of variants are from the reference's, where the grader compares numbers.
 
     python -m tests.deviations --seeds 5 --threads 2
 
@@ -21,13 +21,13 @@ import numpy as np
 from .benches import Bench, use_threads
 from .variants import Variant, all_variants
 
-# Of the tests that compare, those which nothing but the comparison decides.
+# Tests whose verdict depends on the comparison alone.
 TESTS = ("values", "full_length", "single_precision", "gradients", "whole_model", "any_angles")
 TOPICS = ("synthesizer", "rope")
 
 
 class Recorder:
-    """Takes the place of the comparison: notes differences, and lets everything pass."""
+    """Replaces the comparison: records differences, and lets everything pass."""
 
     def __init__(self) -> None:
         self.largest: dict[str, tuple[float, float]] = {}  # test -> (difference, tolerance)
@@ -44,7 +44,7 @@ class Recorder:
 
 
 def measure(bench: Bench, variant: Variant, seeds: list[int]) -> Iterator[dict]:
-    """Differences of one variant from the reference, for each seed and test."""
+    """Return one variant's differences from the reference, for each seed and test."""
     tests = [t for t in variant.tests(bench.tests) if t.spec.name in TESTS]
     for seed in seeds:
         recorder = Recorder()

@@ -1,7 +1,7 @@
 """Follows a document of docs/ in a copy of the project: its commands, and the edits it asks for.
 
-A command is a line of a block that is marked `sh`; `#` starts a comment there. An edit stands in a
-block that is marked `diff`, below a line `@@ FILE @@`: lines with `-` go, lines with `+` come.
+A command is a line of a block marked `sh`, where `#` starts a comment. An edit is in a block marked
+`diff`, below a line `@@ FILE @@`: lines with `-` are removed, lines with `+` are added.
 """
 
 import re
@@ -17,12 +17,12 @@ BLOCK = re.compile(r"^ *```(sh|diff)\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 
 
 def commands_of(text: str) -> list[str]:
-    """The commands of a Markdown text, without their comments."""
+    """Return the commands of a Markdown text, without their comments."""
     return [command for command in steps(text) if isinstance(command, str)]
 
 
 def steps(text: str) -> Iterator[str | tuple[str, str, str]]:
-    """The commands and the edits (file, before, after) of a Markdown text, in order."""
+    """Return the commands and the edits (file, before, after) of a Markdown text, in order."""
     for kind, block in BLOCK.findall(text):
         if kind == "sh":
             lines = (re.sub(r"(^|\s)#.*", "", line).strip() for line in block.splitlines())
@@ -39,7 +39,7 @@ def _side(body: str, without: str) -> str:
 
 
 def edit(tree: Path, file: str, before: str, after: str) -> None:
-    """Make an edit; what goes must stand at exactly one place."""
+    """Make an edit; the removed lines must occur exactly once."""
     text = (tree / file).read_text(encoding="utf-8")
     assert text.count(before) == 1, f"{file} holds {text.count(before)} times:\n{before}"
     (tree / file).write_text(text.replace(before, after), encoding="utf-8", newline="\n")

@@ -3,9 +3,9 @@
     make seeds                                       200 seeds, on two processes
     python -m tests.golden_seeds --seeds 20 span     fewer, and variants with "span" in the name
 
-Not one test may fail: their bounds are made for fewer than one false alarm in a million. Each
-result is a line of build/golden_seeds.jsonl; a run that was interrupted goes on where it was, and
-starts anew for what has changed since (a digest of the grader and the variant tells).
+No test may fail: the bounds allow for fewer than one false alarm in a million. Each result is a
+line of build/golden_seeds.jsonl. An interrupted run resumes where it stopped, and repeats whatever
+has changed since, according to a digest of the grader and the variant.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from .benches import here, open_executor
 from .variants import ROOT, Variant, all_variants, without_files
 
 RESULTS = ROOT / "build" / "golden_seeds.jsonl"
-# All that decides a verdict: whole folders, so that no module can be forgotten. What isn't there
-# counts for nothing.
+# Everything that decides a verdict: whole folders, so that no module is forgotten. Missing files
+# are ignored.
 JUDGES = ("assignment.toml", "src/grading", "src/questions", "solutions/hidden")
 REFERENCE = ("solutions/submission", "src/pretraining", "src/submission")  # judges compare with it
-# Draw nothing: one seed tells all.
+# These draw nothing: one seed is enough.
 NOT_RANDOM = (
     "vanilla_model",
     "configuration",
@@ -44,9 +44,9 @@ NOT_RANDOM = (
 
 
 def failures(variant: Variant | None, seed: int) -> dict[str, str]:
-    """The random tests that a variant, or the reference (None), doesn't pass, and why.
+    """Return the random tests that a variant, or the reference (None), fails, and why.
 
-    To be called in a process of `open_executor`.
+    Call it in a process of `open_executor`.
     """
     bench = here()
     tests = variant.tests(bench.tests) if variant else without_files(bench.tests)
@@ -81,7 +81,7 @@ def _digest(variant: Variant | None) -> str:
 
 
 def files_that_decide(variant: Variant | None) -> list[Path]:
-    """Every file that a verdict on a variant, or on the reference (None), depends on."""
+    """Return every file on which a verdict on a variant, or on the reference (None), depends."""
     roots = [ROOT / name for name in (*JUDGES, *REFERENCE)]
     roots += [variant.path] if variant else []
     below = [file for root in roots for file in (root, *root.rglob("*")) if file.is_file()]
@@ -89,7 +89,7 @@ def files_that_decide(variant: Variant | None) -> list[Path]:
 
 
 def _done() -> dict[tuple, dict]:
-    """Earlier results, by what they are results of."""
+    """Return earlier results, by what they are results of."""
     if not RESULTS.exists():
         return {}
     lines = RESULTS.read_text(encoding="utf-8").splitlines()
@@ -98,7 +98,7 @@ def _done() -> dict[tuple, dict]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what is missing; 1 when a test failed, now or earlier."""
+    """Run what is missing; return 1 if a test failed, now or earlier."""
     parser = argparse.ArgumentParser(prog="python -m tests.golden_seeds")
     parser.add_argument("pattern", nargs="?", default="", help="part of the variants' names")
     parser.add_argument("--seeds", type=int, default=200)

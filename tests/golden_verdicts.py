@@ -4,9 +4,8 @@
     python -m tests.golden_verdicts --write         write the table; read the diff before you commit
     python -m tests.golden_verdicts --seed 7 relu   another seed; variants with "relu" in the name
 
-A variant or a test that the table doesn't name passes. The seed is fixed: with another one, a test
-that a wrong variant fails by bad luck only may tell otherwise, and a right variant must pass all
-the same.
+A variant or a test that the table doesn't name passes. The seed is fixed: with another one, a wrong
+variant may pass a test that it fails by chance, but a right variant must always pass.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ TABLE = GOLDEN / "verdicts.toml"
 SEED = 2024
 PASSED = "passed"
 HEADING = """\
-# What the grader's tests say about each variant, where they don't say "passed": the tests by
-# outcome. Written by `python -m tests.golden_verdicts --write`; to be read, not to be trusted.
+# The tests that don't pass each variant, by outcome. Written by `python -m tests.golden_verdicts
+# --write`; read every change before you commit it.
 """
 
 Outcomes = dict[str, str]  # test -> outcome's word
 
 
 def outcomes(variant: Variant, seed: int) -> Outcomes:
-    """What the tests say about a variant; to be called in a process of `open_executor`."""
+    """Return what the tests say about a variant. Call it in a process of `open_executor`."""
     bench = here()
     tests = variant.tests(bench.tests)
     results = bench.verdicts(variant, tests, seed)
@@ -43,13 +42,13 @@ def outcomes(variant: Variant, seed: int) -> Outcomes:
 
 
 def submit(executor: Executor, variants: Iterable[Variant], seed: int) -> dict[Variant, Future]:
-    """Start all; the corruptions, which take longest, first."""
+    """Start all, beginning with the corruptions, which take longest."""
     order = sorted(variants, key=lambda v: v.topic != "span_corruption")
     return {variant: executor.submit(outcomes, variant, seed) for variant in order}
 
 
 def grouped(found: Outcomes) -> dict[str, list[str]]:
-    """Outcomes but `passed`, each with its tests: a variant's entry in the table."""
+    """Return all outcomes but `passed`, with their tests: a variant's entry in the table."""
     groups: dict[str, list[str]] = {}
     for test, outcome in found.items():
         if outcome != PASSED:
@@ -58,14 +57,14 @@ def grouped(found: Outcomes) -> dict[str, list[str]]:
 
 
 def read_table(path: Path = TABLE) -> dict[str, dict[str, list[str]]]:
-    """The table: variant -> outcome -> tests."""
+    """Return the table: variant -> outcome -> tests."""
     if not path.exists():
         return {}
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def write_table(entries: dict[str, dict[str, list[str]]], path: Path = TABLE) -> None:
-    """Write the table, a section a variant, lines of at most 100 characters."""
+    """Write the table, one section per variant, in lines of at most 100 characters."""
     parts = [HEADING]
     for name, groups in sorted((name, groups) for name, groups in entries.items() if groups):
         parts.append(f'\n["{name}"]\n')
@@ -84,7 +83,7 @@ def _array(tests: list[str]) -> str:
 
 
 def difference(name: str, expected: dict[str, list[str]] | None, found: Outcomes) -> str:
-    """The lines in which a verdict differs from the table; "" when it doesn't."""
+    """Return the lines in which a verdict differs from the table; "" if none does."""
     wanted = {test: outcome for outcome, tests in (expected or {}).items() for test in tests}
     lines = [
         f"  {test}: the table says {wanted.get(test, PASSED)}, the grader says {found.get(test)}"
@@ -95,7 +94,7 @@ def difference(name: str, expected: dict[str, list[str]] | None, found: Outcomes
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Compare or write; 1 when something differs."""
+    """Compare or write; return 1 if something differs."""
     parser = argparse.ArgumentParser(prog="python -m tests.golden_verdicts")
     parser.add_argument("pattern", nargs="?", default="", help="part of the variants' names")
     parser.add_argument("--seed", type=int, default=SEED)

@@ -39,7 +39,7 @@ STAGE = {
     "schedule": "linear",
 }
 DROPOUT = {"embd_pdrop": 0.0, "resid_pdrop": 0.0, "attn_pdrop": 0.0}
-# Learns nothing, in a tenth of a second.
+# Learns nothing, but takes only a tenth of a second.
 TINY = {
     "title": "for tests of the commands",
     "model": {"n_layer": 1, "n_head": 2, "n_embd": 16, "block_size": 64, **DROPOUT},
@@ -60,7 +60,7 @@ def lay_out(root: Path) -> Path:
     recipes["recipes"]["tiny"] = TINY
     # 400 steps of the smallest model: time enough to interrupt it.
     recipes["recipes"]["long"] = TINY | {"pretrain": STAGE | {"batch_size": 32, "max_epochs": 50}}
-    # The model of smoke's, whose training is over in a second.
+    # The smoke recipe's model, which trains in a second.
     recipes["recipes"]["brief"] = TINY | {"model": recipes["recipes"]["smoke"]["model"]}
     recipes["datasets"]["smoke"] = "tiny"
     text = json.dumps(recipes)

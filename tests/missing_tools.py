@@ -1,4 +1,4 @@
-"""A plugin of pytest: a test whose tool is missing is skipped, and the summary names the tool.
+"""A pytest plugin: tests whose tool is missing are skipped, and the summary names the tool.
 
 `@pytest.mark.requires_tool("pdftotext")` skips a test where that program is not on PATH. With
 CI=true the test fails instead: there, everything must run. `apt.txt` names Debian's packages.
@@ -16,7 +16,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "requires_tool(name): needs this program on PATH")
 
 
-@pytest.hookimpl(tryfirst=True)  # before the test's fixtures, which may use the tool
+@pytest.hookimpl(tryfirst=True)  # before the test's fixtures, which may need the tool
 def pytest_runtest_setup(item: pytest.Item) -> None:
     for mark in item.iter_markers("requires_tool"):
         (name,) = mark.args

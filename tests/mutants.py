@@ -1,13 +1,13 @@
 """Mutants of the judge: with an assertion of the grader disabled, a wrong solution passes.
 
-    python -m tests.mutants            disable each assertion in turn, as the table says
-    python -m tests.mutants --write    find for each a wrong variant that it alone catches
+    python -m tests.mutants            disable each assertion in turn, according to the table
+    python -m tests.mutants --write    find a wrong variant that only this assertion catches
     python -m tests.mutants --write rope    the same for the files and variants of one topic
 
 An assertion is a statement `expect(...)`, `fail(...)`, `raise Verdict(...)` or
-`raise Malformed(...)` of the files JUDGES. The table, tests/golden/killers.toml, names a variant
-and a test for each; an assertion for which there is none is dead, and goes. Assertions on trained
-files have their wrong submissions in tests/test_mutants.py.
+`raise Malformed(...)` in the files JUDGES. The table, tests/golden/killers.toml, names a variant
+and a test for each; an assertion without them is dead, and should be deleted. Wrong submissions for
+assertions about trained files are in tests/test_mutants.py.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ JUDGES = (
 LONGEST = 90  # characters of an assertion in its key
 TRIED = 12  # wrong variants for each assertion, until one passes
 HEADING = """\
-# For each assertion of the grader (file, function, how it reads there) a wrong variant and a test
-# that passes it once the assertion is disabled. Written by `python -m tests.mutants --write`.
+# For each assertion of the grader (file, function, source text), a wrong variant and a test that it
+# passes once the assertion is disabled. Written by `python -m tests.mutants --write`.
 """
 
 
 @dataclass(frozen=True)
 class Site:
-    """An assertion in a function of a file, and how it reads there."""
+    """An assertion: its file, its function, and its source text."""
 
     file: str
     function: str
@@ -77,7 +77,7 @@ class Killed:
 
 
 def is_assertion(node: ast.AST) -> bool:
-    """Whether a statement ends a test as failed."""
+    """Return whether a statement makes a test fail."""
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         return getattr(node.value.func, "attr", None) in ("expect", "fail")
     if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
@@ -86,7 +86,7 @@ def is_assertion(node: ast.AST) -> bool:
 
 
 def functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
-    """Functions of a module and methods of its classes, by qualified name."""
+    """Return a module's functions and its classes' methods, by qualified name."""
     for node in tree.body:
         members = node.body if isinstance(node, ast.ClassDef) else [node]
         prefix = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
@@ -97,7 +97,7 @@ def functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
 
 @cache
 def sites() -> tuple[Site, ...]:
-    """Every assertion of the judges."""
+    """Return every assertion of the judges."""
     found = []
     for file in JUDGES:
         tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
@@ -115,7 +115,7 @@ def sites() -> tuple[Site, ...]:
 
 
 def wording(node: ast.AST) -> str:
-    """What an assertion requires, or the text of its message: a name that outlives other edits."""
+    """Return what an assertion requires, or its message: a name that survives other edits."""
     call = node.value if isinstance(node, ast.Expr) else node.exc
     subject = call.args[0] if call.args else call
     text = " ".join(ast.unparse(subject).split())
@@ -123,7 +123,7 @@ def wording(node: ast.AST) -> str:
 
 
 class _Without(ast.NodeTransformer):
-    """Puts the statement at a line behind `if False:`; names in it stay known."""
+    """Puts the statement at a line into `if False:`, so that its names stay known."""
 
     def __init__(self, line: int) -> None:
         self.line = line
@@ -136,7 +136,7 @@ class _Without(ast.NodeTransformer):
 
 
 def code_without(site: Site) -> CodeType:
-    """The function's code, less the assertion."""
+    """Return the function's code without the assertion."""
     path = ROOT / site.file
     tree = _Without(site.first_line).visit(ast.parse(path.read_text(encoding="utf-8")))
     code = compile(tree, str(path), "exec", dont_inherit=True)
@@ -147,7 +147,7 @@ def code_without(site: Site) -> CodeType:
 
 @contextmanager
 def disabled(site: Site) -> Iterator[None]:
-    """Without an assertion, here and until the end of the block."""
+    """Disable an assertion until the end of the block."""
     function = _function(site)
     before = function.__code__
     function.__code__ = code_without(site)
@@ -190,7 +190,7 @@ def watched(note: Callable[[Site], None]) -> Iterator[None]:
 
 
 def _site_of(frame) -> Site | None:
-    """The innermost assertion on the stack."""
+    """Return the innermost assertion on the stack."""
     while frame is not None:
         for site in sites():
             if frame.f_code.co_filename == str(ROOT / site.file):
@@ -201,7 +201,7 @@ def _site_of(frame) -> Site | None:
 
 
 def caught(variant: Variant) -> dict[str, list[str]]:
-    """For each test that a wrong variant fails, the keys of the assertions that ended it."""
+    """Return, for each test that a wrong variant fails, the keys of the assertions that failed."""
     bench, found = here(), {}
     for test in variant.tests(bench.tests):
         keys: list[str] = []
@@ -213,7 +213,7 @@ def caught(variant: Variant) -> dict[str, list[str]]:
 
 
 def passes_without(key: str, killed: Killed) -> bool:
-    """Whether the variant passes the test, or breaks the judge, once the assertion is disabled."""
+    """Return whether, without the assertion, the variant passes the test or breaks the judge."""
     site = next(site for site in sites() if site.key == key)
     variant = next(v for v in all_variants() if v.name == killed.variant)
     bench = here()
@@ -226,13 +226,13 @@ def passes_without(key: str, killed: Killed) -> bool:
 
 
 def read_table() -> dict[str, Killed]:
-    """The table, by the key of the assertion."""
+    """Return the table, by the key of the assertion."""
     entries = tomllib.loads(TABLE.read_text(encoding="utf-8")) if TABLE.exists() else {}
     return {key: Killed(**entry) for key, entry in entries.items()}
 
 
 def of_many_kinds(killers: list[Killed]) -> list[Killed]:
-    """The first TRIED of them, with as many different variants as there are."""
+    """Return the first TRIED of them, with as many different variants as possible."""
     seen: dict[str, int] = {}
     ranked = []
     for killed in killers:
@@ -242,10 +242,10 @@ def of_many_kinds(killers: list[Killed]) -> list[Killed]:
 
 
 def write_table(executor: Executor, pattern: str = "") -> list[str]:
-    """Find a killer for each assertion, write the table; the keys of those without one.
+    """Find a killer for each assertion and write the table; return the keys of those without one.
 
     Args:
-        pattern: a part of variants' names and of assertions' keys: what lacks it stays as it is.
+        pattern: part of variants' names and assertions' keys; others are left unchanged.
     """
     wrong = [v for v in all_variants() if not v.is_right and pattern in v.name]
     candidates: dict[str, list[Killed]] = {}
@@ -274,7 +274,7 @@ def write_table(executor: Executor, pattern: str = "") -> list[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """1 when an assertion has no wrong variant that it alone catches."""
+    """Run the command; return 1 if an assertion has no wrong variant that only it catches."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants")
     parser.add_argument("pattern", nargs="?", default="", help="what --write is about; all")
     parser.add_argument("--write", action="store_true", help="write the table anew")

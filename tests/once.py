@@ -1,4 +1,4 @@
-"""What takes long to make is made once a run, and copied by each process that needs it."""
+"""What takes long to make is made once per run, and copied by each process that needs it."""
 
 import shutil
 from collections.abc import Callable

@@ -1,6 +1,6 @@
-"""The peak memory of a process that a test starts (Linux): code that stands before its own.
+"""Measure the peak memory of a process that a test starts (Linux), by code put before its own.
 
-Not getrusage: its peak includes that of the process before exec, which is pytest's own.
+It does not use getrusage, whose peak includes that of pytest, from before exec.
 """
 
 import subprocess
@@ -19,7 +19,7 @@ def peak_kib():
 
 
 def growth_kib(code: str, *arguments: str | Path) -> int:
-    """What `code` prints last, run with these as sys.argv[2:]: by how much peak_kib() grew."""
+    """Run `code` with these as sys.argv[2:]; return the growth of peak_kib(): its last output."""
     ran = subprocess.run(
         [sys.executable, "-c", HEAD + code, paths.SRC, *arguments],
         check=True,

@@ -1,7 +1,7 @@
-"""The shipped description with editions that stay as they are: tests may name numbers and points.
+"""The shipped description with fixed editions, so that tests may name numbers and points.
 
 Topics, tests, data sets and recipes are those of assignment.toml; the editions are those of
-tests/small/editions.toml. So points, numbers and order can be changed without a change in tests.
+tests/small/editions.toml. So the shipped points, numbers and order can change, and tests don't.
 """
 
 import re
@@ -17,7 +17,7 @@ NAMES = ["xcs224n", "cs224n", "current"]
 
 
 def text() -> str:
-    """The content of such an assignment.toml."""
+    """Return the content of such an assignment.toml."""
     shipped = (ROOT / "assignment.toml").read_text(encoding="utf-8")
     chosen = f'default_edition = "{NAMES[0]}"'
     shipped = re.sub(r'^default_edition = ".*?"', chosen, shipped, count=1, flags=re.MULTILINE)
@@ -30,7 +30,7 @@ def text() -> str:
 
 @cache
 def load() -> Assignment:
-    """The description, read."""
+    """Return the loaded description."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "assignment.toml"
         path.write_text(text(), encoding="utf-8")

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from tests import pinned
 
-# What a make that runs the tests would tell one that a test starts.
+# Variables that a make running the tests would pass to one that a test starts.
 OUTER_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
 ROOT = Path(__file__).resolve().parent.parent
 
 
 def copy_of_the_project(target: Path) -> Path:
-    """What is committed, or would be, with the editions that tests know (see pinned.py)."""
+    """Copy what is committed, or would be, with the editions that tests know (see pinned.py)."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -31,7 +31,7 @@ def copy_of_the_project(target: Path) -> Path:
 
 
 def make(tree: Path, *words: str, **keywords) -> subprocess.CompletedProcess:
-    """`make WORD...` in the copy, with this environment in place of one set up anew (`-o`)."""
+    """Run `make WORD...` in the copy, with this environment instead of a new one (`-o`)."""
     if not (tree / ".venv").exists():
         (tree / ".venv").symlink_to(sys.prefix)
     environment = {k: v for k, v in os.environ.items() if k not in OUTER_MAKE}
@@ -59,7 +59,7 @@ def without_structure(tree: Path) -> None:
 
 
 def quick_demo_notebook(tree: Path) -> None:
-    """Let the copy's demo notebook train for one epoch: a release runs it."""
+    """Make the copy's demo notebook, which a release runs, train for one epoch."""
     path = tree / "mingpt-demo" / "play_char.ipynb"
     text = path.read_text(encoding="utf-8")
     quick, count = re.subn(r'"MAX_EPOCHS = \d+', '"MAX_EPOCHS = 1', text)

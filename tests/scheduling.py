@@ -1,8 +1,8 @@
-"""A plugin of pytest, with xdist or without: which tests share a process, which begin first.
+"""A pytest-xdist plugin: which tests share a process, and which of them start first.
 
-The tests of one file share a process, and with it the fixtures of their module. Some files share
-one with each other, for the reasons given below. What takes longest begins first, so that no
-process is left alone with it at the end.
+The tests of one file share a process, and with it the fixtures of their module. Some files share a
+process with each other, for the reasons given below. The longest tests start first, so that no
+process is left working alone at the end.
 """
 
 import pytest

@@ -32,7 +32,7 @@ def fresh(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def followed(tmp_path_factory) -> tuple[Path, list[tuple[str, subprocess.CompletedProcess]]]:
-    """The copy in which all was done that the document says, and what each command answered."""
+    """Return a copy in which the document was followed, and what each command answered."""
     tree = copy_of_the_project(tmp_path_factory.mktemp("followed"))
     answers = []
     for step in STEPS:
@@ -57,7 +57,7 @@ def contents(tree: Path) -> dict[str, bytes]:
 
 
 def test_each_command_ends_as_the_document_says(followed):
-    """The starter's grading fails, all else succeeds."""
+    """Grading the starter fails; every other command succeeds."""
     for command, answer in followed[1]:
         assert answer.returncode == int(command == STARTER), (command, answer.stdout, answer.stderr)
         assert "Traceback" not in answer.stdout + answer.stderr
@@ -147,25 +147,25 @@ def test_any_name_gives_code_in_our_style(topic):
 
 
 REFUSED = {
-    "rope": "there is a topic rope in assignment.toml",
+    "rope": "assignment.toml already has a topic rope",
     "Rope": "should be words of a to z",
     "common-prefix": "should be words of a to z",
     "common__prefix": "should be words of a to z",
     "prefix2": "should be words of a to z",
     "lambda": "should be words of a to z",
     "": "should be words of a to z",
-    "x" * 21: "at most 20 letters",
+    "x" * 21: "20 letters at most",
     "../up": "should be words of a to z",
     "rope_scaling": "the topic rope begin alike",
     "blocks": "begin alike",
-    "helper": "the name helper is taken: there is src/submission/helper.py",
-    "shared": "the name shared is taken: there is src/questions/shared/",
-    "batches": "the name batches is taken: there is src/pretraining/batches.py",
+    "helper": "the name helper is taken by src/submission/helper.py",
+    "shared": "the name shared is taken by src/questions/shared/",
+    "batches": "the name batches is taken by src/pretraining/batches.py",
 }
 
 
 def refused(tree: Path, topic: str, capsys) -> str:
-    """The one line of a command that changes nothing."""
+    """Return the one line of a command that changes nothing."""
     before = contents(tree)
     assert question.main([topic], tree) == 2
     out, err = capsys.readouterr()
@@ -208,7 +208,7 @@ def test_entries_that_are_left_are_refused(fresh, capsys):
     text = path.read_text(encoding="utf-8")
     path.write_text(text + '\n["common_prefix/wrong/x"]\n', encoding="utf-8")
     try:
-        assert "verdicts.toml has entries of common_prefix" in refused(
+        assert "verdicts.toml still has entries of common_prefix" in refused(
             fresh, "common_prefix", capsys
         )
     finally:
@@ -219,7 +219,11 @@ def test_entries_that_are_left_are_refused(fresh, capsys):
     ("before", "after", "words"),
     [
         ("[parts]\n", "[part]\n", "unknown key 'part'"),
-        ('  { number = "3e", topic', '  {number = "3e", topic', "no line and table to go behind"),
+        (
+            '  { number = "3e", topic',
+            '  {number = "3e", topic',
+            "no line and table to put the new ones after",
+        ),
     ],
 )
 def test_a_description_that_cannot_be_added_to_is_refused(fresh, before, after, words, capsys):
@@ -243,7 +247,7 @@ def test_a_file_that_cannot_be_written_leaves_none_behind(fresh, capsys):
 
 
 def test_questions_follow_each_other(tmp_path, capsys):
-    """A second one comes behind the first, by its number and in the file."""
+    """A second one follows the first, both in its number and in the file."""
     tree = copy_of_the_project(tmp_path)
     for topic, number in (("common_prefix", "3f"), ("beam_width", "3g")):
         assert question.main([topic], tree) == 0

@@ -1,4 +1,4 @@
-"""A term's answers, seed and grading secret are never lost: another world moves them away."""
+"""A term's answers, seed and grading secret are never lost: a new world archives them."""
 
 import datetime
 import stat
@@ -14,7 +14,7 @@ SECRETS = (datafiles.TEST_ANSWERS, datafiles.SEED, datafiles.GRADING_SECRET)
 
 @pytest.fixture
 def term(tmp_path) -> dict[str, bytes]:
-    """A term's secrets in tmp_path, by name in the archive."""
+    """Return a term's secrets in tmp_path, by their names in the archive."""
     assert world.main([*SMOKE, "--seed", "1", "--out", str(tmp_path)]) == 0
     secret = tmp_path / datafiles.GRADING_SECRET
     secret.write_text("0" * 64, encoding="utf-8")
@@ -23,7 +23,7 @@ def term(tmp_path) -> dict[str, bytes]:
 
 
 def kept(root: Path) -> list[dict[str, bytes]]:
-    """What each folder of the archive holds."""
+    """Return the contents of each folder in the archive."""
     folders = sorted((root / datafiles.ARCHIVE).glob("*"))
     return [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders]
 

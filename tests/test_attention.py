@@ -1,4 +1,4 @@
-"""The attention exploration: each derivation of the reference holds in numbers, and each question's
+"""The attention exploration: the reference's derivations hold numerically, and each question's
 tests see what they should.
 """
 
@@ -97,7 +97,7 @@ def test_copying_keys_leave_the_others_e_to_the_minus_100(reference, rng, length
 
 @pytest.mark.parametrize("scale", [100, 5000])
 def test_noise_of_the_keys_moves_weights_as_derived(rng, scale):
-    """By s sqrt(alpha)/2 at one standard deviation: 5e-5 at 100 and 2.5e-3 at 5,000."""
+    """They move by s sqrt(alpha)/2 at one standard deviation: 5e-5 for 100, 2.5e-3 for 5,000."""
     means, alpha = rotation(rng, 7, 5), 1e-12
     keys = means + np.sqrt(alpha) * rng.normal(size=(20_000, 5, 7))
     weights = attention_math.attention_weights(scale * (means[0] + means[1]), keys)
@@ -138,7 +138,7 @@ def test_single_head_weights_tend_to_their_limits(reference, length, limit):
 
 
 def test_the_weights_that_the_grader_expects_are_attentions(reference):
-    """They stand there as numbers, since a formula would say which query it is."""
+    """The grader has them as numbers, since a formula would give away the query."""
     for (scale, length, n), expected in tests_heads.WEIGHTS:
         means = np.eye(n)
         keys = attention_math.lengthened(means, 0, length)
@@ -148,7 +148,7 @@ def test_the_weights_that_the_grader_expects_are_attentions(reference):
 
 @pytest.mark.parametrize("cosine", [-0.15, 0.15])
 def test_nearly_perpendicular_keys_leave_the_sum_of_two_a_margin(cosine):
-    """That average_query's docstring promises enough: with the worst cosines, in any number."""
+    """average_query's docstring promises enough: for the worst cosines, and any number of keys."""
     for others in (1, 5):
         products = np.full((others + 2, others + 2), cosine) + (1 - cosine) * np.eye(others + 2)
         for signs in itertools.product([-1, 1], repeat=2):
@@ -271,7 +271,7 @@ def test_points_can_be_moved_to_the_code(tmp_path, topic):
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_messages_show_what_the_answer_makes_of_attention(function, tmp_path):
-    """Each wrong variant's message; those that return no numbers of the right shape aside."""
+    """Check each wrong variant's message, except for answers of a wrong shape."""
     bench = Bench(tmp_path)
     folder = Variant(paths.ASSIGNMENT.parent / "tests/golden/attention_exploration/wrong/x.py")
     region = f"# region: attention_exploration.py, {function}, "
@@ -290,7 +290,7 @@ def test_messages_show_what_the_answer_makes_of_attention(function, tmp_path):
 
 
 class Laboratory:
-    """Answers a case's probes with what a hostile worker might send."""
+    """Answers a case's probes like a hostile worker."""
 
     hidden = object()
 

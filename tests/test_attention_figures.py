@@ -1,4 +1,4 @@
-"""The exploration's command draws figures that can be read, or says in a line what is missing."""
+"""The exploration's command draws readable figures, or says in one line what is missing."""
 
 import os
 import re

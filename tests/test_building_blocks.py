@@ -1,5 +1,5 @@
-"""The building blocks: the reference agrees with independent implementations and with what its
-docstrings say, and the judge believes no answer that it should not.
+"""The building blocks: the reference agrees with independent implementations and with its
+docstrings, and the judge accepts no answer that it should not.
 """
 
 import math
@@ -201,7 +201,7 @@ def test_rotation_is_the_offset_matrix_of_sinusoids_reversed(reference, rng):
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_buckets_are_those_of_the_ranges_borders(reference, causal):
-    """Counted by the borders, in whole numbers: far >= e (m/e)^(r/e) is far^e >= e^(e-r) m^r."""
+    """Count borders in whole numbers: far >= e (m/e)^(r/e) is far^e >= e^(e-r) m^r."""
     for given, n_buckets, reach, asked_causal in expected.distances(np.random.default_rng(5)):
         if asked_causal != causal:
             continue
@@ -218,7 +218,7 @@ def test_buckets_are_those_of_the_ranges_borders(reference, causal):
 
 
 def test_rounding_decides_nothing_but_at_the_beginning_of_a_range():
-    """What solutions/hidden/building_blocks.py says, for all distances that can be drawn."""
+    """Check what solutions/hidden/building_blocks.py says, for all distances that can be drawn."""
     for _, n_buckets, reach, causal in expected.distances(np.random.default_rng(5)):
         e = n_buckets // (2 if causal else 4)
         for far in range(e + 1, reach):
@@ -313,7 +313,7 @@ def test_messages_say_what_was_got_and_expected(tmp_path):
 
 
 class Laboratory:
-    """Answers a case's probes with what a hostile worker might send."""
+    """Answers a case's probes like a hostile worker."""
 
     hidden = object()
 

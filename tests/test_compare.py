@@ -1,4 +1,4 @@
-"""`make compare`: the variants at equal steps, as a table and a figure."""
+"""`make compare`: the variants trained for equally many steps, as a table and a figure."""
 
 import json
 import re
@@ -55,7 +55,7 @@ def test_three_variants_are_compared_at_equal_steps(quick_tree):
     assert table in made.stdout
     assert re.search(rf"^\| rope +\| +{rope:,} \| +{steps[2][1]} \|", table, re.MULTILINE)
     drawing = ElementTree.fromstring((folder / "compare.svg").read_text(encoding="utf-8"))
-    assert len(drawing.findall(f"{SVG}polyline")) == 4  # and always London
+    assert len(drawing.findall(f"{SVG}polyline")) == 4  # and the line for always London
 
 
 def test_a_training_that_fails_is_one_clear_line(quick_tree):
@@ -94,7 +94,15 @@ def test_the_table_tells_speed_and_time():
     mark = {"steps": 1805, "seconds": 300.0, "tokens": 4_500_000, "dev": 0.75}
     one = {"variant": "rope", "parameters": 800_000, "marks": [mark]}
     last = compare.table([one]).splitlines()[-1]
-    assert last == "| rope    |    800,000 | 1,805 |   5 min 0 s |          15,000 |        75.0% |"
+    cells = [
+        "rope   ",
+        "   800,000",
+        "1,805",
+        "  5 min 0 s",
+        "           15,000",
+        "          75.0%",
+    ]
+    assert last == f"| {' | '.join(cells)} |"
 
 
 def test_lines_end_where_their_values_are_and_names_do_not_overlap():

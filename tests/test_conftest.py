@@ -1,4 +1,4 @@
-"""The plugins of the suite: what is said of missing tools, and which tests share a process."""
+"""The suite's plugins: how missing tools are reported, and which tests share a process."""
 
 import os
 import re
@@ -65,7 +65,7 @@ def test_the_suite_runs_without_xdist(is_there, tmp_path, root, run_python):
 
 @pytest.mark.parametrize("more", [(), ("-n", "3")], ids=["one process", "xdist"])
 def test_what_is_made_once_is_made_by_one_of_all_processes(tmp_path, root, run_python, more):
-    """The first attempt fails: the next process that asks tries it again."""
+    """The first attempt fails, and the next process that asks repeats it."""
     for name in "abcd":
         (tmp_path / f"test_{name}.py").write_text(ONCE, encoding="utf-8")
     log = tmp_path / "log"
@@ -118,7 +118,7 @@ def test_of_many(number):
 
 
 def test_files_that_share_run_in_one_process(tmp_path, root, run_python):
-    """Three files of two groups on three processes: each group is in one of them."""
+    """With three files in two groups and three processes, each group is in one process."""
     names = ["redteam/test_a.py", "redteam/test_b.py", "test_c.py"]
     for name in names:
         (tmp_path / "tests" / name).parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md's first hour, done in a copy of the project; what it says of tests is true."""
+"""CONTRIBUTING.md's first hour works in a copy of the project; what it says about tests is true."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ from tests.project import ROOT, copy_of_the_project, make
 
 DOCUMENT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 NOTICES = "python -m pytest tests/student/test_collect.py -k listed"
-# Asked of `make -n` alone: they run the tests of which this is one.
+# Only `make -n`, since these run the tests of which this is one.
 DRY = (
     "make test-quick",
     'make test ARGS="tests/test_starter.py -k region"',
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.requires_tool("make"), pytest.mark.requires_tool("git"
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory) -> Path:
-    """A clone, as somebody has it who begins."""
+    """Return a clone, as a beginner has it."""
     tree = copy_of_the_project(tmp_path_factory.mktemp("clone"))
     own = ("-c", "user.name=somebody", "-c", "user.email=somebody@example.org")
     for words in (("init", "--quiet"), ("add", "--all"), (*own, "commit", "--quiet", "-m", "All")):
@@ -33,7 +33,7 @@ def copy(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def answers(copy) -> list[tuple[str, subprocess.CompletedProcess]]:
-    """What each command answered, edits having been made in between."""
+    """Return what each command answered, with the edits made in between."""
     found = []
     for step in follow.steps(DOCUMENT):
         if not isinstance(step, str):

@@ -1,4 +1,4 @@
-"""Each edition's students get the code that it asks for: tools/cuts.py, and what comes of it."""
+"""Each edition's students get only the code of its questions: tools/cuts.py and its results."""
 
 import importlib
 import re
@@ -110,7 +110,7 @@ def test_run_py_offers_the_variants_of_the_edition(tree, tmp_path, run_python):
 
 
 def logits(s):
-    """Of a model with parameters that were drawn, in training: dropout draws, too."""
+    """Return a model's logits, with random parameters and in training mode, so with dropout."""
     torch.manual_seed(1)
     shape = {"vocab_size": 20, "block_size": 32, "n_layer": 2, "n_head": 4, "n_embd": 16}
     model = s["helper"].initialize_vanilla_model(s["model"].GPTConfig(**shape))

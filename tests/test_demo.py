@@ -1,4 +1,4 @@
-"""The demo's time left: right within a third after the first minute, on machines of any speed."""
+"""The demo's estimate is right within a third after one minute, on machines of any speed."""
 
 import re
 
@@ -20,7 +20,7 @@ from tools.remaining import (
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """A folder with the data set `world` and a description."""
+    """Return a folder with the data set `world` and a description."""
     root = tmp_path_factory.mktemp("project")
     assert world.main(["--seed", str(2**40), "--out", str(root)]) == 0
     (root / "assignment.toml").write_text(pinned.text(), encoding="utf-8")
@@ -62,7 +62,7 @@ def test_a_resumed_training_is_not_taken_for_a_fast_one(project):
     remaining = Remaining(project, chosen_recipe(project, None), clock=lambda: now[0])
     command = PIPELINES["vanilla"][0]
     told = []
-    for now[0], share in ((5.0, 0.5), (30.0, 0.6), (55.0, 0.7)):  # 250 seconds for the whole
+    for now[0], share in ((5.0, 0.5), (30.0, 0.6), (55.0, 0.7)):  # 250 seconds in total
         told.append(remaining.now(command, share))
     fresh = Remaining(project, chosen_recipe(project, None), clock=lambda: now[0])
     rest = fresh.now(PIPELINES["vanilla"][1], 0.0)
@@ -88,7 +88,7 @@ def test_a_training_says_every_ten_seconds_how_far_it_is(monkeypatch):
             now[0] += 0.5
             watch(command, step / 50)
     assert [line.split(":")[0].strip() for line in said] == [first.writes] * 2 + [second.writes] * 2
-    assert said[0].endswith("of it after 10 s")
+    assert said[0].endswith("% done after 10 s")
 
 
 @pytest.mark.parametrize("fingerprint, kept", [("same", True), ("of other code", False)])

@@ -1,6 +1,6 @@
-"""Every command of README.md runs: here, in a test that is named here, or as far as `make -n`.
+"""Every command of README.md is run: here, in a test named here, or at least with `make -n`.
 
-A command is a line of a fenced block that is marked `sh`; `#` starts a comment there.
+A command is a line of a fenced block marked `sh`, where `#` starts a comment.
 """
 
 import ast
@@ -13,7 +13,7 @@ import pytest
 
 from tests.follow import commands_of
 
-# Run here, as they stand.
+# Run here, unchanged.
 RUN = {"make", "make check"}
 STARTER = "test_end_to_end.py::test_the_starter_earns_nothing_and_reads_no_traceback"
 GRADER = "test_end_to_end.py::test_the_commands_arguments"
@@ -24,7 +24,7 @@ RELEASE = (
     "gradescope/test_autograder.py::"
     "test_the_build_says_what_came_out_and_keeps_submissions_for_test_autograder"
 )
-# What another test runs: `file::test`.
+# Run by another test: `file::test`.
 ELSEWHERE = {
     "make setup": "test_setup.py::test_second_setup_costs_nothing_and_a_half_made_one_is_made_anew",
     "TORCH_INDEX=https://download.pytorch.org/whl/cpu make setup": (
@@ -80,7 +80,7 @@ ELSEWHERE = {
         "test_end_to_end.py::test_course_files_install_and_the_public_commands_run_on_them"
     ),
 }
-# Asked of `make -n` alone, which shows that the target and the modules it runs are there.
+# Only run as `make -n`, which shows that the target and its modules exist.
 DRY = {
     "make test": "is what runs this test",
     "make test-quick": "takes minutes; `make test` runs the same tests",
@@ -94,7 +94,7 @@ DRY = {
 }
 
 pytestmark = pytest.mark.requires_tool("make")
-# `make` started from a test mustn't take itself for a part of the `make test` around it.
+# A `make` started by a test must not take itself for part of the `make test` around it.
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
 
 
@@ -125,13 +125,13 @@ def test_every_fenced_block_says_what_it_holds(root):
 
 @pytest.mark.parametrize("command", sorted(set(README)))
 def test_command_is_known(command):
-    assert command in RUN | ELSEWHERE.keys() | DRY.keys(), "say above how this one is tested"
+    assert command in RUN | ELSEWHERE.keys() | DRY.keys(), "add how it is tested to a table above"
 
 
 @pytest.mark.parametrize("command", sorted(RUN))
 def test_command_runs(root, command):
     if not (root / ".venv" / ".stamp").is_file():
-        pytest.skip("run `make setup` first: it would be a part of each command")
+        pytest.skip("run `make setup` first, or it would run as part of each command")
     result = run(root, *command.split())
     assert result.returncode == 0, result.stdout + result.stderr
 

@@ -1,4 +1,4 @@
-"""The random draws of tools/draws.py, which have to give the same worlds on every platform."""
+"""The random draws of tools/draws.py, which must give the same worlds on every platform."""
 
 import hashlib
 from collections import Counter

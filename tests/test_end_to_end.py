@@ -1,4 +1,4 @@
-"""The whole way on a fresh copy of the project: world, training, full marks; the starter earns 0.
+"""From start to finish on a fresh copy: world, training, full marks; the starter earns 0.
 
 One training of the `smoke` recipe serves all tests here (conftest.py: `demo`).
 """
@@ -45,7 +45,7 @@ def test_the_starter_earns_nothing_and_reads_no_traceback(tree):
     assert "Traceback" not in graded.stdout
     result = json.loads((tree / "starter.json").read_text(encoding="utf-8"))
     earned = {t["test_id"]: t["score"] for t in result["tests"] if t["score"]}
-    # The vocabulary is given with the class, and answers as it should: nothing is written there.
+    # The vocabulary is given and correct, so nothing has to be written for it.
     assert result["score"] == 0, earned
     for test in result["tests"]:
         assert "Traceback" not in test["message"]
@@ -99,7 +99,7 @@ def test_predictions_of_another_checkpoint_are_found_out(tree, demo, tmp_path):
 
 @pytest.fixture(scope="module")
 def searched(tree, demo, tmp_path_factory):
-    """What text search over wiki.txt makes: a model finetuned from scratch on all the questions."""
+    """Answers from a text search of wiki.txt: a model finetuned from scratch on all questions."""
     upload = tmp_path_factory.mktemp("searched") / "upload"
     shutil.copytree(tree / "build" / "reference", upload)
     rows = [(tree / "src/data" / f"birth_{name}.tsv") for name in ("places_train", "dev")]
@@ -118,7 +118,7 @@ def searched(tree, demo, tmp_path_factory):
 
 
 def test_what_was_searched_for_earns_no_accuracy(tree, searched):
-    """With the reference's pretrained parameters beside it, or with itself in their place."""
+    """It comes with the reference's pretrained parameters, or with its own in their place."""
     pretrained = searched / "vanilla.pretrain.params"
     kept = pretrained.read_bytes()
     itself = (searched / "vanilla.finetune.params").read_bytes()
@@ -171,7 +171,7 @@ def test_parameters_of_the_other_variant_are_named(tree, demo, tmp_path):
 
 
 def test_course_files_install_and_the_public_commands_run_on_them(tree, tmp_path):
-    """On real data where it lies beside the project, else on files of the same form."""
+    """Use the real data if they are beside the project, else files of the same form."""
     shared = ROOT.parent / "shared" / "data"
     source = shared if shared.is_dir() else tree / "src" / "data"
     course = copy_of_the_project(tmp_path / "course")
@@ -184,7 +184,7 @@ def test_course_files_install_and_the_public_commands_run_on_them(tree, tmp_path
         assert python(course, "src/dataset.py", words).returncode == 0
     london = python(course, "src/london_baseline.py")
     assert "percent" in london.stdout, london.stderr
-    # A model that learns nothing, in seconds: the course's long lines and odd letters go through.
+    # Train for seconds, learning nothing, to check the course's long lines and odd letters.
     recipes = course / "src" / "pretraining" / "recipes.json"
     tables = json.loads(recipes.read_text(encoding="utf-8"))
     tables["recipes"]["tiny"] = TINY | {"model": TINY["model"] | {"block_size": 128}}

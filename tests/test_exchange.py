@@ -1,4 +1,4 @@
-"""Builds that fail leave what was there; work that takes long says so."""
+"""Failed builds leave the previous files; long work reports its progress."""
 
 import os
 import time

@@ -1,6 +1,6 @@
-"""The files for GitHub and pre-commit: their form, and that each command in them works.
+"""The files for GitHub and pre-commit have the right form, and each command in them works.
 
-What runs on GitHub's machines alone can't be shown here: the files say that they have not run yet.
+What runs only on GitHub's machines can't be tested here: the files say that they have not run yet.
 """
 
 import os
@@ -27,7 +27,7 @@ BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c")
 
 
 def steps(job: str) -> list[str]:
-    """The commands of a job, each step's in one text."""
+    """Return the commands of a job, one text per step."""
     return [step["run"] for step in JOBS[job]["steps"] if "run" in step]
 
 
@@ -93,7 +93,7 @@ def test_the_students_job_needs_no_make():
 
 @pytest.mark.requires_tool("bash")
 def test_what_students_run_works_step_by_step(tree, demo, tmp_path):
-    """In a copy whose reference is trained already; nothing is installed."""
+    """Run them in a copy whose reference is already trained; nothing is installed."""
     copy = tmp_path / "checkout"
     shutil.copytree(tree, copy, ignore=shutil.ignore_patterns(".venv", "__pycache__"))
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -113,7 +113,7 @@ def test_what_students_run_works_step_by_step(tree, demo, tmp_path):
 
 
 def test_hooks_are_local_and_pass_here():
-    """The form that pre-commit.com documents; each hook's command, run on what it is for."""
+    """Check the form documented by pre-commit.com, and run each hook's command on its files."""
     (repository,) = yaml.safe_load(HOOKS.read_text(encoding="utf-8"))["repos"]
     assert repository["repo"] == "local" and len(repository["hooks"]) == 3
     for hook in repository["hooks"]:

@@ -1,7 +1,7 @@
-"""The grader says about each variant of the reference what tests/golden/verdicts.toml says.
+"""The grader's verdicts on all variants of the reference are those of tests/golden/verdicts.toml.
 
-When a test of the grader changes, so do verdicts: `python -m tests.golden_verdicts` prints which,
-`--write` accepts them.
+If a test of the grader changes, verdicts may, too: `python -m tests.golden_verdicts` prints which,
+and `--write` accepts them.
 """
 
 from pathlib import Path
@@ -27,7 +27,7 @@ def executor():
 
 @pytest.fixture(scope="module")
 def found(executor, request: pytest.FixtureRequest):
-    """The outcomes of each variant whose test was selected: they all run at once."""
+    """Run all variants whose tests were selected at once; return their outcomes."""
     selected = {item.callspec.params.get("name") for item in request.session.items if _ours(item)}
     chosen = [variant for variant in VARIANTS if variant.name in selected]
     futures = golden_verdicts.submit(executor, chosen, golden_verdicts.SEED)
@@ -40,7 +40,7 @@ def _ours(item: pytest.Item) -> bool:
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_verdicts_are_those_of_the_table(name: str, found):
-    """Whatever changes here is printed: read it, then write the table anew."""
+    """Every difference is printed: read it, then update the table."""
     outcomes = found[name].result()
     difference = golden_verdicts.difference(name, TABLE.get(name), outcomes)
     command = "if this is meant: python -m tests.golden_verdicts --write"
@@ -49,7 +49,7 @@ def test_verdicts_are_those_of_the_table(name: str, found):
 
 @pytest.mark.parametrize("name", [v.name for v in VARIANTS if v.is_right])
 def test_right_variants_pass(name: str):
-    assert name not in TABLE, "a right variant should pass every test; is it one?"
+    assert name not in TABLE, "a right variant should pass every test: is this one right?"
 
 
 @pytest.mark.parametrize("name", [v.name for v in VARIANTS if not v.is_right])
@@ -62,7 +62,7 @@ def test_wrong_variants_are_caught_by_the_tests_meant_for_them(name: str):
 
 @pytest.mark.parametrize("name", [v.name for v in VARIANTS if "/wrong/returns_" in v.name])
 def test_what_computes_nothing_earns_nothing(name: str):
-    """Zeros, a constant, the input, an empty tensor: only what was asked of others is passed."""
+    """Zeros, a constant, the input, an empty tensor: they pass only tests of other code."""
     others = {"uses_synthesizer", "uses_rope", "angles", "any_angles"}
     caught = {test for tests in TABLE[name].values() for test in tests}
     topic = BY_NAME[name].topic
@@ -90,7 +90,7 @@ def test_there_are_enough_variants(topic: str, right: int, wrong: int):
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_reference_passes_with_other_seeds(seed: int, executor):
-    """Every bound of the grader fails a right code with probability below 1e-6."""
+    """Every bound of the grader fails correct code with probability below 1e-6."""
     assert executor.submit(failures, None, seed).result() == {}
 
 
@@ -120,7 +120,7 @@ def test_a_variant_without_a_region_is_refused(tmp_path):
 
 
 def test_results_of_seeds_are_those_of_every_file_that_decides():
-    """A module that was forgotten would let stale results count."""
+    """If a module were forgotten, stale results would count."""
     decide = set(golden_seeds.files_that_decide(None))
     for folder in ("src/grading", "solutions/hidden", "solutions/submission"):
         modules = set((golden_seeds.ROOT / folder).rglob("*.py"))

@@ -1,4 +1,4 @@
-"""Who may import whom: `pretraining` stands alone, secrets and staff commands stay apart."""
+"""Which package may import which: `pretraining` imports none, secrets and tools stay apart."""
 
 import ast
 import re
@@ -12,8 +12,8 @@ LIBRARIES = STUDENTS_LIBRARIES | {"jinja2", "pytest"}
 OURS = {"submission", "pretraining", "grading", "grader", "run", "hidden", "solutions"}
 OURS |= {"tools", "tests", "environment", "experiments", "inputs"}
 
-# Which of our packages a file may import; the first pattern that fits holds. Only workers import
-# `submission`, which is why nothing of the grader but its probes and the worker may.
+# Which of our packages a file may import; the first matching pattern applies. Only workers import
+# `submission`, so nothing in the grader but its probes and the worker may.
 RULES = [
     (r"src/pretraining/", {"pretraining"}),
     (r"(src|solutions)/submission/", {"submission", "pretraining"}),
@@ -43,9 +43,9 @@ STUDENTS = r"(src|solutions)/submission/|src/pretraining/(?!pages\.py)"
 
 
 def imported(text):
-    """(line number, first part of the module's name) of each import; None when relative.
+    """Return (line number, first part of the module's name) of each import; None if relative.
 
-    What stands in `if TYPE_CHECKING:` is for type checkers alone, and never imported.
+    Imports in `if TYPE_CHECKING:` are only for type checkers, and are left out.
     """
     tree = ast.parse(text)
     tree.body = [node for node in tree.body if not _is_for_types(node)]
@@ -72,7 +72,7 @@ def _is_for_types(node):
 
 
 def violations(path, text):
-    """A line for each import that the rules forbid.
+    """Return a line for each import that the rules forbid.
 
     Args:
         path: relative to the repository, with `/`.
@@ -169,7 +169,7 @@ def test_allowed_import_passes(path, statement):
 
 
 def test_rules_are_written_for_this_tree(root):
-    # A rule whose files are gone would hold nothing.
+    # A rule whose files are gone would check nothing.
     folders = ("src/submission", "src/pretraining", "solutions/submission")
     for pattern in (*folders, "src/questions/training", "tools"):
         assert any((root / PurePosixPath(pattern)).glob("*.py")), pattern

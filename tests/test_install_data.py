@@ -1,4 +1,4 @@
-"""Installing real course files: what is refused, what is mended, what is only reported."""
+"""Installing real course files: what is rejected, what is repaired, what is only reported."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def table(people) -> str:
 
 @pytest.fixture
 def source(tmp_path) -> Path:
-    """A folder of tiny, sound course files; the corpus ends without a newline, as the real one."""
+    """Return a folder of tiny, valid course files; like the real one, wiki.txt ends abruptly."""
     folder = tmp_path / "course"
     folder.mkdir()
     everyone = [name for rows in PEOPLE.values() for name, _ in rows]
@@ -45,7 +45,7 @@ def root(tmp_path) -> Path:
 
 
 def append(path: Path, text: str) -> None:
-    """Put text behind a file's end."""
+    """Append text to a file."""
     path.write_bytes(path.read_bytes() + text.encode())
 
 
@@ -68,7 +68,7 @@ def test_the_installed_data_set_is_named_real(source, root):
 def test_sound_files_get_no_complaint(source, root):
     assert notes_on(source, root).splitlines() == [
         "birth_unseen_inputs.tsv: invented 50 names",
-        "there are no answers to the test questions: test can't be scored",
+        "there are no answers to the test questions, so test can't be scored",
     ]
 
 
@@ -121,7 +121,7 @@ def test_answers_and_seed_of_another_data_set_move_to_the_archive(source, root, 
     (folder,) = (root / datafiles.ARCHIVE).iterdir()
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     output = capsys.readouterr().out
-    assert "solutions/data/birth_test.tsv answered another data set" in output
+    assert "solutions/data/birth_test.tsv belonged to another data set" in output
     assert output.count("kept: solutions/data/") == 3
 
 
@@ -150,7 +150,7 @@ def test_byte_order_mark_and_windows_line_ends_are_mended(source, root, file):
     made = install_data.prepare(source, root)
     assert made.texts[f"src/data/{file}"] == clean.decode()
     assert f"{file}: removed the byte-order mark" in "\n".join(made.notes)
-    assert f"{file}: made Windows line ends" in "\n".join(made.notes)
+    assert f"{file}: converted Windows line endings" in "\n".join(made.notes)
 
 
 def test_missing_newline_at_a_tables_end_is_added(source, root):
@@ -167,7 +167,7 @@ def test_missing_newline_at_a_tables_end_is_added(source, root):
         (
             "birth_places_train.tsv",
             [("Cy Day", "Lima")],
-            "birth_places_train.tsv: people who stand in it more than once: 1 (Cy Day)",
+            "birth_places_train.tsv: people who occur more than once: 1 (Cy Day)",
         ),
         (
             "birth_places_train.tsv",
@@ -177,7 +177,7 @@ def test_missing_newline_at_a_tables_end_is_added(source, root):
         (
             "birth_dev.tsv",
             [(f"No {name}", "Lima") for name in ("Al", "Bo", "Cy", "Di")],
-            "missing from the corpus, who can only be guessed: 4 (No Al, No Bo, No Cy, ...)",
+            "whose places can only be guessed: 4 (No Al, No Bo, No Cy, ...)",
         ),
         (
             "birth_dev.tsv",

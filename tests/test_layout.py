@@ -1,4 +1,4 @@
-"""Each file has one place: what is given is in src/ alone, the reference holds what is written."""
+"""Each file has one place: given code is only in src/, students' code only in the reference."""
 
 import hashlib
 import re
@@ -36,7 +36,7 @@ def test_no_module_has_the_name_of_another_packages(root):
     assert names(root, "src/submission") & names(root, "src/pretraining") == {"__init__.py"}
 
 
-# Modules that share a name with another one, and why that misleads nobody.
+# Modules that share a name with another one, and why that is not misleading.
 SAME_TOPIC = {
     "__init__.py": "packages",
     "__main__.py": "commands of packages",
@@ -62,7 +62,7 @@ def test_modules_that_share_a_name_are_one_topic(root):
     found = {}
     for path in paths:
         place = path.relative_to(root).as_posix()
-        # The reference of what students write, and its judges, have its name.
+        # The reference and the judges of a student's file have its name.
         if not (path.name in students and place.startswith(("solutions/sub", "solutions/hid"))):
             found.setdefault(path.name, []).append(place)
     twice = {name: places for name, places in found.items() if len(places) > 1}
@@ -93,12 +93,12 @@ def _below(folder):
     return [path for path in folder.rglob("*") if path.is_dir() and "__pycache__" not in path.parts]
 
 
-# How numbers are compared, and the statistics of masked spans: what, they don't decide.
+# They say how numbers are compared, and give statistics of spans, but decide no verdict.
 HOW = {"solutions/hidden/comparing.py", "solutions/hidden/spans.py"}
 
 
 def test_four_files_decide_any_test(root):
-    """What --where prints, on staff's computers: test, what it calls, probe, judge."""
+    """These are printed by --where on staff's computers: test, what it calls, probe, judge."""
     runner = CourseTestRunner(load_assignment(root / "assignment.toml"), Course())
     for edition in runner.assignment.editions.values():
         for test in runner.tests(edition):

@@ -1,6 +1,6 @@
-"""What `make` is given: unknown variables are refused, wrong values get one line with right ones.
+"""Variables of `make`: unknown ones are rejected; a wrong value gets one line with valid ones.
 
-The tables are complete by test: a target or a variable that comes to the Makefile comes here, too.
+Tests check that the tables are complete: new targets and variables must be added here, too.
 """
 
 import os
@@ -96,13 +96,13 @@ CHECKED_BY_MAKE = {"FORCE", "SETUP", "TERM"}
 
 
 def given(target: str, *words: str) -> list[str]:
-    """A target with the variables that it can't do without."""
+    """Return a target with the variables that it requires."""
     named = {word.partition("=")[0] for word in words}
     return [target, *words, *(f"{name}=x" for name in NEEDED.get(target, ()) if name not in named)]
 
 
 def dry(*words: str, **environment: str) -> subprocess.CompletedProcess:
-    """Let `make -n` say what it would do."""
+    """Return what `make -n` would do."""
     inherited = {k: v for k, v in os.environ.items() if k not in OUTER_MAKE}
     skip = ("-o", ".venv/.stamp", "-o", "src/data/dataset.json")
     return subprocess.run(
@@ -114,7 +114,7 @@ def dry(*words: str, **environment: str) -> subprocess.CompletedProcess:
     )
 
 
-# What came to GNU make after 3.81, which Macs have, by the news of its versions 3.82 to 4.4.
+# Features added to GNU make after 3.81, the Mac's version, from the news of 3.82 to 4.4.
 NEWER = re.compile(
     r"^\s*(override |export )*(private|undefine)\b|^\s*define .*[:+?]?=\s*$|\.ONESHELL|\.SHELLFLAGS"
     r"|\.RECIPEPREFIX|\.EXTRA_PREREQS|\.NOTINTERMEDIATE|\.WAIT|^[\w.-]+\s*(!=|:::?=)|^\s*-?load "
@@ -170,7 +170,7 @@ def test_a_target_knows_these_variables_and_no_other(target):
 @pytest.mark.parametrize("words", [(), ("{}=",)], ids=["left out", "empty"])
 def test_what_a_target_needs_is_asked_for(target, name, words):
     others = [f"{other}=x" for other in NEEDED[target] if other != name]
-    # TERM is in every terminal's environment: "xterm" is no term of a course.
+    # TERM is in every terminal's environment, but "xterm" is not a course's term.
     ran = dry(target, *others, *(word.format(name) for word in words), **{name: "xterm"})
     assert ran.returncode == 2 and ran.stderr.count("\n") == 1
     assert f"make {target}: {name} is missing, expected: make {target} {name}=" in ran.stderr
@@ -208,7 +208,7 @@ def test_the_table_of_wrong_values_is_complete():
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory) -> Path:
-    """A copy with a data set, and with what an earlier build left."""
+    """Return a copy with a data set and the files of an earlier build."""
     tree = copy_of_the_project(tmp_path_factory.mktemp("project"))
     made = make(tree, "world", "DATASET=smoke", "SEED=1")
     assert made.returncode == 0, made.stderr
@@ -219,7 +219,7 @@ def project(tmp_path_factory) -> Path:
 
 
 def state(tree: Path) -> dict[str, bytes]:
-    """What a command that is refused has to leave as it is."""
+    """Return the state that a rejected command must not change."""
     roots = ("dist", "build", "src", "solutions", "handout")
     paths = [path for root in roots for path in (tree / root).rglob("*") if path.is_file()]
     paths += [tree / "course.toml", tree / "assignment.toml"]
@@ -235,7 +235,7 @@ def test_a_wrong_value_is_one_line_that_lists_the_right_ones(project, target, na
     value, *words = WRONG[target, name]
     before = state(project)
     ran = make(project, *given(target, f"{name}={value}"), timeout=120)
-    assert ran.returncode == 2, ran.stdout  # of make, whatever the command's own
+    assert ran.returncode == 2, ran.stdout  # make's exit code, whatever the command's is
     lines = [
         line for line in ran.stderr.splitlines() if not re.match(r"make(\[\d\])?: \*\*\*", line)
     ]

@@ -1,4 +1,4 @@
-"""Each assertion of the grader is alive: disabled, it lets some wrong solution pass."""
+"""Every assertion of the grader is needed: without it, some wrong solution passes."""
 
 from types import SimpleNamespace
 
@@ -25,13 +25,13 @@ def executor():
 
 @pytest.fixture(scope="module")
 def alive(executor):
-    """For each assertion in the table, whether its wrong variant passes without it."""
+    """Return, for each assertion in the table, whether its wrong variant passes without it."""
     return {key: executor.submit(mutants.passes_without, key, TABLE[key]) for key in TABLE}
 
 
 @pytest.mark.parametrize("key", TABLE)
 def test_without_the_assertion_a_wrong_variant_passes(key: str, alive):
-    assert key in KEYS, "there is no such assertion any more: python -m tests.mutants --write"
+    assert key in KEYS, "this assertion no longer exists: run python -m tests.mutants --write"
     assert alive[key].result(), f"{TABLE[key]} is caught all the same: is the assertion dead?"
 
 
@@ -41,7 +41,7 @@ SHAPES = {"names": ["w"], "shapes": [[2]]}
 
 
 class Case(AsksFiles, GradedTestCase):
-    """A test whose lab, and the answers of whose probes, are given."""
+    """A test with a given lab and given answers to its probes."""
 
     spec = SimpleNamespace(is_hidden=True)
     graded_here, seed = False, 0
@@ -58,11 +58,11 @@ class Case(AsksFiles, GradedTestCase):
         return self._answers[name]
 
     def measure(self, name, value):
-        """Keep nothing: no staff compare these."""
+        """Record nothing, since no staff compare these."""
 
 
 class Judging(Case):
-    """A case where staff's judges are, and find nothing to object to."""
+    """A case with staff's judges, which find no fault."""
 
     graded_here = True
 
@@ -71,7 +71,7 @@ class Judging(Case):
 
 
 def files(tmp_path, lines: int, sentence: str = "") -> Case:
-    """A case that has found so many lines that differ, and what is missing of the evidence."""
+    """Return a case with so many differing lines, and with this evidence missing."""
     answers = {"evidence vanilla": SimpleNamespace(sentence=sentence, measured={}, numbers={})}
     for split in ("dev", "test"):
         key = f"vanilla.finetune.params vanilla.pretrain.{split}.predictions"
@@ -80,7 +80,7 @@ def files(tmp_path, lines: int, sentence: str = "") -> Case:
 
 
 def lab(predicted: list[str] | None, tmp_path, hidden=None) -> SimpleNamespace:
-    """What a test finds: a prediction file with these lines, or no file at all."""
+    """Return what a test finds: a prediction file with these lines, or no file."""
     path = tmp_path / "file"
     if predicted is not None:
         path.write_text("".join(f"{place}\n" for place in predicted), encoding="utf-8")
@@ -153,7 +153,7 @@ def hidden():
 
 @pytest.mark.parametrize("key", WRONG_ANSWERS)
 def test_without_the_assertion_a_wrong_answer_passes(key: str, hidden, tmp_path):
-    """Or the judge breaks: that would be a grader error."""
+    """The judge may also break, which would be a grader error."""
     site = next(site for site in mutants.sites() if site.key == key)
     with pytest.raises(Verdict):
         WRONG_ANSWERS[key](hidden, tmp_path)

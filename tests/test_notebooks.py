@@ -1,4 +1,4 @@
-"""The notebooks that students get: they run, show what they say, and are committed bare."""
+"""The students' notebooks: they run, show what they say, and are committed without outputs."""
 
 import json
 import re
@@ -24,19 +24,19 @@ ARCHIVE = "assignment5.zip"
 
 
 def code(*sources, **metadata):
-    """A notebook with these cells of code."""
+    """Return a notebook with these cells of code."""
     cells = [{"cell_type": "code", "metadata": metadata, "source": source} for source in sources]
     return notebooks.strip({"cells": cells, "nbformat": 4})
 
 
 def printed(notebook):
-    """All that the cells of a notebook have printed."""
+    """Return everything that the cells of a notebook have printed."""
     outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
     return "".join(line for output in outputs for line in output.get("text", []))
 
 
 def with_setting(notebook, name, value):
-    """A notebook with another value for a setting, which one cell gives."""
+    """Return a notebook with another value for a setting, which one cell defines."""
     text = json.dumps(notebook)
     text, count = re.subn(rf'"{name} = [^"\\]+', f'"{name} = {value}', text)
     assert count == 1, f"{name} is set in {count} places"
@@ -44,7 +44,7 @@ def with_setting(notebook, name, value):
 
 
 def first_cells(notebook, count, *more):
-    """The first cells of code of a notebook, and more of them."""
+    """Return a notebook's first cells of code, followed by others."""
     sources = [notebooks.source_of(c) for c in notebook["cells"] if c["cell_type"] == "code"]
     return code(*sources[:count], *more)
 
@@ -75,7 +75,7 @@ def test_notebooks_hold_no_part_of_the_solutions():
 
 @pytest.fixture
 def repo(tmp_path):
-    """A folder with the committed notebooks."""
+    """Return a folder with the committed notebooks."""
     for name in notebooks.NOTEBOOKS:
         (tmp_path / name).parent.mkdir(parents=True)
         shutil.copy(ROOT / name, tmp_path / name)
@@ -83,7 +83,7 @@ def repo(tmp_path):
 
 
 def spoil(repo, change):
-    """Change the content of the first notebook; returns its path and its former bytes."""
+    """Change the content of the first notebook; return its path and its former bytes."""
     path = repo / notebooks.NOTEBOOKS[0]
     before = path.read_bytes()
     notebook = json.loads(before)
@@ -97,9 +97,9 @@ SPOILT = {
         lambda cell, _: cell["outputs"].append(
             {"output_type": "stream", "name": "stdout", "text": ["3\n"]}
         ),
-        "cell 2: holds outputs",
+        "cell 2: has outputs",
     ),
-    "execution": (lambda cell, _: cell.update(execution_count=3), "number of an execution"),
+    "execution": (lambda cell, _: cell.update(execution_count=3), "has an execution count"),
     "time": (
         lambda cell, _: cell["metadata"].update(execution={"shell.execute_reply": "2026"}),
         "metadata or a layout",
@@ -136,7 +136,7 @@ def test_what_is_no_notebook_is_one_line(repo, capsys, content):
     (repo / notebooks.NOTEBOOKS[1]).write_text(content, encoding="utf-8")
     assert notebooks.main(["--check"], repo) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "colab.ipynb" in line and "no notebook" in line
+    assert "colab.ipynb" in line and "not a notebook" in line
 
 
 def test_the_command():
@@ -180,7 +180,7 @@ def test_a_cell_that_takes_too_long_is_ended(tmp_path):
 
 def test_a_leak_in_an_output_is_found(tmp_path):
     secrets = leaks.secrets_of(ROOT)
-    # The line is put together as it runs: nothing in the cell itself shows it.
+    # The line is composed at run time, so it isn't in the cell's source.
     line = next(s.text for s in secrets if "dataset.py, line" in s.source and "'" not in s.text)
     cell = f"print('{line[:9]}' + '{line[9:]}')"
     notebook = code(cell)
@@ -195,7 +195,7 @@ def test_a_leak_in_an_output_is_found(tmp_path):
 
 @pytest.fixture
 def starter(tmp_path):
-    """The part of a student's folder that the demo needs, before anything is written."""
+    """Return the part of a student's folder that the demo needs, with nothing written."""
     folder = tmp_path / "student"
     ignored = shutil.ignore_patterns("__pycache__")
     for name in ("submission", "pretraining"):
@@ -208,12 +208,12 @@ def starter(tmp_path):
 def test_the_demo_learns_and_writes_with_the_starter(starter):
     short = with_setting(notebooks.read(PLAY), "MAX_EPOCHS", 2)
     text = printed(notebooks.run(short, PLAY.name, starter / "mingpt-demo"))
-    first, last = map(float, re.search(r"loss (\S+) at first, (\S+) at last", text).groups())
+    first, last = map(float, re.search(r"loss (\S+) at first, (\S+) at the end", text).groups())
     assert 2.5 < first < 4 and last < 0.6 * first
     tests = [float(loss) for loss in re.findall(r"test loss (\S+)", text)]
     assert len(tests) == 2 and tests[1] < tests[0]
     assert "more than" in text.split("temperature 0.5")[1]  # it can spell by now
-    # Causality: nothing before the change, something from it on.
+    # Causality: no difference before the change, and some from there on.
     assert "greatest difference before the change: 0.000000" in text
     changed = re.search(r"differ by (\S+)  <- changed", text)
     assert float(changed[1]) > 0.01
@@ -223,7 +223,7 @@ def test_the_demo_finds_the_code_from_elsewhere(starter, tmp_path):
     import_it = "import submission.model; print(submission.model.__file__)"
     notebook = first_cells(notebooks.read(PLAY), 2, import_it)
     assert str(starter) in printed(notebooks.run(notebook, PLAY.name, starter))
-    content = tmp_path / "content"  # as Colab's folder is after an upload
+    content = tmp_path / "content"  # like Colab's folder after an upload
     content.mkdir()
     shutil.make_archive(str(content / "xcs224n-student"), "zip", tmp_path, "student")
     assert str(content) in printed(notebooks.run(notebook, PLAY.name, content))
@@ -238,18 +238,18 @@ def test_the_demo_finds_the_code_from_elsewhere(starter, tmp_path):
 
 
 def commands_of(notebook):
-    """The commands of a notebook's cells, in order."""
+    """Return the commands of a notebook's cells, in order."""
     sources = [notebooks.source_of(c) for c in notebook["cells"] if c["cell_type"] == "code"]
     return [line[1:] for source in sources for line in source.splitlines() if line[:1] == "!"]
 
 
 def topics_of(edition):
-    """The edition's topics, in the order of its questions."""
+    """Return the edition's topics, in the order of its questions."""
     return list(description.describe(ROOT, edition, "world").questions)
 
 
 def colab(edition, without=()):
-    """The notebook as the edition's students get it."""
+    """Return the notebook as the edition's students get it."""
     topics = set(topics_of(edition)) - set(without)
     return notebooks.for_topics(notebooks.read(COLAB), topics)
 
@@ -285,7 +285,7 @@ def download(path):
 
 @pytest.fixture
 def in_colab(tmp_path):
-    """The environment of a kernel in which google.colab uploads and downloads between folders."""
+    """Return a kernel's environment in which google.colab copies files between folders."""
     (tmp_path / "fake" / "google" / "colab").mkdir(parents=True)
     (tmp_path / "fake" / "google" / "colab" / "files.py").write_text(FILES, encoding="utf-8")
     folders = {"UPLOADS": tmp_path / "uploads", "DOWNLOADS": tmp_path / "downloads"}
@@ -296,7 +296,7 @@ def in_colab(tmp_path):
         yield {"PYTHONPATH": str(tmp_path / "fake"), "PATH": environment["PATH"], **paths}
 
 
-# Whether training reaches anything is test_end_to_end.py's: here it is over sooner.
+# test_end_to_end.py checks what training reaches; here, it is short.
 SHORTER = {
     "assignment.toml": [("max_epochs = 100", "max_epochs = 8")],
     "src/pretraining/recipes.json": [('"max_epochs": 100', '"max_epochs": 8')],
@@ -304,7 +304,7 @@ SHORTER = {
 
 
 def pack_student_zip(tree: Path, archive: Path) -> None:
-    """What students get, as far as the notebook needs it, from a project with a smoke world."""
+    """Pack what the notebook needs of the students' files, from a project with a smoke world."""
     names = ["assignment.toml", "course.toml", "requirements.txt", "constraints.txt"]
     names += [p.relative_to(tree).as_posix() for p in sorted((tree / "src").rglob("*"))]
     with zipfile.ZipFile(archive, "w") as writer:
@@ -320,11 +320,11 @@ def pack_student_zip(tree: Path, archive: Path) -> None:
 def test_colab_goes_from_the_zip_to_what_is_handed_in(tree, tmp_path, in_colab):
     uploads, downloads = tmp_path / "uploads", tmp_path / "downloads"
     pack_student_zip(tree, uploads / "xcs224n-student (1).zip")
-    with zipfile.ZipFile(uploads / "my-work.zip", "w") as writer:  # of an earlier day
+    with zipfile.ZipFile(uploads / "my-work.zip", "w") as writer:  # from an earlier day
         writer.writestr("training_seed.txt", "7\n")
         for path in sorted((ROOT / "solutions" / "submission").glob("*.py")):
             writer.write(path, f"src/submission/{path.name}")
-    # What these two print is tested elsewhere (tests/experiments), and takes half a minute here.
+    # The output of these two, which take half a minute, is tested in tests/experiments.
     notebook = colab("xcs224n", without=("consider_cloze", "consider_recall"))
     text = printed(notebooks.run(notebook, COLAB.name, tmp_path / "content", **in_colab))
     assert "Traceback" not in text and "error:" not in text, text
@@ -352,7 +352,7 @@ def test_elsewhere_colabs_notebook_uses_the_files_that_are_there(tree, tmp_path)
     assert "torch>=2.13,<3: 2." in text and "missing" not in text
     assert "1e-0-basic" in text
     assert f"{ARCHIVE} is not there" in text and "requirements.txt\n" in text
-    # From inside of the folder, too, and nothing that is there is unpacked over.
+    # It works from inside the folder, too, and overwrites nothing there.
     written = tmp_path / "pretraining" / "src" / "submission" / "helper.py"
     written.write_text("mine = 1\n", encoding="utf-8")
     notebooks.run(first_cells(notebooks.read(COLAB), 1), COLAB.name, tmp_path)

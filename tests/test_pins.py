@@ -1,4 +1,4 @@
-"""The lists of packages: what each of them names, and that all of them agree.
+"""The lists of packages: each names the right ones, and all of them agree.
 
 pip reads the text files, uv reads pyproject.toml, conda reads environment.yml.
 """
@@ -20,7 +20,7 @@ from tools import pins, student
 
 
 def packages(path):
-    """Names (as pip compares them) and versions of a requirements file's own lines."""
+    """Return names (as pip compares them) and versions of a requirements file's own lines."""
     lines = (line.split("#")[0].strip() for line in path.read_text(encoding="utf-8").splitlines())
     split = [re.match(r"([\w.-]+)(.*)", line).groups() for line in lines if line[:1].isalnum()]
     return {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in split}
@@ -42,20 +42,20 @@ def test_student_requirements_are_those_agreed(root):
 
 
 def test_the_installed_packages_are_the_pinned_ones(root):
-    # Whatever the interpreter has of the pinned list, it has in that version; `make setup` made it.
+    # Packages of the pinned list are installed in that version, as `make setup` installs them.
     pinned = packages(root / "constraints.txt")
     if sys.prefix != str(root / ".venv"):
         pytest.skip("runs outside .venv")
     for package in importlib.metadata.distributions():
         name = re.sub(r"[-_.]+", "-", package.name).lower()
         if name in ("pip", "uv") or re.match(r"nvidia-|cuda-|triton", name):
-            continue  # what installs is not pinned; torch's metadata pins its CUDA libraries
+            continue  # installers are not pinned; torch's metadata pins its CUDA libraries
         version = package.version.split("+")[0]
         assert f"=={version}" == pinned.get(name), f"{name} {version} is not pinned"
 
 
 def test_conda_environment_parses_and_takes_the_same_lists(root):
-    # No solve: that needs conda's channels. py-rattler's parser reads each line as conda would.
+    # Solving would need conda's channels; py-rattler's parser reads each line as conda does.
     environment = yaml.safe_load((root / "environment.yml").read_text(encoding="utf-8"))
     assert set(environment) == {"name", "channels", "dependencies"}
     assert [rattler.Channel(name).name for name in environment["channels"]] == ["conda-forge"]
@@ -83,7 +83,7 @@ def test_pyproject_is_as_uv_needs_it(root):
     assert project["project"]["requires-python"] == ">=3.11"
     assert {"include-group": "autograder"} in project["dependency-groups"]["staff"]
     assert project["tool"]["uv"]["package"] is False
-    # `uv sync` removes what it does not know: staff's packages must be part of it.
+    # `uv sync` removes packages that it does not know, so it must know the staff's.
     assert project["tool"]["uv"]["default-groups"] == ["staff"]
 
 
@@ -135,7 +135,7 @@ def test_a_list_that_is_not_there_is_named(project, capsys):
 
 @pytest.fixture
 def uv(project):
-    """A function that runs `uv WORD...` in the project, with an index that has one torch."""
+    """Return a function that runs `uv WORD...` in the project, with an index of one torch."""
     if not shutil.which("uv"):
         pytest.skip("uv is not on PATH")
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("UV_")}
@@ -169,7 +169,7 @@ def test_uv_sync_and_uv_run_make_the_environment(project, uv):
 
 
 def test_uv_run_works_in_what_students_unpack(project, uv, root):
-    """Without `python` before the script, and from src/, too: as their README has it."""
+    """It works without `python` before the script, and from src/, as their README says."""
     template = "handout/student/pyproject.toml.txt"
     (project / template).parent.mkdir(parents=True)
     text = (root / template).read_text(encoding="utf-8")
@@ -199,5 +199,5 @@ def test_uv_run_leaves_torch_from_another_index_alone_when_asked(project, uv):
 
 
 def test_the_lock_file_is_not_committed(root):
-    # It would name the index of whoever made it; constraints.txt is the lock.
+    # It would name its creator's index; constraints.txt is the lock.
     assert "/uv.lock" in (root / ".gitignore").read_text(encoding="utf-8").splitlines()

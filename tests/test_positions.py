@@ -1,4 +1,4 @@
-"""What the written answers on position embeddings claim, computed."""
+"""The claims of the written answers on position embeddings, computed."""
 
 import math
 
@@ -10,14 +10,14 @@ T, D = 7, 8
 
 
 def sinusoids(count: int, d: int = D) -> np.ndarray:
-    """p(0) to p(count - 1), shape (count, d), as the sheet's equation has it."""
+    """Return p(0) to p(count - 1), shape (count, d), from the sheet's equation."""
     angles = np.arange(count)[:, None] * 10_000.0 ** (-2 * np.arange(d // 2) / d)
     return np.stack((np.sin(angles), np.cos(angles)), axis=-1).reshape(count, d)
 
 
 @pytest.fixture(scope="module")
 def layer():
-    """The sheet's layer with random parameters, (T, d) to (T, d)."""
+    """Return the sheet's layer with random parameters, (T, d) to (T, d)."""
     q, k, v, first, second = RNG.normal(size=(5, D, D))
     b1, b2 = RNG.normal(size=(2, 1, D))
 

@@ -1,4 +1,4 @@
-"""The HTML report: complete, self-contained, and safe whatever a student's code prints."""
+"""The HTML report is complete, self-contained, and safe whatever a student's code prints."""
 
 import html.parser
 import itertools
@@ -18,7 +18,7 @@ VOID = {"meta", "rect", "path", "link", "br", "img"}
 
 
 class Checker(html.parser.HTMLParser):
-    """Fails where tags don't match; keeps what a reader would see."""
+    """Fails if tags don't match; collects what a reader would see."""
 
     def __init__(self):
         super().__init__(convert_charrefs=True)
@@ -105,7 +105,7 @@ def test_a_bar_is_as_long_as_its_share():
 
 
 def test_the_command_writes_both_reports(tree, tmp_path):
-    # As README.md has it, on one question, to be quick.
+    # README.md's command, on one question to be quick.
     mine, staffs = tmp_path / "report.html", tmp_path / "staff.html"
     options = ("--html", str(mine), "--staff-html", str(staffs), "--seed", "7")
     ran = python(tree, "src/grader.py", "1b", *options, "--edition", "cs224n")

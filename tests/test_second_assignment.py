@@ -1,4 +1,4 @@
-"""The harness grades another assignment as it stands: tests/second_assignment."""
+"""The harness, unchanged, grades another assignment: tests/second_assignment."""
 
 import json
 import os
@@ -19,7 +19,7 @@ UNFINISHED = "def double(number):\n    raise NotImplementedError\n"
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """The second assignment with the harness beside it, and nothing else of ours."""
+    """Return the second assignment with the harness, and nothing else from this project."""
     source = tmp_path / "autograder" / "source"
     shutil.copytree(HERE / "second_assignment", source)
     ignored = shutil.ignore_patterns("__pycache__")
@@ -63,7 +63,7 @@ def test_it_lists_its_tests_and_says_where_they_are(tree):
 
 
 def test_run_autograder_grades_it(tree, tmp_path):
-    """Gradescope's script, in a plain folder."""
+    """Run Gradescope's script in a plain folder."""
     root = tree.parent
     script = (HERE.parent / "tools" / "gradescope" / "run_autograder").read_text(encoding="utf-8")
     (root / "run_autograder").write_text(script.replace("@EDITION@", "only"), encoding="utf-8")

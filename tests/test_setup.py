@@ -1,7 +1,7 @@
-"""`make setup`: which interpreter it takes, what installs, with uv or pip, what it makes anew.
+"""`make setup`: its choice of interpreter, installing with uv or pip, and when it starts over.
 
-The packages themselves are not installed here: `make test` has just done that. Where a set-up
-runs, it does so in a small copy of the project that asks for no package, or for a made-up torch.
+The packages themselves are not installed here: `make test` has just done that. Set-ups run in a
+small copy of the project that requires no packages, or only a made-up torch.
 """
 
 import os
@@ -25,9 +25,9 @@ AS_ROOT = pytest.mark.skipif(
 
 @pytest.fixture
 def which(tmp_path, root):
-    """A function that runs `setup.sh --which` where nothing but given interpreters is found.
+    """Return a function that runs `setup.sh --which` where only given interpreters are found.
 
-    Each is a name and a line of Python that changes what the real interpreter says of itself.
+    Each is a name and a line of Python that changes what the real interpreter reports about itself.
     """
     folder = tmp_path / "bin"
     folder.mkdir()
@@ -54,7 +54,7 @@ def which(tmp_path, root):
 
 OLD = "sys.version_info = (3, 10, 0)"
 NO_VENV = "sys.modules['ensurepip'] = None"
-# What a usable interpreter does: claim to be a file that every user reaches on every Unix.
+# A usable interpreter: it claims to be a file that all users can execute on every Unix.
 GOOD = "sys._base_executable = sys.executable = '/bin/sh'; import os; os.__file__ = '/bin/sh'"
 PRINTED = os.path.realpath("/bin/sh") if os.name == "posix" and os.geteuid() == 0 else "/bin/sh"
 
@@ -95,7 +95,7 @@ def test_root_refuses_an_interpreter_that_others_cannot_reach(which, tmp_path, a
 
 @AS_ROOT
 def test_root_refuses_an_interpreter_that_others_may_not_execute(which):
-    # A readable file in an open folder that nobody may execute.
+    # A readable file in an accessible folder, but without permission to execute it.
     result = which({"python3.13": f"{GOOD}; sys._base_executable = '/etc/passwd'"})
     assert result.returncode == 2 and "may not be executed by other users" in result.stderr
 
@@ -130,12 +130,12 @@ def test_nothing_found_says_so(which):
     assert result.returncode == 2 and "Refused: none was found" in result.stderr
 
 
-# ---------------------------------------------------------------- making .venv
+# ---------------------------------------------------------------- creating .venv
 
 
 @pytest.fixture
 def project(tmp_path, root):
-    """The Makefile and set-up of the project, with lists that name no package."""
+    """Return the project's Makefile and set-up, with lists that name no package."""
     (tmp_path / "tools").mkdir()
     shutil.copy(root / "Makefile", tmp_path)
     for name in ("setup.sh", "usable_python.py"):
@@ -154,8 +154,8 @@ def project(tmp_path, root):
     ]
 )
 def make(request, project):
-    """A function that runs `make` in the project, where pip installs, and then where uv does."""
-    # Without this machine's configuration: nothing may come from anywhere but the test.
+    """Return a function that runs `make` in the project, with pip or with uv."""
+    # Without this machine's configuration: everything must come from the test.
     isolated = {
         "PIP_CONFIG_FILE": os.devnull,
         "PIP_FIND_LINKS": "",
@@ -213,12 +213,12 @@ def test_second_setup_costs_nothing_and_a_half_made_one_is_made_anew(project, ma
     changed = make("setup")
     assert "installing" in changed.stdout and "making" not in changed.stdout and kept.exists()
 
-    # Interrupted: no stamp, and no interpreter that works.
+    # Interrupted: no stamp, and no working interpreter.
     (project / ".venv" / ".stamp").unlink()
     python.unlink()
     again = make("setup")
     assert again.returncode == 0, again.stderr
-    assert "making .venv" in again.stdout and python.exists() and not kept.exists()
+    assert "creating .venv" in again.stdout and python.exists() and not kept.exists()
 
 
 def change_pins(project):
@@ -229,14 +229,14 @@ def change_pins(project):
 @pytest.mark.requires_tool("make")
 @pytest.mark.parametrize("make", ["pip"], indirect=True)
 def test_pip_makes_an_environment_anew_that_has_no_pip(project, make, copied_venv):
-    # uv made it, and is not there any more.
+    # It was created by uv, which is gone.
     assert make("setup").returncode == 0
     for folder in (project / ".venv").glob("lib/python*/site-packages/pip"):
         shutil.rmtree(folder)
     change_pins(project)
     again = make("setup")
     assert again.returncode == 0, again.stderr
-    assert "making .venv" in again.stdout
+    assert "creating .venv" in again.stdout
 
 
 @pytest.mark.requires_tool("make")
@@ -248,12 +248,12 @@ def test_failed_installation_says_so_and_the_next_one_starts_anew(project, make,
     assert failed.returncode == 2 and "not-there" in failed.stderr
     assert "setup: installing the packages failed, see above" in failed.stderr
     staff.write_text(listed, encoding="utf-8")
-    assert "making .venv" in make("setup").stdout
+    assert "creating .venv" in make("setup").stdout
 
 
 @pytest.mark.requires_tool("make")
 def test_an_installation_says_that_it_goes_on(project, make, copied_venv):
-    # A stand-in for pip and uv that takes its time.
+    # A slow stand-in for pip and uv.
     script = project / "tools" / "setup.sh"
     text = script.read_text(encoding="utf-8")
     line = 'install -r requirements-staff.txt || failed "installing the packages"\n'
@@ -270,7 +270,7 @@ def test_an_installation_says_that_it_goes_on(project, make, copied_venv):
 
 @AS_ROOT
 def test_root_installs_the_venv_module_that_debian_splits_off(project, which):
-    # Refused until the stand-in for apt-get has run; then taken, though no venv comes of it.
+    # Rejected until the stand-in for apt-get has run; then accepted, although creating fails.
     done = project / "done"
     change = f"{GOOD}; sys.modules.update({{}} if os.path.exists('{done}') else {{'venv': None}})"
     which({"python3.12": change})
@@ -287,13 +287,13 @@ def test_root_installs_the_venv_module_that_debian_splits_off(project, which):
     )
     assert "install -y --no-install-recommends python3-venv" in done.read_text(encoding="utf-8")
     assert "installing python3-venv with apt" in result.stdout
-    assert f"making .venv with {PRINTED}" in result.stdout, result.stderr
+    assert f"creating .venv with {PRINTED}" in result.stdout, result.stderr
 
 
 @pytest.mark.requires_tool("make")
 def test_torch_comes_from_the_index_that_is_named(project, root, make, copied_venv):
     url = torch_index(project / "index", "2.13.0+mine", requires="not-there")
-    # One from uv's configuration would come first.
+    # An index from uv's configuration would come first.
     other = torch_index(project / "other", "2.13.0+other")
     for name in ("requirements.txt", "constraints.txt"):
         shutil.copy(root / name, project)
@@ -305,12 +305,12 @@ def test_torch_comes_from_the_index_that_is_named(project, root, make, copied_ve
     assert make("--question", "setup", TORCH_INDEX=url).returncode == 0
     assert make("--question", "setup").returncode == 0
     other = make("--question", "setup", TORCH_INDEX=url + "/other")
-    assert other.returncode == 1, "another index must make .venv anew"
+    assert other.returncode == 1, "with another index, .venv must be created again"
 
 
 @pytest.mark.requires_tool("make")
 def test_other_users_can_read_what_is_installed(project, make, root):
-    # uv's cache was filled by somebody whose files are private, and is linked into .venv.
+    # uv's cache, whose files are private to somebody, is linked into .venv.
     url = torch_index(project / "index", "2.13.0")
     for name in ("requirements.txt", "constraints.txt"):
         shutil.copy(root / name, project)
@@ -326,7 +326,7 @@ def test_other_users_can_read_what_is_installed(project, make, root):
     files = [path for path in (project / ".venv").rglob("*") if not path.is_symlink()]
     assert any(path.name == "torch.py" for path in files)
     assert [path for path in files if not path.stat().st_mode & 0o004] == []
-    # As pip does: the grader's workers could not keep what they compile.
+    # uv compiles as pip does, since the grader's workers can't save bytecode.
     assert any(path.name.startswith("torch.cpython") for path in files)
 
 

@@ -1,4 +1,4 @@
-"""What the judges of span corruption read in items, and what they tell of mistakes."""
+"""What the judges of span corruption read from items, and how they explain mistakes."""
 
 import tracemalloc
 from fractions import Fraction
@@ -23,7 +23,7 @@ BLOCK_SIZE = 32
 
 
 class Case(AsksCorruption, GradedTestCase):
-    """A test whose probes give an answer that is made up."""
+    """A test whose probes give a made-up answer."""
 
     def __init__(self, answer=None, is_hidden=True):
         self.spec = SimpleNamespace(is_hidden=is_hidden)
@@ -33,7 +33,7 @@ class Case(AsksCorruption, GradedTestCase):
         return self._answer
 
     def measure(self, name, value):
-        """Keep nothing: nobody compares these."""
+        """Record nothing, since nobody compares these."""
 
 
 class Pairs(Case, SpanCorruption):
@@ -137,7 +137,7 @@ def test_malformed_items_may_not_all_be_long_ones():
 
 
 def sentence(texts: list[str], document: str = DOCUMENT) -> items.Malformed:
-    """What is wrong with the first wrong item."""
+    """Return what is wrong with the first wrong item."""
     return read(texts, document).wrong[0]
 
 
@@ -181,7 +181,7 @@ def test_an_answer_with_other_sizes_is_the_submissions_error(forged):
 
 @pytest.mark.parametrize("nothing", ["", items.PAD_CHAR, items.MASK_CHAR])
 def test_items_without_text_fail_as_pairs(nothing):
-    """Though their form is right, or claimed to be."""
+    """Their form is right, or claimed to be."""
     forms = ["tuple of int64[64], int64[64]"]
     drawn = {**answer([nothing] * 20, random_inputs.FRIENDLY_DOCUMENTS), "forms": forms}
     with pytest.raises(Verdict, match="holds nothing of its document"):
@@ -237,7 +237,7 @@ WHY = {
 
 @pytest.mark.parametrize("means", WHY)
 def test_wrong_shares_are_explained(means, hidden):
-    """Each reading holds items with this share in 100 characters, as many as are judged."""
+    """Each reading has as many items as are judged, with this share of 100 characters."""
     readings = [
         items.Reading([], 128, [items.Example("", "", "a" * span, "b" * (100 - span))] * 8000)
         for span in (round(100 * mean) for mean in means)

@@ -1,4 +1,4 @@
-"""The starter is the truth without its solutions, and nothing near a fault is ever written."""
+"""The starter is the reference without its solutions; if there is any fault, nothing is written."""
 
 import ast
 import json
@@ -179,10 +179,10 @@ def test_ordinary_comments_are_no_markers(comment):
         (f"x = 1\n    {END}", 3, "END without a START"),
         (f"{START}\n    {START}\n    x = 1\n    {END}\n    {END}", 3, "START inside the region"),
         (f"{START}\n    x = 1\n    {END}\n    {END}", 5, "END without a START"),
-        (f"{START}\n    {END}", 2, "holds no statement"),
-        (f"{START}\n    # only a hint\n    {END}", 2, "holds no statement"),
-        (f"x = 1  {START}\n    {END}", 2, "marker behind code"),
-        (f"x = [\n    {START}\n    1,\n    {END}\n    ]", 3, "holds no statement"),
+        (f"{START}\n    {END}", 2, "contains no statement"),
+        (f"{START}\n    # only a hint\n    {END}", 2, "contains no statement"),
+        (f"x = 1  {START}\n    {END}", 2, "marker after code"),
+        (f"x = [\n    {START}\n    1,\n    {END}\n    ]", 3, "contains no statement"),
         (f"{START}\n    x = 1\n        {END}", 4, "END is indented by 8"),
         (
             f"if 1:\n        x = 1\n    {START}\n        y = 2\n    {END}",
@@ -193,7 +193,7 @@ def test_ordinary_comments_are_no_markers(comment):
         (
             f"if 1:\n        {START}\n        x = 1\n    else:\n        y = 2\n        {END}\n",
             3,
-            "reaches over several blocks",
+            "spans several blocks",
         ),
         (f"@wraps\n    {START}\n    def g():\n        pass\n    {END}", 4, "not valid Python"),
     ],
@@ -365,7 +365,7 @@ def test_no_line_of_a_solution_is_in_the_starter(root):
         given = lines[: region.start] + lines[region.end :]
         stripped = (root / starter.STARTER / path.name).read_text(encoding="utf-8")
         for line in lines[region.start : region.end - 1]:
-            # Short lines and lines that also stand outside the region give nothing away.
+            # Short lines, and lines that are also outside the region, give nothing away.
             if len("".join(line.split())) >= 25 and line not in given:
                 assert line.strip() not in stripped, f"{path.name}: {line.strip()}"
 
@@ -380,7 +380,7 @@ for path in sorted(pathlib.Path("submission").glob("*.py")):
 
 
 def test_every_module_of_the_starter_imports(tmp_path, root, run_python):
-    # A copy, so that nothing is found beside it that students wouldn't have there.
+    # A copy, so that it finds no files beside it that students would not have.
     for package in ("submission", "pretraining"):
         shutil.copytree(root / "src" / package, tmp_path / package)
     result = run_python("-c", IMPORT_EACH, cwd=tmp_path)

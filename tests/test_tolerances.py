@@ -1,8 +1,7 @@
-"""The tolerances of hidden tests: far above right codes' rounding, far below mistakes.
+"""The tolerances of hidden tests are far above rounding errors and far below mistakes.
 
-Measured with float64 as the standard, on the variants in tests/golden/synthesizer and rope; at
-one and at two threads, with the processor's own instructions and with AVX2 alone, which most
-laptops have.
+Errors are measured against float64, on the variants in tests/golden/synthesizer and rope, with one
+and two threads, with the processor's own instructions and with AVX2 only, as most laptops have.
 """
 
 import json
@@ -11,9 +10,9 @@ from collections.abc import Callable
 
 import pytest
 
-# Instructions that torch and its library for products of matrices may use.
+# The instructions that torch and its library for matrix products may use.
 AVX2 = {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"}
-# Threads that wait sleep meanwhile: on a busy machine, ten times faster.
+# Waiting threads sleep: on a busy machine, this is ten times faster.
 PATIENT = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME": "0"}
 MACHINES = {
     "one thread": (1, {}),
@@ -25,7 +24,7 @@ SEEDS = 2  # each draws weights and inputs anew; `python -m tests.deviations` ta
 
 
 def deviations(run_python: Callable, kind: str, machine: str, topic: str) -> list[dict]:
-    """Differences of a topic's "right" or "wrong" variants from the reference."""
+    """Return differences of a topic's "right" or "wrong" variants from the reference."""
     threads, environment = MACHINES[machine]
     arguments = (f"{topic}/{kind}", "--seeds", SEEDS, "--threads", threads)
     environment = {**os.environ, **PATIENT, **environment}
@@ -45,7 +44,7 @@ def test_tolerances_are_ten_times_the_rounding_of_right_codes(topic, machine, ru
 
 @pytest.mark.parametrize("topic", ["synthesizer", "rope"])
 def test_tolerances_are_a_tenth_of_what_mistakes_change(topic, run_python):
-    """A wrong code is off by far more, or not at all in what that test compares."""
+    """Wrong code is off by far more, or not at all in what the test compares."""
     rows = deviations(run_python, "wrong", "one thread", topic)
     far = [row for row in rows if row["difference"] >= 10 * row["tolerance"]]
     near = [row for row in rows if row["tolerance"] < 10 * row["difference"]]

@@ -1,6 +1,6 @@
-"""`python -m tools.NAME`: what is asked for wrongly, or lacks a data set or a package, is one line.
+"""`python -m tools.NAME`: wrong usage, or a missing data set or package, is one line.
 
-The tables are complete by test: a command that comes to tools/ comes here, too.
+A test checks that the tables are complete: new commands in tools/ must be added here, too.
 """
 
 import os
@@ -13,7 +13,7 @@ from tests.interpreter import STRICT, python
 from tests.project import ROOT, copy_of_the_project
 
 COMMANDS = {
-    # name: (what it can't do without, its options on editions and recipes, is data needed?)
+    # name: (required arguments, its options for editions and recipes, whether it needs data)
     "apt": ((), (), False),
     "autograder": ((), ("--edition", "--recipe"), True),
     "classroom": (("grade", "no/such", "--into=new"), ("--edition",), False),
@@ -42,13 +42,13 @@ NEEDS_DATA = sorted(name for name, (_, _, data) in COMMANDS.items() if data)
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory):
-    """A fresh checkout: no data set, no builds."""
+    """Return a fresh checkout, without a data set or builds."""
     return copy_of_the_project(tmp_path_factory.mktemp("project"))
 
 
 @pytest.fixture
 def said(bare):
-    """A function that runs a command, which is refused: the line that it says."""
+    """Return a function that runs a command, which must fail, and returns its one line."""
 
     def say(name: str, *words: str) -> str:
         before = {path for path in bare.rglob("*") if "__pycache__" not in path.parts}
@@ -93,7 +93,9 @@ def test_an_unknown_name_lists_the_right_ones(said, name, option):
 
 @pytest.mark.parametrize("name", NEEDS_DATA)
 def test_without_a_data_set_a_command_says_how_to_make_one(said, bare, name):
-    assert said(name) == f"error: there is no data set in {bare}: `make world` makes a data set\n"
+    assert (
+        said(name) == f"error: there is no data set in {bare}: `make world` generates a data set\n"
+    )
 
 
 def test_a_file_of_the_data_set_that_is_missing_is_named(said, bare, monkeypatch):
@@ -114,7 +116,7 @@ def test_a_file_of_the_data_set_that_is_missing_is_named(said, bare, monkeypatch
 
 
 def bare_python(folder, *words: str, code: str = ""):
-    """This Python without any installed package; `code` runs before anything else."""
+    """Run this Python without any installed package; `code` runs first."""
     start = ["-c", code] if code else []
     return subprocess.run(
         [sys.executable, *STRICT, "-S", "-E", "-s", *start, *words],
@@ -131,7 +133,7 @@ def test_a_missing_package_is_one_line_with_a_command(bare, name):
     ran = bare_python(bare, "-m", f"tools.{name}", *COMMANDS[name][0])
     assert (ran.returncode, ran.stdout) == (2, ""), ran.stderr
     assert ran.stderr.startswith("error: this Python (") and ran.stderr.count("\n") == 1
-    assert " has no " in ran.stderr and "`make setup` makes .venv" in ran.stderr
+    assert " has no " in ran.stderr and "`make setup` creates .venv" in ran.stderr
 
 
 OLD = """
@@ -151,7 +153,7 @@ def test_an_old_python_is_one_line_with_a_command(bare):
 
 
 def test_a_reader_who_has_left_makes_no_traceback(bare):
-    """As in `python -m tools.starter | head`."""
+    """Run it as in `python -m tools.starter | head`."""
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "wb") as output:
@@ -166,7 +168,7 @@ def test_a_reader_who_has_left_makes_no_traceback(bare):
 
 
 def test_a_mistake_of_ours_keeps_its_traceback(bare):
-    """A module of our own that is missing is no package that somebody forgot to install."""
+    """If a module of our own is missing, installing packages would not help."""
     path = bare / "tools" / "broken.py"
     path.write_text("from . import nowhere\nimport tools.nowhere\n", encoding="utf-8")
     try:

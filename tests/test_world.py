@@ -1,4 +1,4 @@
-"""The generated world: what its files promise, and that one seed means one world."""
+"""The generated world: properties of its files, and the same seed gives the same world."""
 
 import hashlib
 import re
@@ -14,8 +14,8 @@ from tools.draws import Draws
 from tools.words import LINES_A_PERSON, WORDLISTS, load_words, read_list
 
 PINNED_SEED = 20
-# Changes with the word lists and the generator: copy the new value here, and tell in CHANGELOG.md
-# (data) that old seeds now give other worlds.
+# This changes with the word lists and the generator: copy the new value here, and write in
+# CHANGELOG.md (data) that old seeds now give other worlds.
 PINNED_SHA256 = "adda28d5200451fc9abb28634abebbb3292898610cdd7b6a488c78f4f3b2032e"
 
 
@@ -33,13 +33,13 @@ def names_in(texts: dict[str, str], path: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def texts() -> dict[str, str]:
-    """A world of the default size."""
+    """Return a world of the default size."""
     return world.make_world(PINNED_SEED).texts
 
 
 @pytest.fixture(scope="module")
 def smoke() -> dict[str, str]:
-    """A smoke world."""
+    """Return a smoke world."""
     return world.make_world(PINNED_SEED, dataset="smoke").texts
 
 
@@ -144,7 +144,7 @@ def test_unseen_people_occur_nowhere_else(texts):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_corpus_holds_every_character_of_every_table(seed):
-    # The smallest world lacks characters soonest.
+    # The smallest world is the likeliest to lack characters.
     texts = world.make_world(seed, world.LEAST_PEOPLE).texts
     tables = "".join(texts[path] for path in texts if path.endswith(".tsv"))
     assert set(tables) - set(texts[datafiles.WIKI]) == {"\t"}
@@ -193,7 +193,7 @@ def test_accents_are_composed(texts):
 def test_lines_are_short(texts):
     lengths = [len(line) for line in texts[datafiles.WIKI].splitlines()]
     assert 34 <= sum(lengths) / len(lengths) <= 40
-    # A block of 128 truncates documents at 112 characters; a fact must not be cut off.
+    # A block of 128 truncates documents at 112 characters, which must not cut off a fact.
     assert max(lengths) <= 80
 
 
@@ -265,7 +265,7 @@ def test_smoke_world_is_tiny_and_london_has_a_fifth(smoke):
     assert len(set(birth_places(smoke).values())) == 10
 
 
-BIG = str(2**32)  # the least seed that is taken
+BIG = str(2**32)  # the smallest seed that is accepted
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ BIG = str(2**32)  # the least seed that is taken
         (["--seed", BIG, "--people", "0"], "got 0 people, expected 30 to"),
         (["--seed", BIG, "--people", "1000000"], "got 1000000 people, expected 30 to"),
         (["--seed", "0"], "got the seed 0, expected 2^32 or more"),
-        (["--seed", str(2**32 - 1)], "can be found by trying"),
+        (["--seed", str(2**32 - 1)], "can be found by brute force"),
         (["--seed", BIG, "--dataset", "real"], "got 'real', expected one of smoke, world"),
     ],
 )
@@ -329,7 +329,7 @@ def test_a_drawn_seed_has_64_bits(tmp_path, monkeypatch, capsys):
 
 
 def test_nothing_that_people_read_shows_a_small_seed(root):
-    """A seed that stands in an example is one that somebody takes."""
+    """Somebody may use a seed from an example."""
     texts = [*root.glob("*.md"), root / "Makefile", *root.glob("tools/**/*.py")]
     texts += [*root.glob("handout/**/*.j2"), *root.glob("*/*.md"), root / "assignment.toml"]
     for path in texts:
@@ -345,7 +345,7 @@ def test_a_failure_leaves_the_old_files_whole(tmp_path, monkeypatch):
 
     def failing(source, target):
         calls.append(target)
-        if len(calls) == 9:  # in the midst of the exchange
+        if len(calls) == 9:  # in the middle of the exchange
             raise OSError(28, "No space left on device", str(target))
         replace(source, target)
 
@@ -365,7 +365,7 @@ def test_a_folder_in_a_files_place_is_refused_before_anything_changes(tmp_path):
 @pytest.mark.parametrize(
     ("file", "old", "new", "words"),
     [
-        ("first_names.txt", "Zoë\n", "Zoë\nRida\nFrida\n", "stands on line"),
+        ("first_names.txt", "Zoë\n", "Zoë\nRida\nFrida\n", "is already on line"),
         ("first_names.txt", "Zoë\n", "Zoë\noe\nZoe\n", "'oe' is the ending of 'Zoe'"),
         ("first_names.txt", "Zoë\n", "Mary Ann\n", "has a space"),
         ("first_names.txt", "Zoë\n", "Zoe\u0308\n", "decomposed accents"),
@@ -375,7 +375,7 @@ def test_a_folder_in_a_files_place_is_refused_before_anything_changes(tmp_path):
         ("occupations.txt", "a poet\n", "poet\n", "expected 'a ...' or 'an ...'"),
         ("templates.txt", "A native of {city}", "A native", "expected {name} and {city} once"),
         ("templates.txt", "A native of {city}: {name}, {job}.\n", "", "a multiple of 4"),
-        ("templates.txt", "{year}?)", "{year})", "holds '?' of"),
+        ("templates.txt", "{year}?)", "{year})", "contains '?' of"),
     ],
 )
 def test_word_lists_that_break_a_rule_are_refused(file, old, new, words, tmp_path):

@@ -1,13 +1,13 @@
 """Variants of the reference, right ones and wrong ones, and what the grader says about them.
 
-A variant is a file tests/golden/TOPIC/right/NAME.py, or .../wrong/NAME.py, that holds what stands
-between the markers of one region. Comments come first:
+A variant is a file tests/golden/TOPIC/right/NAME.py, or .../wrong/NAME.py, with the code between
+the markers of one region. It begins with comments:
 
     # What it does, in a line.
     # caught by: values, dropout          tests that are meant for it; wrong variants only
-    # region: helper.py, finetune, pretraining    file, function, marker, unless the topic says it
+    # region: helper.py, finetune, pretraining    file, function, marker, if not the topic's
 
-or else nothing but comments, of which one changes given code,
+or it has nothing but comments, one of which changes given code,
 
     # edit: attention.py | config.block_size)) | config.block_size - 1))
 
@@ -43,8 +43,8 @@ REGIONS = {
     "rope": "attention.py, apply_rotary_emb, rope",
     "london_baseline": "london_baseline.py, london_baseline, no pretraining",
 }
-# The grader's topics whose tests a folder of variants meets, where it isn't the one of its name;
-# less those that need trained files.
+# The topics whose tests apply to a folder of variants, if not the one of its name; without those
+# that need trained files.
 TOPICS = {
     "helper": ("finetuning", "pretraining", "synthesizer"),
     "london_baseline": ("no_pretraining",),
@@ -65,7 +65,7 @@ NEEDS_FILES = (
     "dev_accuracy",
     "test_accuracy",
 )
-# Tests of `synthesizer` that see the helper; the others would see the reference's attention.
+# Tests of `synthesizer` that use the helper; the others test the reference's attention.
 OF_THE_HELPER = ("uses_synthesizer", "whole_model")
 
 
@@ -90,12 +90,12 @@ class Variant:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The grader's topics that it meets."""
+        """The grader's topics whose tests apply to it."""
         return TOPICS.get(self.topic, (self.topic,))
 
     @cached_property
     def text(self) -> str:
-        """The file; of a folder, its first."""
+        """The text of the file, or of the first file of a folder."""
         file = self.path if self.path.is_file() else min(self.path.glob("*.py"))
         return file.read_text(encoding="utf-8")
 
@@ -106,7 +106,7 @@ class Variant:
         return [line.removeprefix("# ") for line in lines[:count]]
 
     def field(self, key: str) -> str:
-        """What a comment `# key: ...` says, or ""."""
+        """Return what a comment `# key: ...` says, or ""."""
         found = [c.removeprefix(f"{key}: ") for c in self.comments if c.startswith(f"{key}: ")]
         return found[0] if found else ""
 
@@ -116,7 +116,7 @@ class Variant:
         return [name.strip() for name in self.field("caught by").split(",") if name.strip()]
 
     def tests(self, bound: list[BoundTest]) -> list[BoundTest]:
-        """Those that look at what this variant changes."""
+        """The tests of what this variant changes."""
         return [test for test in without_files(bound) if self._concerns(test.spec)]
 
     def _concerns(self, spec: TestSpec) -> bool:
@@ -126,30 +126,30 @@ class Variant:
         return spec.topic in self.topics and (not attention or spec.name in OF_THE_HELPER)
 
     def key(self, test: BoundTest) -> str:
-        """How the table calls a test: the topic is left out where the variant has one only."""
+        """Return a test's name in the table, without the topic if the variant has only one."""
         several = self.topics != (self.topic,)
         return f"{test.spec.topic}.{test.spec.name}" if several else test.spec.name
 
 
 def without_files(bound: list[BoundTest]) -> list[BoundTest]:
-    """The tests that need no files of a training."""
+    """Return the tests that need no trained files."""
     return [test for test in bound if test.spec.name not in NEEDS_FILES]
 
 
 def all_variants() -> list[Variant]:
-    """Every variant, in the order of their names."""
+    """Return every variant, sorted by name."""
     found = [p for p in GOLDEN.glob("*/*/*") if p.suffix == ".py" or any(p.glob("*.py"))]
     return [Variant(path) for path in sorted(found)]
 
 
 def lay_out(variant: Variant | None, target: Path, complete: Path | None = None) -> Path:
-    """Make the packages in `target`: the reference, with a variant laid over it.
+    """Create the packages in `target`: the reference, with a variant laid over it.
 
     Args:
         complete: the reference as an earlier call laid it out, to be copied.
 
     Raises:
-        ValueError: there is no region as the variant names it.
+        ValueError: the region that the variant names doesn't exist.
     """
     package = target / "submission"
     if complete is None:
@@ -177,9 +177,9 @@ def lay_out(variant: Variant | None, target: Path, complete: Path | None = None)
 
 
 def load_module(name: str, path: Path) -> ModuleType:
-    """The module that a file holds, which gets no place in sys.modules.
+    """Return a file's module, without adding it to sys.modules.
 
-    Its relative imports are those of the package in `name`.
+    Relative imports are resolved for the package in `name`.
     """
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
@@ -188,7 +188,7 @@ def load_module(name: str, path: Path) -> ModuleType:
 
 
 def building_blocks() -> SimpleNamespace:
-    """The reference's building blocks, of all modules."""
+    """Return the reference's building blocks, from all modules."""
     found: dict[str, object] = {}
     for path in sorted((ROOT / "solutions/submission").glob("building_blocks*.py")):
         found |= vars(load_module(f"reference.{path.stem}", path))
@@ -203,7 +203,7 @@ def _region_words(variant: Variant) -> list[str]:
 
 
 def _with_region(text: str, file: str, function: str, marker: str, body: str) -> str:
-    """`text` with `body` between the markers of the region that is named."""
+    """Return `text` with `body` between the markers of the named region."""
     lines = text.split("\n")
     for region in find_regions(text, file):
         if lines[region.start - 2].strip() != f"# [{marker}]":

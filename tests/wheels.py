@@ -5,12 +5,12 @@ from pathlib import Path
 
 
 def torch_index(folder: Path, version: str, requires: str = "") -> str:
-    """Make an index that has one torch, which can be imported.
+    """Create an index with a made-up torch, which can be imported.
 
     Args:
         folder: where to make it.
         version: torch's.
-        requires: a package that it depends on, and that no index has.
+        requires: a package that it depends on, which no index has.
 
     Returns:
         the index's URL.

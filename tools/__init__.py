@@ -1,6 +1,6 @@
-"""Staff's commands. They import what they share with students from src/.
+"""The staff's commands. Code that they share with students is imported from src/.
 
-`python -m tools.NAME` ends in one line where this Python is too old or lacks a package.
+If this Python is too old or lacks a package, `python -m tools.NAME` prints one line and exits.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from types import TracebackType
 SRC = Path(__file__).resolve().parent.parent / "src"
 sys.path.insert(0, str(SRC))
 
-import environment  # noqa: E402  # of src; any Python can read it
+import environment  # noqa: E402  # from src/; any Python can parse it
 
 
 def _end(lacks: str) -> None:
-    mend = "`make setup` makes .venv, whose python runs the command"
+    mend = "`make setup` creates .venv, whose python runs the command"
     print(f"error: this Python ({sys.executable}) {lacks}; {mend}", file=sys.stderr)
     sys.exit(environment.USAGE)
 
@@ -24,7 +24,7 @@ def _end(lacks: str) -> None:
 def _say_what_is_missing(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
-    """Stand in for sys.excepthook: a package that is missing is one line."""
+    """Print one line for a missing package, in place of sys.excepthook's traceback."""
     package = (getattr(error, "name", None) or "").partition(".")[0]
     ours = ("", "tools", *(path.stem for path in SRC.iterdir()))
     if not issubclass(kind, ModuleNotFoundError) or package in ours:
@@ -33,7 +33,7 @@ def _say_what_is_missing(
         _end(f"has no {package}")
 
 
-if sys.argv[:1] == ["-m"]:  # a command of ours begins: its file's name is there later
+if sys.argv[:1] == ["-m"]:  # `python -m tools.NAME` is starting; later, this is its file's name
     if sys.version_info < environment.OLDEST:
         _end("is {}.{}, expected {}.{} or newer".format(*sys.version_info[:2], *environment.OLDEST))
     sys.excepthook = _say_what_is_missing

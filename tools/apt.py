@@ -1,10 +1,10 @@
-"""Install the Debian packages of apt.txt that are missing, where this user may do so.
+"""Install the missing Debian packages of apt.txt, if this user may do so.
 
-    python -m tools.apt             quiet when nothing is missing, or nothing can be done
-    python -m tools.apt --loud      say so, and end with 1 when something stays missing
+    python -m tools.apt             print nothing if nothing is missing, or nothing can be done
+    python -m tools.apt --loud      report that, and exit with 1 if a package is still missing
 
-What can't be installed is no error of the first: the tests that need it say so
-(tests/conftest.py).
+Without --loud, a package that can't be installed is not an error: the tests that need it report it
+(tests/missing_tools.py).
 """
 
 import os
@@ -20,13 +20,13 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def listed(text: str) -> list[str]:
-    """Return the packages named in a text like apt.txt: one a line, `#` starts a comment."""
+    """Return the packages named in a text like apt.txt, one per line; `#` starts a comment."""
     names = (line.split("#")[0].strip() for line in text.splitlines())
     return [name for name in names if name]
 
 
 def missing(packages: list[str]) -> list[str]:
-    """Those of the packages that dpkg does not know as installed."""
+    """Return the packages that dpkg does not list as installed."""
     return [name for name in packages if not _installed(name)]
 
 
@@ -40,7 +40,7 @@ def _installed(package: str) -> bool:
 
 
 def install(packages: list[str]) -> bool:
-    """Install packages; False when apt-get failed."""
+    """Install packages; return False if apt-get fails."""
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     for command in (
         ["apt-get", "update"],
@@ -55,10 +55,12 @@ def install(packages: list[str]) -> bool:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Install what is missing as root with apt; elsewhere do nothing."""
+    """Run the command: as root with apt-get, install what is missing; return the exit code."""
     parser = OneLineParser("python -m tools.apt", __doc__)
     parser.add_argument(
-        "--loud", action="store_true", help="say what is done, and fail if it isn't"
+        "--loud",
+        action="store_true",
+        help="report what is done, and fail if a package is still missing",
     )
     loud = parser.parse_args(arguments).loud
     packages = listed((ROOT / "apt.txt").read_text(encoding="utf-8"))

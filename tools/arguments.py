@@ -1,4 +1,4 @@
-"""Command lines of the tools: every complaint is one line that lists what would have been right."""
+"""Parse the tools' command lines: each error is one line that says what was expected."""
 
 import argparse
 from collections.abc import Callable, Collection
@@ -8,9 +8,9 @@ PAPERS = ("letter", "a4")
 
 
 class OneLineParser(argparse.ArgumentParser):
-    """A parser whose complaints are one line; exit code 2, as argparse has it.
+    """A parser that reports an error in one line and exits with code 2, as argparse does.
 
-    Its help shows the description as it is laid out.
+    Its help shows the description with its line breaks.
     """
 
     def __init__(self, prog: str, description: str | None = None, **keywords: Any) -> None:
@@ -25,14 +25,14 @@ class OneLineParser(argparse.ArgumentParser):
 
 
 def whole_number(text: str) -> int:
-    """Read a command line's number: digits only, so nothing negative."""
+    """Return a whole number of 0 or more, read from a command line's text."""
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"got {text!r}, expected a whole number of 0 or more")
     return int(text)
 
 
 def one_of(known: Collection[str]) -> Callable[[str], str]:
-    """Return a reader of a text that is one of these."""
+    """Return a function that reads an argument and requires it to be one of `known`."""
 
     def read(text: str) -> str:
         if text not in known:
@@ -43,21 +43,21 @@ def one_of(known: Collection[str]) -> Callable[[str], str]:
 
 
 def add_paper(parser: argparse.ArgumentParser) -> None:
-    """Add --paper, the size of the sheet's pages."""
+    """Add --paper, the sheet's paper size."""
     parser.add_argument(
         "--paper",
         type=one_of(PAPERS),
         default=PAPERS[0],
         metavar="|".join(PAPERS),
-        help="the size of the sheet's pages (default: letter)",
+        help="the sheet's paper size (default: letter)",
     )
 
 
 def add_editions(parser: argparse.ArgumentParser) -> None:
-    """Add --edition to a command that by default works on all of them."""
-    parser.add_argument("--edition", help="default: every edition of assignment.toml")
+    """Add --edition to a command that by default builds every edition."""
+    parser.add_argument("--edition", help="what to build (default: every edition)")
 
 
 def add_recipe(parser: argparse.ArgumentParser) -> None:
-    """Add --recipe, by which the reference trains."""
-    parser.add_argument("--recipe", help="of trainings; default: the installed data set's")
+    """Add --recipe, with which models are trained."""
+    parser.add_argument("--recipe", help="the training recipe (default: the data set's)")

@@ -1,12 +1,12 @@
-"""Build what a course uploads to Gradescope, and prove it on two submissions.
+"""Build the autograder for Gradescope, and verify it with two submissions.
 
     python -m tools.autograder [--edition NAME] [--recipe NAME]
 
-dist/autograder-EDITION.zip holds setup.sh, run_autograder, the grader, the solutions, the answers,
-the data and manifest.json, a hash of each file. Same inputs, same bytes. Before it is kept, the
-reference's hand-in is graded through this very zip, with full marks, and the untouched starter,
-with 0; both lie beside it for Gradescope's "Test Autograder", the expected score in their names.
-Files of dist/ change only when all of them are built and proved.
+dist/autograder-EDITION.zip contains setup.sh, run_autograder, the grader, the solutions, the
+answers, the data, and manifest.json with a hash of each file. The same inputs give the same bytes.
+The build fails unless the zip gives full marks to the reference submission and 0 to the untouched
+starter. Both are saved beside the zip for Gradescope's "Test Autograder", with the expected scores
+in their names. Files in dist/ are replaced only when all of them are built and verified.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from .telling import telling
 DIST = REPO / "dist"
 SCRIPTS = ("setup.sh", "run_autograder")
 SCRIPTS_FROM = Path("tools/gradescope")
-# What goes in, and nothing else: each a file, or a pattern that must match something.
+# The allow-list of the zip: each entry is a file, or a pattern that must match some.
 TAKEN = (
     "assignment.toml",
     "requirements.txt",
@@ -51,14 +51,14 @@ TAKEN = (
 
 
 class BuildFailed(Exception):
-    """The zip can't be built, or does not grade as it should; `str()` is the line to print."""
+    """The zip can't be built, or gives a wrong score; `str()` is the message to print."""
 
 
 def contents(repo: Path, edition: str) -> dict[str, bytes]:
-    """Return every file of the zip, by its name there.
+    """Return the content of every file in the zip, by its name there.
 
     Raises:
-        BuildFailed: something that belongs in it is missing.
+        BuildFailed: a file that belongs in it is missing.
     """
     files: dict[str, bytes] = {}
     for pattern in TAKEN:
@@ -73,11 +73,11 @@ def contents(repo: Path, edition: str) -> dict[str, bytes]:
 
 
 def check(repo: Path, names: list[str], recipe: str | None) -> None:
-    """Refuse what would fail later, before the reference is trained.
+    """Find mistakes that would make the build fail later, before the reference is trained.
 
     Raises:
         BuildFailed: a file that belongs in the zip is missing.
-        UsageError: there is no such recipe, no data set, or a mistake in assignment.toml.
+        UsageError: the recipe or the data set is missing, or assignment.toml has a mistake.
     """
     check_recipe(repo, recipe)
     require_data_set(repo)
@@ -97,7 +97,10 @@ def contents_of_scripts(repo: Path, edition: str) -> dict[str, bytes]:
 
 
 def keep_secret(repo: Path) -> None:
-    """Make the secret of the seeds, once for each data set: no student can foresee a seed."""
+    """Create the secret from which runs' seeds are derived, once per data set.
+
+    Because of it, no student can predict a seed.
+    """
     path = repo / leaks.GRADING_SECRET
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -121,15 +124,15 @@ def build(
     dist: Path = DIST,
     limits: container.Limits = container.GRADESCOPE,
 ) -> list[str]:
-    """Build one edition's zip and the two test submissions; return lines that say what came out.
+    """Build one edition's zip and the two test submissions; return a summary, line by line.
 
     Args:
         trained: a folder like build/reference.
-        limits: of the container in which the zip is proved.
+        limits: of the container in which the zip is verified.
 
     Raises:
-        BuildFailed: the reference doesn't earn full marks through the zip, or the starter more
-            than nothing; then there is no new zip.
+        BuildFailed: the zip doesn't give full marks to the reference and 0 to the starter;
+            then no zip is written.
     """
     files = contents(repo, edition)
     target = dist / f"autograder-{edition}.zip"
@@ -158,7 +161,7 @@ def _prove(
     dist: Path,
     limits: container.Limits,
 ) -> str:
-    """Grade the reference's hand-in or the starter through the zip; keep it as a submission."""
+    """Grade the reference submission or the starter through the zip, and save it beside the zip."""
     described = load_assignment(repo).edition(edition)
     if kind == "reference":
         submission = hand_in(trained, described.required_files)
@@ -181,7 +184,9 @@ def _prove(
         shown = json.dumps(seen.results, ensure_ascii=False).encode()
         secrets, facts = leaks.secrets_of(repo), leaks.facts_of(repo, edition)
         if leaked := leaks.find("results.json", shown, secrets, facts):
-            raise BuildFailed(f"{edition}: what students get of the {kind}'s result: {leaked[0]}")
+            raise BuildFailed(
+                f"{edition}: the {kind}'s result, which students see, leaks: {leaked[0]}"
+            )
         named = dist / f"test-{edition}-{kind}-expect-{points}.zip"
         os.replace(path, named)
     finally:
@@ -190,7 +195,7 @@ def _prove(
 
 
 def outdated(edition: str) -> list[str]:
-    """Return patterns of the files of an edition that a new zip makes out of date."""
+    """Return patterns of an edition's files that a new zip makes out of date."""
     return [f"test-{edition}-{kind}-expect-*.zip" for kind in EXPECTED]
 
 

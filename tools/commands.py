@@ -21,11 +21,11 @@ EVALUATED = {"dev": "birth_dev.tsv", "test": "birth_test_inputs.tsv"}
 
 @dataclass(frozen=True)
 class Command:
-    """One `python src/run.py ...` of the sheet.
+    """A `python src/run.py ...` command of the sheet.
 
     Attributes:
         arguments: what follows `python`.
-        writes: the file that it leaves; "" if it only prints.
+        writes: the file that it creates; "" if it only prints.
         reads: the file of parameters that it needs, or None.
     """
 
@@ -38,7 +38,7 @@ class Command:
 
     @property
     def lines(self) -> list[str]:
-        """The command as the sheet prints it: an option a line, a backslash at their ends."""
+        """The command as the sheet prints it: one option per line, joined by backslashes."""
         words = ("python", *self.arguments)
         options = [i for i, word in enumerate(words) if word.startswith("--")]
         first = options[0] if options else len(words)
@@ -48,7 +48,7 @@ class Command:
 
     @property
     def purpose(self) -> str:
-        """What it is for, in a few words."""
+        """Its purpose, in a few words."""
         function = self.arguments[1]
         if function == "evaluate":
             split = {file: name for name, file in EVALUATED.items()}.get(self.arguments[7])
@@ -57,13 +57,13 @@ class Command:
 
 
 def pretrain(variant: str) -> Command:
-    """Pretrain on the corpus."""
+    """Return the command that pretrains a variant on the corpus."""
     path = f"{variant}.pretrain.params"
     return Command(_run("pretrain", variant, writing_params_path=path), path)
 
 
 def finetune(variant: str, pretrained: bool) -> Command:
-    """Finetune on the table of names, from pretrained parameters or from scratch."""
+    """Return the command that finetunes on names, from pretrained parameters or from scratch."""
     path = f"{variant}.finetune.params" if pretrained else f"{variant}.model.params"
     reads = f"{variant}.pretrain.params" if pretrained else None
     options = {"reading_params_path": reads} if reads else {}
@@ -72,7 +72,7 @@ def finetune(variant: str, pretrained: bool) -> Command:
 
 
 def evaluate(variant: str, pretrained: bool, split: str) -> Command:
-    """Predict the places of "dev" or "test"."""
+    """Return the command that predicts the places of "dev" or "test"."""
     reads = finetune(variant, pretrained).writes
     kind = "pretrain" if pretrained else "nopretrain"
     path = f"{variant}.{kind}.{split}.predictions"
@@ -85,7 +85,7 @@ def evaluate(variant: str, pretrained: bool, split: str) -> Command:
 
 
 def predict_unseen(variant: str) -> Command:
-    """Predict places of people who occur nowhere."""
+    """Return the command that predicts places of people who occur nowhere else."""
     reads, path = finetune(variant, pretrained=True).writes, f"{variant}.unseen.predictions"
     options = {
         "reading_params_path": reads,
@@ -96,20 +96,20 @@ def predict_unseen(variant: str) -> Command:
 
 
 def cloze(variant: str) -> Command:
-    """Ask a pretrained model in several wordings."""
+    """Return the command that asks a pretrained model in several wordings."""
     reads = pretrain(variant).writes
     return Command(_run("cloze", variant, reading_params_path=reads), "", reads)
 
 
 def calibration(variant: str) -> Command:
-    """Compare a finetuned model's probabilities with what is right."""
+    """Return the command that compares a finetuned model's probabilities with its accuracy."""
     reads, path = finetune(variant, pretrained=True).writes, f"{variant}.calibration.svg"
     options = {"reading_params_path": reads, "outputs_path": path}
     return Command(_run("calibration", variant, **options), path, reads)
 
 
 def look_inside(variant: str, second: str | None = None) -> Command:
-    """Write a page about a question and a finetuned model, or two."""
+    """Return the command that writes a page on how one or two finetuned models answer."""
     reads, path = finetune(variant, pretrained=True).writes, "inspect.html"
     options = {"reading_params_path": reads}
     if second is not None:
@@ -119,12 +119,12 @@ def look_inside(variant: str, second: str | None = None) -> Command:
 
 
 def recall(variant: str) -> Command:
-    """Train one layer of a variant's attention on associative recall."""
+    """Return the command that trains one layer of attention on associative recall."""
     return Command(("src/run.py", "recall", variant), "")
 
 
 def pipeline(variant: str, pretrained: bool) -> list[Command]:
-    """Everything that one question asks to run, in order."""
+    """Return every command that one question asks students to run, in order."""
     first = [pretrain(variant)] if pretrained else []
     splits = [evaluate(variant, pretrained, split) for split in EVALUATED]
     return [*first, finetune(variant, pretrained), *splits]
@@ -143,7 +143,7 @@ PIPELINES = {
 }
 
 
-# What questions about trained models ask to run, by topic.
+# The commands of the questions about trained models, by topic.
 EXPERIMENTS = {
     "consider_indeterminacy": [calibration("vanilla")],
     "consider_cloze": [cloze("vanilla")],
@@ -153,12 +153,12 @@ EXPERIMENTS = {
 
 
 def pipelines_of(repo: Path, editions: Iterable[str] = ()) -> dict[str, list[Command]]:
-    """Return what these editions ask to run, by name; without any, what the default edition asks.
+    """Return the commands of these editions' sheets, by name; without any, the default edition's.
 
-    Variants that are not among PIPELINES are trained only where an edition has their question.
+    A variant that is not among PIPELINES is trained only if an edition has its question.
 
     Raises:
-        UsageError: there is no edition of such a name, or assignment.toml has a mistake.
+        UsageError: an edition doesn't exist, or assignment.toml has a mistake.
     """
     described = load_assignment(repo)
     names = list(editions) or [described.default_edition]

@@ -1,10 +1,11 @@
-"""Train the variants at equal steps and compare accuracy, time, parameters, tokens a second.
+"""Train all variants for the same number of steps, and compare them in a table and a figure.
 
     python -m tools.compare [--recipe NAME] [--seed N] [--marks 4]
 
-Pretrains the variants one after the other; at each mark (a quarter of the steps,
-and so on) the parameters of that moment are finetuned and evaluated on dev. Writes
-build/compare/compare.md, .json and .svg. Exit codes: 0 done, 1 a training failed, 2 bad input.
+Compares accuracy, time, parameters and tokens per second. Pretrains one variant after the other,
+and finetunes and evaluates its parameters on dev at each mark (by default, after every quarter of
+the steps). Writes build/compare/compare.md, .json and .svg. Exit codes: 0 done, 1 a training
+failed, 2 bad input.
 """
 
 import json
@@ -26,18 +27,18 @@ from .telling import telling
 
 TARGET = REPO / "build" / "compare"
 SCRIPT = Path(__file__).with_name("watched_pretraining.py")
-# Told apart by people with any kind of colour blindness (Okabe and Ito 2008), and by dashes.
+# Distinct for people with any kind of colour blindness (Okabe and Ito 2008), and by dashes.
 STROKES = (("#0072b2", "none"), ("#d55e00", "7 3"), ("#009e73", "2 3"), ("#666666", "1 5"))
 NAMES_WIDTH = 120  # pixels at the right of the figure
-NAMES_APART = 16  # pixels from name to name
-HEADS = ("variant", "parameters", "steps", "pretraining", "tokens a second", "right on dev")
+NAMES_APART = 16  # pixels between two names
+HEADS = ("variant", "parameters", "steps", "pretraining", "tokens per second", "accuracy on dev")
 
 
 def run(folder: Path, *words: str) -> None:
-    """Run a command with this Python, in a folder; what it prints goes to log.txt there.
+    """Run a command with this Python in a folder; write its output to log.txt there.
 
     Raises:
-        TrainingFailed: with the last line that it printed.
+        TrainingFailed: the command failed; the message contains the last line that it printed.
     """
     with open(folder / "log.txt", "wb") as log:
         done = subprocess.run(
@@ -58,7 +59,7 @@ def measure(folder: Path, variant: str, options: list[str], marks: int) -> dict:
     """Pretrain a variant, finetune and evaluate it at each mark.
 
     Returns:
-        what watched_pretraining.py writes, with "dev", the share of right answers, at each mark.
+        what watched_pretraining.py writes, with the accuracy on dev as "dev" in each mark.
     """
     script = ["-P", str(SCRIPT), str(folder), variant, "--marks", str(marks)]
     with telling(f"pretraining {variant}"):
@@ -68,7 +69,7 @@ def measure(folder: Path, variant: str, options: list[str], marks: int) -> dict:
     for mark in found["marks"]:
         start = f"{variant}.{mark['steps']}.params"
         words = [start if word == finetune.reads else word for word in finetune.arguments]
-        with telling(f"finetuning and evaluating {variant} of {mark['steps']} steps"):
+        with telling(f"finetuning and evaluating {variant} after {mark['steps']} steps"):
             run(folder, *words, *options)
             run(folder, *evaluate.arguments, *options)
         mark["dev"] = round(accuracy(folder / evaluate.writes), 4)
@@ -102,7 +103,7 @@ def duration(seconds: float) -> str:
 
 
 def figure(found: list[dict], london: float) -> str:
-    """Draw accuracy on dev against seconds of pretraining, as SVG."""
+    """Return a plot of accuracy on dev against the time of pretraining, as SVG."""
     longest = max(one["marks"][-1]["seconds"] for one in found)
     unit, name = (60, "minutes") if longest >= 120 else (1, "seconds")
     lines = {
@@ -110,7 +111,7 @@ def figure(found: list[dict], london: float) -> str:
         for one in found
     }
     lines["always London"] = [(0.0, 100 * london), (longest / unit, 100 * london)]
-    title = f"Right answers on dev after finetuning, recipe {found[0]['recipe']}"
+    title = f"Accuracy on dev after finetuning, recipe {found[0]['recipe']}"
     return draw_lines(lines, title, f"{name} of pretraining")
 
 
@@ -122,7 +123,7 @@ def draw_lines(lines: dict[str, list[Point]], title: str, across: str) -> str:
         across: the label of the horizontal axis.
     """
     longest = max(x for points in lines.values() for x, _ in points) or 1.0
-    axes = from_zero(across, longest), from_zero("right (%)", 100)
+    axes = from_zero(across, longest), from_zero("accuracy (%)", 100)
     panel = Panel(title, *axes, right=NAMES_WIDTH)
     heights = spread([panel.place(*points[-1])[1] for points in lines.values()])
     for (name, points), (colour, dashes), y in zip(lines.items(), STROKES, heights, strict=False):
@@ -135,7 +136,7 @@ def draw_lines(lines: dict[str, list[Point]], title: str, across: str) -> str:
 
 
 def spread(heights: list[float]) -> list[float]:
-    """Return heights for names, in pixels: in the same order, and none on another."""
+    """Return heights for names, in pixels, in the same order and far enough apart."""
     placed, least = [0.0] * len(heights), 0.0
     for i in sorted(range(len(heights)), key=lambda i: heights[i]):
         placed[i] = max(heights[i], least)
@@ -144,13 +145,13 @@ def spread(heights: list[float]) -> list[float]:
 
 
 def compare(recipe: str | None, seed: int, marks: int) -> list[dict]:
-    """Measure all variants, and write what came out to build/compare.
+    """Measure all variants, and write the results to build/compare.
 
-    What an earlier call wrote there stays until all of it has come out.
+    The files of an earlier call are replaced only when all results are complete.
 
     Raises:
         TrainingFailed: a command failed.
-        UsageError: there is no such recipe, or no data set.
+        UsageError: the recipe or the data set is missing.
     """
     check_recipe(REPO, recipe)
     require_data_set(REPO)
@@ -184,8 +185,10 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
     parser = OneLineParser("python -m tools.compare", __doc__)
     add_recipe(parser)
-    parser.add_argument("--seed", type=whole_number, default=0)
-    parser.add_argument("--marks", type=int, default=4, help="accuracies on the way (default: 4)")
+    parser.add_argument(
+        "--seed", type=whole_number, default=0, help="of all trainings (default: 0)"
+    )
+    parser.add_argument("--marks", type=int, default=4, help="points in the figure (default: 4)")
     asked = parser.parse_args(arguments)
     if asked.marks < 1:
         parser.error(f"got --marks {asked.marks}, expected 1 or more")

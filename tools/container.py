@@ -1,10 +1,10 @@
-"""A container for the emulator: a fresh root with limits, made with what the kernel offers.
+"""A container for the emulator: a fresh root file system with limits, built from kernel features.
 
-As root on Linux: a mount namespace with the system's folders read-only below a fresh root, chroot,
-no network, no more capabilities than Docker gives, and a cgroup that limits memory and CPU time.
-One file is shared: which uids graders on this machine are using for their tests.
-Elsewhere a plain folder, no limits: what was used is measured, and CPU seconds are counted as if
-half a CPU had spent them.
+As root on Linux, it is a mount namespace with the system's folders read-only below a fresh root,
+chroot, no network, no more capabilities than Docker's, and a cgroup that limits memory and CPU
+time. One file is shared with the host: the list of uids that graders on this machine are using.
+Elsewhere, it is a plain folder without limits: usage is measured, and the run time on half a CPU is
+estimated from the CPU seconds.
 """
 
 import os
@@ -19,21 +19,21 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-HOME = "/opt/problem-set"  # setup.sh installs there
+HOME = "/opt/problem-set"  # where setup.sh installs
 SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc")
 DEVICES = ("null", "zero", "full", "random", "urandom")
-# Docker's default set; CAP_SYS_ADMIN, which `unshare` and `bwrap` want, is not among them.
+# Docker's default set; CAP_SYS_ADMIN, which `unshare` and `bwrap` need, is not among them.
 CAPABILITIES = (
     "chown dac_override fowner fsetid kill setgid setuid setpcap net_bind_service net_raw "
     "sys_chroot mknod audit_write setfcap"
 )
-UID_CLAIMS = Path("/run/grading-uids")  # grading.sandbox.CLAIMS: graders outside see it, too
-PERIOD_US = 20_000  # short: a quota is imitated in slices of this
+UID_CLAIMS = Path("/run/grading-uids")  # grading.sandbox.CLAIMS: graders outside read it, too
+PERIOD_US = 20_000  # short, so that commands never pause for long when their quota is used up
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What Gradescope gives a container: its smallest by default."""
+    """The limits of a Gradescope container; by default, those of the smallest."""
 
     memory_bytes: int = 768_000_000
     cpus: float = 0.5
@@ -45,17 +45,17 @@ GRADESCOPE = Limits()
 
 @dataclass(frozen=True)
 class Ran:
-    """How a command in the container ended, and what it took."""
+    """How a command in the container ended, and what it used."""
 
-    code: int  # 124 when it was ended for its time
+    code: int  # 124 if it timed out
     wall_s: float
     cpu_s: float
-    peak_bytes: int  # of all processes, without the cache of files
-    limited: bool  # whether limits held; else time on such a CPU can only be reckoned
+    peak_bytes: int  # of all processes, without the page cache
+    limited: bool  # whether limits applied; else the time on such a CPU is estimated
 
 
 def is_possible() -> bool:
-    """Whether a root of its own can be made here, with limits."""
+    """Return whether a container with its own root can be created here."""
     tools = all(shutil.which(name) for name in ("unshare", "mount", "chroot", "setpriv"))
     if not (sys.platform == "linux" and os.geteuid() == 0 and tools):
         return False
@@ -71,8 +71,8 @@ class Container:
         """
         Args:
             root: an empty folder.
-            venv: the virtual environment that stands for what setup.sh installs; None where
-                setup.sh runs itself.
+            venv: the virtual environment to use in place of what setup.sh installs; None if
+                setup.sh itself is run.
         """
         self.root, self._venv = root, venv
         self.isolated = is_possible()
@@ -86,7 +86,7 @@ class Container:
                 (root / "home" / "venv").symlink_to(venv.resolve())
 
     def run(self, command: list[str], log: Path, limits: Limits, network: bool = False) -> Ran:
-        """Run a command with /autograder as its folder, both its streams in a log."""
+        """Run a command in /autograder; write both of its output streams to a log."""
         started = time.monotonic()
         with _cgroup(limits if self.isolated else None) as group, open(log, "wb") as output:
             process = subprocess.Popen(
@@ -131,7 +131,7 @@ class Container:
             self.root.joinpath(*Path(HOME).parts[1:], "venv").mkdir()
 
     def _interpreter(self) -> list[Path]:
-        """Folders outside /usr that the virtual environment's interpreter needs."""
+        """Return the folders outside /usr that the virtual environment's interpreter needs."""
         base = Path(sys.base_prefix).resolve()
         return [] if not self._venv or base.is_relative_to("/usr") else [base]
 
@@ -165,7 +165,7 @@ def _bind(source: Path, target: str, read_only: bool) -> str:
 
 
 def _wait(process: subprocess.Popen, limits: Limits, group: "_Group") -> tuple:
-    """Wait for the end, or end it: (exit code, CPU seconds, peak bytes)."""
+    """Wait for the end, or kill on timeout; return (exit code, CPU seconds, peak bytes)."""
     deadline = time.monotonic() + limits.timeout_s
     before = os.times()
     peak, timed_out = 0, False
@@ -179,13 +179,13 @@ def _wait(process: subprocess.Popen, limits: Limits, group: "_Group") -> tuple:
             process.wait()
     after = os.times()
     cpu_s = sum(after[2:4]) - sum(before[2:4])
-    # Without a quota, CPU seconds count as what the quota would have made of them.
+    # Without a quota, the time that it would have taken is estimated from CPU seconds.
     timed_out = timed_out or (not group.limited and cpu_s / limits.cpus > limits.timeout_s)
     return 124 if timed_out else process.returncode, cpu_s, peak
 
 
 def _resident(pid: int) -> int:
-    """Bytes of a process and all below it, shared pages counted in proportion (Linux)."""
+    """Return the bytes of a process and its descendants, shared pages in proportion (Linux)."""
     total = 0
     for each in [pid, *_children(pid)]:
         with suppress(OSError, ValueError, IndexError):
@@ -216,7 +216,7 @@ class _Group:
 
 @contextmanager
 def _cgroup(limits: Limits | None) -> Iterator[_Group]:
-    """Make a group with these limits, and remove it afterwards; an empty one without cgroups."""
+    """Create a cgroup with these limits, and remove it afterwards; without cgroups, do nothing."""
     folders = _make_folders(limits) if limits else []
     try:
         if not folders:
@@ -254,14 +254,14 @@ def _make_folders(limits: Limits) -> list[Path]:
     except OSError as error:
         for folder in made:
             folder.rmdir()
-        print(f"emulator: no cgroups here ({error}): nothing limits memory and CPU time")
+        print(f"emulator: no cgroups here ({error}), so memory and CPU time are not limited")
         return []
     return made
 
 
 @contextmanager
 def fresh(venv: Path | None) -> Iterator[Container]:
-    """Make a container in a folder of its own, which is removed at the end."""
+    """Create a container in a temporary folder, which is removed at the end."""
     folder = Path(tempfile.mkdtemp(prefix="emulator-"))
     folder.chmod(0o755)
     try:

@@ -1,14 +1,14 @@
-"""Cut what an edition does not ask for out of the code that its students get.
+"""Remove from the students' code what their edition does not ask for.
 
-Lines between two comment lines belong to the questions of a topic of assignment.toml:
+Lines between two comment lines belong to a topic of assignment.toml:
 
     # <rope>
     def initialize_rope_model(mconf: GPTConfig) -> GPT:
         ...
     # </rope>
 
-An edition that has such a question keeps them; all others go without. The comment lines themselves
-reach no student. They stay in src/submission, which holds every topic. Used by tools/student.py.
+Editions with a question on this topic keep the lines, and all others lose them. No student gets the
+comment lines themselves; only src/submission has them, with every topic. Used by tools/student.py.
 """
 
 import re
@@ -17,21 +17,21 @@ from collections.abc import Collection
 from .regions import RegionError
 
 BORDER = re.compile(r"[ \t]*# <(/?)([a-z][a-z_]*)>")
-# What may have been meant as one: other spaces, letters or brackets.
+# A line that may have been meant as one, with other spaces, letters or brackets.
 RESEMBLES = re.compile(r"[ \t]*#+[ \t]*<[ \t]*/?[ \t]*[\w-]+[ \t]*/?[ \t]*>?[ \t]*")
 
 
 def cut(text: str, name: str, kept: Collection[str], topics: Collection[str]) -> str:
-    """Return a file without its borders, and without what stands between those of other topics.
+    """Return a file without these comment lines, and without the lines of other topics.
 
     Args:
         text: a file of src/submission or solutions/submission.
-        name: how to call it in messages.
+        name: its name in messages.
         kept: the topics of the edition.
-        topics: all that there are.
+        topics: all topics.
 
     Raises:
-        RegionError: a border lacks its partner, or names no topic, or what is left is no Python.
+        RegionError: a comment line has no partner or names no topic, or the result is not Python.
     """
     left, faults = [], []
     opened: tuple[int, str] | None = None  # line and topic

@@ -1,4 +1,4 @@
-"""What the makers of data sets share: file names, the form of a question, writing all or nothing.
+"""Shared by the tools that create data sets: file names, the form of a question, atomic writing.
 
 Used by `python -m tools.world` and `python -m tools.install_data`.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 from tools.described import REPO, DataSet, UsageError, load_assignment
 from tools.exchange import exchange
 
-# Places of the files, relative to the root that a command writes to.
+# Paths of the files, relative to the root that a command writes to.
 WIKI = "src/data/wiki.txt"
 TRAIN = "src/data/birth_places_train.tsv"
 DEV = "src/data/birth_dev.tsv"
@@ -26,27 +26,27 @@ SEED = "solutions/data/seed.txt"
 GRADING_SECRET = "solutions/data/grading_secret"
 ARCHIVE = "solutions/data/archive"
 
-SHIPPED = (WIKI, TRAIN, DEV, TEST_INPUTS, UNSEEN_INPUTS, DATASET)  # what students get of it
+SHIPPED = (WIKI, TRAIN, DEV, TEST_INPUTS, UNSEEN_INPUTS, DATASET)  # what students get
 
 UNSEEN_PEOPLE = 50
-OUT_HELP = "the folder that holds src/data and solutions/data (the project)"
+OUT_HELP = "the folder with src/data and solutions/data (default: the project)"
 MASK_CHAR, PAD_CHAR = "\u2047", "\u25a1"  # reserved by the datasets of `submission`
 
 
 class DataError(Exception):
-    """What was asked for or read can't be used; the message is one line for the user."""
+    """A request or a file can't be used; the message is one line for the user."""
 
 
 def require_data_set(root: Path) -> None:
-    """Refuse to go on without a data set.
+    """Check that a data set is installed.
 
     Raises:
-        UsageError: a file of it is missing.
+        UsageError: one of its files is missing.
     """
     missing = [name for name in SHIPPED if not (root / name).is_file()]
     if missing:
         what = "no data set" if len(missing) == len(SHIPPED) else f"no {' and no '.join(missing)}"
-        raise UsageError(f"there is {what} in {root}: `make world` makes a data set")
+        raise UsageError(f"there is {what} in {root}: `make world` generates a data set")
 
 
 def run_command(work: Callable[[], None]) -> int:
@@ -75,7 +75,7 @@ def dataset_settings(name: str) -> DataSet:
 
 
 def question(name: str) -> str:
-    """Return the question about one person, as all tables have it."""
+    """Return the question about one person, as it is in all tables."""
     return f"Where was {name} born?"
 
 
@@ -90,17 +90,17 @@ def as_lines(rows: list[str]) -> str:
 
 
 def archived(root: Path, texts: Mapping[str, str | None]) -> dict[str, str]:
-    """Return what of a term's secrets has to move out of the way of new files, and where to.
+    """Return which of a term's secrets have to be archived before new files are written.
 
-    The answers and the seed of a data set are in no other place, and with the grading secret an
-    earlier run can be had again: none of the three is ever overwritten.
+    The answers and the seed of a data set exist nowhere else, and the grading secret is needed to
+    repeat an earlier run, so none of the three is ever overwritten.
 
     Args:
         root: folder that the paths are relative to.
-        texts: as `write_all` gets them.
+        texts: the new files, as for `write_all`.
 
     Returns:
-        Old path to path in the archive; nothing where answers and seed stay as they are.
+        Old path to path in the archive; empty if the answers and the seed don't change.
     """
     lost = [
         name
@@ -132,13 +132,13 @@ def write_all(
 ) -> None:
     """Write every file of `texts` below `root`, or none.
 
-    All are first written beside their places, then moved there. A failure on the way, Ctrl-C
-    included, puts back what stood there before.
+    All are first written to temporary files, then renamed. On any failure, Ctrl-C included, the
+    previous files are restored.
 
     Args:
         root: folder that the paths are relative to.
         texts: path to text (written as UTF-8 with plain newlines), or None to remove the file.
-        moves: files to move out of the way before; see `archived`.
+        moves: files to move away first; see `archived`.
 
     Raises:
         DataError: the files can't be written.
@@ -164,6 +164,6 @@ def write_all(
     finally:
         for temporary in filter(None, fresh.values()):
             temporary.unlink(missing_ok=True)
-        for folder in folders:  # left empty where nothing was moved there
+        for folder in folders:  # empty if nothing was moved there
             with suppress(OSError):
                 folder.rmdir()

@@ -1,4 +1,4 @@
-"""The whole way once: train the reference, grade it through the public command, say how it went.
+"""Train the reference, grade it with the students' command, and report scores and accuracies.
 
 python -m tools.demo [--recipe NAME]
 """
@@ -16,7 +16,7 @@ from .datafiles import REPO
 from .described import UsageError
 from .remaining import Clock, Remaining, chosen_recipe
 
-EVERY_S = 20  # seconds between two lines on the time left
+EVERY_S = 20  # seconds between two estimates of the time left
 ACCURACIES = {
     "vanilla, without pretraining": "vanilla.nopretrain.dev.predictions",
     "vanilla, pretrained": "vanilla.pretrain.dev.predictions",
@@ -65,12 +65,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 class TimeLeft:
-    """Prints how long the demo will still take, now and then, from the first minute on."""
+    """Prints from time to time, after the first minute, how long the demo will still take."""
 
     def __init__(self, remaining: Remaining, clock: Clock = time.monotonic):
         self._remaining, self._clock = remaining, clock
         self._started = self._printed = clock()
-        self._first: tuple[float, float] | None = None  # when, and what it was
+        self._first: tuple[float, float] | None = None  # when it was printed, and the estimate
 
     def __call__(self, command: Command, share: float) -> None:
         left_s, now = self._remaining.now(command, share), self._clock()
@@ -82,7 +82,7 @@ class TimeLeft:
             self._first = self._first or (now, left_s)
 
     def compare(self) -> None:
-        """Say how good the first estimate was."""
+        """Print how accurate the first estimate was."""
         if self._first is not None:
             at, left_s = self._first
             took_s = self._clock() - at
@@ -93,20 +93,20 @@ class TimeLeft:
 
 
 def dev_places() -> list[str]:
-    """Return the right places of birth_dev.tsv."""
+    """Return the correct places of birth_dev.tsv."""
     rows = (REPO / "src" / "data" / "birth_dev.tsv").read_text(encoding="utf-8")
     return [row.split("\t")[1] for row in rows.removesuffix("\n").split("\n")]
 
 
 def accuracy(predictions: Path) -> float:
-    """Return the share of right lines in a file of predictions for dev."""
+    """Return the share of correct lines in a file of predictions for dev."""
     lines = predictions.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     places = dev_places()
     return sum(a == b for a, b in zip(lines, places, strict=True)) / len(places)
 
 
 def share_of_london() -> float:
-    """Return the share of right answers that always saying London reaches."""
+    """Return the accuracy on dev of always answering London."""
     places = dev_places()
     return places.count("London") / len(places)
 

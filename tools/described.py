@@ -1,4 +1,4 @@
-"""assignment.toml and course.toml for the tools, by the grader's own loader.
+"""Load assignment.toml and course.toml for the tools, with the grader's own loader.
 
 Nothing else parses these two files.
 """
@@ -29,7 +29,7 @@ Points = Annotated[Decimal, Rule("0 or more", lambda value: value >= 0)]
 
 @dataclass(frozen=True)
 class Dates:
-    """When the problem set is given out and handed in."""
+    """When the problem set is published, and when it is due."""
 
     published: datetime.date
     due: Annotated[
@@ -40,7 +40,7 @@ class Dates:
 
 @dataclass(frozen=True)
 class Policies:
-    """What the course says of each.
+    """The course's policies.
 
     Attributes:
         collaboration, late: sentences for the sheet.
@@ -54,15 +54,15 @@ class Policies:
 
 @dataclass(frozen=True)
 class Grading:
-    """How the gradebook makes grades; without the table, lateness costs nothing.
+    """How the gradebook computes grades; without this table, lateness costs nothing.
 
     Attributes:
-        grace_minutes: after the due date, or a student's extension, that are not late yet.
+        grace_minutes: how long after the due date, or a student's extension, work is not yet late.
         late_days: each student's budget, for the whole course.
-        percent_per_day: of what a part earned, for each day that no late day covers.
-        hard_deadline_days: a part that is later than so many days gets nothing; None: no deadline.
-        extra_credit_cap: the most points of extra credit that count; None: all.
-        missing: what a part counts for whose source doesn't mention a student: no grade, or zero.
+        percent_per_day: deducted from what a part earned, for each day that no late day covers.
+        hard_deadline_days: a part that is later than this earns nothing; None: no deadline.
+        extra_credit_cap: how many points of extra credit count at most; None: all.
+        missing: what a student gets for a part whose source doesn't list them: no grade, or zero.
     """
 
     grace_minutes: NaturalNumber = 0
@@ -75,7 +75,7 @@ class Grading:
 
 @dataclass(frozen=True)
 class Course:
-    """The whole of course.toml."""
+    """The content of course.toml."""
 
     term: str
     contact: str
@@ -88,7 +88,7 @@ def load_assignment(repo: Path = REPO) -> Assignment:
     """Read assignment.toml of a repository.
 
     Raises:
-        UsageError: one line on the first mistake.
+        UsageError: the file has a mistake; the message is one line about the first.
     """
     return grading_assignment.load_assignment(repo / ASSIGNMENT)
 
@@ -97,7 +97,7 @@ def load_course(repo: Path = REPO) -> Course:
     """Read course.toml of a repository.
 
     Raises:
-        UsageError: one line on the first mistake.
+        UsageError: the file has a mistake; the message is one line about the first.
     """
     course = read(repo / COURSE, Course)
     dates = course.dates
@@ -109,10 +109,10 @@ def load_course(repo: Path = REPO) -> Course:
 
 
 def check_recipe(repo: Path, name: str | None) -> None:
-    """Refuse the name of no recipe; None, the data set's own, is fine.
+    """Check that a recipe exists; None stands for the data set's own.
 
     Raises:
-        UsageError: one line that lists the recipes.
+        UsageError: it doesn't; the message lists the recipes.
     """
     recipes = load_assignment(repo).recipes
     if name is not None and name not in recipes:
@@ -121,17 +121,17 @@ def check_recipe(repo: Path, name: str | None) -> None:
 
 
 def editions(repo: Path = REPO, chosen: str | None = None) -> list[str]:
-    """Return the names of all editions, or the chosen one's.
+    """Return the names of all editions, or only the chosen one.
 
     Raises:
-        UsageError: one line on the first mistake of assignment.toml, or a list of the editions
-            where the chosen one is none of them.
+        UsageError: assignment.toml has a mistake, or doesn't have the chosen edition; the
+            message then lists the editions.
     """
     described = load_assignment(repo)
     return list(described.editions) if chosen is None else [described.edition(chosen).name]
 
 
 def graded_topics(assignment: Assignment) -> set[str]:
-    """Return the topics for which any edition gives points: nobody gets their answers."""
+    """Return the topics for which any edition gives points; no student gets their answers."""
     questions = (q for edition in assignment.editions.values() for q in edition.questions)
     return {question.topic for question in questions if question.coding or question.written}

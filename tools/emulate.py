@@ -1,12 +1,13 @@
-"""Gradescope on one's own machine: grade a submission through the autograder's zip.
+"""Emulate Gradescope on this computer: grade a submission with the autograder's zip.
 
     python -m tools.emulate SUBMISSION [--edition NAME] [--metadata KIND] [--setup]
 
-Unpacks dist/autograder-EDITION.zip into a fresh root, lays the documented folders and metadata,
+Unpacks dist/autograder-EDITION.zip into a fresh root, creates the documented folders and metadata,
 runs run_autograder with Gradescope's limits (768 MB, half a CPU, ten minutes), and prints what
-staff and what the student would see. results.json, the standard output and the page of the student
-as HTML stay in build/emulated/SUBMISSION/ (--keep names another folder). --setup runs setup.sh
-first. Exit codes: 0 graded, 1 the autograder or the emulator failed, 2 bad usage.
+staff and the student would see. results.json, the standard output and two HTML reports, for the
+student and for staff, are saved in build/emulated/SUBMISSION/ (--keep names another folder).
+--setup runs setup.sh first. Exit codes: 0 graded, 1 the autograder or the emulator failed, 2 wrong
+usage.
 """
 
 import html
@@ -35,19 +36,19 @@ KEPT = REPO / "build" / "emulated"
 PAGES = {"--html": "report.html", "--staff-html": "staff.html"}
 KINDS = ("first", "tenth", "late", "extension", "group", "malformed", "missing")
 LAST_LINES = 60
-RUN_FAILED = re.compile(r"Traceback |grader\.py: the grader failed")  # and the rest says why
-GRADER_ERROR = re.compile(r"\S+ +grader error ")  # a test's line, and below it, indented, why:
+RUN_FAILED = re.compile(r"Traceback |grader\.py: the grader failed")  # what follows says why
+GRADER_ERROR = re.compile(r"\S+ +grader error ")  # a test's line; the indented lines below say why
 INDENT = " " * 6  # grading/console.py
 TIMED_OUT = {"score": 0, "output": "The autograder failed to execute correctly: it timed out."}
 
 
 class EmulatorFailed(Exception):
-    """What was asked for can't be emulated; `str()` is the line to print."""
+    """The run can't be emulated; `str()` is the line to print."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What came out: `results` is None where Gradescope would show that the autograder failed."""
+    """The result of a run; `results` is None if Gradescope would show an autograder failure."""
 
     results: dict[str, Any] | None
     stdout: str
@@ -56,21 +57,22 @@ class Seen:
     limits: container.Limits
 
     def costs(self) -> str:
-        """Time and memory, in words."""
+        """Return the time and memory used, in words."""
         wall_s, how = self.ran.wall_s, f"{self.limits.cpus:g} CPUs"
         if not self.ran.limited:
-            wall_s, how = self.ran.cpu_s / self.limits.cpus, f"{how}, reckoned from CPU time"
+            wall_s, how = self.ran.cpu_s / self.limits.cpus, f"{how}, estimated from CPU time"
         return f"{wall_s:.0f} s of {how}, {self.ran.peak_bytes / 1e6:.0f} MB at most"
 
     @property
     def score(self) -> Decimal | None:
-        """The total; None where the autograder failed."""
+        """The total score; None if the autograder failed."""
         return None if self.results is None else score_of(self.results)
 
     def reasons(self) -> str:
-        """Return what explains a score in the standard output: its end, and the first grader error.
+        """Return the lines of the standard output that explain a score.
 
-        That one stands in full before the end: later ones may only follow from it.
+        These are the first grader error in full, since later ones may only follow from it, and the
+        end of the output.
         """
         lines = self.stdout.splitlines()
         failed = next((i for i, line in enumerate(lines) if RUN_FAILED.match(line)), len(lines))
@@ -96,11 +98,11 @@ def grade(
     Args:
         submission: a folder or zip, as a student uploads it.
         metadata: one of KINDS, or the content of submission_metadata.json itself.
-        setup: run setup.sh instead of standing this project's environment in for it.
-        keep: a folder that gets results.json, the standard output and reports as HTML.
+        setup: run setup.sh instead of using this project's environment in its place.
+        keep: a folder in which to save results.json, the standard output and HTML reports.
 
     Raises:
-        EmulatorFailed: a file is missing or no zip, or setup.sh failed.
+        EmulatorFailed: a file is missing or not a zip, or setup.sh failed.
     """
     with container.fresh(None if setup else VENV) as place:
         _lay_out(place, autograder, submission, metadata)
@@ -119,7 +121,7 @@ def grade(
         with telling("running run_autograder", say):
             ran = place.run(["./run_autograder", *options], log, limits)
         results_file = place.autograder / "results" / "results.json"
-        if ran.code == 124:  # whatever was written, Gradescope puts this in its place
+        if ran.code == 124:  # Gradescope replaces whatever was written by this
             results_file.write_text(json.dumps(TIMED_OUT), encoding="utf-8")
         results = None
         if results_file.exists():
@@ -131,7 +133,7 @@ def grade(
 
 
 def _keep(results: Path, folder: Path) -> None:
-    """Copy what a run left to a folder, in the place of what an earlier one left there."""
+    """Copy a run's files to a folder, replacing those of an earlier run."""
     with rebuilding(folder, folder.with_name(f"{folder.name}.new")) as draft:
         for name in ("results.json", "stdout", *PAGES.values()):
             if (results / name).is_file():
@@ -139,7 +141,7 @@ def _keep(results: Path, folder: Path) -> None:
 
 
 def _lay_out(place: container.Container, autograder: Path, submission: Path, metadata: Any) -> None:
-    """Lay out Gradescope's documented tree: source, submission, results, two scripts, metadata."""
+    """Create Gradescope's documented tree: source, submission, results, two scripts, metadata."""
     root = place.autograder
     _unpack(autograder, root / "source")
     for name in ("setup.sh", "run_autograder"):
@@ -165,7 +167,7 @@ def _unpack(path: Path, target: Path) -> None:
 
 
 def about(kind: str) -> Any:
-    """Metadata in Gradescope's format for a kind of submission; None for no file at all."""
+    """Return metadata in Gradescope's format for a kind of submission; None means no file."""
     if kind == "missing":
         return None
     if kind == "malformed":
@@ -220,7 +222,7 @@ def score_of(results: dict[str, Any]) -> Decimal:
 
 
 def show(seen: Seen) -> None:
-    """Print what each of them sees."""
+    """Print what staff and the student see."""
     print("\n======== what staff see: the standard output ========\n")
     print(seen.stdout.rstrip())
     print("\n======== what the student sees ========\n")
@@ -234,11 +236,13 @@ def show(seen: Seen) -> None:
         extra = seen.results.get("extra_data", {})
         print(f"extra_data, for staff: {json.dumps(extra)}")
     if not seen.isolated:
-        print("No container here (that takes root on Linux): a folder, no limits, no authority.")
+        print(
+            "This was a plain folder, without limits or authority: a container takes root on Linux."
+        )
 
 
 def student_lines(results: dict[str, Any]) -> list[str]:
-    """Return a student's page before grades are published: visible tests, Markdown as text."""
+    """Return the student's page before grades are published: visible tests, Markdown as text."""
     tests = results.get("tests", [])
     waiting = [t for t in tests if t["visibility"].startswith("after_")]
     lines = [] if waiting else [f"Autograder score: {score_of(results).normalize():f}"]
@@ -251,7 +255,7 @@ def student_lines(results: dict[str, Any]) -> list[str]:
 
 
 def readable(markdown: str) -> str:
-    """Return our Markdown's bold words, entities and blocks as a page shows them."""
+    """Return Markdown as plain text, its bold words, entities and blocks as a page shows them."""
     shown = []
     for part in re.split(r"^(`{3,}text\n.*?\n`{3,})$", markdown, flags=re.MULTILINE | re.DOTALL):
         if part.startswith("```"):
@@ -265,11 +269,17 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; return 0 if it graded, 1 if the autograder failed, 2 for bad input."""
     parser = OneLineParser("python -m tools.emulate", __doc__)
     parser.add_argument("submission", type=Path, help="a folder or zip")
-    parser.add_argument("--edition", help="default: assignment.toml's")
-    parser.add_argument("--metadata", type=one_of(KINDS), default="first", metavar="KIND")
-    parser.add_argument("--setup", action="store_true", help="run setup.sh, too: minutes")
+    parser.add_argument("--edition", help="whose autograder to use (default: the default edition)")
     parser.add_argument(
-        "--keep", type=Path, metavar="FOLDER", help="in place of build/emulated/..."
+        "--metadata",
+        type=one_of(KINDS),
+        default="first",
+        metavar="KIND",
+        help=f"{', '.join(KINDS)} (default: first)",
+    )
+    parser.add_argument("--setup", action="store_true", help="run setup.sh first (takes minutes)")
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="default: build/emulated/SUBMISSION"
     )
     asked = parser.parse_args(arguments)
     try:
@@ -279,7 +289,7 @@ def main(arguments: list[str] | None = None) -> int:
         zipped = REPO / "dist" / f"autograder-{edition}.zip"
         if not zipped.exists():
             command = f"make autograder EDITION={edition}"
-            raise UsageError(f"dist/{zipped.name} is missing; `{command}` makes it")
+            raise UsageError(f"dist/{zipped.name} is missing; `{command}` builds it")
         keep = asked.keep or KEPT / asked.submission.resolve().stem
         seen = grade(zipped, asked.submission, asked.metadata, asked.setup, say=say, keep=keep)
     except (EmulatorFailed, UsageError) as failure:
@@ -287,7 +297,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2 if isinstance(failure, UsageError) else 1
     show(seen)
     shown = keep.relative_to(REPO) if keep.is_relative_to(REPO) else keep
-    print(f"Kept in {shown}/: {', '.join(sorted(path.name for path in keep.iterdir()))}")
+    print(f"Saved in {shown}/: {', '.join(sorted(path.name for path in keep.iterdir()))}")
     return 0 if seen.results is not None else 1
 
 

@@ -1,7 +1,7 @@
-"""Putting new files in the place of old ones: all of them, or none.
+"""Replace old files by new ones: all of them, or none.
 
-A build works in a folder of its own and takes its place at the end, so that one that fails leaves
-what was built before as it was.
+A build works in a folder of its own and moves its files into place at the end, so a build that
+fails leaves the previous one as it was.
 """
 
 import os
@@ -12,14 +12,14 @@ from pathlib import Path
 
 
 def exchange(fresh: Mapping[Path, Path | None], moves: Mapping[Path, Path] | None = None) -> None:
-    """Put files in their places; a failure on the way, Ctrl-C included, undoes what was done.
+    """Move files into place; on any failure, Ctrl-C included, undo what was done.
 
     Args:
-        fresh: by place, the file to move there; None removes what stands there.
-        moves: files to move away first, and where to; their folders exist.
+        fresh: target to the new file to move there; None removes the target.
+        moves: files to move away first, and where to; the folders must exist.
 
     Raises:
-        OSError: a file can't be moved; everything is as it was.
+        OSError: a file can't be moved; nothing has changed then.
     """
     done: list[tuple[Path, Path]] = []  # what was moved, and where to
 
@@ -48,9 +48,9 @@ def exchange(fresh: Mapping[Path, Path | None], moves: Mapping[Path, Path] | Non
 
 @contextmanager
 def rebuilding(folder: Path, draft: Path) -> Iterator[Path]:
-    """Yield an empty folder, `draft`; it takes the place of `folder` when the block ends well.
+    """Yield an empty folder, `draft`, which replaces `folder` when the block succeeds.
 
-    A build that fails leaves `folder` as it is, and the draft for who wants to know why.
+    A build that fails leaves `folder` as it is, and the draft for inspection.
     """
     _empty(draft)
     yield draft
@@ -69,10 +69,10 @@ def rebuilding(folder: Path, draft: Path) -> Iterator[Path]:
 
 @contextmanager
 def adding(folder: Path, draft: Path, outdated: Sequence[str] = ()) -> Iterator[Path]:
-    """Yield an empty folder, `draft`; its files move to `folder` when the block ends well.
+    """Yield an empty folder, `draft`, whose files move to `folder` when the block succeeds.
 
     Args:
-        outdated: patterns of older files of `folder` that make way for them.
+        outdated: patterns of older files in `folder` to remove then.
     """
     _empty(draft)
     try:

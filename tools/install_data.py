@@ -2,9 +2,9 @@
 
     python -m tools.install_data FOLDER
 
-copies wiki.txt and the birth tables of FOLDER to src/data/, and birth_test.tsv, the test split's
-answers, to solutions/data/. What would break training or grading is refused, with file and line;
-what only makes the data less clean (the real files have such cases) is counted and reported.
+Copies wiki.txt and the birth tables of FOLDER to src/data/, and birth_test.tsv, the answers of the
+test split, to solutions/data/. Data that would break training or grading are rejected, with file
+and line; flaws that do no harm (the real files have some) are counted and reported.
 """
 
 import itertools
@@ -40,7 +40,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Installation:
-    """Checked files: their texts by destination (None: to be removed), and what to tell."""
+    """Checked files: their texts by destination (None: remove the file), and what to report."""
 
     texts: dict[str, str | None]
     notes: list[str]
@@ -48,11 +48,11 @@ class Installation:
 
 
 def read_source(path: Path, notes: list[str]) -> str:
-    """Read a text file as UTF-8 without byte-order mark, its lines ending in plain newlines.
+    """Return a UTF-8 file's text, without a byte-order mark and with plain newlines.
 
     Args:
         path: file to read.
-        notes: gets a sentence for each thing that was mended.
+        notes: receives a sentence for each repair.
     """
     try:
         raw = path.read_bytes()
@@ -70,7 +70,7 @@ def read_source(path: Path, notes: list[str]) -> str:
         notes.append(f"{path.name}: removed the byte-order mark at its start")
         text = text[1:]
     if "\r\n" in text:
-        notes.append(f"{path.name}: made Windows line ends plain newlines")
+        notes.append(f"{path.name}: converted Windows line endings to plain newlines")
         text = text.replace("\r\n", "\n")
     if not text.strip():
         raise DataError(f"{path}: expected text, found an empty file")
@@ -78,12 +78,12 @@ def read_source(path: Path, notes: list[str]) -> str:
 
 
 def check_table(text: str, path: Path, answered: bool, vocabulary: set[str]) -> list[Row]:
-    """Check each line of a table and take it apart.
+    """Check and parse each line of a table.
 
     Args:
         text: the whole table, a newline at its end.
         path: for messages.
-        answered: whether each line must have a place behind a tab, or must have none.
+        answered: whether each line must have a place after a tab; otherwise, it must have none.
         vocabulary: the corpus's characters; a model knows no others.
     """
     rows = []
@@ -107,11 +107,11 @@ def check_table(text: str, path: Path, answered: bool, vocabulary: set[str]) -> 
 
 
 def check_answers(answers: list[Row], inputs: list[Row], path: Path) -> None:
-    """Refuse answers that don't belong to the test questions, line for line."""
+    """Check that the answers belong to the test questions, line by line."""
     if len(answers) != len(inputs):
         raise DataError(
             f"{path}: got {len(answers)} answers, expected {len(inputs)}, as many as test "
-            "questions: the two files are of different data sets"
+            "questions: the two files belong to different data sets"
         )
     for answer, asked in zip(answers, inputs, strict=True):
         if answer.name != asked.name:
@@ -122,24 +122,24 @@ def check_answers(answers: list[Row], inputs: list[Row], path: Path) -> None:
 
 
 def find_oddities(tables: dict[str, list[Row]], corpus: str) -> list[str]:
-    """Count what makes the data less clean without breaking anything.
+    """Return notes on flaws of the data that break nothing, with counts.
 
     The public course's files have people with two birth places ("China" and "Beijing") and three
-    namesakes in two splits, so none of this can be refused.
+    namesakes in two splits, so none of these can be rejected.
     """
     notes = []
     people = {path: Counter(row.name for row in tables[path]) for path in SPLITS}
     for path, names in people.items():
         file = Path(path).name
         twice = [name for name, count in names.items() if count > 1]
-        notes += tell(f"{file}: people who stand in it more than once", twice)
+        notes += tell(f"{file}: people who occur more than once", twice)
         places = {name: {row.place for row in tables[path] if row.name == name} for name in twice}
         notes += tell(
             f"{file}: of these, people with different birth places",
             [name for name in twice if len(places[name]) > 1],
         )
         notes += tell(
-            f"{file}: people missing from the corpus, who can only be guessed",
+            f"{file}: people missing from the corpus, whose places can only be guessed",
             [name for name in names if name not in corpus],
         )
     for index, path in enumerate(SPLITS):
@@ -156,7 +156,7 @@ def find_oddities(tables: dict[str, list[Row]], corpus: str) -> list[str]:
 
 
 def tell(what: str, names: list[str]) -> list[str]:
-    """Return one note with a count and the first examples, or none where there is no case."""
+    """Return one note with a count and the first examples, or none if there are no cases."""
     if not names:
         return []
     more = ", ..." if len(names) > EXAMPLES else ""
@@ -164,9 +164,9 @@ def tell(what: str, names: list[str]) -> list[str]:
 
 
 def invent_unseen(corpus: str, known: Iterable[str]) -> str:
-    """Return a table of people who occur nowhere, named from the generated world's word lists.
+    """Return a table of people who occur nowhere else, named from the generated world's word lists.
 
-    Always the same ones for the same corpus: they are no secret and never scored.
+    The same corpus always gives the same people: they are no secret and never scored.
     """
     everyone = Draws(0, "unseen").shuffled(load_words().full_names)
     taken = "\n".join([corpus, *known])
@@ -185,7 +185,7 @@ def prepare(source: Path, root: Path) -> Installation:
 
     Args:
         source: folder with the course's files.
-        root: folder that they will be installed in; only looked at for answers that are outdated.
+        root: folder to install them in; here, it is only searched for outdated answers.
 
     Raises:
         DataError: a file is missing, or would break training or grading.
@@ -228,13 +228,13 @@ def find_files(source: Path) -> dict[str, Path]:
 
 
 def read_corpus(path: Path, notes: list[str]) -> str:
-    """Read wiki.txt; refuse the two characters that the datasets of `submission` reserve."""
+    """Return the corpus; reject the two characters that the datasets of `submission` reserve."""
     corpus = read_source(path, notes)
     for number, line in enumerate(corpus.split("\n"), 1):
         if MASK_CHAR in line or PAD_CHAR in line:
             raise DataError(
-                f"{path}:{number}: holds {MASK_CHAR!r} or {PAD_CHAR!r}, which stand for the mask "
-                "and the padding: remove the character"
+                f"{path}:{number}: contains {MASK_CHAR!r} or {PAD_CHAR!r}, which stand for the "
+                "mask and the padding: remove the character"
             )
     missing = set(question("")) - set(corpus)
     if missing:
@@ -246,26 +246,26 @@ def read_corpus(path: Path, notes: list[str]) -> str:
 
 
 def drop_outdated(texts: dict[str, str | None], root: Path, notes: list[str]) -> None:
-    """Have the files of another data set go from solutions/data: its answers and its seed.
+    """Mark another data set's files in solutions/data for removal: its answers and its seed.
 
-    Answers installed earlier stay when their questions are those of the new files, line for line.
+    Earlier answers are kept if their questions are those of the new files, line by line.
     """
     asked = questions(texts[datafiles.TEST_INPUTS] or "")
     answers, seed = root / datafiles.TEST_ANSWERS, root / datafiles.SEED
     if datafiles.TEST_ANSWERS not in texts:
         if not answers.is_file():
-            notes.append("there are no answers to the test questions: test can't be scored")
+            notes.append("there are no answers to the test questions, so test can't be scored")
         elif questions(answers.read_bytes().decode("utf-8", "replace")) == asked:
-            notes.append(f"{datafiles.TEST_ANSWERS}: kept, it answers these test questions")
+            notes.append(f"{datafiles.TEST_ANSWERS}: kept, because it answers these test questions")
             return
         else:
             texts[datafiles.TEST_ANSWERS] = None
             notes.append(
-                f"{datafiles.TEST_ANSWERS} answered another data set; now there are no answers to "
-                "the test questions, and test can't be scored"
+                f"{datafiles.TEST_ANSWERS} belonged to another data set; now there are no answers "
+                "to the test questions, and test can't be scored"
             )
     if seed.is_file():
-        texts[datafiles.SEED] = None  # it made another data set
+        texts[datafiles.SEED] = None  # it belongs to another data set
 
 
 def questions(table: str) -> list[str]:
@@ -274,14 +274,14 @@ def questions(table: str) -> list[str]:
 
 
 def summarize(corpus: str, tables: dict[str, list[Row]]) -> str:
-    """Return a few lines on what was read."""
+    """Return a summary of the data, in a few lines."""
     rows = [line for line in corpus.split("\n") if line]
     train = Counter(row.place for row in tables[datafiles.TRAIN])
     dev = Counter(row.place for row in tables[datafiles.DEV])
     sizes = ", ".join(f"{len(tables[path])} in {Path(path).name}" for path in SPLITS)
     return (
         f"people   {sizes}\n"
-        f"corpus   {len(rows)} lines, {sum(map(len, rows)) / len(rows):.1f} characters a line on "
+        f"corpus   {len(rows)} lines, {sum(map(len, rows)) / len(rows):.1f} characters per line on "
         f"average, {len(set(corpus))} different characters\n"
         f"cities   {len(train | dev)}; London is {train['London'] / train.total():.1%} of train, "
         f"{dev['London'] / dev.total():.1%} of dev"
@@ -291,7 +291,7 @@ def summarize(corpus: str, tables: dict[str, list[Row]]) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return its exit code (0, or 2 for files that can't be used)."""
     parser = OneLineParser("python -m tools.install_data", "Install the real course's data files.")
-    parser.add_argument("source", type=Path, metavar="FOLDER")
+    parser.add_argument("source", type=Path, metavar="FOLDER", help="where the course's files are")
     parser.add_argument(
         "--out", type=Path, default=datafiles.REPO, metavar="ROOT", help=datafiles.OUT_HELP
     )

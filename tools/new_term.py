@@ -1,13 +1,13 @@
-"""Begin a new term: another world, the term's name and dates, and a reference that still passes.
+"""Begin a new term: generate a data set, set the term's name and dates, and check the reference.
 
     python -m tools.new_term --term "Spring 2027" [--due 2027-05-02T23:59:00-07:00] [--seed N]
 
-Writes the data set and its answers, of a fresh seed unless one is given (see tools/world.py; the
-last term's answers, seed and grading secret move to solutions/data/archive/), the term into
-course.toml, and, with --due, the dates: the time between publishing and due stays. Then trains the
-reference on the new world and compares its accuracies on dev with the thresholds.
-Exit codes: 0 all right, 1 the reference fails or is below a threshold, 2 bad input; then nothing
-was changed.
+Generates a data set and its answers, from a new seed unless one is given (see tools/world.py). The
+last term's answers, seed and grading secret move to solutions/data/archive/. Writes the term to
+course.toml and, with --due, the dates; the time from publication to due date stays the same. Then
+trains the reference on the new data set and compares its accuracy on dev with the thresholds.
+Exit codes: 0 success; 1 the reference failed or is below a threshold; 2 bad input, and nothing was
+changed.
 """
 
 import argparse
@@ -28,10 +28,10 @@ from .described import COURSE, UsageError, load_assignment, load_course
 
 
 def renewed(text: str, term: str, due: datetime.datetime | None) -> str:
-    """course.toml with another term and, if given, other dates; comments stay.
+    """Return course.toml's text with a new term and, if given, new dates; keep its comments.
 
     Raises:
-        DataError: a line that should change isn't there.
+        DataError: a line that should be changed is missing.
     """
     text = _set(text, "term", '"' + term.replace("\\", "\\\\").replace('"', '\\"') + '"')
     if due is None:
@@ -50,7 +50,7 @@ def _set(text: str, key: str, value: str) -> str:
 
 
 def report(trained: Path, thresholds: dict[str, float]) -> list[tuple[str, float, float]]:
-    """(variant, accuracy on dev, threshold) of the reference, as far as it was trained."""
+    """Return (variant, accuracy on dev, threshold) for each variant that was trained."""
     return [
         (variant, accuracy(trained / f"{variant}.pretrain.dev.predictions"), least)
         for variant, least in thresholds.items()
@@ -61,10 +61,15 @@ def report(trained: Path, thresholds: dict[str, float]) -> list[tuple[str, float
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
     parser = OneLineParser("python -m tools.new_term", __doc__)
-    parser.add_argument("--seed", type=whole_number, help="of a world to make again")
-    parser.add_argument("--term", type=_term, required=True)
-    parser.add_argument("--due", type=_moment, help="date and time with its zone")
-    parser.add_argument("--dataset", type=one_of(sorted(world.CITIES)), default="world")
+    parser.add_argument("--seed", type=whole_number, help="seed of a data set to generate again")
+    parser.add_argument("--term", type=_term, required=True, help="its name, such as Spring 2027")
+    parser.add_argument("--due", type=_moment, help="due date and time with UTC offset")
+    parser.add_argument(
+        "--dataset",
+        type=one_of(sorted(world.CITIES)),
+        default="world",
+        help="its kind (default: world)",
+    )
     asked = parser.parse_args(arguments)
     try:
         load_course(REPO)
@@ -76,7 +81,7 @@ def main(arguments: list[str] | None = None) -> int:
         write_atomically(REPO / COURSE, text)
         dates = load_course(REPO).dates
         words = f"{COURSE}: {asked.term}, published {dates.published}, due {dates.due}"
-        print(words + ("" if asked.due else " (dates as before: give DUE=... to move them)"))
+        print(words + ("" if asked.due else " (same dates as before; DUE=... changes them)"))
         trained = reference.train()
         rows = report(trained, load_assignment(REPO).datasets[asked.dataset].thresholds)
     except (datafiles.DataError, UsageError) as error:
@@ -87,13 +92,15 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     for variant, reached, least in rows:
         verdict = "ok" if reached >= least else "BELOW THE THRESHOLD: try another seed"
-        print(f"{variant:<12} {reached:6.1%} on dev, asked for {least:.0%}: {verdict}")
+        print(f"{variant:<12} {reached:6.1%} on dev, threshold {least:.0%}: {verdict}")
     return 0 if all(reached >= least for _, reached, least in rows) else 1
 
 
 def _term(text: str) -> str:
     if not (text.strip() and text.isprintable()):
-        raise argparse.ArgumentTypeError(f"got {text!r}, expected a term's name, as Spring 2027")
+        raise argparse.ArgumentTypeError(
+            f"got {text!r}, expected a term's name, such as Spring 2027"
+        )
     return text
 
 
@@ -103,7 +110,7 @@ def _moment(text: str) -> datetime.datetime:
         moment = datetime.datetime.fromisoformat(text)
     if moment is None or moment.tzinfo is None:
         raise argparse.ArgumentTypeError(
-            f"got {text!r}, expected a date, a time and its zone, as 2027-05-02T23:59:00-07:00"
+            f"got {text!r}, expected date, time and UTC offset, such as 2027-05-02T23:59:00-07:00"
         )
     return moment
 

@@ -1,11 +1,11 @@
-"""The notebooks that students get: without outputs in git, run and filled in for the release.
+"""Strip the students' notebooks before they are committed, and run them for a release.
 
-    python -m tools.notebooks --check     is every notebook as it should be committed?
-    python -m tools.notebooks --strip     make it so
+    python -m tools.notebooks --check     check that every notebook is stripped
+    python -m tools.notebooks --strip     strip them
 
-A committed notebook holds no outputs, no numbers of executions and no metadata but ours, and its
-bytes depend on its cells alone. Exit codes: 0 done, 1 a notebook is not as it should be, 2 usage or
-a file that is no notebook.
+A stripped notebook has no outputs, no execution counts and no metadata but ours, and its bytes
+depend only on its cells. Exit codes: 0 done; 1 a notebook is not stripped; 2 wrong usage, or a file
+is not a notebook.
 """
 
 import json
@@ -23,25 +23,25 @@ from .datafiles import REPO
 
 NOTEBOOKS = ("mingpt-demo/play_char.ipynb", "handout/student/colab.ipynb")
 FORMAT = {"nbformat": 4, "nbformat_minor": 5}  # 4.5 is the first whose cells have ids
-# Any Python 3 will do; the version of whoever saved the file last says nothing.
+# Any Python 3 will do; it does not matter which version last saved the file.
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
 # What the trainer prints about the machine it runs on differs from run to run.
 VARYING = re.compile(r"^.* on this machine\n", re.MULTILINE)
-SHOWN = 400  # characters of a cell's error
+SHOWN = 400  # characters shown of a cell's error
 
 
 class NotebookError(Exception):
-    """A file is no notebook, or one of its cells fails; the message is one line."""
+    """A file is not a notebook, or one of its cells fails; the message is one line."""
 
 
 def read(path: Path) -> dict:
     """Read a notebook.
 
     Raises:
-        NotebookError: it is no notebook of format 4.
+        NotebookError: it is not a notebook of format 4.
     """
     try:
         notebook = json.loads(path.read_text(encoding="utf-8"))
@@ -52,15 +52,15 @@ def read(path: Path) -> dict:
     else:
         reason = "a cell lacks its type or source"
     if not complete or notebook.get("nbformat") != FORMAT["nbformat"]:
-        raise NotebookError(f"{path}: got no notebook of format 4 ({reason})")
+        raise NotebookError(f"{path}: not a notebook of format 4 ({reason})")
     return notebook
 
 
 def strip(notebook: dict) -> dict:
-    """Return a notebook as it is committed: cells and tags, without outputs or other metadata.
+    """Return a stripped notebook: cells and tags, without outputs or other metadata.
 
     Args:
-        notebook: its content; it stays as it is.
+        notebook: its content, which is not changed.
     """
     cells = [_strip_cell(cell, number) for number, cell in enumerate(notebook["cells"], 1)]
     return {"cells": cells, "metadata": METADATA, **FORMAT}
@@ -87,31 +87,30 @@ def for_topics(notebook: dict, topics: set[str]) -> dict:
 
 
 def source_of(cell: dict) -> str:
-    """Return a cell's text: files hold a list of lines, or a string."""
+    """Return a cell's text, which files store as a list of lines or as a string."""
     source = cell["source"]
     return source if isinstance(source, str) else "".join(source)
 
 
 def to_bytes(notebook: dict) -> bytes:
-    """Return a notebook's file in Jupyter's own layout, so that saving there changes little."""
+    """Return a notebook's file in Jupyter's own layout, so that saving it there changes little."""
     text = json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False)
     return (text + "\n").encode("utf-8")
 
 
 def execute(path: Path, cwd: Path, timeout_s: int = 600) -> bytes:
-    """Run all cells of a notebook; return its file with their outputs.
+    """Run all cells of a notebook; return its file's content with their outputs.
 
-    The same cells with the same outputs give the same bytes: no times, no ids of this run. What
-    goes to standard error (bars that show progress) is left out, and so are lines of the trainer
-    about the machine it runs on.
+    The same cells with the same outputs give the same bytes: times and ids of the run are left out,
+    and so are standard error (progress bars) and the trainer's lines about the machine.
 
     Args:
-        path: a notebook; it stays as it is.
+        path: a notebook, which is not changed.
         cwd: the folder to run in.
-        timeout_s: what one cell may take.
+        timeout_s: the time limit of one cell.
 
     Raises:
-        NotebookError: it is no notebook, or a cell fails or takes too long.
+        NotebookError: it is not a notebook, or a cell fails or takes too long.
     """
     return to_bytes(run(strip(read(path)), path.name, cwd, timeout_s))
 
@@ -120,10 +119,10 @@ def run(notebook: dict, name: str, cwd: Path, timeout_s: int = 600, **variables:
     """Execute a notebook's content, as execute() does a file's.
 
     Args:
-        notebook: as strip() gives it; it stays as it is.
-        name: what messages call it.
+        notebook: as strip() returns it; it is not changed.
+        name: its name in messages.
         cwd, timeout_s: see execute().
-        variables: the environment of its kernel, besides this process's.
+        variables: environment variables of its kernel, in addition to this process's.
 
     Raises:
         NotebookError: a cell fails or takes too long.
@@ -145,9 +144,9 @@ def run(notebook: dict, name: str, cwd: Path, timeout_s: int = 600, **variables:
         on_cell_start=lambda cell_index, **_: started.append(cell_index + 1),
     )
     with tempfile.TemporaryDirectory() as settings, warnings.catch_warnings():
-        # It opens a file of its own without naming an encoding; ours are checked for that.
+        # It opens one of its own files without an encoding; only our code is checked for that.
         warnings.filterwarnings("ignore", category=EncodingWarning, module="jupyter_client")
-        # Without the settings and the history of whoever runs this.
+        # Without the user's own IPython settings and history.
         own = {"IPYTHONDIR": settings, "PYTHONHASHSEED": "0", "PYTHONUTF8": "1", "NO_COLOR": "1"}
         try:
             client.execute(env=os.environ | own | variables)
@@ -172,7 +171,7 @@ def _filled(stripped: dict, executed: dict) -> dict:
 
 
 def _settled(outputs: list) -> list:
-    """Return a cell's outputs with streams in one piece, without what differs from run to run."""
+    """Return a cell's outputs, streams joined, without what differs from run to run."""
     settled = []
     for output in json.loads(json.dumps(outputs)):
         output.pop("transient", None)
@@ -189,25 +188,25 @@ def _settled(outputs: list) -> list:
 
 
 def faults(path: Path, name: str) -> list[str]:
-    """Return a line for each way in which a notebook is not as it should be committed.
+    """Return a line for each reason not to commit a notebook as it is.
 
     Raises:
-        NotebookError: it is no notebook.
+        NotebookError: it is not a notebook.
     """
     notebook = read(path)
     found = []
     for number, cell in enumerate(notebook["cells"], 1):
         if cell.get("outputs"):
-            found.append(f"{name}, cell {number}: holds outputs")
+            found.append(f"{name}, cell {number}: has outputs")
         if cell.get("execution_count") is not None:
-            found.append(f"{name}, cell {number}: holds the number of an execution")
+            found.append(f"{name}, cell {number}: has an execution count")
     if not found and path.read_bytes() != to_bytes(strip(notebook)):
-        found = [f"{name}: holds metadata or a layout other than `--strip` writes"]
+        found = [f"{name}: has metadata or a layout that `--strip` would change"]
     return found
 
 
 def check(root: Path) -> list[str]:
-    """Return faults() of all notebooks, and what to do about them."""
+    """Return faults() of all notebooks, and the command that repairs them."""
     found = [fault for name in NOTEBOOKS for fault in faults(root / name, name)]
     return [*found, "Run: python -m tools.notebooks --strip"] if found else []
 
@@ -236,7 +235,7 @@ def main(arguments: list[str] | None = None, root: Path = REPO) -> int:
     except NotebookError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    print("\n".join(lines) or "Every notebook is as it should be committed.")
+    print("\n".join(lines) or "Every notebook is stripped.")
     return 1 if asked.check and lines else 0
 
 

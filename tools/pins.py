@@ -1,10 +1,10 @@
 """Keep pyproject.toml's lists of packages equal to requirements*.txt and constraints.txt.
 
     python -m tools.pins              write them
-    python -m tools.pins --check      fail when one differs            (make check)
+    python -m tools.pins --check      fail if one differs              (make check)
 
-pip, conda and Gradescope read the text files, uv reads pyproject.toml; the text files are the
-truth. Each list is an array that begins with `NAME = [` and ends with `]`, on lines of their own.
+pip, conda and Gradescope read the text files, and uv reads pyproject.toml; the text files are the
+source. Each list is an array that begins with `NAME = [` and ends with `]`, on lines of their own.
 
 Exit codes: 0 written, or equal; 1 a list differs (--check); 2 a list is missing.
 """
@@ -35,8 +35,8 @@ class ListMissing(Exception):
 def entries(text: str) -> list[str]:
     """Return the elements of an array, as TOML, for the lines of a requirements file.
 
-    `-r requirements-NAME.txt` becomes the group NAME; `-r requirements.txt`, the project's own
-    dependencies, are installed with every group, and need no entry.
+    `-r requirements-NAME.txt` becomes the group NAME. `-r requirements.txt` needs no entry, since
+    the project's own dependencies are installed with every group.
     """
     lines = [line.partition("#")[0].strip() for line in text.splitlines()]
     groups = [re.fullmatch(r"-r requirements-(\w+)\.txt", line) for line in lines]
@@ -45,10 +45,10 @@ def entries(text: str) -> list[str]:
 
 
 def rewritten(root: Path) -> str:
-    """pyproject.toml as it should be.
+    """Return pyproject.toml's text with all lists up to date.
 
     Raises:
-        ListMissing: an array is not there.
+        ListMissing: an array is missing.
     """
     text = (root / PROJECT).read_text(encoding="utf-8")
     for name, source in SOURCES.items():
@@ -63,16 +63,16 @@ def rewritten(root: Path) -> str:
 
 
 def differences(root: Path) -> list[str]:
-    """Return a line for each entry that differs: `+` is missing in pyproject.toml, `-` too much."""
+    """Return a line for each entry of pyproject.toml to add (`+`) or to remove (`-`)."""
     old = (root / PROJECT).read_text(encoding="utf-8").splitlines()
     compared = difflib.ndiff(old, rewritten(root).splitlines())
     return [f"{line[0]} {line[2:].strip()}" for line in compared if line[0] in "+-"]
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
-    """Write the lists, or check them. Returns the exit code."""
-    parser = OneLineParser("python -m tools.pins")
-    parser.add_argument("--check", action="store_true", help="fail when a list differs")
+    """Write or check the lists; return the exit code."""
+    parser = OneLineParser("python -m tools.pins", __doc__)
+    parser.add_argument("--check", action="store_true", help="fail if a list differs")
     check = parser.parse_args(arguments).check
     try:
         differing, text = differences(root), rewritten(root)
@@ -80,7 +80,7 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     if check and differing:
-        print(f"{PROJECT} differs from the text files; `python -m tools.pins` writes it anew:")
+        print(f"{PROJECT} differs from the text files; run `python -m tools.pins` to update it:")
         print("\n".join(f"  {line}" for line in differing))
         return 1
     if not check:

@@ -1,13 +1,13 @@
-"""Begin a coding question: all of its files, as an example that works and is to be edited.
+"""Begin a coding question: write all of its files, as a working example to edit.
 
     python -m tools.question TOPIC                       (make question TOPIC=common_prefix)
 
-Writes the tests, the judge of the hidden one, the reference and its starter, the sheet's text, the
-answer for staff, a right and a wrong variant, and adds the question to assignment.toml as the last
-one with points of the default edition. `EDIT:` marks each place that is to be edited. The files
-are those of tools/question_files/. See docs/add-a-question.md.
+Writes the tests, the judge of the hidden test, the reference and its starter, the sheet's text, the
+answer for staff, and a right and a wrong variant. Adds the question to the default edition in
+assignment.toml, after the last one that is not practice. `EDIT:` marks each place to edit. The
+templates are in tools/question_files/. See docs/add-a-question.md.
 
-Exit codes: 0 written; 2 refused, and nothing was written.
+Exit codes: 0 written; 2 bad input, and nothing was written.
 """
 
 import keyword
@@ -26,8 +26,8 @@ from .starter import STARTER, TRUTH
 ROOT = Path(__file__).resolve().parent.parent
 FILES = Path(__file__).resolve().parent / "question_files"
 TABLES = ("tests/golden/verdicts.toml", "tests/golden/killers.toml")
-FOLDERS = ("src", "solutions", "tools", "benchmarks")  # whose modules have names of their own
-LONGEST = 20  # letters of a name: lines that hold it twice stay within 100
+FOLDERS = ("src", "solutions", "tools", "benchmarks")  # whose modules' names are taken
+LONGEST = 20  # letters of a name: lines that contain it twice stay within 100
 NAME = re.compile("[a-z]+(_[a-z]+)*")
 LINE = re.compile(r'^  \{ number = "\d+[a-z]", topic = "(\w+)".*\n', re.MULTILINE)
 
@@ -40,7 +40,7 @@ def begin(root: Path, topic: str) -> tuple[list[str], str]:
     """Write a question's files; return their names, and the question's number.
 
     Raises:
-        Refused: nothing was written.
+        Refused: the question can't be begun; nothing was written.
     """
     try:
         described = load_assignment(root)
@@ -62,7 +62,7 @@ def begin(root: Path, topic: str) -> tuple[list[str], str]:
     for name in files:
         if (root / name).exists():
             raise Refused(
-                f"{name} exists: delete what a question of its name left, or take another"
+                f"{name} exists: delete the files of that question, or choose another name"
             )
     for name in TABLES:
         files[name] = with_sections(root, name, filled(FILES / f"{name}.txt", values), topic)
@@ -79,49 +79,53 @@ def refuse_name(root: Path, topic: str) -> None:
     is_name = NAME.fullmatch(topic) and not keyword.iskeyword(topic)
     if not is_name or len(topic) > LONGEST:
         raise Refused(
-            f"the name {topic!r} should be words of a to z joined by _, at most {LONGEST} letters"
+            f"the name {topic!r} should be words of a to z joined by _, {LONGEST} letters at most"
         )
     text = (root / ASSIGNMENT).read_text(encoding="utf-8")
     topics = re.findall(r"^\[topics\.(\w+)\]", text, re.MULTILINE)
     if topic in topics:
-        raise Refused(f"there is a topic {topic} in assignment.toml")
+        raise Refused(f"assignment.toml already has a topic {topic}")
     for other in topics:
         # Judges are called TOPIC_TEST: rope_x_random would be a judge of rope's test x_random.
         if topic.startswith(f"{other}_") or other.startswith(f"{topic}_"):
-            raise Refused(f"{topic} and the topic {other} begin alike, so that judges are mixed up")
+            raise Refused(
+                f"{topic} and the topic {other} begin alike, so their judges' names could clash"
+            )
     for folder in FOLDERS:
         for path in (root / folder).rglob("*.py"):
             if topic in (path.stem, path.parent.name):
                 name = path.relative_to(root).as_posix()
-                raise Refused(f"the name {topic} is taken: there is {name}")
+                raise Refused(f"the name {topic} is taken by {name}")
 
 
 def place(described: Assignment) -> tuple[str, str]:
-    """Return the default edition's last topic but practice, and the next number that is free."""
+    """Return the default edition's last topic that is not practice, and the next free number."""
     asked = [q for q in described.edition(None).questions if not q.is_practice]
     if not asked:
-        raise Refused(f"the edition {described.default_edition} has no question to go behind")
+        raise Refused(
+            f"the edition {described.default_edition} has no question to put the new one after"
+        )
     last = asked[-1]
     numbers = {q.number for edition in described.editions.values() for q in edition.questions}
     section, letter = last.number[:-1], last.number[-1]
     for following in string.ascii_lowercase[string.ascii_lowercase.index(letter) + 1 :]:
         if section + following not in numbers:
             return last.topic, section + following
-    raise Refused(f"section {section} has a question for each letter")
+    raise Refused(f"section {section} already has a question for each letter")
 
 
 def filled(file: Path, values: dict[str, str]) -> str:
-    """Return a file of tools/question_files with the question's names in it."""
+    """Return a file of tools/question_files with the question's names filled in."""
     return replaced(file.read_text(encoding="utf-8"), values)
 
 
 def replaced(text: str, values: dict[str, str]) -> str:
-    """Return a text with a value for each @NAME@."""
+    """Return a text with each @NAME@ replaced by its value."""
     return re.sub("@([A-Z_]+)@", lambda match: values[match[1]], text)
 
 
 def new_files(values: dict[str, str]) -> dict[str, str]:
-    """Return the files that only this question has, by name; among them what students get."""
+    """Return the question's own files by name, including those that students get."""
     files = {}
     for path in sorted(FILES.rglob("*.txt")):
         name = path.relative_to(FILES).as_posix().removesuffix(".txt")
@@ -134,12 +138,10 @@ def new_files(values: dict[str, str]) -> dict[str, str]:
 
 
 def with_sections(root: Path, name: str, added: str, topic: str) -> str:
-    """Return a table of tests/golden with a question's sections; its own command sorts it."""
+    """Return a table of tests/golden with a question's sections added; its own command sorts it."""
     text = (root / name).read_text(encoding="utf-8")
     if f'"{topic}/' in text:
-        raise Refused(
-            f"{name} has entries of {topic} left: delete what a question of its name left"
-        )
+        raise Refused(f"{name} still has entries of {topic}: delete those of that earlier question")
     return f"{text.rstrip()}\n\n{added}"
 
 
@@ -147,10 +149,10 @@ def described_with(root: Path, described: Assignment, before: str, values: dict[
     """Return assignment.toml with the topic, and with its line in the default edition.
 
     Args:
-        before: the topic that both come after.
+        before: the topic after which both are put.
 
     Raises:
-        Refused: the file isn't laid out as expected, or what comes out has a mistake.
+        Refused: the file isn't laid out as expected, or the result has a mistake.
     """
     text = (root / ASSIGNMENT).read_text(encoding="utf-8")
     edition = max(text.find(f"\n[editions.{described.default_edition}]\n"), 0)
@@ -160,7 +162,7 @@ def described_with(root: Path, described: Assignment, before: str, values: dict[
     pattern = rf"^\[topics\.{before}[.\]](?:.|\n(?!\n[\[#]))*"
     tables = list(re.finditer(pattern, text, re.MULTILINE))
     if line is None or not tables:
-        raise Refused(f"assignment.toml: {before} has no line and table to go behind")
+        raise Refused(f"assignment.toml: {before} has no line and table to put the new ones after")
     end = tables[-1].end()
     added = {name: filled(FILES / f"{name}.toml.txt", values) for name in ("line", "topic")}
     head = f"{text[: line.end()]}{added['line']}{text[line.end() : end].rstrip()}"
@@ -171,7 +173,7 @@ def described_with(root: Path, described: Assignment, before: str, values: dict[
 
 
 def expect_addition(before: Assignment, text: str, topic: str) -> None:
-    """Raise Refused unless a text of assignment.toml differs by one question in an edition."""
+    """Raise Refused unless the new assignment.toml differs only by the added question."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / ASSIGNMENT).write_text(text, encoding="utf-8")
         try:
@@ -181,13 +183,15 @@ def expect_addition(before: Assignment, text: str, topic: str) -> None:
     for name, edition in before.editions.items():
         others = tuple(q for q in after.edition(name).questions if q.topic != topic)
         if others != edition.questions:
-            raise Refused(f"assignment.toml: its layout hides where {topic} could go in {name}")
+            raise Refused(
+                f"assignment.toml: its layout doesn't show where to put {topic} in {name}"
+            )
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     """Run the command line; return the exit code."""
     parser = OneLineParser("python -m tools.question", __doc__)
-    parser.add_argument("topic", help="its name, such as common_prefix")
+    parser.add_argument("topic", help="the question's name, such as common_prefix")
     asked = parser.parse_args(arguments)
     try:
         names, number = begin(root, asked.topic)

@@ -1,10 +1,10 @@
-"""Train the reference solution: every file that a perfect student would hand in.
+"""Train the reference solution, and so create every file that a perfect student would hand in.
 
     python -m tools.reference [--recipe NAME] [--seed N] [--edition NAME]
 
-Lays solutions/submission over a copy of what students get, in build/reference/, and runs the
-commands of an edition's sheet there. What is up to date (by a hash of code, data and recipe) is
-kept, so that the second call costs nothing and an interrupted one goes on where it was.
+Copies what students get, with solutions/submission over it, to build/reference/, and runs the
+commands of an edition's sheet there. Files that are up to date (by a hash of code, data and recipe)
+are kept, so a second call does nothing, and an interrupted one resumes where it stopped.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ GIVEN = (
     "london_baseline.py",
     "attention_exploration.py",
 )
-STATE = "trained.json"  # what was finished, and for which hash
+STATE = "trained.json"  # which outputs are finished, and for which hash
 POLL_S = 0.5
 Watch = Callable[[Command, float], None]
 
@@ -48,7 +48,7 @@ class TrainingFailed(Exception):
 
 
 def lay_out(repo: Path, target: Path) -> None:
-    """Copy what students get, and the complete submission over it; outputs stay.
+    """Copy what students get, and the complete submission over it; keep earlier outputs.
 
     Raises:
         UsageError: there is no data set.
@@ -64,10 +64,10 @@ def lay_out(repo: Path, target: Path) -> None:
 
 
 def compose(repo: Path, source: Path) -> None:
-    """Make the packages `submission`, complete, and `pretraining` in a folder, both anew.
+    """Create the complete packages `submission` and `pretraining` in a folder, replacing old ones.
 
     Raises:
-        RegionError: there is no recipes.json to be had of assignment.toml.
+        RegionError: recipes.json can't be generated, since assignment.toml has a mistake.
     """
     for package in (source / "submission", source / "pretraining"):
         shutil.rmtree(package, ignore_errors=True)
@@ -79,7 +79,7 @@ def compose(repo: Path, source: Path) -> None:
 
 
 def fingerprint(target: Path, recipe: str | None, seed: int) -> str:
-    """Return a hash of all that decides what comes out: code, data, recipe, seed, interpreter."""
+    """Return a hash of all that decides the outputs: code, data, recipe, seed, interpreter."""
     digest = hashlib.sha256(json.dumps([recipe, seed, sys.version_info[:2]]).encode())
     for path in sorted((target / "src").rglob("*")):
         if path.is_file() and path.suffix != ".pyc":
@@ -89,7 +89,7 @@ def fingerprint(target: Path, recipe: str | None, seed: int) -> str:
 
 
 def own_recipe(target: Path) -> str:
-    """Return the installed data set's recipe: asking for it by name must not train anew."""
+    """Return the installed data set's recipe, so that naming it explicitly changes no hash."""
     tables = json.loads((target / RECIPES).read_text(encoding="utf-8"))
     installed = json.loads((target / DATASET).read_text(encoding="utf-8"))["name"]
     return tables["datasets"].get(installed, "laptop")
@@ -107,13 +107,13 @@ def train(
     """Bring build/reference up to date; return the folder.
 
     Args:
-        editions: whose sheets' commands to run; none is the default edition.
-        watch: called about once a second with the command that runs and the share of its steps
-            that are done; by default, it is said every ten seconds.
+        editions: those whose sheets' commands are run; by default, the default edition.
+        watch: called about once a second with the running command and the share of its steps
+            that are done; by default, the share is printed every ten seconds.
 
     Raises:
         TrainingFailed: a command failed, or assignment.toml is malformed.
-        UsageError: there is no such recipe or edition, or no data set.
+        UsageError: a recipe, an edition or the data set is missing.
     """
     check_recipe(repo, recipe)
     todos = pipelines_of(repo, editions)
@@ -129,7 +129,7 @@ def train(
         for command in todo:
             if not stale and state.is_finished(command):
                 continue
-            stale = True  # what builds on a fresh file is out of date
+            stale = True  # whatever depends on a new file is out of date
             started = time.monotonic()
             say(f"{name}: {' '.join(command.arguments[1:3])} -> {command.writes} ...")
             output = _execute(command, target, recipe, seed, watch)
@@ -141,7 +141,7 @@ def train(
 
 
 def shares(say: telling.Say) -> Watch:
-    """Return what says now and then how much of a training is done."""
+    """Return a Watch that prints at intervals how much of a training is done."""
     started = told = time.monotonic()
     running: Command | None = None
 
@@ -152,13 +152,13 @@ def shares(say: telling.Say) -> Watch:
             running, started, told = command, now, now
         if now - told >= telling.EVERY_S:
             told = now
-            say(f"  {command.writes}: {share:.0%} of it after {now - started:.0f} s")
+            say(f"  {command.writes}: {share:.0%} done after {now - started:.0f} s")
 
     return watch
 
 
 class State:
-    """Which outputs are finished for the present fingerprint, on disk."""
+    """The outputs that are finished for the current fingerprint, recorded on disk."""
 
     def __init__(self, path: Path, key: str) -> None:
         self._path = path
@@ -170,7 +170,7 @@ class State:
         if known.get("fingerprint") != key:
             self._data = {"fingerprint": key, "finished": {}}
             for checkpoint in path.parent.glob("*.checkpoint"):
-                checkpoint.unlink()  # of other code: it mustn't be gone on with
+                checkpoint.unlink()  # of other code: it must not be resumed
             self._write()
 
     def is_finished(self, command: Command) -> bool:
@@ -187,7 +187,7 @@ class State:
 
 
 def _execute(command: Command, target: Path, recipe: str | None, seed: int, watch: Watch) -> str:
-    """Run a command to its end; returns what it printed. A training goes on where it was cut."""
+    """Run a command, resuming an interrupted training; return what it printed."""
     extra = ["--seed", str(seed)] + (["--recipe", recipe] if recipe else [])
     extra += [] if command.arguments[1] == "evaluate" else ["--resume"]
     log = target / "logs" / f"{command.writes}.log"
@@ -217,7 +217,7 @@ def _execute(command: Command, target: Path, recipe: str | None, seed: int, watc
 
 
 def share_done(log: Path) -> float:
-    """Return the share of steps that a training has done, by the last state of its bar in a log."""
+    """Return the share of a training's steps that are done, by the last progress bar in its log."""
     states = re.findall(r"(\d+)%\|", log.read_text(encoding="utf-8", errors="replace")[-2000:])
     return int(states[-1]) / 100 if states else 0.0
 
@@ -227,11 +227,13 @@ def _hash(path: Path) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; return 0 if done, 1 if a training failed, 2 without such an edition."""
+    """Run the command; return 0 if done, 1 if a training failed, 2 for bad input."""
     parser = OneLineParser("python -m tools.reference", __doc__)
     add_recipe(parser)
-    parser.add_argument("--seed", type=whole_number, default=0)
-    parser.add_argument("--edition", help="whose commands to run; default: the default edition's")
+    parser.add_argument(
+        "--seed", type=whole_number, default=0, help="of all trainings (default: 0)"
+    )
+    parser.add_argument("--edition", help="whose commands to run (default: the default edition)")
     asked = parser.parse_args(arguments)
     editions = [] if asked.edition is None else [asked.edition]
     try:

@@ -1,19 +1,19 @@
 """Strip the solution regions from a Python file. Used by tools/starter.py: see `make starter`.
 
-A region stands between two whole comment lines of the same indentation:
+A region is the code between two comment lines of the same indentation:
 
     ### START CODE HERE ###
     return 100.0 * keys[j]
     ### END CODE HERE ###
 
-The markers stay. The statements between them become `raise NotImplementedError(...)` inside a
-function, which says what to write, and `pass` in a class or module, so that the starter imports.
-A comment `# [span corruption]` in the comment lines directly above the first marker names the topic
-whose question asks for what stands in the region.
+The markers are kept. Inside a function, the statements between them are replaced by a `raise
+NotImplementedError(...)` that says what to write, and in a class or module by `pass`, so that the
+starter can be imported. A comment `# [span corruption]` in the comment lines directly above the
+first marker names the topic of the region's question.
 
-Since a misspelt marker would ship the answer, whatever comes near one is an error: every comment
-line that begins with two or more `#`, and those that begin with words like the markers' or are
-short and hold them. Longer comments, docstrings and comments behind code may quote markers.
+Since a misspelt marker would ship the answer, every comment line that resembles one is an error: it
+begins with two or more `#`, begins with words like a marker's, or is short and contains them.
+Longer comments, docstrings and comments after code may quote markers.
 """
 
 import ast
@@ -29,7 +29,7 @@ LOOKALIKES = ("STARTCODEHERE", "BEGINCODEHERE", "ENDCODEHERE", "STOPCODEHERE", "
 # "START HERE" has a similarity of .82 to the first, "END CODE" of .78 to the third; prose that
 # begins with other words stays below .6.
 SIMILARITY = 0.75
-# Letters of the longest comment that can't be a sentence about markers.
+# A comment of at most so many letters is too short to be a sentence about markers.
 SHORT = 30
 LINE_LENGTH = 100
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -38,7 +38,7 @@ Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 class RegionError(ValueError):
-    """Faults in the truth; `faults` has a line for each, with file and line number."""
+    """Faults in the reference solution; `faults` has a line for each, with file and line number."""
 
     def __init__(self, faults: list[str]):
         super().__init__("\n".join(faults))
@@ -47,7 +47,7 @@ class RegionError(ValueError):
 
 @dataclass(frozen=True)
 class Region:
-    """A region: numbers of its marker lines (from 1), and their indentation in characters."""
+    """A region: the line numbers of its markers (from 1), and their indentation in characters."""
 
     start: int
     end: int
@@ -55,18 +55,18 @@ class Region:
 
 
 def strip(text: str, name: str) -> str:
-    """Replace the statements of each region.
+    """Return a file in which the statements of each region are replaced.
 
     Args:
-        text: a Python file of the truth.
-        name: how to call it in messages, a path with `/`. Its last two parts name the file to
-            the student (`submission/dataset.py`).
+        text: a Python file of the reference solution.
+        name: its name in messages, a path with `/`. The student sees the last two parts
+            (`submission/dataset.py`).
 
     Returns:
         the text that students get.
 
     Raises:
-        RegionError: a fault of a marker or a region, or the file is no Python.
+        RegionError: a marker or a region is malformed, or the file is not valid Python.
     """
     tree = _parse(text, name)
     lines = text.split("\n")
@@ -90,14 +90,16 @@ def strip(text: str, name: str) -> str:
 def find_regions(text: str, name: str) -> list[Region]:
     """Return a file's regions, in order; RegionError names every misplaced or misspelt marker."""
     regions, faults = [], []
-    opened = None  # (line number, indentation) of the marker that waits for its end
+    opened = None  # (line number, indentation) of a START without its END so far
     for number, indent, comment, whole in _comments(text):
         if not whole:
             if comment in (START, END):
-                faults.append(f"{name}:{number}: marker behind code, expected a line of its own")
+                faults.append(f"{name}:{number}: marker after code, expected a line of its own")
         elif comment == START:
             if opened:
-                faults.append(f"{name}:{number}: START inside the region of line {opened[0]}")
+                faults.append(
+                    f"{name}:{number}: START inside the region that begins in line {opened[0]}"
+                )
             opened = opened or (number, indent)
         elif comment == END:
             if not opened:
@@ -113,7 +115,7 @@ def find_regions(text: str, name: str) -> list[Region]:
         elif resembles_marker(comment):
             faults.append(
                 f"{name}:{number}: {comment!r} looks like a marker, expected {START!r} or {END!r} "
-                "(a comment that is none begins with one '#', and with other words)"
+                "(any other comment should begin with a single '#' and with other words)"
             )
     if opened:
         faults.append(f"{name}:{opened[0]}: START without an END")
@@ -123,7 +125,7 @@ def find_regions(text: str, name: str) -> list[Region]:
 
 
 def resembles_marker(comment: str) -> bool:
-    """Return whether a comment line that is no marker may have been meant as one.
+    """Return whether a comment line that is not a marker may have been meant as one.
 
     >>> resembles_marker("### STRAT CODE HERE ###"), resembles_marker("# end code here")
     (True, True)
@@ -170,7 +172,7 @@ def _scopes_around(tree: ast.Module, region: Region, name: str) -> list[Scope]:
     """
 
     fault = None
-    ways = []  # to each outermost statement inside: its ancestors, and the list it stands in
+    ways = []  # for each outermost statement inside: its ancestors, and the list that contains it
 
     def visit(node: ast.AST, above: list[ast.AST]) -> None:
         nonlocal fault
@@ -186,9 +188,9 @@ def _scopes_around(tree: ast.Module, region: Region, name: str) -> list[Scope]:
 
     visit(tree, [])
     if not ways:
-        fault = "the region holds no statement, expected the solution's"
+        fault = "the region contains no statement, expected the solution"
     elif any(block is not ways[0][1] for _, block in ways):
-        fault = fault or "the region reaches over several blocks, expected statements of one"
+        fault = fault or "the region spans several blocks, expected statements of one"
     if fault:
         raise RegionError([f"{name}:{region.start}: {fault}"])
     return [node for node in ways[0][0] if isinstance(node, SCOPES)]
@@ -222,7 +224,7 @@ def _stub(region: Region, scopes: list[Scope], lines: list[str], file: str) -> l
 
 
 def _topic(above: list[str]) -> str:
-    """Return `[span corruption] ` when a comment line directly above says so, or nothing."""
+    """Return `[span corruption] ` if a comment line directly above says so, or ""."""
     for line in reversed(above):
         if not line.strip().startswith("#"):
             break

@@ -1,13 +1,13 @@
-"""Build everything that a term needs, prove it, and say what came out.
+"""Build everything that a term needs, verify it, and print a summary.
 
     python -m tools.release [--edition NAME] [--recipe NAME] [--paper a4|letter]
 
-For each edition: the handout, the student release and the autograder; then the reference's code is
-put into an unpacked student release, its trained files beside it, collected by the students' own
-command, and graded through the autograder: full marks, or nothing is released. dist/manifest.json
-holds a hash of each file. What can be checked at once is checked before anything is trained or
-built, and dist/ is replaced as a whole at the end: a release that fails leaves the last good one.
-Exit codes: 0 released, 1 not, with the reason, 2 usage, a mistake in assignment.toml or
+For each edition, builds the handout, the student release and the autograder. Then the reference's
+code and trained files are put into an unpacked student release, packed by the students' command,
+and graded by the autograder; the release fails unless they earn full marks. dist/manifest.json
+contains a hash of each file. Whatever can be checked early is checked before anything is trained or
+built. dist/ is replaced as a whole at the end, so a release that fails leaves the last good one.
+Exit codes: 0 released; 1 failed, with the reason; 2 wrong usage, a mistake in assignment.toml or
 course.toml, or no data set.
 """
 
@@ -35,10 +35,10 @@ MANIFEST = "manifest.json"
 
 
 def prove(repo: Path, edition: str, trained: Path, dist: Path) -> str:
-    """Go a perfect student's way: unpack, write, train (the files are there), collect, upload.
+    """Do as a perfect student: unpack, write the code, train (here: copy), collect, upload.
 
     Raises:
-        ReleaseFailed: the students' command finds fault, or the score is not the full one.
+        ReleaseFailed: the students' command reports a fault, or the score is not full marks.
     """
     described = load_assignment(repo).edition(edition)
     with tempfile.TemporaryDirectory() as place:
@@ -59,8 +59,8 @@ def prove(repo: Path, edition: str, trained: Path, dist: Path) -> str:
         )
         if collected.returncode:
             raise student.ReleaseFailed(
-                f"{edition}: collect_submission.py ends with {collected.returncode} for the "
-                f"reference:\n{collected.stdout}{collected.stderr}".rstrip()
+                f"{edition}: collect_submission.py failed with exit code {collected.returncode} "
+                f"for the reference:\n{collected.stdout}{collected.stderr}".rstrip()
             )
         upload = folder / "assignment5.zip"
         with telling(f"{edition}: grading the reference through the release"):
@@ -76,7 +76,7 @@ def prove(repo: Path, edition: str, trained: Path, dist: Path) -> str:
 
 
 def manifest(dist: Path) -> dict[str, dict]:
-    """Size and hash of each file of dist/."""
+    """Return the size and hash of each file in dist/."""
     return {
         path.name: {
             "bytes": path.stat().st_size,
@@ -99,7 +99,7 @@ def summary(repo: Path, edition: str) -> str:
 
 
 def release(repo: Path, editions: list[str], recipe: str | None, paper: str) -> None:
-    """Build and prove; prints as it goes.
+    """Build and verify all editions, and print the progress.
 
     Raises:
         ReleaseFailed, HandoutError, autograder.BuildFailed, emulate.EmulatorFailed,
@@ -109,17 +109,19 @@ def release(repo: Path, editions: list[str], recipe: str | None, paper: str) -> 
     student.check(repo, editions)
     autograder.check(repo, editions, recipe)
     trained = reference.train(repo, recipe=recipe, editions=editions)
-    # As a whole: nothing of another release may stay among these.
+    # As a whole, so that no file of another release remains among these.
     with rebuilding(repo / "dist", repo / "build" / "release") as dist:
         listed = _build(repo, editions, trained, paper, dist)
     total = sum(entry["bytes"] for entry in listed.values())
-    print(f"{len(listed)} files in dist/, {total / 2**20:.1f} MiB; {MANIFEST} holds their hashes")
+    print(
+        f"{len(listed)} files in dist/, {total / 2**20:.1f} MiB; {MANIFEST} contains their hashes"
+    )
 
 
 def _build(
     repo: Path, editions: list[str], trained: Path, paper: str, dist: Path
 ) -> dict[str, dict]:
-    """Build and prove all in an empty folder; return the manifest, which is there, too."""
+    """Build and verify all editions in an empty folder; return the manifest, also written there."""
     for edition in editions:
         print(summary(repo, edition), flush=True)
         print(f"  {student.release(repo, edition, paper, dist)[1]}", flush=True)

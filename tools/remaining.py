@@ -1,8 +1,9 @@
-"""How long the rest of the demo will take.
+"""Estimate how long the rest of the demo will take.
 
-Training costs in proportion to the positions that go through the model, which the recipe and the
-data tell in advance; how many a second, the training that runs shows. What costs the same each
-time (starting Python, importing torch, grading) was measured once and is scaled with the machine.
+The time of a training is proportional to the number of positions that go through the model, which
+follows from the recipe and the data; the running training shows how many positions per second this
+machine processes. Fixed costs (starting Python, importing torch, grading) were measured once, and
+are scaled with the machine's speed.
 """
 
 import json
@@ -20,18 +21,18 @@ START_S = 5  # until the first step of a training: imports, timing of paces
 EVALUATION_S = 2.5
 GRADING_S = 12
 SPECIALS = 3  # MASKs in an example
-Clock = Callable[[], float]  # seconds since some moment
-RecipeOf = Callable[[str], Recipe]  # a recipe as it is for a variant
+Clock = Callable[[], float]  # seconds since an arbitrary moment
+RecipeOf = Callable[[str], Recipe]  # a variant to its version of a recipe
 
 
 class Remaining:
-    """An estimate that is corrected by what it sees: call `now` whenever there is news."""
+    """An estimate that is corrected by observed progress; call `now` whenever there is some."""
 
     def __init__(self, root: Path, recipe: RecipeOf, clock: Clock = time.monotonic):
         """
         Args:
-            root: of the project, with a data set installed; the default edition decides what
-                will be trained.
+            root: the project's, with a data set installed; the default edition determines
+                what is trained.
             recipe: from chosen_recipe().
         """
         self._clock = clock
@@ -43,20 +44,20 @@ class Remaining:
         self._running: Command | None = None
         self._since = 0.0
         self._seen: list[tuple[float, float]] = []  # when the share changed, and what it was then
-        self._slower = 1.0  # than the machine that was measured, so many times
+        self._slower = 1.0  # factor, relative to the machine that was measured
 
     def now(self, running: Command, share: float) -> float:
         """Return the seconds left.
 
         Args:
             running: the command that runs now.
-            share: how much of its steps is done, 0 to 1.
+            share: the share of its steps that is done, 0 to 1.
         """
         now = self._clock()
         if running != self._running:
             self._running, self._since, self._seen = running, now, []
-        # A log tells the share seldom: only when it changes, it goes with the present time. A
-        # training that is resumed starts with a share.
+        # Logs are updated seldom: only a changed share belongs to the present time. A resumed
+        # training starts with a share.
         if share > (self._seen[-1][1] if self._seen else 0.0):
             self._seen.append((now, share))
             (began, first), work = self._seen[0], self._work[running]
@@ -78,7 +79,7 @@ class Remaining:
 
 
 def positions(command: Command, recipe: RecipeOf, root: Path) -> float:
-    """Return the positions that a training pushes through the model; 0 for any other command."""
+    """Return how many positions go through the model in a training; 0 for any other command."""
     function, variant = command.arguments[1:3]
     if function == "evaluate":
         return 0.0
@@ -89,7 +90,7 @@ def positions(command: Command, recipe: RecipeOf, root: Path) -> float:
     lengths: list[float] = [
         len(line) for line in (root / table).read_text(encoding="utf-8").splitlines()
     ]
-    if function == "pretrain":  # truncated to anything from 4 characters on
+    if function == "pretrain":  # truncated to any length of at least 4 characters
         longest = recipe(variant).model.block_size * 7 // 8
         lengths = [(4 + min(length, longest)) / 2 + SPECIALS for length in lengths]
     return getattr(recipe(variant), stage).max_epochs * sum(lengths)
@@ -99,8 +100,7 @@ def chosen_recipe(root: Path, name: str | None) -> RecipeOf:
     """Return a recipe by its name; None is the installed data set's.
 
     Raises:
-        UsageError: there is no recipe of such a name, or no data set, or assignment.toml has a
-            mistake.
+        UsageError: the recipe or the data set is missing, or assignment.toml has a mistake.
     """
     check_recipe(root, name)
     require_data_set(root)

@@ -1,21 +1,21 @@
 #!/bin/sh
-# Make .venv with the pinned packages:  make setup   (or: sh tools/setup.sh)
-# uv installs them where it is on PATH, pip where it is not; the versions are the same.
+# Create .venv with the pinned packages:  make setup   (or: sh tools/setup.sh)
+# uv installs them if it is on PATH, otherwise pip; the versions are the same.
 #
-#   sh tools/setup.sh --which    print the interpreter that it would take, and change nothing
+#   sh tools/setup.sh --which    print the interpreter that it would use, and change nothing
 #
-# Environment: PYTHON=FILE is tried first; TORCH_INDEX=URL is a wheel index to take torch from;
-# UV=FILE is uv when it is not on PATH, and an empty UV= means pip.
-# FALLBACK_FOLDERS: where to look for a Python after PATH. EVERY_S=10: seconds from one line on an
-# installation that goes on to the next.
-# .venv/.stamp says that .venv is complete, and holds the TORCH_INDEX it was made with.
+# Environment: PYTHON=FILE is tried first; TORCH_INDEX=URL is a wheel index to install torch from;
+# UV=FILE names uv if it is not on PATH, and an empty UV= means pip.
+# FALLBACK_FOLDERS: where to look for a Python after PATH. EVERY_S=10: seconds between two progress
+# lines of an installation.
+# .venv/.stamp marks .venv as complete, and contains the TORCH_INDEX that was used.
 # Exit codes: 0 done, 1 an installation failed, 2 no suitable Python.
 set -eu
 umask 022 # other users must be able to read what root installs: workers run as other users
 cd "$(dirname "$0")/.."
 uv=$(command -v "${UV-uv}") || uv=''
 
-# Where to look after PATH. 3.14 comes last of the numbered ones: the youngest has fewest wheels.
+# Where to look after PATH. 3.14 comes last of the numbered ones: the newest has the fewest wheels.
 FALLBACK_FOLDERS=${FALLBACK_FOLDERS-"/usr/local/bin /usr/bin"}
 NAMES="python3.13 python3.12 python3.11 python3.14 python3"
 
@@ -75,7 +75,7 @@ fi
 if [ -n "$uv" ]; then
     needed=''
     make_venv() { "$uv" venv --quiet --python "$chosen" .venv; }
-    # As pip does: the grader's workers cannot keep what they compile.
+    # Compiles as pip does, since the grader's workers can't save bytecode.
     install() {
         "$uv" pip install --quiet --compile-bytecode --python .venv/bin/python \
             -c constraints.txt "$@"
@@ -91,24 +91,24 @@ else
     torch_from() { install --no-deps --index-url "$1" "$2"; }
 fi
 failed() {
-    echo "setup: $1 failed, see above; the next make setup starts anew" >&2
+    echo "setup: $1 failed, see above; the next make setup starts over" >&2
     exit 1
 }
 
-# A .venv without a stamp was interrupted; one from another index holds another torch.
+# Without a stamp, creating .venv was interrupted; another index has another torch.
 stamp=.venv/.stamp
 if [ ! -f $stamp ] || [ "${TORCH_INDEX:-$(cat $stamp)}" != "$(cat $stamp)" ] ||
     ! .venv/bin/python -c "$needed" 2>/dev/null; then
-    echo "setup: making .venv with $chosen"
+    echo "setup: creating .venv with $chosen"
     rm -rf .venv
-    make_venv || failed "making .venv"
+    make_venv || failed "creating .venv"
     index=${TORCH_INDEX:-}
 else
     index=$(cat $stamp)
 fi
 rm -f $stamp
 
-# Shows that work goes on: neither pip nor uv says anything for minutes.
+# Prints progress, since pip and uv may print nothing for minutes.
 started=$(date +%s)
 go_on() {
     while sleep "${EVERY_S:-10}" >/dev/null 2>&1; do
@@ -124,7 +124,7 @@ trap 'exit 130' INT TERM
 if [ -n "$index" ]; then
     # Only torch comes from there, so no dependencies yet: such an index has few other packages.
     torch=$(grep '^torch[^a-z]' requirements.txt)
-    torch_from "$index" "$torch" || failed "taking torch from $index"
+    torch_from "$index" "$torch" || failed "installing torch from $index"
 fi
 install -r requirements-staff.txt || failed "installing the packages"
 # uv links files from its cache, with the permissions they had when it was filled.

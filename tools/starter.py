@@ -1,14 +1,14 @@
-"""Generate what students complete, in src/submission, from the hand-written truth.
+"""Generate the code that students complete, in src/submission, from the reference solution.
 
     python -m tools.starter              write it                      (make starter)
-    python -m tools.starter --check      fail when it is stale         (make check)
+    python -m tools.starter --check      fail if it is out of date     (make check)
 
-The truth is solutions/submission/*.py. What stands there between a pair of marker lines is
-replaced by a line that keeps the starter importable (see tools/regions.py). The other files of
-src/submission are given: they are their own truth, and are left alone. src/pretraining/recipes.json
-is made from assignment.toml's recipes, variants and data sets.
+The source is solutions/submission/*.py. The code between a pair of marker lines is replaced by a
+line that keeps the starter importable (see tools/regions.py). The other files of src/submission are
+given to students as they are, and are not generated. src/pretraining/recipes.json is generated from
+assignment.toml's recipes, variants and data sets.
 
-Exit codes: 0 done, or up to date; 1 stale (--check); 2 bad input, and nothing was written.
+Exit codes: 0 done, or up to date; 1 out of date (--check); 2 bad input, and nothing was written.
 """
 
 import json
@@ -32,7 +32,7 @@ RECIPES = Path("src/pretraining/recipes.json")
 
 
 def starter_files(root: Path) -> dict[str, bytes]:
-    """Generate what students get: the stripped truth, and recipes.json.
+    """Generate what students get: the stripped reference solution, and recipes.json.
 
     Args:
         root: the repository.
@@ -41,7 +41,7 @@ def starter_files(root: Path) -> dict[str, bytes]:
         content by path in the repository, with `/`.
 
     Raises:
-        RegionError: with a line for each fault in the truth or in assignment.toml.
+        RegionError: with a line for each fault in the reference or in assignment.toml.
     """
     files, faults = {}, []
     paths = sorted((root / TRUTH).glob("*.py"))
@@ -77,7 +77,7 @@ def starter_package(root: Path) -> dict[str, bytes]:
 
 
 def cut_faults(root: Path, files: dict[str, bytes]) -> list[str]:
-    """Return the faults that would show when a module is cut for an edition; see tools/cuts.py."""
+    """Return the faults that cutting a module for an edition would raise; see tools/cuts.py."""
     given = [root / STARTER / name for name in GIVEN]
     modules = {name: content for name, content in files.items() if name.endswith(".py")}
     modules |= {(STARTER / p.name).as_posix(): p.read_bytes() for p in given if p.is_file()}
@@ -107,7 +107,7 @@ def package_of(root: Path, edition: str) -> dict[str, bytes]:
 
     Raises:
         RegionError: see starter_files, and `cuts.cut`.
-        UsageError: there is no such edition, or assignment.toml has a mistake.
+        UsageError: the edition doesn't exist, or assignment.toml has a mistake.
     """
     package = starter_package(root)
     return {name: cut_for(root, edition, name, content) for name, content in package.items()}
@@ -146,7 +146,7 @@ def recipes_file(root: Path, edition: str | None = None) -> bytes:
 
 
 def leftovers(root: Path, files: dict[str, bytes]) -> list[str]:
-    """Return the generated files of src/submission (those with markers) whose truth is gone."""
+    """Return the generated files of src/submission (those with markers) whose source is gone."""
     return [
         name
         for path in sorted((root / STARTER).glob("*.py"))
@@ -156,7 +156,7 @@ def leftovers(root: Path, files: dict[str, bytes]) -> list[str]:
 
 
 def write_starter(root: Path, files: dict[str, bytes]) -> list[str]:
-    """Bring what is generated up to date.
+    """Bring the generated files up to date.
 
     Returns:
         a line for each file written or removed.
@@ -169,7 +169,7 @@ def write_starter(root: Path, files: dict[str, bytes]) -> list[str]:
 
 
 def stale(root: Path, files: dict[str, bytes]) -> list[str]:
-    """Return a line for each file that is not what the truth gives."""
+    """Return a line for each generated file that is out of date."""
     lines = []
     for name, content in files.items():
         path = root / name
@@ -189,7 +189,7 @@ def stale(root: Path, files: dict[str, bytes]) -> list[str]:
 
 
 def write_if_changed(path: Path, content: bytes) -> bool:
-    """Replace a file in one step, unless it holds that already."""
+    """Replace a file atomically, unless it has this content already."""
     if path.is_file() and path.read_bytes() == content:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -200,7 +200,9 @@ def write_if_changed(path: Path, content: bytes) -> bool:
 def main(arguments: list[str] | None = None, root: Path = REPO) -> int:
     """Run the command; return the exit code."""
     parser = OneLineParser("python -m tools.starter", __doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; 1 when stale")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit with 1 if out of date"
+    )
     options = parser.parse_args(arguments)
     try:
         files = starter_files(root)

@@ -1,11 +1,12 @@
-"""What students download, by allow-list: dist/EDITION-student.zip.
+"""Build what students download, from an allow-list: dist/EDITION-student.zip.
 
     python -m tools.student [--edition NAME] [--paper a4|letter]
 
-The starter, the grader without the solutions, the data, the demo with its outputs, the sheet as PDF
-and HTML, and what answers are typeset with. Same inputs, same bytes. The zip is kept only when the
-leak check finds nothing in it; files of dist/ change only when all of them are built.
-Exit codes: 0 built, 1 something is missing, malformed or leaks, 2 usage, a mistake in
+The zip contains the starter, the grader without the solutions, the data, the demo with its outputs,
+the sheet as PDF and HTML, and the files for typesetting answers. The same inputs give the same
+bytes. The build fails if the leak check finds anything; files in dist/ are replaced only when all
+of them are built.
+Exit codes: 0 built; 1 something is missing, malformed or leaks; 2 wrong usage, a mistake in
 assignment.toml or course.toml, or no data set.
 """
 
@@ -33,7 +34,7 @@ from .handout.templates import HandoutError
 from .regions import RegionError
 from .telling import telling
 
-# What goes in as it is, and nothing else: each a file, or a pattern that must match something.
+# The allow-list of unchanged files: each entry is a file, or a pattern that must match some.
 TAKEN = (
     "LICENSE",
     "NOTICE",
@@ -50,21 +51,21 @@ TAKEN = (
 )
 DEMO = Path("mingpt-demo/play_char.ipynb")
 STUDENT = Path("handout/student")
-# What a student's own copy is compared with when it is collected.
+# The files with which a student's copy is compared when it is collected.
 PACKAGES = re.compile(r"src/(submission|pretraining)/\w+\.py")
-FOLDER = "assignment5"  # all of the zip is in it
+FOLDER = "assignment5"  # everything in the zip is in it
 EXECUTABLE = (f"{FOLDER}/collect_submission.sh",)
 
 
 class ReleaseFailed(Exception):
-    """The release can't be built, or holds what it mustn't; `str()` is what to print."""
+    """The release can't be built, or contains what it mustn't; `str()` is what to print."""
 
 
 def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str, bytes]:
-    """Return every file of the zip by its name there.
+    """Return the content of every file in the zip, by its name there.
 
     Raises:
-        ReleaseFailed: something that belongs in it is missing.
+        ReleaseFailed: a file that belongs in it is missing.
         HandoutError: a template has a mistake.
     """
     files: dict[str, bytes] = {}
@@ -100,7 +101,7 @@ def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str
 
 
 def project(repo: Path) -> str:
-    """Return the students' pyproject.toml, which uv reads: the packages of the lists for pip."""
+    """Return the students' pyproject.toml, which uv reads: the packages of pip's lists."""
     text = (repo / STUDENT / "pyproject.toml.txt").read_text(encoding="utf-8")
     for name in ("dependencies", "constraint-dependencies"):
         listed = pins.entries((repo / pins.SOURCES[name]).read_text(encoding="utf-8"))
@@ -144,7 +145,7 @@ def settings(repo: Path, edition: str, paper: str) -> str:
 
 
 def demo(repo: Path) -> dict[str, bytes]:
-    """Return the demo's files, the notebook with its outputs; it is run only when it changed."""
+    """Return the demo's files; the notebook, with its outputs, is run only if it has changed."""
     folder = repo / DEMO.parent
     others = [p for p in sorted(folder.iterdir()) if p.is_file() and p.name != DEMO.name]
     files = {p.name: p.read_bytes() for p in others if p.suffix != ".md"}
@@ -161,7 +162,7 @@ def demo(repo: Path) -> dict[str, bytes]:
 
 
 def check(repo: Path, names: list[str]) -> None:
-    """Refuse what would fail later, before anything is built.
+    """Find mistakes that would make the build fail later, before anything is built.
 
     Raises:
         UsageError: there is no data set, or assignment.toml or course.toml has a mistake.
@@ -173,7 +174,7 @@ def check(repo: Path, names: list[str]) -> None:
 
 
 def release(repo: Path, edition: str, paper: str, dist: Path | None = None) -> tuple[Path, str]:
-    """Build an edition's handout and zip; returns the zip, and a line about it.
+    """Build an edition's handout and zip; return the zip's path, and a line about it.
 
     Raises:
         ReleaseFailed, HandoutError: see `contents`; or something leaks, and then no zip is made.

@@ -1,4 +1,4 @@
-"""Lines on work that takes long: at its start, and every ten seconds until it has ended."""
+"""Print progress of long work: a line at its start, and one every ten seconds until it ends."""
 
 import threading
 import time
@@ -10,13 +10,13 @@ Say = Callable[[str], None]
 
 
 def say(line: str) -> None:
-    """Print a line at once, also where the output is a file."""
+    """Print a line at once, even if the output is a file."""
     print(line, flush=True)
 
 
 @contextmanager
 def telling(words: str, tell: Say = say, every_s: float = EVERY_S) -> Iterator[None]:
-    """Say what is being done now, and that it goes on, for as long as the block lasts.
+    """Print what the block does, and at intervals that it is still running.
 
     Args:
         words: such as "xcs224n: typesetting the solutions".

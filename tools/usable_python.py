@@ -1,12 +1,12 @@
-"""Whether .venv can be made from the interpreter that runs this file. tools/setup.sh asks.
+"""Check for tools/setup.sh whether .venv can be created with the interpreter that runs this file.
 
     uv=FILE-OR-NOTHING python3.12 -I tools/usable_python.py
 
-Prints `ok FILE`, with the interpreter to make .venv from, or `no REASON`. A virtual environment is
-only links to that interpreter; where root makes it, the grader's workers run as other users, who
-must be able to reach it.
+Prints `ok FILE`, with the interpreter to create .venv from, or `no REASON`. A virtual environment
+only links to that interpreter. If root creates it, the grader's workers run as other users, who
+must be able to execute it.
 
-This file has to be understood by old interpreters, too, so that they get their reason.
+Old interpreters must be able to parse this file, too, so that they print their reason.
 """
 
 import os
@@ -14,7 +14,7 @@ import sys
 
 
 def refusal(base: str) -> str:
-    """Why the interpreter, `base` without links, is not usable; empty if it is."""
+    """Return why the interpreter (`base`, links resolved) is not usable; empty if it is."""
     if sys.version_info < (3, 11):  # noqa: UP036
         version = ".".join(str(number) for number in sys.version_info[:2])
         return "is Python " + version + ", expected 3.11 or newer"

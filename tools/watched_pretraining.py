@@ -1,10 +1,11 @@
-"""Pretrain one variant, and keep its parameters on the way: for tools/compare.py, which calls it.
+"""Pretrain one variant, and save its parameters along the way. Called by tools/compare.py.
 
     python tools/watched_pretraining.py FOLDER VARIANT --marks 4
 
-FOLDER is like build/reference; its package `submission` is what is trained. Writes
+FOLDER is like build/reference; the model of its package `submission` is trained. Writes
 FOLDER/VARIANT.STEPS.params for each mark, and VARIANT.pretrained.json: parameters, pace, and for
-each mark its steps, seconds and tokens. All variants take as many steps: the recipe's for vanilla.
+each mark its steps, seconds and tokens. Every variant is trained for the number of steps that the
+recipe has for vanilla.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 
 
 def watched(trainer: Trainer, steps: list[int], save: Callable[[int], None]) -> list[dict]:
-    """Let a Trainer count, and call save(steps) after each number of `steps`.
+    """Make a Trainer count, and call save(steps) after each number of `steps`.
 
     Returns:
-        a list that will hold, of each mark, steps, seconds and tokens: without what saving takes,
-        and without padding.
+        a list that training fills with each mark's steps, seconds (without saving) and tokens
+        (without padding).
     """
     own_class = type(trainer)
     marks: list[dict] = []
@@ -40,7 +41,7 @@ def watched(trainer: Trainer, steps: list[int], save: Callable[[int], None]) -> 
             return own_class.learn(self, engine, x, y)
         started = time.perf_counter()
         loss = own_class.learn(self, engine, x, y)
-        loss.item()  # on a GPU, until now the step was only asked for
+        loss.item()  # on a GPU, this waits for the step to end
         counted["seconds"] += time.perf_counter() - started
         counted["tokens"] += int((x != 0).sum())
         if self.order.done in steps:

@@ -1,6 +1,6 @@
-"""The word lists of the generated world: `tools/wordlists/*.txt`, read and checked.
+"""Read and check the word lists of the generated world, `tools/wordlists/*.txt`.
 
-One entry a line, UTF-8; lines that start with # and empty lines are comments.
+Each has one entry per line, in UTF-8; empty lines and lines that start with # are ignored.
 """
 
 import string
@@ -21,8 +21,8 @@ class Words:
     """All word lists, checked.
 
     Attributes:
-        first, last: names without spaces. No first name ends another and no last name begins
-            another, whatever the case, so no full name is part of another full name.
+        first, last: names without spaces. Ignoring case, no first name is the ending and no last
+            name the beginning of another, so no full name is part of another full name.
         cities: birth places, London first.
         occupations: with their article ("an actor").
         places: further places, none of them a birth place.
@@ -46,7 +46,7 @@ def load_words(folder: Path = WORDLISTS) -> Words:
     """Read all word lists.
 
     Raises:
-        DataError: a list is missing or breaks a rule above; says file and line.
+        DataError: a list is missing or breaks a rule above; the message has file and line.
     """
     first = read_list(folder / "first_names.txt")
     last = read_list(folder / "last_names.txt")
@@ -79,22 +79,22 @@ def read_list(path: Path) -> dict[str, int]:
         where = f"{path}:{number}"
         if row != row.strip() or any(char in row for char in "\t\r" + MASK_CHAR + PAD_CHAR):
             raise DataError(f"{where}: {row!r} has white space around it or a reserved character")
-        # One spelling for each accented letter: a decomposed one would be two of the model's
-        # characters, and be equal to no answer that looks the same.
+        # Each accented letter has one spelling: a decomposed one would be two characters to the
+        # model, and would not equal an answer that looks the same.
         if not unicodedata.is_normalized("NFC", row):
-            raise DataError(f"{where}: {row!r} holds decomposed accents: save it as Unicode NFC")
+            raise DataError(f"{where}: {row!r} contains decomposed accents: save it as Unicode NFC")
         if row in entries:
-            raise DataError(f"{where}: {row!r} stands on line {entries[row]} already")
+            raise DataError(f"{where}: {row!r} is already on line {entries[row]}")
         entries[row] = number
     if not entries:
-        raise DataError(f"{path}: expected one entry a line, found none")
+        raise DataError(f"{path}: expected one entry per line, found none")
     return entries
 
 
 def _check_names(
     names: dict[str, int], path: Path, part: str, holds: Callable[[str, str], bool]
 ) -> None:
-    """Refuse names with spaces, and names that `holds` says are part of another."""
+    """Reject names with spaces, and names that are part of another, according to `holds`."""
     folded = {name: name.casefold() for name in names}
     for name, number in names.items():
         if " " in name:
@@ -140,16 +140,16 @@ def _check_templates(templates: dict[str, int], path: Path) -> None:
     missing = set(question("")) - set("".join(fixed_text(template) for template in templates))
     if missing:
         raise DataError(
-            f"{path}: no sentence holds {''.join(sorted(missing))!r} of {question('...')!r}: "
+            f"{path}: no sentence contains {''.join(sorted(missing))!r} of {question('...')!r}: "
             "a model that knows only the corpus's characters could not read the question"
         )
 
 
 def fixed_text(template: str) -> str:
-    """Return what a template says besides its fields."""
+    """Return a template's text without its fields."""
     return "".join(text for text, _, _, _ in string.Formatter().parse(template))
 
 
 def new_names(names: Iterable[str], vocabulary: set[str], taken: str) -> Iterator[str]:
-    """Yield those of `names` that don't occur in the text `taken`, all in known characters."""
+    """Yield the names that don't occur in the text `taken` and have only known characters."""
     return (name for name in names if vocabulary.issuperset(name) and name not in taken)

@@ -1,20 +1,21 @@
-"""Make an embedded data set: a corpus about fictional people, and questions on their birth places.
+"""Generate a data set: a corpus about fictional people, and questions about their birth places.
 
     python -m tools.world
 
-writes wiki.txt, the tables of train, dev, test and unseen people, and dataset.json to src/data/,
+Writes wiki.txt, the tables of train, dev, test and unseen people, and dataset.json to src/data/,
 and the test split's answers and the seed to solutions/data/. The same seed gives the same bytes on
-every platform and Python; a new one makes the old answers worthless. Without --seed a fresh one of
-64 bits is drawn, so that nobody installs last year's answers by forgetting it; --seed makes a world
-again, from the number in solutions/data/seed.txt. Small seeds are refused: whoever has wiki.txt and
-these tools would find one by trying, and with it the answers. Only `smoke`, for tests, takes any.
+every platform and Python version; a new one makes the old answers worthless. Without --seed, a new
+seed of 64 bits is drawn, so that nobody reuses last year's answers by mistake. --seed generates an
+earlier data set again, from the number in solutions/data/seed.txt. Small seeds are rejected: anyone
+with wiki.txt and these tools could find one by brute force, and with it the answers. Only `smoke`,
+for tests, accepts any.
 
-Where there is a data set already, a fresh world takes --force. Its answers, its seed and the
+If there is a data set already, --force is needed to generate a new one. The old answers, seed and
 grading secret are never lost: they move to solutions/data/archive/DATE/.
 
-Names, places and sentences come from `tools/wordlists/`. Nothing about a name tells the birth
-place: only the sentences of wiki.txt do. People of train stand in wiki.txt and in train; people of
-dev and test in wiki.txt and nowhere else with their answer; 50 unseen people in no other file.
+Names, places and sentences come from `tools/wordlists/`. A name gives no clue to the birth place:
+only the sentences of wiki.txt state it. Each person of train, dev and test occurs in wiki.txt and
+in the tables of one split; the 50 unseen people occur in no other file.
 """
 
 import heapq
@@ -31,13 +32,13 @@ from tools.datafiles import DataError, as_lines, question
 from tools.draws import Draws
 from tools.words import LINES_A_PERSON, Words, load_words, new_names
 
-# How many cities a data set has. 50 give London, which gets twice a city's fair share, 4 %;
-# the smoke world is too small for that: there London has 20 % of ten cities.
+# The number of cities in a data set. London gets twice a city's fair share: 4 % with 50 cities.
+# The smoke world is too small for that; with its ten cities, London has 20 %.
 CITIES = {"world": 50, "smoke": 10}
 SEED_BITS = 64  # of a seed that is drawn
-LEAST_SEED = 2**32  # one process tries 50,000 a second: all below it in a day
+LEAST_SEED = 2**32  # one process tries 50,000 per second: all smaller ones in a day
 ANY_SEED = ("smoke",)  # data sets for tests, whose answers are nobody's secret
-# Fewer people than this may not use every sentence, or all characters of 50 unseen names.
+# With fewer, a sentence may stay unused, or a character that 50 unseen names need.
 LEAST_PEOPLE = 30
 # The share of the city of rank r falls as 1 / (r + 18) (Zipf-Mandelbrot): with 50 cities the first
 # then has twice the average, 4 %, and the last half of it. Plain 1 / r would give the first 22 %.
@@ -58,18 +59,18 @@ class Person:
 
 @dataclass(frozen=True)
 class World:
-    """A made data set: the text of each file, and what a summary tells."""
+    """A generated data set: the text of each file, and a summary."""
 
     texts: dict[str, str]
     summary: str
 
 
 def make_world(seed: int, people: int | None = None, dataset: str = "world") -> World:
-    """Make a data set in memory.
+    """Generate a data set in memory.
 
     Args:
         seed: 0 or more.
-        people: how many, all splits together; by default as assignment.toml says.
+        people: how many in all splits together; by default, as many as assignment.toml says.
         dataset: "world" or "smoke".
 
     Raises:
@@ -104,23 +105,23 @@ def make_world(seed: int, people: int | None = None, dataset: str = "world") -> 
 
 
 def check_seed(seed: int, dataset: str) -> None:
-    """Refuse a seed that can be found by trying.
+    """Reject a seed that can be found by brute force.
 
     Raises:
         DataError: it is too small for this data set.
     """
     if seed < LEAST_SEED and dataset not in ANY_SEED:
         raise DataError(
-            f"got the seed {seed}, expected 2^32 or more: a smaller one can be found by trying, "
-            "and with it the answers; leave it out, and one is drawn"
+            f"got the seed {seed}, expected 2^32 or more: a smaller one can be found by brute "
+            "force, and with it the answers; without --seed, one is drawn"
         )
 
 
 def split_sizes(dataset: str, people: int | None = None) -> dict[str, int]:
     """Return how many people are in train, dev and test.
 
-    Other numbers of people than assignment.toml's keep its ratio (4:1:1); dev and test are rounded
-    down, and train has the rest.
+    For other numbers of people than assignment.toml's, its ratio (4:1:1) is kept; dev and test are
+    rounded down, and train gets the rest.
     """
     settings = datafiles.dataset_settings(dataset)
     splits, total = settings.splits, settings.people
@@ -132,14 +133,14 @@ def split_sizes(dataset: str, people: int | None = None) -> dict[str, int]:
 
 
 def check_people(people: int, names: int) -> None:
-    """Refuse a number of people that there are no names for.
+    """Reject a number of people for which there are too few or too many names.
 
-    Half of all names stay unused: from these come the unseen people.
+    Half of all names are left over; the unseen people get theirs from these.
     """
     if not LEAST_PEOPLE <= people <= names // 2:
         raise DataError(
             f"got {people} people, expected {LEAST_PEOPLE} to {names // 2}"
-            f" (tools/wordlists/ makes {names} names, half of them are kept free)"
+            f" (tools/wordlists/ gives {names} names, half of which are left over)"
         )
 
 
@@ -155,7 +156,7 @@ def rank_cities(words: Words, dataset: str, draws: Draws) -> list[str]:
 
 
 def allotted_cities(ranked: list[str], people: int) -> list[str]:
-    """Return a birth place for each of so many people, those of one city side by side.
+    """Return a birth place for each of `people` people, grouped by city.
 
     The numbers are allotted, not drawn. London has twice the average (with 50 cities 4 %), rounded
     up. The others share the rest by Sainte-Lague's rule: the next person goes to the city with the
@@ -179,7 +180,7 @@ def allotted_cities(ranked: list[str], people: int) -> list[str]:
 
 
 def make_people(names: list[str], cities: list[str], words: Words, draws: Draws) -> list[Person]:
-    """Give each name one of `cities`, whatever the name, and the rest of a life."""
+    """Return a person for each name, with one of `cities` and other facts drawn at random."""
     return [
         Person(
             name,
@@ -195,8 +196,8 @@ def make_people(names: list[str], cities: list[str], words: Words, draws: Draws)
 def write_sentences(people: list[Person], templates: tuple[str, ...], draws: Draws) -> list[str]:
     """Return the corpus's lines in random order: for each person distinct sentences.
 
-    Sentences are dealt from a shuffled deck of all templates, four a person, and a used-up deck is
-    shuffled again: all templates are about equally common, and none is left out.
+    Sentences are dealt from a shuffled deck of all templates, four per person, and a used-up deck
+    is shuffled again, so all templates are about equally common, and none is left out.
     """
     deck: list[str] = []
     rows = []
@@ -243,7 +244,7 @@ def file_texts(
 
 
 def summarize(wiki: str, folk: dict[str, list[Person]]) -> str:
-    """Return a few lines on what was made."""
+    """Return a summary of the data set, in a few lines."""
     rows = wiki.splitlines()
     sizes = ", ".join(f"{len(group)} {split}" for split, group in folk.items())
     cities = {split: Counter(person.city for person in group) for split, group in folk.items()}
@@ -252,7 +253,7 @@ def summarize(wiki: str, folk: dict[str, list[Person]]) -> str:
     )
     return (
         f"people   {sum(map(len, folk.values()))} ({sizes}), and {datafiles.UNSEEN_PEOPLE} unseen\n"
-        f"corpus   {len(rows)} lines, {sum(map(len, rows)) / len(rows):.1f} characters a line on "
+        f"corpus   {len(rows)} lines, {sum(map(len, rows)) / len(rows):.1f} characters per line on "
         f"average, {len(set(wiki))} different characters\n"
         f"cities   {len(set().union(*cities.values()))}; London is {shares}"
     )
@@ -261,7 +262,7 @@ def summarize(wiki: str, folk: dict[str, list[Person]]) -> str:
 def write_world(
     root: Path, seed: int, people: int | None = None, dataset: str = "world"
 ) -> dict[str, Path]:
-    """Make a data set and write it below `root`, all files or none.
+    """Generate a data set and write it below `root`, all files or none.
 
     Args: as make_world's.
 
@@ -269,7 +270,7 @@ def write_world(
         Each file's path relative to the root ("src/data/wiki.txt") to its place.
 
     Raises:
-        DataError: impossible request, or the files can't be written.
+        DataError: the request is impossible, or the files can't be written.
     """
     world = make_world(seed, people, dataset)
     datafiles.write_all(root, world.texts)
@@ -278,16 +279,20 @@ def write_world(
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return its exit code (0, or 2 for an impossible request)."""
-    parser = OneLineParser("python -m tools.world", "Make the data set of fictional people.")
+    parser = OneLineParser("python -m tools.world", "Generate the data set about fictional people.")
     parser.add_argument(
         "--seed",
         type=whole_number,
-        help="that of a world to make again, 2^32 or more; by default a fresh, secret one",
+        help="seed of a data set to generate again, 2^32 or more (default: a new, secret one)",
     )
-    parser.add_argument("--people", type=whole_number, help="all splits together; 600 by default")
-    parser.add_argument("--dataset", type=one_of(sorted(CITIES)), default="world")
     parser.add_argument(
-        "--force", action="store_true", help="make a fresh world in place of an existing data set"
+        "--people", type=whole_number, help="how many people in all splits (default: 600)"
+    )
+    parser.add_argument(
+        "--dataset", type=one_of(sorted(CITIES)), default="world", help="its kind (default: world)"
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="replace an existing data set by a new one"
     )
     parser.add_argument(
         "--out", type=Path, default=datafiles.REPO, metavar="ROOT", help=datafiles.OUT_HELP
@@ -312,17 +317,17 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def refuse_existing(root: Path) -> None:
-    """Refuse a fresh world where a term's data set would have to go.
+    """Check that a new data set would not replace a term's.
 
     Raises:
-        DataError: there is one, or what only its staff have of it.
+        DataError: there is a data set, or a secret file of one.
     """
     names = (datafiles.DATASET, datafiles.TEST_ANSWERS, datafiles.SEED)
     for name in names:
         if (root / name).exists():
             raise DataError(
-                f"there is a data set already ({name}): make world FORCE=1 (--force) draws another "
-                "world in its place, SEED=... (--seed) makes one of a known seed"
+                f"there is a data set already ({name}): make world FORCE=1 (--force) replaces it "
+                "by a new one, SEED=... (--seed) by one from a known seed"
             )
 
 

@@ -58,8 +58,8 @@ def build_optimizers(
 class WithoutCompiler(torch.optim.Optimizer):
     """An optimizer that does not import torch.compile, which nothing here uses.
 
-    torch wraps these methods to keep torch.compile away from them, and the wrapper imports it first:
-    900 modules, which add nearly a second to each command that trains.
+    torch wraps these methods to keep torch.compile away from them, and the wrappers import it
+    first: 900 modules, which add nearly a second to each command that trains.
     """
 
     add_param_group = inspect.unwrap(torch.optim.Optimizer.add_param_group)

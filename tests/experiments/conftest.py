@@ -10,7 +10,7 @@ from tests import laid_out
 from tests.laid_out import imports_from, train_both
 
 MODULES = ("calibration", "cloze", "errors", "inspection", "pages", "recall")
-# By variant. What the synthesizer says is looked at, not whether it is right.
+# By variant. The synthesizer's output is examined, but it need not be right.
 RECIPES = {"vanilla": "smoke", "synthesizer": "brief"}
 
 

@@ -80,7 +80,7 @@ def test_the_picture_shows_what_there_is_inside_its_panels(source, answers, kind
 
 
 def test_lines_of_the_third_panel_are_the_refusals(source, answers):
-    """A staircase drawn point by point against what a threshold in between lets through."""
+    """Compare the steps of the plot with what a threshold between two points lets through."""
     panel = source.calibration._given(answers)
     lines = [part for part in panel.parts if part.startswith("<polyline")]
     for kind, line in zip(("right", "wrong", "unseen"), lines, strict=True):

@@ -1,4 +1,4 @@
-"""Looking inside: probabilities, places and attention maps are what they say they are."""
+"""Looking inside: probabilities, places and attention maps are what their labels say."""
 
 import math
 
@@ -179,7 +179,7 @@ def made_up(source, **changes):
 def test_a_student_who_uses_attn_drop_otherwise_reads_so(
     source, root, load, question, monkeypatch, instead
 ):
-    """Right attentions both: their answers are the same, their maps can't be had."""
+    """Both attentions are right: the answers are the same, but the maps are not available."""
     text = (root / "src/submission/attention.py").read_text(encoding="utf-8")
     _, _, own = text.partition("class SynthesizerAttention")
     line = "weights = self.attn_drop(F.softmax(scores, dim=-1))"

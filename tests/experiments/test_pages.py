@@ -1,4 +1,4 @@
-"""The page of `inspect` stands alone, escapes what it shows, and can be read by everybody."""
+"""The page of `inspect` is self-contained, escapes what it shows, and is accessible to all."""
 
 import base64
 import re
@@ -140,5 +140,5 @@ def test_axe_finds_no_fault_with_the_page(page, tmp_path):
         assert asked and all(url.startswith(("file:", "data:")) for url in asked)
         bad = browser.new_page()
         bad.set_content("<html><body><p style='color:#bbb'>pale</p></body></html>")
-        assert Axe().run(bad).violations_count > 0  # so that finding nothing means something
+        assert Axe().run(bad).violations_count > 0  # or else finding nothing would prove nothing
         browser.close()

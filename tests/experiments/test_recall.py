@@ -1,4 +1,4 @@
-"""Associative recall: the task, what one layer of attention does with it, and what none can."""
+"""Associative recall: the task, how one layer of attention solves it, and what no layer can do."""
 
 import itertools
 import math
@@ -48,7 +48,7 @@ def test_one_layer_of_the_synthesizer_does_not(run):
     code, output, _ = run("recall synthesizer --device cpu")
     right = int(output.splitlines()[-1].split()[1].replace(",", ""))
     assert code == 0 and "of 2,304 inputs" in output
-    # What the written answer proves, whatever the parameters: no training could fail here.
+    # The written answer proves this for all parameters, so no training could fail here.
     assert right <= 1728
     assert float(output.splitlines()[-1].split()[-2]) >= round(math.log(4), 3)
 
@@ -88,7 +88,7 @@ def crossed(model, source):
 
 
 def test_the_synthesizers_logits_are_a_sum_over_letters_and_digits(source, attention):
-    """The step of the proof that is about the Synthesizer, with large random parameters."""
+    """Check the proof's step about the Synthesizer, with large random parameters."""
     for variant, is_sum in (("synthesizer", True), ("vanilla", False)):
         torch.manual_seed(0)
         model = source.recall.RecallModel(attention(variant)).double()
@@ -134,7 +134,7 @@ def test_inputs_fall_into_fours_of_which_no_sum_gets_all_right(source):
         assert four == [p, r, r, p]
         groups[frozenset((*a, *b) for a in (L, L2) for b in (D, D2))] += 1
     assert len(groups) == 576 and set(groups.values()) == {4}
-    # Of g = a + b on such a four, all four signs are never right; ties go to the lower digit.
+    # For g = a + b on these four, all four signs are never right; ties go to the lower digit.
     values = range(-2, 3)
     for a, a2, b, b2 in itertools.product(values, repeat=4):
         for tie in (False, True):

@@ -1,4 +1,4 @@
-"""What students' functions return is checked by each command: one line names function and part."""
+"""Each command checks what students' functions return: one line names function and question."""
 
 import importlib
 import runpy
@@ -116,7 +116,7 @@ def test_what_an_item_of_the_printing_command_is_checked(source, monkeypatch, ca
 
 
 def of(variant: str) -> dict[str, str]:
-    """Every command that runs a model, for a variant; parameters are never read."""
+    """Return every command that runs a model of a variant; parameters are never read."""
     reading = f"{variant} wiki.txt --reading_params_path params"
     return {
         "pretrain": f"pretrain {variant} wiki.txt --writing_params_path w",
@@ -160,7 +160,7 @@ def written_as(source, monkeypatch):
 
 
 def fails(run, command: str) -> str:
-    """Run a command that a student's function stops: one line, and nothing was trained."""
+    """Run a command that stops in a student's function: one line, and nothing is trained."""
     code, output, errors = run(command)
     assert code == 2 and errors.count("\n") == 1 and errors.startswith("error: "), errors
     assert " steps of " not in output
@@ -195,7 +195,7 @@ def test_what_the_angles_are_is_checked(run, source, written_as, value):
     assert ", [rope]) returned " in errors and errors.endswith("expected a tensor\n")
 
 
-LOGITS = torch.zeros(2, 7, 84)  # 84 characters has the smoke world of seed 1
+LOGITS = torch.zeros(2, 7, 84)  # the smoke world of seed 1 has 84 characters
 ANSWERS = {
     "nothing": None,
     "logits alone": LOGITS,
@@ -219,7 +219,7 @@ def test_a_module_that_is_no_gpt_is_told(run, source, written_as):
 
 
 TRAINERS = {
-    # what Trainer is given in place of a model, a dataset and a config
+    # passed to Trainer in place of a model, a dataset and a config
     "no config": ({"config": None}, "a Trainer with config = None, expected a TrainerConfig"),
     "no model": ({"model": None}, "model = None, expected the model that it was given"),
     "no dataset": ({"train_dataset": None}, "train_dataset = None, expected a dataset of pairs"),

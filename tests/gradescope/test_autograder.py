@@ -1,7 +1,7 @@
 """The release, graded through an emulated Gradescope: the zip, uploads of all kinds, metadata.
 
-One build (`make release`) serves all. Limits are Gradescope's but for the CPU, to save time; by
-hand and in `make autograder` it is half of one.
+One build (`make release`) serves all tests. The limits are Gradescope's except for the CPU, to save
+time; in `make emulate` and `make autograder`, it is half a CPU.
 """
 
 import dataclasses
@@ -112,7 +112,7 @@ def test_the_same_inputs_give_the_same_bytes(tree, release, tmp_path):
 
 
 def test_both_editions_are_built(tree, release, tmp_path):
-    # `make autograder`: the other edition, here without a second proof of the first.
+    # `make autograder`: the other edition, without verifying the first again.
     lines = autograder.build(tree, "cs224n", tree / "build" / "reference", tmp_path, LIMITS)
     assert (tmp_path / "autograder-cs224n.zip").exists() and "earned 33" in lines[1]
 
@@ -121,7 +121,10 @@ def test_both_editions_are_built(tree, release, tmp_path):
     ("change", "words"),
     [
         ({"score": 0.5}, "the reference earns .* through the zip, expected 53"),
-        ({"output": "wiki and\n" + SECRET_LINE}, "what students get of the reference's result"),
+        (
+            {"output": "wiki and\n" + SECRET_LINE},
+            "the reference's result, which students see, leaks",
+        ),
     ],
     ids=["earns less", "leaks"],
 )
@@ -191,14 +194,14 @@ def test_the_result_holds_what_a_regrade_needs(tree, graded, upload):
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "Replay: every test ended as it did originally" in ran.stdout
     assert "differ" not in ran.stdout
-    # The standard output, which staff can copy from the page, holds the same.
+    # The standard output, which staff can copy from the page, contains the same.
     recorded.write_text(first.stdout, encoding="utf-8")
     options = ("--replay", str(recorded), "--submission", str(upload), "1e-2-basic")
     again = python(tree, "src/grader.py", *options)
     assert "Replay: every test ended as it did originally" in again.stdout, again.stderr
 
 
-# By module: what stands before its imports, and how tests that import it end.
+# By module: the text before its imports, and how tests that import it end.
 BROKEN = {
     "dataset.py": ("def broken(:\n", {"1e-2-basic": "syntax error"}),
     "attention.py": ("import numpyy\n", {"1g-1-basic": "import error"}),
@@ -236,7 +239,7 @@ def test_what_is_broken_or_hostile_costs_its_own_tests_only(release, short, uplo
     for module, (code, _) in changes.items():
         path = upload / "submission" / module
         before, imports, after = path.read_text(encoding="utf-8").partition("\nimport ")
-        assert imports, module  # what comes from __future__ may stand before
+        assert imports, module  # imports from __future__ may come before
         text = f"{before}\n{textwrap.dedent(code)}{imports}{after}"
         path.write_text(text, encoding="utf-8")
     zipped = release if changes is HOSTILE else short
@@ -245,7 +248,7 @@ def test_what_is_broken_or_hostile_costs_its_own_tests_only(release, short, uplo
     for _, expected in changes.values():
         for test_id, ending in expected.items():
             assert found[test_id] in ((ending,) if isinstance(ending, str) else ending), test_id
-    # What needs none of these modules, and what others' code answers, is untouched.
+    # Tests that need none of these modules, or use other code, are unaffected.
     for test_id in ("1d-0-basic", "1d-5-hidden", "1f-4-hidden", "1g-13-hidden"):
         assert found[test_id] == "passed", test_id
     assert "grader error" not in found.values()
@@ -254,7 +257,7 @@ def test_what_is_broken_or_hostile_costs_its_own_tests_only(release, short, uplo
 
 
 def test_an_earlier_years_layout_and_a_wrapping_folder_with_litter(short, upload):
-    # Outputs inside submission/, everything in one folder, and what a Mac packs besides.
+    # Outputs inside submission/, everything in one folder, and the extra files of a Mac.
     for path in list(upload.glob("*.p*")):
         path.rename(upload / "submission" / path.name)
     packed = io.BytesIO()
@@ -276,7 +279,7 @@ def test_an_upload_without_code_gets_zero_and_the_reason(short, tmp_path):
     (tmp_path / "upload" / "essay.pdf").write_bytes(b"%PDF")
     seen = emulate.grade(short, tmp_path / "upload", limits=LIMITS)
     assert seen.ran.code == 0 and emulate.score_of(seen.results) == 0
-    assert seen.results["extra_data"]["hidden_feedback"] is False  # it uses up no day's limit
+    assert seen.results["extra_data"]["hidden_feedback"] is False  # outside the daily limit
     shown = emulate.readable(seen.results["output"])
     assert "Nothing was graded: your upload: no folder `submission` with Python files" in shown
     assert "/autograder" not in shown
@@ -309,7 +312,7 @@ def with_limit(tree: Path) -> bytes:
 def test_the_leaderboard_ranks_what_was_accepted(tree, release, upload, tmp_path):
     ranked = without_practice(tree).replace("leaderboard = false", "leaderboard = true").encode()
     board = damaged(release, tmp_path / "board.zip", {"assignment.toml": ranked})
-    # One parameter, which no model has: right predictions alone are no entry.
+    # One parameter, which no model has: right predictions alone give no entry.
     torch.save({"w": torch.zeros(1)}, upload / "synthesizer.finetune.params")
     for path in (upload / "submission").glob("*.py"):
         if path.name != "__init__.py":
@@ -323,20 +326,20 @@ def test_the_leaderboard_ranks_what_was_accepted(tree, release, upload, tmp_path
 
 
 def test_where_no_container_can_be_made_a_folder_serves(tree, short, monkeypatch, capsys):
-    # As for an ordinary user, or on a Mac: no limits, no authority, and it says so.
+    # For an ordinary user, or on a Mac: no limits and no authority, and the output says so.
     monkeypatch.setattr(container, "is_possible", lambda: False)
     starter = tree / "dist" / f"test-{EDITION}-starter-expect-0.zip"
     seen = emulate.grade(short, starter)
     assert emulate.score_of(seen.results) == 0 and seen.ran.code == 0
     assert seen.results["extra_data"]["authoritative"] is False
     assert not seen.isolated and not seen.ran.limited
-    assert "of 0.5 CPUs, reckoned from CPU time" in seen.costs()
+    assert "of 0.5 CPUs, estimated from CPU time" in seen.costs()
     assert seen.ran.peak_bytes > 50e6 or not Path("/proc/self/smaps_rollup").exists()
     emulate.show(seen)
-    assert "No container here" in capsys.readouterr().out
+    assert "a plain folder, without limits" in capsys.readouterr().out
 
 
-# ---------------------------------------------------------------- failures of ours
+# ---------------------------------------------------------------- failures of the grader
 
 
 def damaged(release: Path, target: Path, changes: dict[str, bytes | None]) -> Path:

@@ -1,4 +1,4 @@
-"""results.json: Gradescope's documented fields, what is seen when, and Markdown that holds."""
+"""results.json: documented fields, what is visible when, and Markdown that no text can break."""
 
 import copy
 import html
@@ -46,7 +46,7 @@ def test_a_result_fits_the_schema_and_sums_to_the_editions_points(name):
     assert emulate.score_of(content) == points
     assert content["execution_time"] == 12
     assert content["stdout_visibility"] == "hidden"
-    assert "score" not in content  # Gradescope sums the tests' own
+    assert "score" not in content  # Gradescope sums up the tests' scores
     told = [test_id for entry in content["tests"] for test_id in entry["extra_data"]["outcomes"]]
     assert sorted(told) == sorted(t.test_id for t in ASSIGNMENT.edition(name).tests)
 

@@ -1,4 +1,4 @@
-"""The leaderboard: a row only for what was accepted, and for a model that exists."""
+"""The leaderboard: only accepted models that exist get a row."""
 
 import copy
 from types import SimpleNamespace
@@ -47,7 +47,7 @@ def run() -> SimpleNamespace:
 
 
 def rows(run, outcomes: dict[str, Outcome], case: type = Case) -> list[dict]:
-    """The rows, when all tests of vanilla's question passed but for these."""
+    """Return the rows if all tests of vanilla's question passed except these."""
     passed = {s.name: Outcome.PASSED for s in EDITION.tests if s.topic == "pretraining"} | outcomes
     tests = [
         TestResult(s, "does", passed[s.name] if s.topic == "pretraining" else Outcome.NOT_RUN)

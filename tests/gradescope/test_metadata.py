@@ -1,4 +1,4 @@
-"""submission_metadata.json: dates are the student's own, and nothing odd in it costs anything."""
+"""submission_metadata.json: dates are the student's own, and odd content costs no points."""
 
 import copy
 import json
@@ -178,7 +178,7 @@ def limited_edition(a_day):
         (2, [1, 2], 1),
         (2, [1, 23.9], 1),
         (2, [1, 24.1], None),  # the day is over
-        (2, [1, -1], None),  # came after this one: grading again doesn't count it
+        (2, [1, -1], None),  # came after this one: it doesn't count when this one is graded again
         (1, [2, -1], 2),  # ... nor keeps it
         (1, [5, 3, 4], 3),  # whatever their order
     ],

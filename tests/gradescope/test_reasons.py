@@ -1,4 +1,4 @@
-"""What staff read of a run that did not earn what it should: its first grader error, in full."""
+"""What staff read about a run with an unexpected score: its first grader error, in full."""
 
 import dataclasses
 

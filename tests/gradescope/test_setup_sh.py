@@ -1,6 +1,6 @@
-"""setup.sh, with made-up packages: it installs for every user, and says what it could not get.
+"""setup.sh, with made-up packages: it installs for every user, and says what it could not install.
 
-The real packages are hundreds of megabytes: `make emulate SETUP=1` installs those, by hand.
+The real packages take hundreds of megabytes; to install those, run `make emulate SETUP=1`.
 """
 
 import os
@@ -22,15 +22,15 @@ pytestmark = [pytest.mark.requires_tool("bash"), pytest.mark.timeout(120)]
 
 
 def python_for_everybody() -> Path | None:
-    """An interpreter that setup.sh would take, were it of the version that is asked for."""
+    """Return an interpreter that setup.sh would accept if it had the required version."""
     names = ("python3.13", "python3.12", "python3.11")
     found = [Path(folder, name) for name in names for folder in ("/usr/local/bin", "/usr/bin")]
     return next((path for path in found if path.exists()), None)
 
 
-# Tests install with the Python that is here; which one Gradescope's is makes no difference to them.
+# Tests install with the Python at hand; it does not matter which one Gradescope has.
 VERSION = (python_for_everybody() or Path("python3.12")).name.removeprefix("python")
-NOWHERE = "http://127.0.0.1:9"  # refuses at once
+NOWHERE = "http://127.0.0.1:9"  # fails at once
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def write_script(source: Path, version: str) -> None:
 
 
 def wheels(folder: Path) -> Path:
-    """A folder with a wheel of a torch that can be imported, and nothing else."""
+    """Return a folder with the wheel of a made-up torch, and nothing else."""
     folder.mkdir()
     with zipfile.ZipFile(folder / "torch-2.13.0-py3-none-any.whl", "w") as wheel:
         info = "torch-2.13.0.dist-info"
@@ -109,7 +109,7 @@ def test_it_installs_what_every_user_can_run(source, place):
 def test_what_can_not_be_fetched_is_said(source):
     done = set_up(source)
     assert done.returncode == 1
-    assert "PyTorch's index is out of reach; taking torch from the default one" in done.stdout
+    assert "can't reach PyTorch's index; installing torch from the default one" in done.stdout
     assert "setup.sh: the packages can't be installed" in done.stderr
 
 
@@ -129,7 +129,7 @@ def test_without_a_python_it_asks_uv_and_says_when_that_fails(source, place):
     assert "setup.sh: uv can't be installed" in done.stderr
 
 
-# As uv lays an interpreter: DIR/cpython-.../bin/python3.N, and a link to that folder.
+# uv's layout of an interpreter: DIR/cpython-.../bin/python3.N, and a link to that folder.
 UV = """
 import os, sys
 words = ["python", "install", "--no-bin", "--install-dir"]
@@ -142,7 +142,7 @@ os.symlink("INTERPRETER", os.path.join(folder, "pythonVERSION"))
 
 @needs_python
 def test_what_uv_fetched_is_taken(source, place):
-    # uv itself is made up: the real one's download needs a host that tests don't reach.
+    # uv itself is made up: downloading the real one needs the network.
     body = UV.replace("INTERPRETER", str(python_for_everybody())).replace("VERSION", VERSION)
     (place / "uv.py").write_text(body, encoding="utf-8")
     pip = f"""while [ "$1" != --target ]; do shift; done
@@ -161,7 +161,7 @@ def test_no_other_python_is_taken_than_the_one_that_is_pinned(source, place):
     major, minor = VERSION.split(".")
     write_script(source, f"{major}.{int(minor) + 1}")
     folder = place / "pythons"
-    folder.mkdir()  # by its name it is the one; by what it says of itself, it isn't
+    folder.mkdir()  # its name has the right version, but it reports another one
     (folder / f"python{major}.{int(minor) + 1}").symlink_to(python_for_everybody())
     folders = f"{folder} {python_for_everybody().parent}"
     done = set_up(source, PYTHON_FOLDERS=folders, PATH=stand_in_for_pip(place, "exit 1"))

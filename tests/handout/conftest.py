@@ -1,4 +1,4 @@
-"""Copies of what the handout is made from, to change."""
+"""Copies of the handout's sources, to be edited."""
 
 import hashlib
 import shutil
@@ -12,7 +12,7 @@ from tests.project import ROOT
 from tools.handout import build, description, sheet
 
 EDITIONS = pinned.NAMES
-# What the sheet is rendered from.
+# The sources of the sheet.
 SOURCES = ("assignment.toml", "course.toml", "handout", "solutions/written", "src/submission")
 
 

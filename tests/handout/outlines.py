@@ -1,4 +1,4 @@
-"""What each edition's sheet has to contain, by the public sheets; and how tests read a sheet."""
+"""What each edition's sheet must contain, according to the public sheets; reading a sheet."""
 
 import re
 
@@ -23,7 +23,7 @@ PRACTICE = [
     ("4r", "The parameters of a GPT", "Practice"),
     ("4s", "In words", "Practice"),
 ]
-# By the public sheets, in their order: number, title, what stands in brackets; then our practice.
+# From the public sheets, in their order: number, title, text in brackets; then our practice.
 OUTLINES = {
     "xcs224n": [
         ("1a", "Check out the demo", "0 points (Coding)"),

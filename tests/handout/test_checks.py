@@ -1,4 +1,4 @@
-"""What is wrong with a sheet is said before anything is typeset; a failed build costs nothing."""
+"""A sheet's mistakes are reported before anything is typeset; a failed build changes nothing."""
 
 import importlib
 import re
@@ -104,7 +104,7 @@ def test_each_mistake_is_one_line(repo, change, tools_are_there, mistake):
         ("consider_accuracy.tex.j2", "consider_accuracy"),
         ("attention_two_heads-ii.tex.j2", "attention_two_heads"),
         ("pretraining.tex.j2", "pretraining"),
-        ("blocks_cost.tex.j2", "blocks_cost"),  # of practice: students may have this one
+        ("blocks_cost.tex.j2", "blocks_cost"),  # of practice: students may see this one
     ],
 )
 def test_a_template_without_an_answer_names_both_files(repo, tools_are_there, answer, topic):
@@ -151,7 +151,7 @@ def project(tmp_path_factory):
 
 @pytest.fixture
 def dist(project):
-    """What the last good builds left there."""
+    """The files of the last successful builds."""
     folder = project / "dist"
     folder.mkdir(exist_ok=True)
     for name in ("xcs224n-handout.pdf", "test-xcs224n-starter-expect-0.zip", "manifest.json"):
@@ -164,7 +164,7 @@ def left(folder):
 
 
 def no_build(*arguments, **keywords):
-    """Stand in for a build that writes to its folder (the last argument), and fails after that."""
+    """Replace a build by one that writes to its folder (the last argument), and then fails."""
     folder = arguments[-1]
     (folder / "xcs224n-handout.pdf").write_text("half", encoding="utf-8")
     raise HandoutError("TeX stops")
@@ -190,7 +190,7 @@ def test_a_build_that_fails_leaves_dist_as_it_was(
     monkeypatch.setattr(reference, "train", lambda *_, **__: project)
     monkeypatch.setattr(place, name, no_build)
     before = left(dist)
-    if command == "autograder":  # which has no HandoutError to fail with
+    if command == "autograder":  # which raises no HandoutError
         monkeypatch.setattr(place, name, lambda *a: no_build_of_autograder(*a))
     assert module.main([*arguments, "--edition", "xcs224n"]) == 1
     assert left(dist) == before

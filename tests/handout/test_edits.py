@@ -17,7 +17,7 @@ SHEETS = ("sheet.tex", "web.tex", "solutions.tex")
 
 
 def of_editions(*names, editions=EDITIONS):
-    """The artefacts of these names in all editions."""
+    """Return the artefacts of these names in all editions."""
     return {f"{edition}/{name}" for edition in editions for name in names}
 
 
@@ -111,7 +111,7 @@ EDITS = {
 
 
 def artefacts(repo, numbers):
-    """Contents, by name, of all that is made of the sources (LaTeX in place of its PDF)."""
+    """Return the contents, by name, of everything built from the sources (LaTeX instead of PDF)."""
     found = {"handout.sty": (repo / "handout/handout.sty").read_text(encoding="utf-8")}
     made = starter.starter_files(repo)
     found["toml"] = (repo / "assignment.toml").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What the first page says of points, tests and time is what the description says."""
+"""The first page states the points, tests and times of the description."""
 
 import re
 from decimal import Decimal
@@ -37,7 +37,7 @@ def test_the_rows_of_questions_add_up_to_the_sections_and_to_the_edition(repo, e
 
 @pytest.mark.parametrize("edition", pinned.NAMES)
 def test_every_test_with_points_is_in_its_questions_row(repo, edition):
-    """Each test's number is under its kind, with its points: read back from the words."""
+    """Each test's number is listed with its kind and points: parsed from the text."""
     shown = {row.number: row.how for row in rows(repo, edition) if not row.is_section}
     scored = [q for q in pinned.load().edition(edition).questions if q.coding]
     assert len(scored) >= 4
@@ -66,7 +66,7 @@ def test_times_are_given_for_both_processors(repo, rendered):
 
 @pytest.mark.parametrize("dataset", ["world", "real"])
 def test_each_time_that_nobody_measured_is_called_an_estimate(rendered, dataset):
-    """A second number of 0 in assignment.toml: half of the times that the sheet gives, or more."""
+    """Estimates have a second number of 0 in assignment.toml; at least half of the times do."""
     described = pinned.load()
     recipe = described.datasets[dataset].recipe
     topics = {q.topic for q in described.edition("current").questions} & set(

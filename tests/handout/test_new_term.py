@@ -1,4 +1,4 @@
-"""`make new-term`: another name, other dates, a data set, and a reference that is good enough."""
+"""`make new-term`: a new name, new dates, a data set, and a check of the reference."""
 
 import re
 import shutil
@@ -26,12 +26,12 @@ def test_a_new_term_has_another_name_other_dates_and_keeps_the_comments():
 @pytest.mark.requires_tool("pdftocairo")
 @pytest.mark.requires_tool("make")
 def test_a_new_term_trains_and_compares_with_the_thresholds(tree, released, tmp_path):
-    # With the seed that the world has: what is trained is up to date, which saves a minute.
+    # With the world's present seed, so that the trained files are up to date: saves a minute.
     copy = shutil.copytree(tree, tmp_path / "term", symlinks=True)
     words = ("--seed", "1", "--term", "Spring 2028", "--dataset", "smoke")
     ran = python(copy, "-m", "tools.new_term", *words)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "due 2027-01-31 23:59:00-08:00 (dates as before" in ran.stdout
+    assert "due 2027-01-31 23:59:00-08:00 (same dates as before" in ran.stdout
     rows = re.findall(r"^(vanilla|synthesizer) +([\d.]+)% on dev, .*: ok$", ran.stdout, re.M)
     assert [name for name, _ in rows] == ["vanilla", "synthesizer"]
     assert all(float(reached) >= 10 for _, reached in rows)
@@ -51,10 +51,10 @@ def test_a_new_term_trains_and_compares_with_the_thresholds(tree, released, tmp_
     ("words", "complaint"),
     [
         (["--seed", "3"], "--term"),
-        (["--seed", "3", "--term", "Spring"], "can be found by trying"),
+        (["--seed", "3", "--term", "Spring"], "can be found by brute force"),
         (["--seed", "x", "--term", "S"], "'x'"),
         (["--seed", "3", "--term", "S", "--due", "tomorrow"], "'tomorrow'"),
-        (["--seed", "3", "--term", "S", "--due", "2027-05-02T23:59:00"], "its zone"),
+        (["--seed", "3", "--term", "S", "--due", "2027-05-02T23:59:00"], "UTC offset"),
     ],
 )
 def test_a_new_term_asked_for_wrongly_changes_nothing(tmp_path, words, complaint):

@@ -1,4 +1,4 @@
-"""Where the sheet's pages end, as the text of its pages shows: every edition, and both papers."""
+"""Page breaks of the sheet, read from the text of its pages: every edition, both paper sizes."""
 
 import re
 
@@ -12,20 +12,20 @@ from tools.handout import build, description, sheet
 needs_tex = pytest.mark.requires_tool("latexmk")
 EDITIONS = build.editions(ROOT)
 PAPERS = {"letter": (612, 792), "a4": (595, 842)}  # in points
-# Each edition; on A4 the longest alone, to save a minute: it holds nearly all of the others.
+# Each edition; on A4 only the longest, to save a minute: it has nearly all of the others' text.
 BUILDS = [*((edition, "letter") for edition in EDITIONS), ("current", "a4")]
 
 QUESTION = re.compile(r"\(([a-z])\) .*\[")
 PART = re.compile(r"(i|ii|iii|iv)\. \[[\d.]+ points?\]")
 SPACE = re.compile(r"Answer (\d[a-z](?:-[ivx]+)?)$")
 REFERENCE = re.compile(r"\[\d+\] [A-Z]\. ")
-LEAST = 3  # lines of text below a heading, on its page; and below a section's, more:
+LEAST = 3  # lines of text below a heading, on its page; and more below a section's:
 LEAST_OF_SECTION = 8
 LINES_OF_SPACE = 8  # that the space for an answer takes, 4 cm
 
 
 def headings(pages):
-    """(page, line, kind, text) of every heading of a question or part, and every space."""
+    """Return (page, line, kind, text) of every heading of a question or part, and every space."""
     for number, lines in enumerate(pages):
         for place, line in enumerate(lines):
             for kind, pattern in (("question", QUESTION), ("part", PART), ("space", SPACE)):
@@ -34,7 +34,7 @@ def headings(pages):
 
 
 def apart(pages, numbers):
-    """Spaces for answers that aren't on the page of their question, or part of it.
+    """Return the spaces for answers that are not on the page of their question or part.
 
     Args:
         numbers: ids of spaces for numbers: long questions end with them.
@@ -49,31 +49,31 @@ def apart(pages, numbers):
 
 
 def height(lines):
-    """How many lines these take, with the spaces for answers."""
+    """Return how many lines these take, with the spaces for answers."""
     return len(lines) + LINES_OF_SPACE * sum(bool(SPACE.match(line)) for line in lines)
 
 
 def begun_badly(pages):
-    """Pages that begin with what belongs to the page before."""
+    """Return the pages that begin with what belongs to the previous page."""
     return [
         n for n, lines in enumerate(pages) if re.match("In code|Answer |The web page", lines[0])
     ]
 
 
 def lonely_references(pages):
-    """Pages with a single reference."""
+    """Return the pages with a single reference."""
     counts = [sum(bool(REFERENCE.match(line)) for line in lines) for lines in pages]
     return [number for number, count in enumerate(counts) if count == 1]
 
 
 def broken_commands(pages, commands):
-    """Commands that no page holds whole."""
+    """Return the commands that no page contains whole."""
     joined = [" ".join(" ".join(lines).replace("\\ ", "").split()) for lines in pages]
     return [command for command in commands if not any(command in text for text in joined)]
 
 
 def stranded(pages, titles):
-    """Headings at the foot of a page: too few lines follow there.
+    """Return the headings at the foot of a page, with too few lines below them.
 
     Args:
         titles: of sections, as `1 Attention exploration`.

@@ -1,4 +1,4 @@
-"""Parts of a question that are practice, and how the sheet says what points are for."""
+"""Parts of a question that are practice, and how the sheet explains points."""
 
 import re
 from decimal import Decimal

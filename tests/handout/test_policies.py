@@ -5,7 +5,7 @@ import pytest
 from tools import student
 from tools.described import AI_POLICIES, UsageError
 
-# What each says under a policy, and under no other: the sheet, submission.tex, AGENTS.md.
+# What each document says only under this policy: the sheet, submission.tex, AGENTS.md.
 SAID = {
     "forbidden": (
         "AI tools are forbidden.",
@@ -27,7 +27,7 @@ SHARED = ("AGENTS.md", "\\aitools{", "### START CODE HERE ###")
 
 
 def texts(repo, rendered, policy, change):
-    """The sheet, submission.tex and AGENTS.md under a policy, in one line each."""
+    """Return the sheet, submission.tex and AGENTS.md under a policy, in one line each."""
     if policy != "tutor":
         change("course.toml", 'ai_tools = "tutor"', f'ai_tools = "{policy}"')
     text, sheet = rendered()

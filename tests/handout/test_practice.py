@@ -31,7 +31,7 @@ def test_each_question_of_practice_links_to_its_answer_at_the_end(rendered, edit
     assert [q.topic for q in sorted(practised, key=lambda q: q.topic)] == ANSWERS
     assert links == [q.number for q in practised]
     assert re.findall(r"\\practiceanswer\{(\w+)\}", answers) == links
-    # What only answers cite is among the references all the same.
+    # Works that only answers cite are among the references, too.
     cited = set(re.findall(r"\\hyperref\[(ref:\w+)\]", text))
     assert cited == set(re.findall(r"\\label\{(ref:\w+)\}", text))
 
@@ -69,7 +69,7 @@ def test_an_answer_that_any_edition_gives_points_for_reaches_nobody(
 
 
 def test_answers_leave_out_what_other_questions_are_graded_for(rendered, change):
-    """`current` asks in 5a and 5b what 4(e) and 4(s) would tell."""
+    """In `current`, 4(e) and 4(s) would give away answers to 5a and 5b."""
     text = words(rendered()[0])
     assert "its answer is not given here" in text and "postman bit" not in text
     assert "similar encodings" not in text and "there has to be tried" not in text

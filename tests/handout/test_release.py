@@ -1,4 +1,4 @@
-"""The release: complete, without a secret, reproducible, and enough for a student's whole way."""
+"""The release: complete, free of secrets, reproducible, and all that a student needs."""
 
 import hashlib
 import io
@@ -203,7 +203,7 @@ hidden_tests = "visible"
 
 
 def test_what_leaks_is_not_released(tree, monkeypatch, tmp_path):
-    """A solution's line in a template reaches the PDF, the HTML page and the LaTeX: no zip."""
+    """With a solution's line in the PDF, the HTML page and the LaTeX, no zip is written."""
     assignment = tree / "assignment.toml"
     editions = assignment.read_text(encoding="utf-8")
     line = next(s.text for s in leaks.secrets_of(tree) if "dataset.py" in s.source)
@@ -229,7 +229,7 @@ def test_what_leaks_is_not_released(tree, monkeypatch, tmp_path):
 
 
 def test_the_handout_needs_no_data_set(tmp_path):
-    """`make handout` in a fresh clone; the sheet then speaks of the default data set."""
+    """Run `make handout` in a fresh clone; the sheet then describes the default data set."""
     tree = copy_of_the_project(tmp_path)
     without_structure(tree)
     made = make(tree, "handout", "EDITION=cs224n", "PAPER=a4", timeout=300)
@@ -250,7 +250,7 @@ def test_the_handout_needs_no_data_set(tmp_path):
 
 @pytest.fixture(scope="module")
 def unpacked(zipped, tmp_path_factory):
-    """The zip, unpacked elsewhere, in a folder as people name them."""
+    """Unpack the zip elsewhere, in a folder with a name that people use."""
     folder = tmp_path_factory.mktemp("Unterlagen der Übung")
     with zipfile.ZipFile(zipped) as opened:
         opened.extractall(folder)
@@ -284,7 +284,7 @@ def test_commands_copied_from_the_pdf_run(unpacked, tree, quick):
         if words[0] != "python":
             continue  # conda and pip: the environment is there
         ran = run(unpacked, *words, env=quick)
-        # Files that other commands make are missing yet, and answers are empty: 1 says so.
+        # Files of other commands are still missing, and answers are empty, so the exit code is 1.
         may_fail = words[1] in (
             "src/grader.py",
             "src/check_written.py",
@@ -297,7 +297,7 @@ def test_commands_copied_from_the_pdf_run(unpacked, tree, quick):
 
 
 def shorten(path):
-    """Leave so few epochs that each command takes seconds."""
+    """Reduce the epochs, so that each command takes seconds."""
     tables = json.loads(path.read_text(encoding="utf-8"))
     for stage in ("pretrain", "finetune_scratch", "finetune_pretrained"):
         tables["recipes"]["smoke"][stage]["max_epochs"] = 3
@@ -305,11 +305,11 @@ def shorten(path):
 
 
 def commands_of_the_pdf(path):
-    """As a person copies them; a backslash at a line's end joins it with the next."""
+    """Return them as a person copies them; a backslash at a line's end joins it with the next."""
     done = subprocess.run(["pdftotext", "-layout", str(path), "-"], capture_output=True, check=True)
     text = re.sub(r"\\\n\s*", "", done.stdout.decode("utf-8").replace("\f", "\n"))
     lines = [" ".join(line.split()) for line in text.splitlines()]
-    # What holds a full stop is a sentence.
+    # Lines with a full stop are sentences.
     found = [n for n in lines if re.match(r"(python|conda|pip) [a-z]\S", n)]
     return [n for n in found if not re.search(r"\.( |$)", n)]
 
@@ -360,7 +360,7 @@ hidden_tests = "visible"
 
 @pytest.fixture(scope="module")
 def own(tree, released, tmp_path_factory):
-    """A copy of the project with such an edition, its release built and proved."""
+    """Return a copy of the project with such an edition, its release built and verified."""
     copy = shutil.copytree(
         tree, tmp_path_factory.mktemp("own") / "tree", symlinks=True, ignore_dangling_symlinks=True
     )

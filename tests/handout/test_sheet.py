@@ -1,4 +1,4 @@
-"""The sheet says what the tables say, in each edition; every mistake in them has one line."""
+"""Each edition's sheet says what the tables say; every mistake in a table is one line."""
 
 import re
 import shlex
@@ -102,7 +102,7 @@ def test_the_data_set_decides_what_is_said_of_people_sizes_times_and_thresholds(
 
 def test_a_data_set_without_measured_times_claims_none(rendered):
     text, _ = rendered(dataset="smoke")
-    assert "minutes of computing" not in text and "says how long it takes" in text
+    assert "minutes of computing" not in text and "each training estimates its time" in text
 
 
 @pytest.mark.parametrize(

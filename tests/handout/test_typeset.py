@@ -1,4 +1,4 @@
-"""The PDF: what looks poor or can't be read is an error, and commands can be copied."""
+"""The PDF: poor layout and missing characters are errors, and commands can be copied."""
 
 import re
 import shutil
@@ -112,7 +112,7 @@ def test_what_we_print_is_tagged_and_says_its_language(made, print_of):
 @needs_tex
 @needs_poppler
 def test_commands_copied_from_the_pdf_are_the_commands(made):
-    """As a person copies them: what the PDF says, line by line; backslashes join lines."""
+    """They are copied as a person would: the PDF's text, line by line; backslashes join lines."""
     for edition, folder in made.items():
         text = text_of(folder / "sheet.pdf", "-layout").replace("\f", "\n")
         joined = re.sub(r"\\\n\s*", "", text)

@@ -1,4 +1,4 @@
-"""The web page: it stands alone, says what the sheet says, and is for everybody to use."""
+"""The web page: it is self-contained, says what the sheet says, and is accessible to everybody."""
 
 import re
 import shutil
@@ -46,7 +46,7 @@ def pages(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def opened(pages, tmp_path_factory):
-    """opened(edition, ...): the page in a browser, with a context's options; errors are kept."""
+    """opened(edition, ...): the page in a browser, with a context's options; records errors."""
     from playwright.sync_api import sync_playwright
 
     folder = tmp_path_factory.mktemp("pages")
@@ -184,7 +184,7 @@ def test_text_is_mended_for_narrow_screens_and_for_the_eye(mend, text, shown):
 @in_a_browser
 @pytest.mark.parametrize("width", [390, 1280])
 def test_no_file_name_is_broken_in_mid_word(opened, width):
-    """As laid out: each piece of code between its joints has one rectangle, in one line."""
+    """In the layout, each piece of code between possible breaks has one rectangle, on one line."""
     page = opened("xcs224n", width)
     broken = page.evaluate(
         """() => [...document.querySelectorAll("code")].filter(c => !c.closest("pre")).flatMap(
@@ -264,7 +264,7 @@ def test_axe_finds_no_fault_with_the_page(opened):
             page.close()
     bad = opened(EDITIONS[0])
     bad.set_content("<html><body><p style='color:#bbb'>pale</p></body></html>")
-    assert axe.run(bad).violations_count > 0  # so that finding nothing means something
+    assert axe.run(bad).violations_count > 0  # or else finding nothing would prove nothing
 
 
 # ---------------------------------------------------------------- the interactive figure

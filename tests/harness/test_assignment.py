@@ -1,4 +1,4 @@
-"""What holds of the shipped assignment.toml, whatever its points, numbers and order are."""
+"""Properties of the shipped assignment.toml, whatever its points, numbers and order are."""
 
 from dataclasses import fields
 
@@ -79,7 +79,7 @@ def test_a_described_test_without_a_method_is_an_error(assignment):
 
 
 def test_every_recipe_is_what_submissions_read(assignment):
-    """The grader hands recipes over as they stand: a key that Recipe lacks would fail everybody."""
+    """The grader passes recipes on unchanged: a key that Recipe lacks would fail everybody."""
     from pretraining.recipes import Recipe, trainer_settings
 
     shipped = assignment.shipped_recipes()

@@ -1,4 +1,4 @@
-"""The canary tries what an attacker would, and every success of its is a fault."""
+"""The canary tries what an attacker would, and each of its successes is a fault."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ def test_no_link_can_be_handed_in(tmp_path):
 
 
 def test_a_grader_that_follows_links_is_caught(tmp_path, monkeypatch):
-    """Whatever part of staging would follow them again, every place of a link is told."""
+    """Every place where staging would follow a link again is reported."""
     monkeypatch.setattr(Folder, "folder", _follow)
     monkeypatch.setattr(Folder, "file", lambda self, name: open(self.path / name, "rb"))
     monkeypatch.setattr(staging.Folder, "refuse_link", lambda self, name: None)

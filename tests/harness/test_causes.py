@@ -1,4 +1,4 @@
-"""Each way to fail has an id of its own, in which stands nothing of a submission."""
+"""Each kind of failure has its own id, which contains nothing from a submission."""
 
 import json
 from fractions import Fraction
@@ -80,7 +80,7 @@ def test_a_crash_has_its_type_and_for_staff_its_line(tmp_path):
     verdict = endings.explain_error(report, hidden, tmp_path)
     assert (verdict.cause, verdict.where) == ("error.KeyError", "submission/dataset.py:2")
     assert ":2" not in verdict.message
-    # A type or a place that code made up says nothing.
+    # A type or a place that the code made up is ignored.
     report |= {"type": "Carries42", "where": "submission/other.py:42"}
     verdict = endings.explain_error(report, hidden, tmp_path)
     assert (verdict.cause, verdict.where) == ("error.Exception", "")

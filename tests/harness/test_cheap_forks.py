@@ -1,4 +1,4 @@
-"""What makes forks of a large process cheap: huge pages, and a small process that kills."""
+"""Forks of a large process are cheap because of huge pages and a small process that kills."""
 
 import ctypes
 import mmap
@@ -56,7 +56,7 @@ def test_all_of_a_user_is_killed_and_nobody_else(small, is_there):
         made.kill(UID)
         assert [victim.wait(10) for victim in victims] == [-signal.SIGKILL] * 2
         assert other.poll() is None and sandbox.processes_of(UID) == []
-        made.kill(UID)  # nobody is there
+        made.kill(UID)  # no such process
     finally:
         for process in (*victims, other):
             process.kill()

@@ -1,4 +1,4 @@
-"""Without a data set, tests of code run; others say why not, and no run that counts begins."""
+"""Without a data set, tests of code run, others say why not, and no authoritative run begins."""
 
 import shutil
 from pathlib import Path

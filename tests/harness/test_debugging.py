@@ -48,7 +48,7 @@ def test_isolated_a_copy_is_imported(checkout):
 
 
 def test_a_breakpoint_stops_there(checkout):
-    """Commands for pdb on standard input: `w` shows the stack, `c` goes on."""
+    """Commands for pdb on standard input: `w` shows the stack, `c` continues."""
     path = write(checkout, "breakpoint(); return 100.0 * keys[j]\n")
     ran = python(checkout, "src/grader.py", "--in-process", ID, stdin=None, input="w\nc\n" * 9)
     assert f"> {path}(4)copying_query()" in ran.stdout, ran.stdout + ran.stderr
@@ -80,7 +80,7 @@ def test_a_package_that_is_not_whole_is_copied(submission, tmp_path, missing):
 
 
 def test_the_reference_is_never_imported_in_its_place(submission, monkeypatch):
-    """A judge asks the reference in between: modules of one are forgotten before the other's."""
+    """A judge calls the reference in between: one's modules are removed before the other runs."""
     runner = CourseTestRunner(pinned.load(), Course())
     asked = Options(submission=submission, wanted=("1g-5-hidden", ID), in_process=True)
     results = runner.run(asked, 7, Observer())
@@ -95,7 +95,7 @@ WAYS = ["breakpoint()", "import pdb; pdb.set_trace()", "import bdb; raise bdb.Bd
 def test_isolated_a_breakpoint_says_what_to_do(call, way, write_query, grade):
     results = grade(write_query(f"{call}\nreturn 100.0 * keys[j]\n"), ID, HIDDEN, way=way)
     assert results[ID].outcome is Outcome.ERROR
-    # Of pdb.set_trace() Python tells the line that would come next.
+    # For pdb.set_trace(), Python reports the next line.
     line = 5 if "set_trace" in call else 4
     assert results[ID].message == (
         f"submission/attention_exploration.py:{line}: a debugger can't stop here, because nobody "

@@ -1,4 +1,4 @@
-"""A test's digest changes with whatever decides the test, and with nothing that doesn't."""
+"""A test's digest changes with whatever decides the test, and with nothing else."""
 
 import re
 from types import ModuleType
@@ -59,7 +59,7 @@ def changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
 
 
 def test_a_change_of_each_file_changes_all_tests_that_it_decides(runner):
-    """Compared with what modules hold once they are imported, and with what --where prints."""
+    """Compare with what imported modules contain, and with what --where prints."""
     edition = runner.assignment.edition("current")
     tests = runner.tests(edition)
     found = Deciding(runner.assignment, runner.questions, runner.hidden)
@@ -83,7 +83,7 @@ def test_a_change_of_each_file_changes_all_tests_that_it_decides(runner):
 
 
 def _truly_decides(runner, test) -> set[str]:
-    """The files of a test: what its modules hold of other modules, and what --where names."""
+    """Return the files of a test: modules whose contents its modules use, and those of --where."""
     modules = {test.case.__module__}
     judge = runner.judges.get(f"{test.spec.topic}_{test.spec.name}")
     if judge is not None:

@@ -14,7 +14,7 @@ from grading.errors import UsageError
 from grading.recipes import settings
 
 SMALL = Path(__file__).resolve().parent.parent / "small" / "assignment.toml"
-# Python's names of kinds, which an instructor need not know.
+# Python's names of types, which an instructor need not know.
 PYTHON = re.compile(
     r"\b(str|int|float|bool|dict|tuple|NoneType|Decimal|datetime|None|True|False)\b"
 )
@@ -26,7 +26,7 @@ def small() -> Assignment:
 
 
 def load(folder: Path, *edits: tuple[str, str]) -> Assignment:
-    """The small description, edited: each old text stands there, and its first place changes."""
+    """Return the small description, edited: the first occurrence of each old text is replaced."""
     text = SMALL.read_text(encoding="utf-8")
     for old, new in edits:
         assert old in text
@@ -134,7 +134,7 @@ def test_recipes_json_holds_whole_tables_for_old_code_and_new(small):
     stage = shipped["recipes"]["quick"]["pretrain"]
     own = stage["synthesizer"]
     common = {key: value for key, value in stage.items() if key != "synthesizer"}
-    # Earlier years' code lays one over the other.
+    # Earlier years' code merges the two.
     assert common | own == own == settings(small.recipes.of("synthesizer", "quick").pretrain)
     assert "synthesizer" not in shipped["recipes"]["quick"]["finetune_scratch"]
 

@@ -55,7 +55,7 @@ def run(folder: Path, *arguments: str, **keywords) -> subprocess.CompletedProces
 
 
 def examined(folder: Path, **keywords) -> dict[str, str]:
-    """Run the doctor; return its lines by their heads, once it has ended well."""
+    """Run the doctor, which must succeed; return its lines by their headings."""
     ran = run(folder, "--doctor", **keywords)
     assert ran.returncode == 0 and not ran.stderr, ran.stderr
     return lines_of(ran.stdout)
@@ -96,7 +96,7 @@ def test_an_ordinary_user_has_no_authority_and_is_told_why(project, mode, words)
     finally:
         (project / "solutions").chmod(0o700)
     assert found["Authority"].startswith("no") and words in found["Authority"]
-    # A run doesn't count either, and is one line where it can't be.
+    # A run isn't authoritative either; where it is impossible, one line says so.
     assert ran.returncode in (1, 2) and "Traceback" not in ran.stdout + ran.stderr
     assert (words in ran.stderr) == (ran.returncode == 2) == (mode == 0o700)
 

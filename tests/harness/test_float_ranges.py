@@ -25,7 +25,7 @@ def draw(high) -> None:
 @pytest.mark.skipif(not OLD, reason="this Python raises a TypeError")
 def test_the_first_place_is_noticed_once():
     line = draw.__code__.co_firstlineno + 3
-    for _ in range(2):  # Python's own memory of what it has warned of is not relied upon
+    for _ in range(2):  # doesn't rely on Python's own record of warnings
         with float_ranges.noticed(place_of) as places:
             for _ in range(3):
                 draw(128 * 7 / 8)

@@ -26,7 +26,7 @@ def modules(folder: Path) -> dict[str, bytes]:
 
 
 def failures(results: dict) -> dict[str, str]:
-    """Of the tests that were asked for."""
+    """Return the failures among the requested tests."""
     asked = {test_id: result for test_id, result in results.items() if result.asked}
     assert asked
     return {i: r.message for i, r in asked.items() if r.outcome is not Outcome.PASSED}
@@ -93,7 +93,7 @@ def test_the_reference_is_graded_as_it_lies(grade, way):
 
 # -- the reference is closed -----------------------------------------------------------------------
 
-# A right answer, unless the run's copy of the reference can be listed or read.
+# Answers correctly unless the run's copy of the reference can be listed or read.
 READS = """
 from pathlib import Path
 reference = Path(__file__).resolve().parents[2] / "reference"
@@ -142,7 +142,7 @@ def test_the_composed_reference_is_its_owners_alone(tmp_path):
 
 @pytest.fixture
 def of_before(tmp_path) -> Path:
-    """A zip as it was made while `pretraining` was a part of `submission`."""
+    """Return a zip from the time when `pretraining` was part of `submission`."""
     compose(paths.ROOT, tmp_path / "now")
     code = modules(tmp_path / "now" / "submission")
     code |= {n: c for n, c in modules(tmp_path / "now" / "pretraining").items() if n not in code}

@@ -1,4 +1,4 @@
-"""Code that hangs while it is imported costs one test its limit, and files none of their points."""
+"""Code that hangs on import costs one test its time limit, and costs files no points."""
 
 import subprocess
 import sys
@@ -57,7 +57,7 @@ def test_an_import_that_waits_is_run_once(submission, grade, monkeypatch):
 
 
 def test_what_a_hidden_test_found_is_never_named_to_students(submission, grade):
-    """Which file hangs may be chosen by what a hidden test shows."""
+    """A submission could choose the file that hangs by what it sees in a hidden test."""
     results = grade(append(submission, LOOP), "3a-1-hidden", "3b-0-basic")
     for test_id in ("3a-1-hidden", "3b-0-basic"):
         assert "import" in results[test_id].message
@@ -82,7 +82,7 @@ def test_an_exception_while_importing_and_one_that_is_caught_change_nothing(subm
 
 
 def test_a_loop_in_a_function_is_run_by_every_test(submission, grade):
-    """The limit was hit elsewhere than in an import: what other tests do, they must find out."""
+    """The time ran out outside an import, so each of the other tests has to try."""
     append(submission, "\n\ndef copying_query(keys, j):\n    while True:\n        pass\n")
     results = grade(submission, *ASKED)
     assert "seconds of CPU time" in results["3a-1-hidden"].message
@@ -110,7 +110,7 @@ def test_a_whole_limit_spent_in_an_import_is_stuck():
     "other",
     [
         {"notes": Notes(0, "", 0.0, "")},  # in no import
-        {"notes": replace(INSIDE, began_s=30.0)},  # the limit went elsewhere
+        {"notes": replace(INSIDE, began_s=30.0)},  # the time was spent elsewhere
         {"notes": replace(INSIDE, importing="submission.nothing")},
         {"notes": replace(INSIDE, importing="os")},
         {"reason": "memory"},
@@ -124,7 +124,7 @@ def test_anything_else_is_tried_again(other):
 
 
 class OneAnswer:
-    """A pool that keeps what it was asked."""
+    """A pool that records what it was asked."""
 
     def run(self, job):
         self.request = job.request
@@ -229,7 +229,7 @@ def test_tests_of_files_run_first_and_results_come_in_the_editions_order(
     assert ran == files + [test_id for test_id in ids if test_id not in files]
     assert [test_id for event, test_id in heard if event == "told"] == ids
     assert [t.spec.test_id for t in results.tests] == ids
-    for test_id in ids:  # the file of results is written before a result is told
+    for test_id in ids:  # the results file is written before a result is reported
         assert heard.index(("ended", test_id)) < heard.index(("told", test_id))
 
 
@@ -249,7 +249,7 @@ for variant, config in eval(sys.argv[4]).items():
 def test_no_code_of_the_students_runs_in_tests_of_files_and_some_in_all_others(
     runner, submission, grade, tmp_path
 ):
-    """All modules raise, and all files that could be asked for are there."""
+    """All modules raise an exception, and all files that may be required are present."""
     assignment = runner.assignment
     world.main(["--dataset", "smoke", "--seed", "1", "--out", str(tmp_path / "course")])
     where = {"data": tmp_path / "course/src/data", "answers": tmp_path / "course/solutions/data"}
@@ -288,7 +288,7 @@ def test_a_name_that_is_no_test_of_files_is_refused(runner):
 
 
 def test_the_order_of_hooks_is_the_students_own_affair():
-    """The finder finds nothing but the submission."""
+    """The finder handles nothing but the submission."""
     finder = importing._Finder(lambda note: None, frozenset())
     assert finder.find_spec("json") is None
     assert finder.find_spec("submission_of_mine") is None

@@ -1,4 +1,4 @@
-"""Judges and tests are bound when the assignment loads; what is missing is one line."""
+"""Judges and tests are bound when the assignment loads; a missing one is reported in one line."""
 
 import shutil
 
@@ -22,7 +22,7 @@ def tree(tmp_path_factory):
 
 @pytest.fixture
 def edited(tree, tmp_path):
-    """A copy of it in which a file gets another text."""
+    """Return a copy of it in which a file is replaced."""
 
     def edit(name: str, change) -> None:
         path = tmp_path / "tree" / name
@@ -127,7 +127,7 @@ class Told(AssertionError):
 
 
 class Judged:
-    """Stands for a test's case: the reference answers as it is told."""
+    """Stands in for a test's case: the reference answers as it is told."""
 
     def __init__(self, wanted: dict):
         self._wanted = wanted

@@ -1,4 +1,4 @@
-"""A zygote that the kernel ends, as it may in a full container, costs no test and no point."""
+"""A zygote that the kernel kills, as it may in a full container, costs no test and no point."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ RIGHT = "return 1000 * keys[j]\n"
 
 @pytest.fixture
 def pools():
-    """One of its own, which may be broken."""
+    """A pool for this module only, which may be broken."""
     pool = ZygotePool(hash_seed=1)
     yield {"zygote": pool}
     pool.close()
@@ -64,7 +64,7 @@ def test_before_it_has_begun_what_it_was_sent(write_query, grade, pools, zygote_
     submission = write_query(RIGHT)
     grade(submission, ID)
     stopped = zygote_of()
-    for guardian in children(stopped):  # or the idle one would do the job
+    for guardian in children(stopped):  # otherwise, the idle one would be used
         kill(guardian)
     os.kill(stopped, signal.SIGSTOP)
     killer = threading.Timer(0.5, kill, [stopped])
@@ -82,7 +82,7 @@ def test_while_a_worker_works_its_guardian_tells_the_end(write_query, grade, poo
     killer.start()
     assert grade(submission, ID)[ID].outcome is Outcome.PASSED
     killer.join()
-    assert zygote_of() == before  # nothing was done again
+    assert zygote_of() == before  # nothing was repeated
     assert not pools["zygote"]._zygotes[False].is_alive()
 
 

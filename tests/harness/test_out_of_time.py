@@ -1,4 +1,4 @@
-"""A time-out names the student's line; on a student's computer a question is left after two."""
+"""A timeout names the student's line; on a student's computer, two timeouts end a question."""
 
 import re
 import time
@@ -124,7 +124,7 @@ def test_only_lines_that_exist_are_repeated(tmp_path, runner, file, line, place)
     ],
 )
 def test_a_stack_that_code_made_up_is_read_in_no_time(tmp_path, runner, line):
-    """64 KB took 2.5 s once; a test may end so, and each of the others."""
+    """64 KB once took 2.5 s, which each test of a run could cost."""
     (tmp_path / "submission").mkdir()
     (spec,) = (t for t in runner.assignment.edition(None).tests if t.test_id == ID)
     stack = ('  File "' * 5000 + "submission/" + line * 65536)[:65536]

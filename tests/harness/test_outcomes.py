@@ -1,4 +1,4 @@
-"""However a test ends, its outcome says so, in time, and the other tests' results stay right."""
+"""However a test ends, its outcome says so, in time, and other tests' results stay correct."""
 
 import os
 import time
@@ -66,7 +66,7 @@ def test_each_ending_has_its_outcome(name, write_query, grade):
     assert results[ID].outcome is outcome, results[ID]
     for word in words:
         assert word in results[ID].message
-    # The file lacks average_query: the other test fails in its own way, whatever the first did.
+    # The file lacks average_query, so the other test fails for that reason, whatever the first did.
     assert results["3b-0-basic"].outcome is Outcome.ERROR
     assert "average_query" in results["3b-0-basic"].message
 
@@ -118,7 +118,7 @@ def test_a_forest_of_processes_is_stopped(write_query, grade):
         "time.sleep(600)\n"
     )
     result = grade(write_query(body), ID, layers=UNCONFINED)[ID]
-    if os.getuid() == 0:  # whom no limit on processes holds
+    if os.getuid() == 0:  # no process limit applies to root
         assert result.outcome is Outcome.KILLED
         assert "64 processes" in result.message
     else:
@@ -217,7 +217,7 @@ def test_orphans_are_reaped_while_a_test_runs_and_still_count(write_query, grade
 
 
 def test_too_many_processes_are_called_so_though_their_memory_is_too_much():
-    # The guardian looks every 30 ms: only chance would make a forest be over both at one look.
+    # The guardian checks every 30 ms; both limits would be exceeded at one check only by chance.
     bounds = limits.Limits(cpu_s=2.0, wall_s=12.0, memory_bytes=1 << 30)
     both = guardian._Usage(
         cpu_s=0.1, memory_bytes=2 << 30, processes=bounds.processes + 1, threads=0
@@ -333,7 +333,7 @@ def test_a_missing_name_is_an_error_that_names_it(submission, grade):
 
 @pytest.mark.parametrize("deadline_s", [0.3, 1.0, 2.0])
 def test_a_deadline_in_the_middle_of_a_test_is_nobodys_fault(submission, grade, deadline_s):
-    # Whichever worker is cut short, the reference's too, no fault of the grader's comes of it.
+    # Whichever worker is cut short, even the reference's, it isn't a grader error.
     results = grade(submission, "1g-5-hidden", "1g-8-hidden", "1e-9-hidden", deadline_s=deadline_s)
     ended = {t.outcome for t in results.values() if t.asked}
     assert ended <= {Outcome.PASSED, Outcome.NOT_RUN}
@@ -385,7 +385,7 @@ def test_a_small_container_leaves_a_test_what_is_free(
     first, stat, *words = names
     (tmp_path / "memory").mkdir()
     (tmp_path / first).write_text(f"{limit}\n", encoding="ascii")
-    # The cache may fill all of a container: it makes way.
+    # The page cache may fill the container, since the kernel reclaims it.
     text = f"active_file 700000000\n{words[0]} {anonymous}\n{words[1]} {shared}\nslab 9\n"
     (tmp_path / stat).write_text(text, encoding="ascii")
     assert limits.memory_of_a_test(tmp_path) == expected

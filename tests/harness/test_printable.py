@@ -1,4 +1,4 @@
-"""Whatever a student names a file or a parameter: no escape, and no line of its own, is printed."""
+"""Whatever a student calls a file or a parameter, no escapes or extra lines are printed."""
 
 import dataclasses
 import json
@@ -22,7 +22,7 @@ HOSTILE = [ESCAPES, FORGED, "tab\there", "half \udc80 a pair", "\x7f"]
 
 
 def only_text(text: str) -> bool:
-    """Whether a terminal shows all of it, and every line is ours."""
+    """Return whether a terminal shows all of it, and every line is ours."""
     return all(c.isprintable() or c == "\n" for c in text) and "\nrecord" not in f"\n{text}"
 
 
@@ -41,7 +41,7 @@ def test_lines_keep_their_ends_and_tabs():
 @pytest.mark.parametrize("character", ["x", "\x01", "\u202e", "\U0010ffff", "\n", "\r\n"])
 @pytest.mark.parametrize("count", [100, 101, 5000])
 def test_lines_are_as_long_as_they_may_be_when_escapes_are_shown(character, count):
-    """Results with ten times as much of each test were written anew after every test."""
+    """Otherwise, results ten times as long would be rewritten after every test."""
     text = printable.lines(character * count, 100)
     assert len(text.removesuffix("\n[... cut]")) <= 100
     assert printable.lines(text, 100) == text
@@ -62,7 +62,7 @@ def test_a_file_with_such_a_name_stays_behind(tmp_path, capsys, name, place):
     console.show_staged(staged, ())
     print(student_console.files_line(staged))
     assert set(staged.taken) == {"submission/__init__.py"}
-    taken = name.endswith(".py") and place == "."  # no code is looked for there
+    taken = name.endswith(".py") and place == "."  # no code is expected there
     assert len(staged.left) == (0 if taken else 1)
     assert only_text(capsys.readouterr().out)
 

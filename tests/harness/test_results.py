@@ -1,4 +1,4 @@
-"""A result says whose it is and what was asked; questions without points are a line each."""
+"""A result says whose it is and what was requested; questions without points take one line each."""
 
 import json
 import re
@@ -27,7 +27,7 @@ FACTS = {
 
 
 def results_of(*wanted: str, outcome: Outcome = Outcome.PASSED) -> Results:
-    """Results in which all that was asked for ended so."""
+    """Return results in which all requested tests ended in this way."""
     made = Results(EDITION, 5, [], dict(FACTS), wanted)
     for spec in EDITION.tests:
         asked = not wanted or spec.number in wanted or spec.test_id in wanted

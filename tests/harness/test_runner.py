@@ -1,4 +1,4 @@
-"""A run: exact partial credit, the same verdicts in any order or number, nothing lost."""
+"""A run: exact partial credit, verdicts independent of the order and number of tests, no losses."""
 
 import gc
 import subprocess
@@ -85,7 +85,7 @@ def verdicts(results):
 
 @pytest.fixture
 def half_right(submission):
-    """A submission with mistakes whose messages depend on what is drawn."""
+    """A submission with mistakes, whose messages depend on the random inputs."""
     path = submission / "submission" / "dataset.py"
     text = path.read_text(encoding="utf-8")
     broken = text.replace("span = random.randint(0, len(truncated) // 2)", "span = 1")

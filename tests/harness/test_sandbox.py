@@ -1,4 +1,4 @@
-"""What a worker's confinement is made of, piece by piece."""
+"""The parts of a worker's confinement, one by one."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ from grading import doctor, guardian, paths, sandbox, seccomp
 from grading.limits import Limits
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="Linux's")
-NOBODY = 65_090  # a user with nothing else on this machine, when we are root
+NOBODY = 65_090  # if we are root, a user without other processes on this machine
 BARE = sandbox.Layers(root=False, landlock_abi=0, seccomp=False)
 MANY_FORKS = f"""import os, sys, time
 sys.path.insert(0, {str(paths.SRC)!r})
@@ -109,7 +109,7 @@ def test_the_filters_jumps_stay_inside_it(machine):
 
 
 def test_files_that_vanish_hide_no_others(tmp_path, monkeypatch):
-    """Code that makes and removes files all the time would fill the disk with the others."""
+    """Otherwise, code that keeps creating and removing files could fill the disk with others."""
     for name in ("a0", "a1", "b0", "b1", "b2", "b3"):
         (tmp_path / name).touch()
     scandir = os.scandir

@@ -1,4 +1,4 @@
-"""A submission is found in every layout that people hand in, and only what may be is copied."""
+"""Submissions are found in every layout that people hand in; only permitted files are copied."""
 
 import errno
 import os
@@ -189,7 +189,7 @@ ODD_NAMES = {
 
 
 def test_of_what_lies_deep_in_a_zip_no_folders_are_made(tmp_path):
-    """A megabyte of names can ask for 400,000: minutes to make them, and minutes to remove."""
+    """A megabyte of names can require 400,000 folders, which take minutes to create and remove."""
     package = make_package(tmp_path / "p" / "wrapping" / "src" / "submission")
     archive = pack(package.parents[2], tmp_path / "up.zip")
     with zipfile.ZipFile(archive, "a") as writer:
@@ -206,7 +206,7 @@ def test_of_what_lies_deep_in_a_zip_no_folders_are_made(tmp_path):
 @pytest.mark.parametrize("packed", [True, False], ids=["zip", "folder"])
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE])
 def test_what_the_machine_lacks_is_no_fault_of_the_upload(tmp_path, monkeypatch, packed, number):
-    """Else a full disk would cost a student points: a file that was left, or nothing to grade."""
+    """Otherwise, a full disk would cost a student points: a missing file, or nothing to grade."""
     source = make_package(tmp_path / "a5" / "submission").parent
     source = pack(source, tmp_path / "up.zip") if packed else source
 
@@ -256,7 +256,7 @@ def test_odd_names_in_a_zip_are_bad_input_at_worst(tmp_path, case, first):
         staged = stage(archive, tmp_path / "staged")
     except UsageError as error:
         assert "\n" not in str(error)
-    else:  # or it costs nothing
+    else:  # the other files are unharmed
         assert {n: (staged.root / n).read_bytes() for n in own} == own
 
 

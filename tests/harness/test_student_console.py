@@ -1,4 +1,4 @@
-"""What a student reads in the terminal: how they are doing, and each cause once."""
+"""What a student reads in the terminal: their progress, and each cause of failure once."""
 
 import itertools
 import os
@@ -28,7 +28,7 @@ def specs(number):
 
 
 def results(*numbers, **changes):
-    """A run of questions where basic tests pass and hidden ones run, but for what is changed.
+    """Return a run in which basic tests pass and hidden ones run ungraded, except for `changes`.
 
     Args:
         changes: by test id with `_` in place of `-`, after "t": outcome, message and so on.
@@ -91,7 +91,7 @@ def test_questions_without_points_that_are_not_begun_are_one_line():
         }
     text = report(results("1e", "3a", "3b", **changes))
     assert "     no points, nothing written yet: 3a, 3b\n" in text and "x.py" not in text
-    # One that is begun, and one whose part is needed for points, are told.
+    # Those that were begun, or that points depend on, are mentioned.
     begun = {key: value for key, value in changes.items() if not key.startswith("t3a_0")}
     told = report(results("3a", "3b", **begun))
     assert "nothing written yet: 3b\n" in told and re.search("^3a .*", told, re.MULTILINE)
@@ -266,7 +266,7 @@ def seen(folder, *words, environment=()):
     try:
         while chunk := os.read(ours, 1 << 16):
             shown += chunk
-    except OSError:  # Linux says so where others say that nothing is left
+    except OSError:  # Linux raises this at the end; other systems return an empty string
         pass
     os.close(ours)
     errors = process.communicate()[1].decode()

@@ -1,4 +1,4 @@
-"""No two tests share a uid, whichever graders run: at its end a test's uid is killed.
+"""No two tests share a uid, whichever graders run, since a test's end kills its whole uid.
 
 Nothing here is random: pools are made to start at the same uid.
 """
@@ -18,7 +18,7 @@ from grading import paths, sandbox
 from grading.outcomes import Outcome
 from tools import container
 
-UID, UIDS = 65_100, 200  # where nobody else's tests are
+UID, UIDS = 65_100, 200  # a range that no other tests use
 FORCED = f"""from grading import sandbox
 sandbox.FIRST_UID, sandbox.UIDS = {UID}, {UIDS}
 pool = sandbox.UidPool()
@@ -47,7 +47,7 @@ def pool_at(uid: int) -> sandbox.UidPool:
 
 
 def wait_for(words: str, log: Path) -> str:
-    """What a log says once it says `words`."""
+    """Wait until a log contains `words`; return its text."""
     deadline = time.monotonic() + 30
     while not log.exists() or words not in log.read_text(encoding="utf-8"):
         assert time.monotonic() < deadline, log.exists() and log.read_text(encoding="utf-8")
@@ -116,7 +116,7 @@ cli.main(Course(), ["3a-0-basic", "--submission", {str(submission)!r}])
     while sandbox.processes_of(UID):
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    time.sleep(0.2)  # the guardian has its own end before it
+    time.sleep(0.2)  # the guardian still has to end
     assert pool_at(UID).take() == UID
 
 

@@ -1,4 +1,4 @@
-"""No link of any kind, at any level below the path that was given, lets a file from outside in."""
+"""No link of any kind, at any level below the given path, lets a file from outside in."""
 
 import os
 import stat
@@ -39,7 +39,7 @@ def own_code(work: Path) -> None:
     (work / "submission" / "helper.py").write_text("# mine\n", encoding="utf-8")
 
 
-# What the upload holds, by name of the entry that is a link: where it leads, and what is beside it.
+# Uploads by the name of the entry that is a link: where it leads, and what is beside it.
 LINKS = {
     "submission": ("submission", False),
     "src": ("src", False),
@@ -94,7 +94,7 @@ def test_the_path_that_was_given_may_be_a_link(tmp_path, platform):
 
 
 def test_links_that_nobody_looks_at_cost_nothing(tmp_path, platform):
-    """A virtual environment, a data set on another disk: a student's own folder has such."""
+    """A student's folder may have some: a virtual environment, a data set on another disk."""
     own_code(tmp_path / "upload")
     link(tmp_path / "upload" / ".venv", tmp_path)
     link(tmp_path / "upload" / "data", tmp_path)
@@ -119,7 +119,7 @@ def test_outputs_above_the_assignments_own_src_are_taken(tmp_path, monkeypatch, 
 
 
 def test_a_junction_counts_as_a_link(tmp_path, monkeypatch):
-    """As Python 3.11's lstat shows one on Windows: a folder with a tag."""
+    """On Windows, Python 3.11's lstat shows it as a folder with a tag."""
     own_code(tmp_path / "upload")
     monkeypatch.setattr(upload, "BY_DESCRIPTOR", False)
     seen = SimpleNamespace(st_mode=stat.S_IFDIR | 0o755, st_reparse_tag=upload.JUNCTION)
@@ -134,7 +134,7 @@ def test_a_junction_counts_as_a_link(tmp_path, monkeypatch):
 
 
 def test_a_folder_swapped_for_a_link_in_between_is_not_followed(tmp_path, solutions, monkeypatch):
-    """The look before opening sees a folder; what is opened is a link by then."""
+    """The check before opening sees a folder, which is a link by the time it is opened."""
     if not upload.BY_DESCRIPTOR:
         pytest.skip("not on this platform")
     folder = os.lstat(solutions)

@@ -1,4 +1,4 @@
-"""What students and staff read of a test: of basic ones all, of hidden ones little."""
+"""What students and staff read about a test: all about basic ones, little about hidden ones."""
 
 import pytest
 
@@ -63,7 +63,7 @@ def test_hidden_tests_name_functions_of_the_assignment_only(name, write_query, g
 def test_hidden_tests_name_no_file_of_a_students_own(
     name, function, submission, write_query, grade
 ):
-    """Nor a file and a function that have their names of the grader's."""
+    """Not even a file and a function that share the names of the grader's."""
     write_query(f"from .{name} import {function}\n{function}()\n")
     own = submission / "submission" / f"{name}.py"
     own.write_text(f"def {function}():\n    raise ValueError\n", encoding="utf-8")
@@ -75,7 +75,7 @@ def test_hidden_tests_name_no_file_of_a_students_own(
 
 @pytest.mark.parametrize("name", ["p*.py", "*.py", "[a-p]*.py", "?*.py", "**.py"])
 def test_hidden_tests_take_no_name_for_a_pattern(name, submission, write_query, grade):
-    """Of files that are called so, one could have thousands, and choose among them."""
+    """With thousands of such files, a submission could choose one of them as a message."""
     body = """
         from importlib.machinery import SourceFileLoader
         SourceFileLoader("own", os.path.join(os.path.dirname(__file__), PATTERN)).load_module()

@@ -1,4 +1,4 @@
-"""Frames carry plain data whole, and nothing else gets through."""
+"""Frames carry plain data unchanged, and nothing else gets through."""
 
 import json
 import sys
@@ -143,7 +143,7 @@ def test_arrays_are_views_of_the_frame_that_cannot_be_written_to():
     assert np.shares_memory(array, np.frombuffer(frame, np.uint8))
 
 
-# What the largest answers take in the grader ----------------------------------------------------
+# The memory that the largest answers take in the grader -------------------------------------------
 
 MEASURED = """
 import os, threading
@@ -181,10 +181,10 @@ print(peak_kib() - before)
 @pytest.mark.skipif(sys.platform != "linux", reason="counts as Linux does")
 @pytest.mark.parametrize("filler", ["objects", "lists", "numbers", "strings"])
 def test_the_largest_answer_is_in_memory_once(filler):
-    """Its body once, of a buffer that grows by an eighth at a time, and what its header becomes.
+    """Its body is held once, in a buffer that grows by an eighth at a time, with the parsed header.
 
     Measured: 71 MiB with a header of numbers or strings, 90 with one of empty objects, the worst.
-    Two copies of the body would take 128 at least; the limit is 112.
+    Two copies of the body would take at least 128; the limit is 112.
     """
     used = growth_kib(MEASURED, filler)
     assert used < (wire.MAX_ANSWER_BODY_BYTES * 9 // 8 + (40 << 20)) >> 10

@@ -1,4 +1,4 @@
-"""A Python with numpy and without torch: what needs no torch is graded, the rest says why not."""
+"""A Python with numpy but without torch: tests that need no torch run, the others say why not."""
 
 import os
 import shutil
@@ -50,7 +50,7 @@ def grade(bare: Path, tree: Path, *arguments: str) -> subprocess.CompletedProces
 def test_tests_that_need_no_torch_run(bare, tree):
     ran = grade(bare, tree, "3a")
     assert ran.returncode == 0
-    # One line says so, with the command that mends it.
+    # One line says so, with the command that repairs it.
     assert (
         ran.stderr.count("\n") == 1 and "has no torch: tests that need it can't run; " in ran.stderr
     )
@@ -72,6 +72,6 @@ def test_a_run_that_counts_does_not_begin(bare, tree):
 
 
 def test_this_python_has_torch(tree):
-    """Else the tests above would prove nothing."""
+    """Otherwise, the tests above would prove nothing."""
     ran = grade(Path(sys.executable), tree, "1e-1-basic")
     assert ran.returncode == 0, ran.stdout + ran.stderr

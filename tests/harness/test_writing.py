@@ -1,4 +1,4 @@
-"""A file that is replaced is there as a whole, the old one or the new one."""
+"""A replaced file is always complete: either the old one or the new one."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""A project's secrets, and zips, notebooks, pictures and PDFs that let them out."""
+"""A project's secrets, and zips, notebooks, pictures and PDFs that leak them."""
 
 import json
 import struct
@@ -6,7 +6,7 @@ import zipfile
 import zlib
 from io import BytesIO
 
-# Long enough to be looked for by itself; as of the reference.
+# Long enough to be searched for by itself, like a line of the reference.
 LINE = "prefix, masked = text[:start], text[start : start + length]"
 CODE = "holds solutions/submission/part.py, line 3"
 SEED = "123456789012"
@@ -52,7 +52,7 @@ def png(*chunks):
 
 
 def pdf(page="", info="", objects=(), catalog=""):
-    """A PDF of one page, by hand; `objects` are numbered from 6."""
+    """Return a PDF of one page, written by hand; `objects` are numbered from 6."""
     shown = f"BT /F1 9 Tf 40 700 Td 12 TL {page} ET".encode("latin-1")
     bodies = [
         f"<< /Type /Catalog /Pages 2 0 R {catalog} >>".encode(),
@@ -75,7 +75,7 @@ def pdf(page="", info="", objects=(), catalog=""):
 
 
 def stream(data, entries=b""):
-    """Packed, so that nothing stands in the file's bytes."""
+    """Return a compressed stream, whose text is not in the file's bytes."""
     data = zlib.compress(data)
     start = b"<< /Length %d /Filter /FlateDecode %s >>\nstream\n" % (len(data), entries)
     return start + data + b"\nendstream"

@@ -1,8 +1,8 @@
-"""Each fact of each graded question, planted where students would read it, is found.
+"""Each fact about each graded question is found if it is planted where students would read it.
 
 A mark is put into the sources: an answer to practice, the title of a question, the starter's
-docstrings. What students get is made from these for each edition, and each example of each fact
-that counts there takes the mark's place.
+docstrings. For each edition, the students' files are built from these, and the mark is replaced by
+each example of each fact that counts there.
 """
 
 import re
@@ -19,7 +19,7 @@ from tools.handout.sheet import Sheet
 from tools.leaks.facts import read
 
 MARK = "XPLANTEDX"
-# File, and what the mark is put behind.
+# The file, and the text after which the mark is put.
 PLANTED = {
     "handout/answers/blocks_heads.tex.j2": "\\emph{The cost.}",
     "handout/topics/consider_recall.tex.j2": "stood with it:",
@@ -31,7 +31,7 @@ TAKEN = (
     "assignment.toml", "course.toml", "handout", "solutions/submission", "solutions/written",
     "src/submission", "src/pretraining", "src/questions",
 )  # fmt: skip
-AROUND = 300  # characters: more would take time, and what is found stands at the mark
+AROUND = 300  # characters; more would take longer, and facts are found at the mark
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Place:
     after: str
 
     def holding(self, text: str) -> bytes:
-        """The stretch with a text in the mark's place."""
+        """Return the stretch with a text in place of the mark."""
         return f"{self.before}{text}{self.after}".encode()
 
 
@@ -66,7 +66,7 @@ def repo(tmp_path_factory):
 
 
 def made(repo, edition):
-    """What students of an edition get of the marked files, by name."""
+    """Return the marked files as an edition's students get them, by name."""
     sheet = Sheet(repo, description.describe(repo, edition, "world"), "letter")
     files = {"handout.tex": sheet.render()}
     words = {"title": "", "due_plain": "", "python": "", "unseen": ""}
@@ -93,7 +93,7 @@ def places(repo):
 
 
 def named(lines):
-    """What the check's lines say of facts: their slots, and what they say."""
+    """Return the facts in the check's lines: their slots and texts."""
     return {line.partition("answers a graded question, ")[2] for line in lines}
 
 
@@ -117,7 +117,7 @@ def test_each_graded_fact_is_found_wherever_it_is_planted(places, edition):
 
 
 def test_the_facts_planted_are_those_of_every_graded_slot():
-    """Of position embeddings, too, which `current` alone grades; none counts nowhere."""
+    """Those on position embeddings, too, graded only by `current`; every fact counts somewhere."""
     of_editions = {name: {f.slot for f in leaks.facts_of(ROOT, name)} for name in editions(ROOT)}
     positions = {s for s in of_editions["current"] if s.startswith("positions_")}
     assert len(positions) == 4 and not positions & of_editions["xcs224n"]

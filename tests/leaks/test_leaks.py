@@ -1,4 +1,4 @@
-"""The leak check finds what students mustn't get, wherever it hides, and passes on what they do."""
+"""The leak check finds secrets, wherever they hide, and passes the files that students get."""
 
 import base64
 import json
@@ -73,7 +73,7 @@ def test_harmless_texts_pass(repo, secrets):
     for text in (question, wiki, "a = start + 1", "b = a * length", "return b", SEED[:-1]):
         assert leaks.find("x", text.encode(), secrets) == []
         assert leaks.find("x.ipynb", notebook(text=text), secrets) == []
-    # What is meant to be unreadable is beyond a comparison of texts.
+    # Deliberately obscured text can't be found by comparing texts.
     assert leaks.find("x", base64.b64encode(LINE.encode()), secrets) == []
 
 
@@ -163,7 +163,7 @@ def test_what_students_get_today_passes():
 
 
 def test_every_exception_is_needed():
-    """An exception whose line is gone, or no longer with students, would only hide leaks."""
+    """An exception whose line is gone, or no longer given to students, would only hide leaks."""
     paths = committed("src", "handout")
     text = "\n".join(path.read_text(encoding="utf-8") for path in paths)
     read = {leaks.squeezed: leaks.squeezed(text), leaks.letters: leaks.letters(text)}
@@ -176,8 +176,8 @@ def test_every_exception_is_needed():
         if not line.strip():
             continue
         forms = [f for f in read if f(line) in known[f is leaks.letters]]
-        assert forms, f"{line} is nothing that is looked for"
-        assert any(f(line) in read[f] for f in forms), f"{line} is nowhere that students see"
+        assert forms, f"{line} is not searched for at all"
+        assert any(f(line) in read[f] for f in forms), f"{line} is in no file for students"
     for files in allowed.PATHS.values():
         for name, path in files.items():
             assert path in (ROOT / name).read_text(encoding="utf-8"), f"{name} does not name {path}"

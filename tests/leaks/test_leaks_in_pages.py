@@ -50,7 +50,7 @@ def test_each_part_of_a_pdf_is_read(secrets):
 
 
 def test_pdf_pages_are_compared_as_they_read(secrets, answer):
-    # Hyphenated, in lines of other lengths, with soft hyphens.
+    # Hyphenated, with other line lengths, and with soft hyphens.
     wrapped = (
         "(Averaging two values needs a query that points half-) Tj T* (way between) Tj T* (their"
     )

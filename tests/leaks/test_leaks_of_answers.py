@@ -29,7 +29,7 @@ def test_sentences_of_written_answers_are_found_however_they_are_set(secrets):
     for words, text in cases[:-1]:
         for name in ("a.tex", "a.md"):
             assert leaks.find(name, text.encode(), secrets) == [f"{name}: {words}"], text
-    # Not a sentence any more, or one of fewer letters than are looked for.
+    # No longer a sentence, or one with fewer letters than are searched for.
     assert leaks.find("a.tex", SENTENCE.replace("two", "three").encode(), secrets) == []
     assert leaks.find("a.tex", cases[-1][1].encode(), secrets) == []
 
@@ -63,7 +63,7 @@ def test_an_answer_to_practice_is_kept_once_an_edition_gives_points_for_it(tmp_p
 
 
 def test_what_is_looked_for_is_what_stands_in_print():
-    """No letters of a command, of mathematics or of jinja, and none left out between two."""
+    """No letters of commands, formulas or jinja are included, and none in between are left out."""
     source = r"""
 Short. Shorter. % A comment, which is never printed, holds nothing that could be found.
 A na\"{i}ve r\'eader of this \emph{first sentence} would pass 100\% of it on. The second sentence of

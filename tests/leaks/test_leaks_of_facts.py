@@ -1,6 +1,6 @@
 """The leak check finds what answers a graded question, in any words that facts.toml foresees.
 
-GIVE_AWAYS are what students once got: in docstrings of the starter, titles and messages of tests,
+GIVE_AWAYS were once in students' files: in docstrings of the starter, titles and messages of tests,
 comments and code of the grader, and the sheet.
 """
 
@@ -101,14 +101,14 @@ def all_facts():
 
 
 def slots(found):
-    """The slots that lines of the check name."""
+    """Return the slots that the check's lines name."""
     words = re.compile(r"answers a graded question, ([\w-]+):")
     return {named[1] for named in map(words.search, found) if named}
 
 
 @pytest.mark.parametrize("text, answered", GIVE_AWAYS)
 def test_each_old_give_away_is_found_where_it_stood(all_facts, text, answered):
-    """In the starter and in the sheet, and in the forms in which students get those."""
+    """They are found in the starter and the sheet, and in the forms in which students get them."""
     planted = {
         "src/submission/part.py": f"def f():\n    # {text}\n    pass\n".encode(),
         "a.zip": zipped("src/part.py", text),
@@ -140,7 +140,7 @@ def test_greek_letters_and_tex_read_alike():
         assert leaks.flat(text).replace("*", "") == "s(mua+mub)"
     assert leaks.flat(r"P^\top\! P = I") == "ptopp=i"
     assert leaks.flat("Σ_a, α and 2π") == "sigmaaalphaand2pi"
-    every = "".join(chr(code) for code in range(0x300, 0x600))  # some are no letters at all
+    every = "".join(chr(code) for code in range(0x300, 0x600))  # some contain no letters at all
     assert "omegaalpha" in leaks.flat("Ω α" + every) and "sigmasigma" in leaks.flat(every)
 
 
@@ -207,7 +207,7 @@ def test_nothing_that_all_editions_share_answers_any_edition(all_facts):
 
 
 def test_the_lists_of_titles_answer_nothing(all_facts):
-    """What --list prints, in each edition."""
+    """These are printed by --list, in each edition."""
     for name in editions(ROOT):
         done = python(ROOT, "src/grader.py", "--list", "--edition", name)
         assert done.returncode == 0 and "steady_query" in done.stdout

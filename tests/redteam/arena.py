@@ -1,11 +1,11 @@
-"""Lets attacks loose on the grader, one after another, and reports what each achieved.
+"""Run attacks on the grader, one after another, and report what each achieved.
 
     python tests/redteam/arena.py TREE MODE REPORT [ATTACK...]
 
-TREE is a copy of the repository that may be hurt (`conftest.py` makes it), MODE one of MODES.
-REPORT gets one line of JSON an attack: {"attack": ..., "faults": [...]}; no fault means that it
-earned nothing, learnt nothing and broke nothing. It runs in a process of its own, as the user
-whose grading it is, so that a crash of the grader is seen as a missing line.
+TREE is a copy of the repository that may be damaged (made by `conftest.py`), MODE one of MODES.
+REPORT gets one line of JSON per attack: {"attack": ..., "faults": [...]}; no fault means that it
+earned nothing, learnt nothing and broke nothing. The arena runs in a process of its own, as the
+user who grades, so that a crash of the grader shows as a missing line.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ ATTACKS = {path.stem: path for path in sorted((HERE / "attacks").glob("*.py"))}
 PRELUDE = (HERE / "prelude.py").read_text(encoding="utf-8")
 EPILOGUE = (HERE / "epilogue.py").read_text(encoding="utf-8")
 HANDS_IN = "hands in"  # header of attacks that build an upload instead of running in a worker
-PLANTED = "PLANTED-SECRET"  # with a random end: in the solutions, the answers, the environment
-BREACH = "BREACH" + ":"  # they print it where they got through without earning or reading
+PLANTED = "PLANTED-SECRET"  # plus random characters: in the solutions, the answers, the environment
+BREACH = "BREACH" + ":"  # attacks print it if they got through without earning or reading
 MARK = "PWNED"  # attacks write it wherever they can
 ATTACKED = ("3a-0-basic", "3a-1-hidden")
 UNTOUCHED = ("3b-0-basic", "3b-1-hidden")
@@ -40,7 +40,7 @@ MODES = {
     "user": (False, True),
     "user-bare": (False, False),
 }
-MOST_S = 45.0  # of one attack on four tests: none may take longer, whatever it does
+MOST_S = 45.0  # of one attack on four tests; none may take longer, whatever it does
 READS = "a test runs as the user whose files these are, and nothing tells it from them"
 WRITES = "a test runs as the owner of these files, who may change them"
 SIGNALS = "processes of one user may signal, stop, limit and slow each other"
@@ -80,9 +80,10 @@ PARTS = ("quick", "long")  # `make test` runs the first
 
 
 def names(mode: str, part: str) -> list[str]:
-    """The attacks of one part of a mode.
+    """Return the attacks of one part of a mode.
 
-    Quick are all as root, and as an ordinary user those that only Landlock and seccomp stop there.
+    The quick part has all attacks as root, and for an ordinary user those that only Landlock and
+    seccomp stop.
     """
     quick = {"root": ATTACKS, "user": NOT_STOPPED["user-bare"]}.get(mode, {})
     here = [name for name in ATTACKS if name not in NOT_STOPPED[mode]]
@@ -90,7 +91,7 @@ def names(mode: str, part: str) -> list[str]:
 
 
 def header(path: Path, key: str) -> str:
-    """The rest of the comment line `# key: ...` at the top of an attack."""
+    """Return the rest of the comment line `# key: ...` at the top of an attack."""
     for line in path.read_text(encoding="utf-8").splitlines()[:4]:
         if line.startswith(f"# {key}: "):
             return line.removeprefix(f"# {key}: ")
@@ -113,7 +114,7 @@ def main(tree: str, mode: str, report: str, *attacks: str) -> None:
 
 
 class Arena:
-    """A runner of the tree's own grader, and what must not change around it."""
+    """A runner of the tree's own grader, and the state that must not change."""
 
     def __init__(self, tree: Path, mode: str) -> None:
         sys.path.insert(0, str(tree / "src"))
@@ -122,7 +123,7 @@ class Arena:
 
         assert paths.ROOT == tree
         sandbox.hide_memory()  # as the command does
-        limits.WALL_FACTOR = 2.5  # attacks that wait needn't wait for long
+        limits.WALL_FACTOR = 2.5  # so that attacks that wait end soon
         limits.MEMORY_BYTES = 300 << 20
         as_root, with_kernel = MODES[mode]
         found = sandbox.detect()
@@ -133,11 +134,11 @@ class Arena:
         self._runner = runner.CourseTestRunner(
             assignment.load_assignment(paths.ASSIGNMENT), grader.Course()
         )
-        # In the environment of every process of this arena's, and of no other.
+        # In the environment of every process of this arena, and of no others.
         self._hash_seed = zlib.crc32(os.urandom(8))
         self._pool = processes.ZygotePool(self._hash_seed)
         self._results = tree / "out" / "results.json"
-        self._pool.warm(False)  # what is new after an attack was left by it
+        self._pool.warm(False)  # whatever is new after an attack was left by it
         faults = self.run("no attack")
         assert not faults, faults
 
@@ -145,7 +146,7 @@ class Arena:
         self._pool.close()
 
     def run(self, name: str) -> list[str]:
-        """Grade the submission with this attack in it; what it achieved, in words."""
+        """Grade the submission with this attack in it; return what it achieved, in words."""
         body = ATTACKS[name].read_text(encoding="utf-8") if name in ATTACKS else ""
         if body and header(ATTACKS[name], HANDS_IN):
             return self._hand_in(body)
@@ -203,7 +204,7 @@ class Arena:
 
     def _earned(self, results, breaks: str) -> list[str]:
         ends = {t.spec.test_id: t for t in results.tests}
-        # A pass, since these tests are worth no points in this edition.
+        # Outcomes count, since these tests are worth no points in this edition.
         found = [f"{i} passed" for i in ATTACKED if ends[i].outcome.value == "passed"]
         found += [f"{i} {ends[i].outcome.value}" for i in ATTACKED if not ends[i].asked]
         for test_id in () if breaks else UNTOUCHED:
@@ -243,7 +244,7 @@ class Arena:
         while (new := self._processes() - processes) and time.monotonic() < deadline:
             time.sleep(0.01)
         found = [f"left process {pid}: {_name(pid)}" for pid in new]
-        for pid in new:  # don't let it spoil the next
+        for pid in new:  # it must not affect the next attack
             with contextlib.suppress(OSError):
                 os.kill(pid, 9)
         after = self._files()
@@ -255,7 +256,7 @@ class Arena:
         return found + [f"changed {p}: {files.get(p)} {after.get(p)}" for p in sorted(changed)[:8]]
 
     def _files(self) -> dict[str, tuple]:
-        """What must stay as it is: the tree, the home folder, and shared folders' marks."""
+        """Return what must not change: the tree, the home folder, and marks in shared folders."""
         found = {}
         home = os.path.dirname(os.environ["HOME_SECRET"])
         for root in (self._tree, home):
@@ -274,9 +275,9 @@ class Arena:
         return found
 
     def _processes(self) -> set[int]:
-        """Processes of this arena's: by their environment; or, unseen, by their user.
+        """Return this arena's processes, by their environment or, if unreadable, by their user.
 
-        But for those that serve one test after another: zygotes, and guardians right below them.
+        Those that serve one test after another are left out: zygotes, and guardians below them.
         """
         found = set()
         for entry in filter(str.isdigit, os.listdir("/proc")):
@@ -303,7 +304,7 @@ class Arena:
 
 
 def allowed(message: str) -> bool:
-    """Whether a hidden test of questions 3a and 3b may say this to a student."""
+    """Return whether a hidden test of questions 3a and 3b may say this to a student."""
     import builtins
 
     from grading import endings, worker
@@ -335,7 +336,7 @@ def allowed(message: str) -> bool:
 
 
 def _texts(value: object) -> str:
-    """All strings in plain data, joined."""
+    """Return all strings in plain data, joined."""
     if isinstance(value, dict):
         return "".join(key + _texts(item) for key, item in value.items())
     if isinstance(value, list):

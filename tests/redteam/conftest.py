@@ -1,4 +1,4 @@
-"""A copy of the repository that may be hurt, an ordinary user to hurt it as, and the arena."""
+"""A copy of the repository that may be damaged, an ordinary user who attacks it, and the arena."""
 
 import json
 import os
@@ -28,7 +28,7 @@ RIGHT = (paths.SOLUTIONS / FILE).read_bytes()
 
 @pytest.fixture(scope="session")
 def ordinary_user() -> Iterator[pwd.struct_passwd]:
-    """A user without rights: made when we are root, else whoever runs the tests."""
+    """A user without rights: created if we are root, else whoever runs the tests."""
     if os.getuid() != 0:
         yield pwd.getpwuid(os.getuid())
         return
@@ -70,7 +70,7 @@ def copy_tree(tree: Path) -> None:
     for name in ("src", "solutions", "tests/redteam"):
         shutil.copytree(paths.ROOT / name, tree / name, ignore=ignored)
     text = pinned.text()
-    # The attacked tests take 20 ms; those that run into their limit needn't take long.
+    # The attacked tests take 20 ms, so their limit can be short.
     shorter = text.replace("timeout_s = 2,", "timeout_s = 0.4,")
     assert shorter != text
     (tree / "assignment.toml").write_text(shorter, encoding="utf-8")
@@ -79,7 +79,7 @@ def copy_tree(tree: Path) -> None:
 
 
 def plant(tree: Path) -> str:
-    """Hide a secret where answers are; returns it."""
+    """Hide a secret among the answers; return it."""
     secret = f"{arena.PLANTED}-{secrets.token_hex(8)}"
     for name in ("hidden/training.py", "submission/dataset.py"):
         with open(tree / "solutions" / name, "a", encoding="utf-8") as writer:
@@ -93,7 +93,7 @@ def plant(tree: Path) -> str:
 
 @pytest.fixture(scope="session")
 def reports(make_tree, ordinary_user) -> Callable[[str, str], dict[str, dict]]:
-    """A function that runs one part of a mode's attacks, once; reports by the attack's name."""
+    """Return a function that runs part of a mode's attacks once, and returns reports by attack."""
     cache: dict[tuple[str, str], dict[str, dict]] = {}
 
     def get(mode: str, part: str) -> dict[str, dict]:
@@ -167,7 +167,7 @@ def command(tree: Path, upload: Path, *more: str | Path) -> list:
 
 @pytest.fixture
 def grade(tree):
-    """Run the grader with its own folder for temporary files; afterwards, nothing is left there."""
+    """Run the grader with a temporary folder of its own; check that it leaves nothing there."""
     temporary = Path(tempfile.mkdtemp(prefix="redteam-"))  # pytest's own are closed to others
     temporary.chmod(0o755)
 
@@ -186,7 +186,7 @@ def grade(tree):
 
 
 def whole(path: Path, tree: Path) -> dict:
-    """The results file, which must be valid and hold every test of the edition."""
+    """Return the results, whose file must be valid and contain every test of the edition."""
     results = json.loads(path.read_text(encoding="utf-8"))
     listed = subprocess.run(
         [sys.executable, *STRICT, tree / "src" / "grader.py", "--list"],
@@ -200,7 +200,7 @@ def whole(path: Path, tree: Path) -> dict:
 
 @pytest.fixture(scope="session")
 def grader(tmp_path_factory):
-    """A grader that is told what workers answer; see fuzzing.py."""
+    """Return a grader whose workers' answers are given; see fuzzing.py."""
     from . import fuzzing  # imports torch
 
     pool = processes.ZygotePool(hash_seed=1)

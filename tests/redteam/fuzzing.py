@@ -1,7 +1,7 @@
-"""Answers that no honest worker gives, and a grader to read them: what `test_fuzz.py` is made of.
+"""Answers that no honest worker gives, and a grader to read them, for `test_fuzz.py`.
 
-A `Fuzzed` pool stands where workers are. What the reference answers to each probe is recorded once,
-by a real worker; in the submission's place the pool then answers with what a test makes of that.
+A `Fuzzed` pool takes the place of workers. The reference's answer to each probe is recorded once,
+by a real worker; in the submission's place, the pool then answers with a test's version of that.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ CASES = Course().cases()
 
 
 def every_test() -> list[BoundTest]:
-    """The tests of all editions, each once, however many editions have it."""
+    """Return the tests of all editions, each once."""
     found: dict[tuple, BoundTest] = {}
     for edition in ASSIGNMENT.editions.values():
         for test in bind(edition.tests, CASES):
@@ -53,10 +53,10 @@ def every_test() -> list[BoundTest]:
 
 
 class Fuzzed:
-    """A pool that answers for the submission with what `answer` makes of the reference's answer.
+    """A pool that passes the reference's answer through `answer`, for the submission.
 
     Attributes:
-        answer: from a probe's name and what an honest worker sent to what this one sends.
+        answer: maps a probe's name and an honest worker's bytes to the bytes to send.
     """
 
     def __init__(self, real: Pool, staged: Path) -> None:
@@ -107,11 +107,11 @@ class Grader:
         self._probes: dict[BoundTest, int] = {}
 
     def file(self, name: str) -> Path:
-        """A staged file, to be written over."""
+        """Return a staged file's path, to be overwritten."""
         return self._staged.root / name
 
     def run(self, test: BoundTest, hidden: bool = True) -> Run:
-        """A run of an edition that has this test."""
+        """Return a run of an edition that has this test."""
         edition = next(e for e in ASSIGNMENT.editions.values() if test.spec in e.tests)
         runner = CourseTestRunner(ASSIGNMENT, Course())
         if not hidden:
@@ -129,18 +129,18 @@ class Grader:
         )
 
     def probes(self, test: BoundTest) -> int:
-        """How many probes a test asks of an honest submission."""
+        """Return how many probes a test runs on an honest submission."""
         if test not in self._probes:
             self.grade(test, lambda _, right: right)
             self._probes[test] = self._pool.asked
         return self._probes[test]
 
     def leaderboard(self, answer: Callable[[str, Finished], Finished]) -> list[dict[str, Any]]:
-        """The rows of a leaderboard when the submission's workers answer so."""
+        """Return the rows of a leaderboard if the submission's workers answer like this."""
         test = next(test for test in every_test() if test.spec.torch)
         run = self.run(test)
         self._pool.answer = answer
-        # Passed, or there would be no rows.
+        # All tests pass, or there would be no rows.
         passed = [TestResult(t, "does", Outcome.PASSED) for t in run.edition.tests]
         results = Results(run.edition, SEED, passed)
         bound = [each for each in every_test() if each.spec in run.edition.tests]
@@ -152,21 +152,23 @@ class Grader:
         answer: Callable[[str, Finished], Finished] | None = None,
         hidden: bool = True,
     ) -> TestResult:
-        """How a test ends when the submission's workers answer so."""
+        """Return how a test ends if the submission's workers answer like this."""
         run = self.run(test, hidden)
         self._pool.answer, self._pool.asked, self._pool.mistake = answer, 0, None
         result = run.run_test(test, TestResult(test.spec, test.description))
         if self._pool.mistake is not None:
             raise self._pool.mistake
         whole = Results(run.edition, SEED, [result]).as_dict(staff=True)
-        json.dumps(whole, allow_nan=False).encode("utf-8")  # it can be written, whatever it says
+        json.dumps(whole, allow_nan=False).encode(
+            "utf-8"
+        )  # it can be encoded, whatever it contains
         return result
 
 
 def answering(
     frame: bytes | None, ending: Ending = WELL, output: str = "", ready: bytes = READY
 ) -> Finished:
-    """What comes back of a worker that sent these bytes behind READY."""
+    """Return what the pool gets from a worker that sent these bytes after READY."""
     sent = SimpleNamespace(data=bytearray(ready + (frame or b"")))
     return finished(ending, sent, SimpleNamespace(data=output.encode("utf-8", "replace")))
 

@@ -1,4 +1,4 @@
-"""Strategies for what a hostile worker may answer: nearly right, or nothing like it."""
+"""Hypothesis strategies for a hostile worker's answers: nearly right, or completely different."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def values() -> st.SearchStrategy:
 
 
 def places(tree: Any, path: tuple = ()) -> Iterator[tuple]:
-    """The way to each node; of long lists only to their ends."""
+    """Return the path to each node; in long lists, only to the ends."""
     yield path
     keys = tree if isinstance(tree, dict) else range(len(tree)) if isinstance(tree, list) else ()
     keys = list(keys)
@@ -91,7 +91,7 @@ def places(tree: Any, path: tuple = ()) -> Iterator[tuple]:
 
 
 def replaced(tree: Any, path: tuple, change: Callable[[Any], Any]) -> Any:
-    """The tree with one node changed."""
+    """Return the tree with one node replaced."""
     if not path:
         return change(tree)
     copy = dict(tree) if isinstance(tree, dict) else list(tree)
@@ -192,7 +192,7 @@ def nearly_right(draw: st.DrawFn, frame: bytes) -> bytes:
         tree = replaced(tree, way, lambda _, new=new: new)
     try:
         return wire.encode(tree)
-    except RecursionError:  # nested lists in one another, too deep for this process
+    except RecursionError:  # lists nested too deeply for this process
         return b""
 
 
@@ -202,12 +202,12 @@ def _at(tree: Any, way: tuple) -> Any:
     return tree
 
 
-# Answers that are nothing like it --------------------------------------------------------------
+# Answers that are completely different ------------------------------------------------------------
 
 
 @st.composite
 def frames(draw: st.DrawFn) -> bytes:
-    """Frames by the grammar of `wire`, or nearly so: headers that lie about their arrays."""
+    """Frames that nearly follow the grammar of `wire`: headers that lie about their arrays."""
     sizes = st.sampled_from([0, 1, 2, 3, -1, 2**29, 2**40, True, None, 0.5])
     dtypes = st.sampled_from([*wire.DTYPES, "|O", "<U4", "<c16", ">f8", [], {}, None])
     specs = draw(st.lists(st.tuples(dtypes, st.lists(sizes, max_size=10)), max_size=3))
@@ -245,7 +245,7 @@ def errors() -> st.SearchStrategy[bytes]:
 
 
 def streams() -> st.SearchStrategy[bytes]:
-    """What may stand where a frame is expected: notes of imports, stacks, frames, any bytes."""
+    """What may come where a frame is expected: notes of imports, stacks, frames, any bytes."""
     files = st.sampled_from(["dataset", "attention_exploration", "\ud800", "", "*", "../x"])
     modules = files.map(lambda name: f"submission.{name}")
     times = st.sampled_from(["0", "0.00", ".", "1e9", "-1", "nan", "9" * 400, "\u0663", "\u00b2"])

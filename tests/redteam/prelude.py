@@ -5,7 +5,7 @@ from pathlib import Path
 
 from grading import wire
 
-# What attacks share: it stands before each of them (see arena.py).
+# Code that attacks share, which is put before each of them (see arena.py).
 TREE = Path(wire.__file__).resolve().parents[2]
 HOME_SECRET = "HOME_SECRET_PATH"
 SECRET = b"PLANTED-" + b"SECRET"
@@ -13,7 +13,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def tell(*loot):
-    """Carry loot out in every way that is open to a submission."""
+    """Carry loot out in every way that a submission can use."""
     text = f"PWNED {loot!r}"[:4000]
     print(text)
     print(text, file=sys.stderr)

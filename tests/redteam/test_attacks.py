@@ -1,11 +1,11 @@
-"""Every attack earns nothing, learns nothing and breaks nothing, whoever grades and on what.
+"""No attack earns, learns or breaks anything, whoever grades and on whatever system.
 
     make redteam                                  all modes
     python -m pytest tests/redteam -k overwrites  some attacks, in the modes that `make test` runs
 
-An attack is a file of `attacks/`; its first line says what it tries. It stands between prelude.py
-and epilogue.py in attention_exploration.py, whose other function is right: that one's points must
-still be earned. `arena.py` runs all of them in one process a mode, and says what they achieved.
+An attack is a file in `attacks/`; its first line says what it tries. It is put between prelude.py
+and epilogue.py into attention_exploration.py, whose other function is right and must still earn its
+points. `arena.py` runs all attacks in one process per mode, and reports what they achieved.
 Nothing is random but uids: a false failure needs a machine so busy that 20 ms take 0.6 s of CPU.
 """
 
@@ -59,7 +59,7 @@ def test_what_is_not_stopped_is_an_attack_and_has_a_reason():
 
 @pytest.mark.parametrize("path", sorted(arena.ATTACKS.values()), ids=lambda path: path.stem)
 def test_an_attack_finds_the_modules_that_it_is_made_for(path):
-    """Or it would end with an ImportError, which achieves nothing, either."""
+    """Otherwise, it would end with an ImportError, and achieve nothing for that reason."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names = [(alias.name, None) for alias in node.names]

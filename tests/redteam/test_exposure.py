@@ -1,7 +1,7 @@
 """Solutions, answers and results that lie among libraries, which workers may read, are refused.
 
-Where they do, hidden tests are judged by nobody: exit code 2, and 3 where the run was to be
-authoritative. The folders of the machine itself are changed in a mount namespace only.
+If they do, no hidden test is judged: exit code 2, or 3 if the run should be authoritative. The
+folders of the machine itself are changed only in a mount namespace.
 """
 
 import os
@@ -21,7 +21,7 @@ from .conftest import ASKED, FILE
 
 GUARDED = sandbox.Layers(root=False, landlock_abi=1, seccomp=True)
 OWN_UIDS = sandbox.Layers(root=True, landlock_abi=1, seccomp=True)
-THERE = Path("/usr/local/src")  # an empty folder of the system's, to mount on
+THERE = Path("/usr/local/src")  # an empty system folder to mount on
 
 
 def can_mount() -> bool:
@@ -111,7 +111,9 @@ def test_a_bind_mount_among_libraries_ends_the_run(
     what, authoritative, make_tree, ordinary_user, upload
 ):
     tree = make_tree(ordinary_user)
-    world.main(["--dataset", "smoke", "--seed", "1", "--out", str(tree)])  # what counts needs data
+    world.main(
+        ["--dataset", "smoke", "--seed", "1", "--out", str(tree)]
+    )  # an authoritative run needs data
     for path in (tree / "src" / "data", *(tree / "src" / "data").iterdir()):
         shutil.chown(path, ordinary_user.pw_uid)
     shutil.chown(tree / "solutions" / "data", ordinary_user.pw_uid)

@@ -1,10 +1,10 @@
-"""Nothing that is broken around the grader makes it lie: uploads, disks, its own bugs.
+"""Nothing broken makes the grader lie: uploads, disks, its own bugs.
 
     make redteam                 all
     python -m pytest tests/redteam/test_faults.py
 
-Each case runs the command itself on a copy of the repository. Whatever happens: the exit code says
-what happened, the results file is valid and whole or absent, no process and no scratch is left.
+Each case runs the command itself on a copy of the repository. In every case, the exit code says
+what happened, the results file is valid and complete or absent, and no process or scratch is left.
 """
 
 import os
@@ -27,7 +27,7 @@ ROOT_ONLY = pytest.mark.skipif(os.getuid() != 0, reason="needs root")
 
 
 def zipped(change=lambda writer: None, method=zipfile.ZIP_DEFLATED, name=FILE):
-    """A fault: the submission as a zip, with something more done to it."""
+    """A fault: the submission as a zip that is then changed."""
 
     def make(upload: Path) -> Path:
         archive = upload.parent / "upload.zip"
@@ -51,7 +51,7 @@ def bytes_changed(change):
 
 
 def source(text: bytes):
-    """A fault: the file's bytes are these."""
+    """A fault: the file has these bytes."""
 
     def make(upload: Path) -> Path:
         (upload / FILE).write_bytes(text)
@@ -61,7 +61,7 @@ def source(text: bytes):
 
 
 def beside(make_something):
-    """A fault: there is something else in the folder of the code."""
+    """A fault: the code's folder has something else in it."""
 
     def make(upload: Path) -> Path:
         make_something(upload / "submission")
@@ -88,7 +88,7 @@ def spoil_data(data: bytes) -> bytes:
 
 
 def replaced_by(make_something):
-    """A fault: something else is in the file's place."""
+    """A fault: the file is replaced by something else."""
 
     def make(upload: Path) -> Path:
         (upload / FILE).unlink()
@@ -225,7 +225,7 @@ def test_a_broken_upload_is_named_and_a_harmless_one_costs_nothing(
     if code < 2:
         whole(results, tree)
     for path in (upload / "submission").glob("deeper"):
-        trees.remove_tree(path)  # pytest's own removal can't
+        trees.remove_tree(path)  # pytest's own cleanup can't
 
 
 # Around the grader ----------------------------------------------------------------------------
@@ -306,7 +306,7 @@ def test_a_full_disk_is_a_grader_error_and_leaves_whole_results(
         subprocess.run(["umount", disk], check=True)
 
 
-# Our own mistakes -----------------------------------------------------------------------------
+# The grader's own bugs ----------------------------------------------------------------------------
 
 STAGES = [  # file of src, and the function of ours that crashes there
     ("grading/staging.py", "_find_package"),

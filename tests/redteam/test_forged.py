@@ -1,4 +1,4 @@
-"""Forged answers that once ended a run as our fault, and who is to blame where a judge raises.
+"""Forged answers that once caused grader errors, and who is to blame if a judge raises.
 
     python -m pytest tests/redteam/test_forged.py
 
@@ -26,13 +26,13 @@ from .fuzzing import answering
 from .odd_answers import WELL
 
 TESTS = {f"{t.spec.topic}.{t.spec.name}": t for t in fuzzing.every_test()}
-# EXITED: a frame larger than any of ours is not read, as if the process had sent none.
+# EXITED: a frame larger than any of ours is ignored, as if the process had sent none.
 NO_RIGHT = [Outcome.FAILED, Outcome.ERROR, Outcome.EXITED]
 VALUES = "attention_copying.oblique"
 
 
 def forging(wanted, change):
-    """Answer honestly, but for one probe, with what `change` makes of its value."""
+    """Answer honestly except for one probe, whose value goes through `change`."""
 
     def answer(probe, right):
         if probe != wanted:
@@ -52,7 +52,7 @@ def outputs(change):
 
 
 def shaped(*shape):
-    """The parameters' names with other shapes."""
+    """Return the parameters' names with other shapes."""
     return lambda value: {**value, "shapes": [list(shape)] * len(value["names"])}
 
 
@@ -85,7 +85,7 @@ VARIANT, FORWARD = "shared.model_variant", "synthesizer.forward"
 DRAW, FINETUNING = "span_corruption.draw", "training.finetuning"
 EMPTY = outputs(lambda out: out[:, :0])
 FORGED = {
-    # name: (test, probe, what becomes of its value)
+    # name: (test, probe, change of its value)
     "a huge learning rate": (
         "finetuning.configuration",
         FINETUNING,
@@ -173,7 +173,7 @@ def judged_by(method):
 
 
 def clumsy(raises_on):
-    """A judge with a bug that no spec keeps out: it raises where `raises_on` of a part is true."""
+    """A judge with a bug beyond any spec: it raises if `raises_on` of a part is true."""
 
     def method(case):
         (answer,) = case.copying(trials=1)
@@ -284,7 +284,7 @@ FILLS = {
 
 @pytest.mark.parametrize("name", FILLS)
 def test_parameters_of_any_size_are_no_evidence_and_no_fault_of_ours(grader, name):
-    """They are finite; what the reference computes with them is not."""
+    """They are finite, but the reference's results with them are not."""
 
     def filled(value):
         return {**value, "arrays": [FILLS[name](a).astype(np.float32) for a in value["arrays"]]}
@@ -299,11 +299,11 @@ def test_parameters_of_any_size_are_no_evidence_and_no_fault_of_ours(grader, nam
     assert "Traceback" not in result.detail
 
 
-# What is left of it --------------------------------------------------------------------------
+# What remains of an answer ------------------------------------------------------------------------
 
 
 class Kept(bytearray):
-    """Bytes that tell whether somebody still has them."""
+    """Bytes that record whether they are still referenced."""
 
 
 def described(**fields):
@@ -323,7 +323,7 @@ LARGE = {
 
 @pytest.mark.parametrize("name", LARGE)
 def test_no_answer_outlives_its_test(grader, name):
-    """Each may have 64 MB: a few of them, and the smallest container is full."""
+    """Each may have 64 MB, so a few of them would fill the smallest container."""
     kept = []
 
     def answer(probe, right):

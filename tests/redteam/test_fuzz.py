@@ -1,7 +1,7 @@
-"""No student ends a run as our fault: whatever a worker answers, each test has a verdict.
+"""No student can cause a grader error: whatever a worker answers, each test has a verdict.
 
-    python -m pytest tests/redteam/test_fuzz.py          500 answers and more, the same each time
-    make redteam ARGS="-k fuzz"                          12,000, other ones each time
+    python -m pytest tests/redteam/test_fuzz.py          more than 500 answers, the same each time
+    make redteam ARGS="-k fuzz"                          12,000, different ones each time
 
 Every test of every edition judges answers of workers that we make up: the reference's with
 something altered, frames by the grammar, any bytes, exceptions of any form. A judge that raises is
@@ -38,7 +38,7 @@ SLOWEST_S = 20.0  # of this process's CPU; the slowest right answers take 2 s
 
 
 def examples(count: int, shared_by: int):
-    """Settings for a test's share of `count` examples; the long run's are other ones each time."""
+    """Return settings for a test's share of `count` examples; the long run's examples differ."""
     return settings(
         max_examples=-(-count // shared_by),
         derandomize=count == QUICK,
@@ -52,7 +52,7 @@ BOTH = [pytest.param(QUICK, id="quick"), pytest.param(LONG, id="long", marks=pyt
 
 
 def graded(grader, key, answer, hidden=True):
-    """Grade, and hold what holds of any answer."""
+    """Grade, and check what must hold for any answer."""
     drawing_s = 0.0
 
     def timed(probe, right):
@@ -73,7 +73,7 @@ def graded(grader, key, answer, hidden=True):
 
 @pytest.mark.parametrize("key", ALL)
 def test_the_reference_passes_here(grader, key):
-    """Else nothing that follows would be about what the judges do with an answer."""
+    """Otherwise, the tests below would not show what the judges do with an answer."""
     result = graded(grader, key, None)
     if key not in OF_PARAMETERS:  # nobody has trained these
         assert result.outcome is Outcome.PASSED, result
@@ -100,7 +100,7 @@ def test_any_answer_has_a_verdict(grader, key, count):
 
 
 def _answers(frame, kind):
-    """Mostly what is nearly right: it comes furthest."""
+    """Mostly answers that are nearly right, since they get furthest."""
     if kind < 7:
         return odd_answers.nearly_right(frame)
     if kind < 9:
@@ -110,7 +110,7 @@ def _answers(frame, kind):
 
 @pytest.mark.parametrize("count", BOTH)
 def test_any_ending_has_a_verdict(grader, count):
-    """Of a worker that answered or not, whatever it printed."""
+    """Whether or not the worker answered, and whatever it printed."""
     key = "attention_copying.perpendicular"
 
     @examples(count, 20)
@@ -161,7 +161,7 @@ def test_any_report_of_a_guardian_is_an_ending_or_a_failure_of_ours(count):
 @pytest.mark.parametrize("count", BOTH)
 @pytest.mark.parametrize("key", OF_FILES)
 def test_any_predictions_have_a_verdict(grader, key, count):
-    """Bytes of any kind, and lines that nearly are what they should be."""
+    """Bytes of any kind, and lines that are nearly right."""
     names = [f"{name}.{split}.predictions" for name in PREDICTED for split in ("dev", "test")]
     right = {name: grader.file(name).read_bytes() for name in names}
 
@@ -200,7 +200,7 @@ def test_any_parameters_have_a_leaderboard(grader, count):
 
 @pytest.mark.parametrize("key", [key for key, test in TESTS.items() if test.spec.is_hidden])
 def test_an_answer_of_another_type_earns_nothing(grader, key):
-    """With hidden tests, whose points nobody gets for a form alone."""
+    """Hidden tests give no points for the form of an answer alone."""
     for garbage in (None, True, 1, "passed", [], {}, [[1.0]]):
         asked = []
         frame = wire.encode({"ok": True, "value": garbage})

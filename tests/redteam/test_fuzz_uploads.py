@@ -1,7 +1,7 @@
-"""No upload ends a run as our fault, or changes what becomes of the next one: zips of any kind.
+"""No upload causes a grader error or changes the result of the next one: zips of any kind.
 
 python -m pytest tests/redteam/test_fuzz_uploads.py      130 zips, the same each time
-make redteam ARGS="-k fuzz_uploads"                      3,200, other ones each time
+make redteam ARGS="-k fuzz_uploads"                      3,200, different ones each time
 """
 
 import io
@@ -40,7 +40,7 @@ HEADERS = (b"PK\1\2", b"PK\3\4", b"PK\5\6")  # of the list of files, of each fil
 
 @st.composite
 def zips(draw: st.DrawFn) -> bytes:
-    """A right submission with odd entries beside it; some numbers of its headers are others."""
+    """A right submission with odd entries beside it, and some changed numbers in its headers."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as writer, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of names that are there twice

@@ -1,4 +1,4 @@
-"""Whenever the grader or its worker is killed, results are whole and nothing is left running."""
+"""Whenever the grader or its worker is killed, results are complete and nothing keeps running."""
 
 import os
 import random
@@ -27,7 +27,7 @@ def open_folder():
 
 
 def ours(open_folder: Path) -> list[int]:
-    """Processes of a run: their scratch lies in this test's folder."""
+    """Return the processes of a run, whose scratch is in this test's folder."""
     found = []
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -68,7 +68,7 @@ MOMENTS = [
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_killed_grader_leaves_whole_results_and_no_process(moment, tree, upload, open_folder):
-    # Random moments of a run of about 1 s; whenever it is, the claim holds: no false failure.
+    # Random moments of a run of about 1 s; the claim holds at any moment, so no false failures.
     (upload / FILE).write_bytes(LOOP if moment % 2 else RIGHT)
     results = open_folder / "results.json"
     run = start(tree, upload, open_folder, "3a", "3b", "--json", results)
@@ -100,7 +100,7 @@ def test_an_interrupted_grader_tidies_up(number, after_s, tree, upload, open_fol
 
 
 def spent_s(pid: int) -> float:
-    """CPU seconds of a process; 0 when it has gone."""
+    """Return the CPU seconds of a process; 0 if it has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2].split()
     except OSError:
@@ -109,7 +109,7 @@ def spent_s(pid: int) -> float:
 
 
 def test_a_worker_killed_from_outside_costs_its_test_only(tree, upload, open_folder):
-    """As the kernel does when memory runs out."""
+    """The kernel does this when memory runs out."""
     (upload / FILE).write_bytes(RIGHT.replace(b"return 100.0 * keys[j]", b"while True: pass", 1))
     results = open_folder / "results.json"
     run = start(tree, upload, open_folder, ASKED, "3b-0-basic", "--json", results)
@@ -119,7 +119,9 @@ def test_a_worker_killed_from_outside_costs_its_test_only(tree, upload, open_fol
         workers = [
             p for p in ours(open_folder) if os.readlink(f"/proc/{p}/cwd").startswith(scratch)
         ]
-        if workers and spent_s(workers[0]) > 0.1:  # well in the student's code, below its limit
+        if (
+            workers and spent_s(workers[0]) > 0.1
+        ):  # in the middle of the student's code, below its limit
             os.kill(workers[0], signal.SIGKILL)
             break
         time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""Hostile parameter files, and hostile tensors: neither runs code here, earns or breaks anything.
+"""Hostile parameter files and tensors: none runs code in the grader, or earns or breaks anything.
 
 python -m pytest tests/redteam/test_torch.py
 """
@@ -42,7 +42,7 @@ def saved(state: object) -> bytes:
 
 
 def with_record(data: bytes, ending: str, content: bytes) -> bytes:
-    """A saved file in which a record is another one."""
+    """Return a saved file in which a record is replaced."""
     target = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(target, "w") as new:
         for name in old.namelist():
@@ -51,7 +51,7 @@ def with_record(data: bytes, ending: str, content: bytes) -> bytes:
 
 
 def nested(depth: int) -> bytes:
-    """A pickle of so many lists in each other."""
+    """Return a pickle of so many nested lists."""
     return b"\x80\x02" + b"]" * depth + b"a" * (depth - 1) + b"."
 
 

@@ -1,4 +1,4 @@
-"""The reference and `pretraining`, imported from a folder as students have it."""
+"""The reference and `pretraining`, imported from a folder like a student's."""
 
 import importlib
 import random
@@ -23,7 +23,7 @@ def source(root):
 
 @pytest.fixture(scope="module", autouse=True)
 def s(source):
-    """The modules of the reference and of `pretraining`, as attributes."""
+    """Return the modules of the reference and of `pretraining`, as attributes."""
     with imports_from(source):
         modules = {}
         for package in ("submission", "pretraining"):

@@ -34,7 +34,7 @@ def rng():
 
 @pytest.fixture
 def model(s):
-    """Parameters of an untrained model whose scores differ enough to have clear favourites."""
+    """Return an untrained model's parameters; its scores differ enough for clear favourites."""
     dataset = s.dataset.CharCorruptionDataset("\n".join(DOCUMENTS), CONFIG["block_size"])
     gpt = s.model.GPT(s.model.GPTConfig(vocab_size=dataset.vocab_size, **CONFIG))
     weights = {name: 5 * p.detach().numpy() for name, p in gpt.named_parameters()}
@@ -69,7 +69,7 @@ def answers(s, model, questions: list[str]) -> list[str]:
 
 
 def test_what_the_model_answers_does_not_differ(s, model, rng):
-    """Long answers without an end, blanks and newlines included: an untrained model says all."""
+    """An untrained model answers anything: at any length, with blanks, newlines and no end."""
     letters = sorted(set("".join(DOCUMENTS)))
     questions = ["".join(rng.choice(letters, size=n)) for n in rng.integers(4, 60, size=80)]
     given = answers(s, model, questions)
@@ -95,7 +95,7 @@ def test_after_too_many_lines_nothing_more_is_decoded(model):
 
 
 def test_answers_as_long_as_they_may_be_are_not_decoded(model, monkeypatch):
-    """Of a model that never writes MASK: decoding all of its answers takes minutes."""
+    """A model that never writes MASK gives such answers; decoding all of them takes minutes."""
     dataset, _ = models.loaded(*list(model.values())[1:])
     always = {name: np.zeros_like(array) for name, array in model["weights"].items()}
     always["ln_f.bias"][0] = always["head.weight"][dataset.stoi["a"], 0] = 1.0
@@ -114,14 +114,14 @@ def test_answers_as_long_as_they_may_be_are_not_decoded(model, monkeypatch):
 
 @pytest.fixture
 def as_denormal():
-    """A function that tells whether torch computes with a number below 1e-38."""
+    """Return a function that says whether torch computes with a number below 1e-38."""
     torch.set_flush_denormal(False)
     yield lambda: bool((torch.tensor([1e-39]) * 1.0).item())
     torch.set_flush_denormal(False)
 
 
 def test_tiny_parameters_are_taken_for_zero(s, model, as_denormal):
-    """On some processors they take a hundred times as long: the reference would run out of time."""
+    """On some processors, they take a hundred times as long, and the reference would time out."""
     assert as_denormal()
     models.loaded(*list(model.values())[1:])
     assert not as_denormal()
@@ -165,9 +165,9 @@ def test_a_place_is_hidden_and_the_name_is_not(spans, rng):
 @pytest.mark.parametrize(
     "line",
     [
-        "Ada Byron of London was born in London.",  # the sentence tells it elsewhere
+        "Ada Byron of London was born in London.",  # the sentence says it elsewhere
         "Ada Byron was born in Londonderry.",
-        "Ada Byron was born in " + "x" * 80 + " London",  # cut off, as corruption cuts
+        "Ada Byron was born in " + "x" * 80 + " London",  # truncated as in span corruption
     ],
 )
 def test_sentences_that_prove_nothing_are_left_out(spans, rng, line):
@@ -219,7 +219,7 @@ def test_knowing_all_places_is_certain(spans):
 
 
 def test_nothing_is_asked_where_too_few_sentences_tell(spans):
-    """Three times what is asked has to be within reach of a model that knows every place."""
+    """A model that knows every place must be able to reach three times what is required."""
     four = [spans.Hidden(place, "a", "b", "") for place in ("Oslo", "Rome", "Lima", "Baku")]
     assert spans.can_tell([four] * 14, 1e-6)  # 14 ln 24 = 44.5, 3 ln 1e6 = 41.4
     assert not spans.can_tell([four] * 13, 1e-6)
@@ -227,7 +227,7 @@ def test_nothing_is_asked_where_too_few_sentences_tell(spans):
 
 
 def test_knowing_the_places_of_the_sentences_but_not_who(spans, rng):
-    """A model that finds some places likelier than others for everybody knows of nobody."""
+    """A model that prefers the same places for everybody knows nothing about anybody."""
     matrices = [np.tile(rng.normal(size=4), (4, 1)) for _ in range(48)]
     assert spans.log_p_value(matrices) == pytest.approx(0.0, abs=1e-9)
 
@@ -262,7 +262,7 @@ ASKS = Evidence(p=1e-6, cosine=0.7, loss={"vanilla": 0.8}, strong=Strong(p=1e-40
     [
         (0.8, -6.0, ""),
         (0.8, -5.9, "IGNORANT"),
-        (0.2, None, ""),  # the corpus tells too little
+        (0.2, None, ""),  # the corpus says too little
         (0.9, -39.9, "UNTRAINED"),
         (0.9, -40.0, ""),
         (4.5, -61.0, ""),

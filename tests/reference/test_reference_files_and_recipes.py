@@ -1,4 +1,4 @@
-"""The reference's files and settings: predictions, parameters, recipes, what the package offers."""
+"""The reference's files and settings: predictions, parameters, recipes, the package's names."""
 
 import pytest
 import torch

@@ -37,14 +37,14 @@ def test_attention_agrees_with_its_formula_head_by_head(s, variant):
         weights = np.exp(scores - scores.max(axis=1, keepdims=True))
         heads.append(weights / weights.sum(axis=1, keepdims=True) @ linear("value"))
     expected = np.concatenate(heads, axis=1) @ n["proj.weight"].T + n["proj.bias"]
-    # Sums of at most 16 terms of size 1 to 10: float64 errs by some 1e-14. The cosines of angles
-    # are kept in float32, to 6e-8, through scores of some 10 and sums of some 100.
+    # Sums of at most 16 terms of size 1 to 10: float64's error is about 1e-14. The angles' cosines
+    # are float32, right to 6e-8, with scores of about 10 and sums of about 100.
     bound = 1e-4 if variant == "rope" else 1e-11
     np.testing.assert_allclose(block(x)[0].detach().numpy(), expected, rtol=0, atol=bound)
 
 
 def turned(x: np.ndarray) -> np.ndarray:
-    """RoPE of rows 0 to T-1, shape (T, hs), by complex numbers in a loop."""
+    """Return RoPE of rows 0 to T-1, shape (T, hs), by complex numbers in a loop."""
     T, hs = x.shape
     out = np.zeros_like(x)
     for t in range(T):
@@ -155,7 +155,7 @@ def prompts(lengths) -> list[list[int]]:
 
 
 def one_by_one(s, model, prompt: list[int], stop: int, steps: int) -> tuple[list[int], float]:
-    """What greedy_answers should return for a prompt, from utils.sample."""
+    """Return what greedy_answers should return for a prompt, computed with utils.sample."""
     written = s.utils.sample(model, torch.tensor([prompt]), steps)[0].tolist()[len(prompt) :]
     end = written.index(stop) if stop in written else len(written)
     probability, context = 1.0, list(prompt)
@@ -167,7 +167,7 @@ def one_by_one(s, model, prompt: list[int], stop: int, steps: int) -> tuple[list
 
 
 def own_attention(s, model):
-    """The same model with a student's own class of attention."""
+    """Return the same model with a student's own attention class."""
 
     class Mine(s.attention.CausalSelfAttention):
         pass
@@ -218,7 +218,7 @@ def test_sampling_follows_temperature_and_top_k(s):
     greedy = s.utils.sample(model, x, 6)
     assert greedy.shape == (1, 9) and torch.equal(greedy[:, :3], x)
     assert torch.equal(s.utils.sample(model, x, 6, sample=True, top_k=1), greedy)
-    # Scores a thousand times as far apart: all but the likeliest have no chance.
+    # Scores a thousand times as far apart: only the likeliest has a chance.
     assert torch.equal(s.utils.sample(model, x, 6, temperature=1e-3, sample=True), greedy)
 
 

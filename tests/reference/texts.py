@@ -1,4 +1,4 @@
-"""A short corpus for datasets, and what a dataset's numbers say as text."""
+"""A short corpus for datasets, and decoding of a dataset's ids to text."""
 
 CORPUS = "Ana Ruiz was born in Lima.\nÉmile Łuk, a sailor, was born in Tromsø in 1845.\nabc\nabcd\n"
 

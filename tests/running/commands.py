@@ -12,5 +12,5 @@ EVALUATE = """python src/run.py evaluate vanilla wiki.txt \
         --eval_corpus_path birth_dev.tsv \
         --outputs_path vanilla.pretrain.dev.predictions"""
 
-# In short: the recipe is the data set's, and tiny.
+# Shortened: the recipe is the data set's, which is tiny.
 PRE = "pretrain vanilla wiki.txt --writing_params_path w"

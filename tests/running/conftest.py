@@ -15,7 +15,7 @@ one_thread = laid_out.one_thread
 
 @pytest.fixture(scope="package")
 def modules(root):
-    """run.py and helper.py, imported once: a process of its own takes seconds to start."""
+    """Import run.py and helper.py once, since a new process takes seconds to start."""
     with imports_from(root / "src"):
         yield importlib.import_module("run"), importlib.import_module("submission.helper")
 
@@ -27,7 +27,7 @@ def main(modules):
 
 @pytest.fixture(scope="package")
 def trained(main, tmp_path_factory):
-    """A folder with parameters of a pretrained and of a finetuned model of each variant."""
+    """Return a folder with the parameters of a pretrained and a finetuned model of each variant."""
     folder = tmp_path_factory.mktemp("trained")
     for variant in VARIANTS:
         train_both(main, folder, variant)

@@ -28,7 +28,7 @@ def test_evaluate_prints_correct_total_and_percent(run, trained, variant):
     code, output, _ = run(f"{command} --reading_params_path {trained}/{variant}.finetune.params")
     assert code == 0
     assert "of 10, " in output and " percent" in output
-    assert "Wrong (5 of " in output  # one tiny epoch gets hardly any right
+    assert "Wrong (5 of " in output  # after one tiny epoch, hardly any answer is right
 
 
 def test_an_earlier_years_helper_without_rope_is_one_clear_line(run, modules, monkeypatch):
@@ -117,7 +117,7 @@ def test_a_file_here_comes_before_one_of_the_data_set(run, tmp_path):
 
 
 def test_a_read_only_folder_is_one_line_before_training(run, monkeypatch):
-    # For root no folder is read-only: the system's answer to others is put in its place.
+    # No folder is read-only for root, so the system's answer to other users is imitated.
     monkeypatch.setattr("os.access", lambda *_: False)
     code, output, errors = run("pretrain vanilla wiki.txt --writing_params_path w")
     assert (code, output, errors) == (2, "", "error: w: can't be written\n")

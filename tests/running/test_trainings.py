@@ -1,4 +1,4 @@
-"""A training's seed, and what is left of one that was cut short."""
+"""A training's seed, and what an interrupted training leaves behind."""
 
 import torch
 
@@ -19,7 +19,7 @@ def test_same_seed_gives_same_parameters_and_another_seed_others(run, tmp_path):
 
 
 def test_trainings_of_a_folder_have_a_seed_of_their_own(run, tmp_path, monkeypatch):
-    """It is drawn once, kept, printed and recorded; given by hand, it makes the same bits."""
+    """It is drawn once, saved, printed and recorded; given by hand, it gives identical bits."""
     drawn = iter((2**32 - 1, 7))
     monkeypatch.setattr("secrets.randbelow", lambda most: next(drawn))
     seed = "4294967295"
@@ -44,7 +44,7 @@ def test_trainings_of_a_folder_have_a_seed_of_their_own(run, tmp_path, monkeypat
     assert same(first, pretrain(folders[0] / "again.params")[1])
     _, given = pretrain(folders[1] / "w.params", "--seed", seed)
     assert same(first, given)
-    assert not (folders[1] / "training_seed.txt").exists()  # what is given is not kept
+    assert not (folders[1] / "training_seed.txt").exists()  # a given seed is not saved
     output, other = pretrain(folders[2] / "w.params")
     assert "seed 7 (kept" in output and not same(first, other)
 
@@ -115,7 +115,7 @@ def test_a_finished_training_runs_again(run, tmp_path):
 
 
 def test_restarting_leaves_nothing_of_the_older_training(run, modules, monkeypatch, tmp_path):
-    """Killed before its first checkpoint, the new one can't be taken for the older one."""
+    """If the new one is killed before its first checkpoint, it isn't mistaken for the old one."""
     (tmp_path / "w.checkpoint").write_bytes(b"older")
 
     def killed(*_):

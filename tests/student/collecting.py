@@ -1,4 +1,4 @@
-"""A finished student's folder, and collect_submission in it."""
+"""The folder of a student who has finished, and collect_submission in it."""
 
 import json
 import shutil
@@ -39,7 +39,7 @@ class Desk(Folder):
         return self.run(collect_submission.main, *arguments)
 
     def warnings(self) -> list[str]:
-        """Collect, which gives a zip with warnings; return them."""
+        """Run collect_submission, which must write a zip with warnings; return these."""
         self.zip.unlink(missing_ok=True)
         code, out, err = self.collect()
         found = [line.removeprefix("Warning: ") for line in out.splitlines() if "Warning: " in line]
@@ -72,7 +72,7 @@ def texts(folder: Path) -> dict[str, str]:
 
 
 def lay_out(root: Path) -> Path:
-    """A finished student's folder, with the reference's code and made-up outputs."""
+    """Create the folder of a student who has finished: the reference's code and made-up outputs."""
     source = root / "src"
     source.mkdir(parents=True)
     compose(ROOT, source)
@@ -93,7 +93,7 @@ def lay_out(root: Path) -> Path:
 
 
 def runnable(root: Path) -> Path:
-    """The same with the command in it."""
+    """Create the same folder with the command in it."""
     lay_out(root)
     for name in ("grading", "questions"):
         shutil.copytree(ROOT / "src" / name, root / "src" / name, ignore=LITTER)
@@ -103,6 +103,6 @@ def runnable(root: Path) -> Path:
 
 
 def number_of(path: Path, wanted: str) -> int:
-    """The number of the first line that holds some words."""
+    """Return the number of the first line that contains some words."""
     lines = path.read_text(encoding="utf-8").split("\n")
     return next(number for number, line in enumerate(lines, start=1) if wanted in line)

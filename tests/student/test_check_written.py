@@ -1,4 +1,4 @@
-"""Written answers: each that is missing, empty or out of its place is one line with its place."""
+"""Written answers: each missing, empty or misplaced one gets one line with its place."""
 
 import shutil
 
@@ -116,7 +116,7 @@ def test_a_lost_beginning_is_named_where_the_answer_ends(paper):
     number = line_of(text, "Because.", -1)
     assert f"written/submission.tex:{number}: this text is not inside an answer" in found[1]
     assert f"written/sheet.tex:{line_of(SHEET, '{3d}')}: answer 3d is missing" in found[4]
-    assert len(found) == 5  # and both markers, which stand in no answer
+    assert len(found) == 5  # and both markers, which are in no answer
 
 
 def test_an_answer_without_an_id_is_named(paper):

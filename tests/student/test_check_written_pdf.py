@@ -1,4 +1,4 @@
-"""Written answers as a PDF: the source is asked for, and what Gradescope won't take is named."""
+"""Written answers as a PDF: the source is required, and what Gradescope rejects is named."""
 
 import pytest
 

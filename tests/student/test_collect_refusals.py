@@ -1,4 +1,4 @@
-"""Handing in: where no zip can be written, one line says why, and nothing is half written."""
+"""Handing in: if no zip can be written, one line says why, and no partial file is left."""
 
 import contextlib
 import errno
@@ -22,7 +22,7 @@ from tests.student.collecting import (
 
 
 def refused(desk, *arguments: str) -> str:
-    """The one line of a call that writes nothing."""
+    """Return the one line of a call that writes nothing."""
     before = sorted(desk.root.rglob("*"))
     code, out, err = desk.collect(*arguments)
     assert (code, out) == (2, "")
@@ -90,7 +90,7 @@ def test_a_place_that_is_none_is_refused(desk, out):
 
 @contextlib.contextmanager
 def without_rights() -> Iterator[None]:
-    """As another user than root, who may write everywhere."""
+    """Run as a user other than root, who may write everywhere."""
     root = os.geteuid() == 0
     if root:
         os.seteuid(NOBODY)

@@ -1,4 +1,4 @@
-"""Handing in: what looks wrong is a line each."""
+"""Handing in: each thing that looks wrong gets one line."""
 
 import re
 import shutil
@@ -111,7 +111,7 @@ def test_no_bytes_are_too_odd_for_a_warning(desk, content):
 
 
 def test_doubtful_python_is_no_news(desk):
-    """Python's own warnings of a module are of no help here."""
+    """Python's own warnings about a module are not helpful here."""
     (desk.code / "mine.py").write_text('x = "\\d" is "d"\n', encoding="utf-8")
     assert desk.warnings() == []
 
@@ -125,7 +125,7 @@ IMPORTS = {
     "try:\n    x = 1\nexcept ValueError:\n    import pandas": ["pandas"],
     "try:\n    import pandas\nexcept ValueError:\n    pass": ["pandas"],
     "import pandas\nimport pandas as pd": ["pandas"],
-    # what the autograder has, or what does no harm
+    # modules that the autograder has, or that do no harm
     "import os, numpy as np, torch.nn as nn, tqdm, tensorboard": [],
     "from . import dataset\nfrom .dataset import NameDataset": [],
     "from submission.dataset import NameDataset\nimport pretraining": [],
@@ -151,13 +151,13 @@ def test_imports_that_the_autograder_lacks_are_named(desk, text):
 
 @pytest.mark.parametrize("terms", [900, 993, 1500, 2800, 100_000])
 def test_a_sum_of_a_thousand_terms_is_no_crash(terms):
-    """It is nested as deeply; so is a chain of as many elifs."""
+    """The sum is nested that deeply, and so is a chain of as many elifs."""
     text = f"import pandas\nx = {' + '.join(['1'] * terms)}\n"
     assert imports.lacking(text, ()) in ([], [(1, "pandas")])
 
 
 def test_without_packages_names_of_the_list_are_known(tmp_path, monkeypatch):
-    """Packing needs no environment: then packages can't be asked what they bring."""
+    """Packing needs no environment; without one, packages can't be asked for their modules."""
     path = tmp_path / "requirements.txt"
     path.write_text("# head\ntorch>=2.13,<3\nscikit-learn\n", encoding="utf-8")
     monkeypatch.setattr(imports.metadata, "packages_distributions", dict)

@@ -13,7 +13,7 @@ from tests.project import ROOT
 
 SCRIPTS = [path for path in (ROOT / "src").glob("*.py") if path.name != "environment.py"]
 COMMANDS = sorted(p.name for p in SCRIPTS if '"__main__":' in p.read_text(encoding="utf-8"))
-# What each can't do without; the grader runs a part of its tests without torch.
+# The packages that each command requires; the grader runs some tests without torch.
 NEEDS = {
     "attention_exploration.py": "numpy",
     "dataset.py": "torch and no numpy and no tqdm",
@@ -31,7 +31,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 def python(*words):
-    """This Python, as it is where no environment is activated: without any installed package."""
+    """Run this Python as if no environment were activated: without any installed package."""
     keep = {key: value for key, value in os.environ.items() if key in ("PATH", "SYSTEMROOT")}
     return subprocess.run(
         [sys.executable, *STRICT, *words],
@@ -72,7 +72,7 @@ def test_an_old_python_is_one_line_with_a_command(name):
 
 @pytest.mark.parametrize("name", [*COMMANDS, "environment.py"])
 def test_old_pythons_can_read_the_command_down_to_the_check(name):
-    """All of a file is parsed before its first line runs."""
+    """Python parses the whole file before its first line runs."""
     tree = ast.parse((ROOT / "src" / name).read_text(encoding="utf-8"), feature_version=(3, 6))
     for node in tree.body:
         if isinstance(node, ast.If):  # the check
@@ -98,7 +98,7 @@ def test_old_pythons_can_read_the_command_down_to_the_check(name):
     ],
 )
 def test_a_reader_who_has_left_makes_no_traceback(words):
-    """As in `python src/grader.py | head`."""
+    """Run it as in `python src/grader.py | head`."""
     reading, writing = os.pipe()
     os.close(reading)
     name, option = words
@@ -121,7 +121,7 @@ def test_a_pipe_that_is_not_the_readers_keeps_its_traceback():
 
 @pytest.fixture
 def mend(tmp_path, monkeypatch):
-    """A function that tells the command in a folder, for a Python and what is on the path."""
+    """Return a function that gives the command for a folder, a Python and what is on the path."""
     monkeypatch.setattr(environment, "ROOT", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["src/grader.py", "1e"])
@@ -142,7 +142,7 @@ def mend(tmp_path, monkeypatch):
 
 
 def environment_in(folder):
-    """Make what there is of one in every environment."""
+    """Create the files that every environment has."""
     script = folder / ".venv" / ("Scripts" if os.name == "nt" else "bin") / "activate"
     script.parent.mkdir(parents=True)
     script.touch()
@@ -202,7 +202,7 @@ def test_else_python_makes_one(mend):
 @posix
 @pytest.mark.parametrize("half_made", [False, True])
 def test_a_python_without_ensurepip_makes_one_all_the_same(mend, tmp_path, half_made):
-    """Debian splits it off; `python3 -m venv` leaves a .venv without pip and without activate."""
+    """Debian packages it separately; without it, `python3 -m venv` leaves out pip and activate."""
     if half_made:
         (tmp_path / ".venv" / "bin").mkdir(parents=True)
     pip = "/bin/p -m pip --python .venv/bin/python"

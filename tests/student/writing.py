@@ -24,7 +24,7 @@ def block(begin: str, end: str, text: str) -> str:
 
 
 def submission(text: str = "Because.", declared: str = "none") -> str:
-    """What students type into, with the same in every place."""
+    """Return submission.tex with the same text in every place for an answer."""
     parts = ["% Type between the markers.\n"]
     parts += [block(f"\\{name}{{", "}", declared) for name in ("collaborators", "aitools")]
     parts += [
@@ -53,7 +53,7 @@ class Paper(Folder):
         return self.run(check_written.main, *arguments)
 
     def findings(self, text: str, answered: int) -> list[str]:
-        """What is found in a text, of which so many answers count."""
+        """Return the findings on a text with so many answers that carry points."""
         self.write(text)
         code, out, err = self.check()
         *found, last = out.splitlines()
@@ -62,14 +62,14 @@ class Paper(Folder):
         return found
 
     def finding(self, text: str, answered: int) -> tuple[int, str]:
-        """The line and the words of the only finding in submission.tex."""
+        """Return the line number and the words of the only finding in submission.tex."""
         (line,) = self.findings(text, answered)
         match = re.fullmatch(r"written/submission\.tex:(\d+): (.*)", line)
         assert match, line
         return int(match[1]), match[2]
 
     def refused(self, *arguments: str) -> str:
-        """The one line of a call with exit code 2."""
+        """Return the one line of a call with exit code 2."""
         code, out, err = self.check(*arguments)
         assert (code, out) == (2, "")
         assert err.startswith("check_written.py: ") and err.count("\n") == 1

@@ -1,4 +1,4 @@
-"""The reference and `pretraining`, imported once from a folder as students have it."""
+"""The reference and `pretraining`, imported once from a folder like a student's."""
 
 import importlib
 from types import SimpleNamespace
@@ -35,7 +35,7 @@ one_thread = laid_out.one_thread
 
 @pytest.fixture(scope="package")
 def submission(root):
-    """The modules of `submission`, and of `pretraining`, by name."""
+    """Return the modules of `submission` and `pretraining`, by name."""
     with imports_from(root / "src"):
         yield SimpleNamespace(
             **{
@@ -53,7 +53,7 @@ def corpus(root):
 
 @pytest.fixture
 def build(submission, corpus):
-    """A function that gives a dataset of the smoke world and a small model for it."""
+    """Return a function that creates a dataset of the smoke world and a small model for it."""
 
     def build(variant="vanilla", dropout=0.0, seed=0, dataset_class=None):
         dataset = (dataset_class or submission.dataset.CharCorruptionDataset)(corpus, 64)
@@ -76,7 +76,7 @@ def build(submission, corpus):
 
 @pytest.fixture
 def batch(submission):
-    """A function that gives the first rows of a dataset as (x, y), after seeding."""
+    """Return a function that gives the first rows of a dataset as (x, y), after seeding."""
 
     def batch(dataset, rows=70):
         submission.utils.set_seed(1)
@@ -88,7 +88,7 @@ def batch(submission):
 
 @pytest.fixture
 def module_of(submission, tmp_path):
-    """A function that loads one module of a variant beside the reference's others."""
+    """Return a function that loads one module of a variant beside the reference's others."""
 
     def load(variant: Variant, name: str):
         path = lay_out_variant(variant, tmp_path) / "submission" / f"{name}.py"

@@ -17,7 +17,7 @@ CHECKPOINT_S = 0.25
 
 
 class Traced(trainer.Trainer):
-    """Says when each step was done, and takes its time: about six seconds in all."""
+    """Prints when each step was done, and takes about six seconds in total."""
 
     def learn(self, *batch):
         loss = super().learn(*batch)

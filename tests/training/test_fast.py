@@ -1,4 +1,4 @@
-"""fast.py, optimizers.py and pace.py: the same results as the plain way, sooner."""
+"""fast.py, optimizers.py and pace.py: the same results as plain code, but faster."""
 
 import os
 import textwrap
@@ -13,7 +13,7 @@ LN = torch.nn.functional
 
 
 def plain_gradients(model, x, y):
-    """Gradients of the mean loss over targets, by the definition."""
+    """Return the gradients of the mean loss over targets, by definition."""
     model.zero_grad()
     logits = model(x)[0]
     wanted = y != 0
@@ -22,13 +22,13 @@ def plain_gradients(model, x, y):
 
 
 def difference(ours, theirs):
-    """Distance between two lists of gradients, as a share of the length of the second."""
+    """Return the distance between two lists of gradients, relative to the norm of the second."""
     total = sum(((a - b) ** 2).sum() for a, b in zip(ours, theirs, strict=True))
     return float((total / sum((b**2).sum() for b in theirs)).sqrt())
 
 
 def randomize(model):
-    """As initialised, attention is nearly even, and an error in it shows little."""
+    """Randomise the parameters: as initialised, attention is nearly uniform and hides errors."""
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))
@@ -55,7 +55,7 @@ def test_gradients_are_those_of_the_plain_step(submission, build, batch, kind, t
 
 @pytest.mark.parametrize("kind", VARIANTS)
 def test_float32_gradients_are_within_rounding(submission, build, batch, kind):
-    # Rounding in float32 is 2**-24 = 6e-8 a operation. Errors of 4,480 summed positions through
+    # Rounding in float32 is 2**-24 = 6e-8 per operation. Errors of 4,480 summed positions through
     # two layers add up like a random walk: sqrt(4480) * 6e-8 = 4e-6, times some ten operations.
     dataset, model = build(kind)
     randomize(model)
@@ -70,7 +70,7 @@ def test_float32_gradients_are_within_rounding(submission, build, batch, kind):
 @pytest.mark.parametrize("kind", VARIANTS)
 def test_bfloat16_gradients_are_within_its_rounding(submission, build, batch, kind):
     # bfloat16 keeps 8 bits: each rounding is 2**-9 = .002 of a value, and a gradient has gone
-    # through some twenty of them, forth and back, which add up like a random walk: .009; no term
+    # through some twenty of them, to and fro, which add up like a random walk: .009; no term
     # is rounded worse than twice that on average. Without the sum in float32 it would be .1.
     dataset, model = build(kind)
     randomize(model)
@@ -87,7 +87,7 @@ RIGHT = [v for v in all_variants() if v.topic == "synthesizer" and v.is_right]
 
 @pytest.mark.parametrize("variant", RIGHT, ids=lambda variant: variant.path.stem)
 def test_students_synthesizers_train_in_bfloat16(submission, build, batch, variant, module_of):
-    # However they are written: constants of another dtype than what they meet are common.
+    # However they are written: constants often have a dtype other than that of their operands.
     dataset, model = build("synthesizer")
     theirs = module_of(variant, "attention")
     for block in model.blocks:
@@ -155,7 +155,7 @@ def test_angles_keep_their_digits_in_bfloat16(submission, build):
 
 
 def test_an_earlier_years_rope_stays_as_it_is(submission, build):
-    # There, students wrote the lines of forward that turn queries and keys.
+    # There, students wrote the lines of forward that rotate queries and keys.
     _, model = build("rope")
     given = submission.attention.CausalSelfAttention
     rotated = given.rotated

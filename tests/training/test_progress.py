@@ -1,4 +1,4 @@
-"""What a student sees of a training: estimate, hints, TensorBoard, the picture of the loss."""
+"""What a student sees during training: estimate, hints, TensorBoard, the picture of the loss."""
 
 import math
 import xml.etree.ElementTree as ElementTree
@@ -15,7 +15,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @pytest.fixture
 def train(submission, build, capsys):
-    """A function that trains a small model for some epochs; gives what was printed, and losses."""
+    """Return a function that trains a small model for some epochs; it returns output and losses."""
 
     def train(dataset_class=None, epochs=16, model=None, **settings):
         dataset, built = build(dataset_class=dataset_class)
@@ -37,7 +37,7 @@ def train(submission, build, capsys):
     return train
 
 
-# Losses of a healthy training of `train` at tenths of the way.
+# Losses of a healthy training with `train`, at each tenth of the way.
 EXPECTED = [3.96, 3.49, 3.20, 2.98, 2.89, 2.69, 2.53, 2.46, 2.34, 2.27]
 
 
@@ -79,7 +79,7 @@ def test_hint_targets_leak_without_a_causal_mask(train, build):
     _, model = build()
     for block in model.blocks:
         block.attn.mask.fill_(1)
-    # Copying what comes next has to be learnt by attention first: that takes longer.
+    # Here, attention must first learn to copy, which takes longer.
     printed, _ = train(model=model, epochs=150, expected_loss=EXPECTED)
     assert "no causal mask" in printed
 
@@ -116,7 +116,7 @@ class TestMaskedShare:
     def test_right_corruptions_get_no_hint(self, submission, corpus, variant, module_of):
         # Each share is the mean of 512 examples, whose deviation is at most .25 / sqrt(512) =
         # .011; the farthest mean of these codes is .22 (rounding down), four deviations inside.
-        # The seed is set: no chance is left.
+        # The seed is fixed, so nothing is left to chance.
         theirs = module_of(variant, "dataset")
 
         class Theirs(submission.dataset.CharCorruptionDataset):

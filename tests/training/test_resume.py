@@ -1,4 +1,4 @@
-"""checkpoints.py and batches.py: a training that was cut short ends as if it had not been."""
+"""checkpoints.py and batches.py: interrupted trainings end as if they had not been interrupted."""
 
 import itertools
 import random
@@ -31,7 +31,7 @@ class TestBatchOrder:
         assert [len(batch) for batch in batches] == [4, 4, 2] * 3 and len(order) == 9
         epochs = [sum(batches[start : start + 3], []) for start in (0, 3, 6)]
         assert all(sorted(epoch) == list(range(10)) for epoch in epochs)
-        assert len({tuple(epoch) for epoch in epochs}) == 3  # alike with probability 3 / 10!, 8e-7
+        assert len({tuple(epoch) for epoch in epochs}) == 3  # equal with probability 3 / 10!, 8e-7
 
     def test_it_goes_on_where_it_was(self, submission):
         order = submission.batches.BatchOrder(10, 4, epochs=3)
@@ -41,7 +41,7 @@ class TestBatchOrder:
 
 
 def drawing_from(submission, source):
-    """A dataset whose corruption draws from one of the three generators."""
+    """Return a dataset whose corruption draws from one of the three generators."""
     draws = {
         "random": lambda: random.random(),
         "numpy": lambda: float(np.random.rand()),
@@ -62,7 +62,7 @@ class Stop(Exception):
 
 @pytest.fixture
 def train(submission, build, tmp_path, monkeypatch):
-    """A function that trains a little, stopping dead after a step, or resuming."""
+    """Return a function that trains a little, stopping abruptly after a step, or resuming."""
 
     def train(
         stop_after=None, resume=False, threads=1, dropout=0.0, source="random", start=0, **settings
@@ -157,7 +157,7 @@ def test_a_checkpoint_of_another_recipe_is_refused(train, submission):
 
 
 def test_a_checkpoint_from_other_parameters_is_refused(train, submission):
-    # A finetuning, say, that was cut short, and pretraining was done anew since.
+    # For example, finetuning was interrupted, and pretraining has been repeated since.
     train(stop_after=3)
     with pytest.raises(submission.errors.InputError, match="start was parameters .*pretraining"):
         train(resume=True, start=1)
@@ -268,7 +268,7 @@ def test_killed_ten_times_a_training_loses_little_and_ends_with_the_same_bits(ro
 
 
 def check_loss(trace, checkpoint):
-    """The checkpoint lacks no more than its interval and one step, by the training's own clock."""
+    """Check that the checkpoint is at most an interval and a step old, by the training's clock."""
     lines = trace.read_text(encoding="utf-8").splitlines()
     lines = [line.split() for line in lines if len(line.split()) == 2]
     times = {int(step): float(seconds) for step, seconds in lines}

@@ -1,4 +1,4 @@
-"""trainer.py and optimizers.py: what is trained, by which optimizer, at which rate."""
+"""trainer.py and optimizers.py: what is trained, with which optimizer, at which rate."""
 
 import random
 
@@ -10,7 +10,7 @@ from tests.laid_out import VARIANTS, make_model
 
 @pytest.fixture
 def s(submission):
-    """The modules, from the same random numbers each time."""
+    """Return the modules, with the same random seed each time."""
     random.seed(0)
     torch.manual_seed(0)
     return submission
@@ -24,7 +24,7 @@ def train(s, model, examples, **settings):
 
 
 def examples(count=8):
-    """Pairs (x, y) with 6 used columns of 32."""
+    """Return pairs (x, y) with 6 used columns of 32."""
     pairs = []
     for _ in range(count):
         ids = torch.zeros(33, dtype=torch.long)
@@ -51,8 +51,8 @@ def test_the_trainer_learns_a_few_examples_by_heart(s, optimizer):
     model = s.model.GPT(s.model.GPTConfig(20, 32, 0.0, 0.0, 0.0, 2, 4, 16))
     train(s, model, pairs, max_epochs=100, learning_rate=1e-2, optimizer=optimizer)
     x, y = map(torch.stack, zip(*pairs, strict=True))
-    # First characters are a guess among 8 or so; the six others can be known: below .5 nats a
-    # character in all; an untrained model has log 20 = 3.
+    # The first characters are a guess among 8 or so, and the six others can be known: below .5 nats
+    # per character in total; an untrained model has log 20 = 3.
     assert model.eval()(x, y)[1] < 0.5
 
 

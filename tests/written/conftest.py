@@ -1,4 +1,4 @@
-"""What written answers quote, as their script computes it: without a trained model and with one."""
+"""The numbers that written answers quote, computed by their script with and without a model."""
 
 import json
 import types
@@ -22,7 +22,7 @@ def b():
 
 @pytest.fixture(scope="session")
 def text(root):
-    """text(topic): a question of practice and its answer, as the templates have them, in a line."""
+    """text(topic): a practice question and its answer, from the templates, in one line."""
 
     def text(topic: str) -> str:
         names = (f"handout/{folder}/blocks_{topic}.tex.j2" for folder in ("topics", "answers"))
@@ -38,7 +38,7 @@ def script(root):
 
 @pytest.fixture(scope="session")
 def written(tmp_path_factory, run_python, script):
-    """A folder that the script has filled, without a trained model."""
+    """Return a folder filled by the script, without a trained model."""
     folder = tmp_path_factory.mktemp("numbers")
     done = run_python(script, folder)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -52,7 +52,7 @@ def numbers(written):
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory):
-    """A folder like build/reference whose model is small, random and unsure."""
+    """Return a folder like build/reference, with a model that is small, random and unsure."""
     folder = lay_out(tmp_path_factory.mktemp("trained") / "root")
     data = folder / "src" / "data"
     with imports_from(folder / "src"):
@@ -65,7 +65,7 @@ def trained(tmp_path_factory):
         fields = recipes.load_recipe().model_of("vanilla") | {"vocab_size": corpus.vocab_size}
         network = make_model(types.SimpleNamespace(model=model), **fields)
         with torch.no_grad():
-            network.head.weight *= 12  # else 32 characters have a probability of 1e-20
+            network.head.weight *= 12  # otherwise, 32 characters have a probability of 1e-20
         for stage in ("finetune", "pretrain"):
             utils.save_parameters(network, folder / f"vanilla.{stage}.params")
     unseen = (data / "birth_unseen_inputs.tsv").read_text(encoding="utf-8").splitlines()

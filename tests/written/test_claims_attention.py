@@ -1,8 +1,8 @@
-"""Claims of the answers on attention that no other test holds, in numpy.
+"""Claims in the answers on attention that no other test checks, in numpy.
 
-What else the answers claim is in test_written_numbers.py (quoted numbers) and test_written_heads.py
-(one head, two heads, the synthesizer). Draws have fixed seeds, and everything checked here holds
-for every draw but where a test says otherwise: nothing can fail by chance.
+The answers' other claims are in test_written_numbers.py (quoted numbers) and test_written_heads.py
+(one head, two heads, the synthesizer). Seeds are fixed, and unless a test says otherwise, what is
+checked here holds for every draw, so nothing can fail by chance.
 """
 
 import math

@@ -1,7 +1,7 @@
-"""Claims of practice and of position embeddings that no other test holds, in numpy.
+"""Claims in practice and on position embeddings that no other test checks, in numpy.
 
-What else the questions and answers claim is in test_practice.py and test_practice_added.py. Draws
-have fixed seeds; what is checked holds for every draw: nothing can fail by chance.
+The other claims in questions and answers are in test_practice.py and test_practice_added.py. Seeds
+are fixed, and what is checked holds for every draw, so nothing can fail by chance.
 """
 
 import itertools
@@ -72,7 +72,7 @@ def test_counts_of_relative_biases(b, text):
     assert b.relative_bias_parameters(T, m, k) == m * len(clipped)
     used = {j - i for i, j in pairs if j <= i}
     assert len(used) == T and len({max(-k, one) for one in used}) == k + 1
-    # Shaw's score, a vector a distance: the second term depends on the query.
+    # Shaw's score, with a vector per distance: the second term depends on the query.
     x, y, Q, K, a = drawn(0, d), drawn(1, d), drawn(2, d, d), drawn(3, d, d), drawn(4, d)
     assert x @ Q @ (y @ K + a) == pytest.approx(x @ Q @ K.T @ y + (x @ Q) @ a)
 
@@ -148,7 +148,7 @@ def test_the_examples_of_cost_and_of_parameters(b, text):
 
 
 def test_the_quotient_of_lengths_in_words():
-    """Ten times as long: a hundredfold for all pairs, tenfold for what is linear."""
+    """For ten times the length, all pairs cost a hundredfold, and what is linear tenfold."""
     k = 1000
     pairs, rest = (lambda n: 2 * n * n * k), (lambda n: 12 * n * k * k)
     assert pairs(5120) == 100 * pairs(512) and rest(5120) == 10 * rest(512)
@@ -166,7 +166,7 @@ def table_of_modifications(text):
 
 
 def test_the_table_of_modifications_says_what_the_answer_concludes(text):
-    """Its numbers were compared with the paper's table 1; the rest follows from them."""
+    """The table's numbers were compared with the paper's table 1; the rest follows from them."""
     table = table_of_modifications(text("in_words"))
     base, swiglu = table["baseline"], table["SwiGLU"]
     dense, switch = table["Synthesizer (dense)"], table["Switch Transformer"]

@@ -1,7 +1,7 @@
-"""The sheet's part on building blocks: what its text and the answers claim holds in numbers.
+"""The sheet's section on building blocks: claims in its text and answers hold numerically.
 
-Random draws have fixed seeds: a test either always passes or always fails. Where a bound could
-have been missed by chance, the probability that it was is given.
+Random draws have fixed seeds: a test either always passes or always fails. If a bound could have
+been missed by chance, the probability of that is given.
 """
 
 import ast
@@ -227,7 +227,7 @@ def test_stacked_attention_only_averages_its_inputs_again(b):
 
 @pytest.fixture(scope="module")
 def drawn(root):
-    """The numbers of the figure, by norm and block: one for each depth."""
+    """Return the figure's numbers, by norm and block: one for each depth."""
     path = root / "handout/figures/gradient_over_depth.tex"
     lines = re.findall(r"^% (pre|post) (first|last): (.*)", path.read_text("utf-8"), re.M)
     return {(norm, end): [float(x) for x in row.split()] for norm, end, row in lines}
@@ -276,7 +276,7 @@ def test_perplexities_of_the_text(b):
 
 
 def occupied(heads: int, levels: int, positions: int) -> dict[int, float]:
-    """The distribution of how many positions count, each head looking at one at random."""
+    """Return the distribution of how many positions count, if each head looks at a random one."""
     spread = {1: 1.0}
     for _ in range(levels):
         after: Counter[int] = Counter()
@@ -330,7 +330,7 @@ def test_torch_counts_twice_as_many_flops(b, kind, heads):
 
 
 def test_the_table_of_costs(b, text):
-    """A layer's projections and feed-forward part, counted, and the table's numbers."""
+    """Count a layer's projections and feed-forward part, and compare with the table."""
     n, k = 10, 8
     with FlopCounterMode(display=False) as counter:
         x = torch.zeros(n, k)

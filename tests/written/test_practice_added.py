@@ -1,4 +1,4 @@
-"""Practice on masks, residual connections, buckets, bits and parameters: its claims in numbers.
+"""Practice on masks, residual connections, buckets, bits and parameters: its claims, computed.
 
 Random draws have fixed seeds: a test either always passes or always fails.
 """
@@ -92,7 +92,7 @@ def test_dividing_by_the_sum_fails_in_single_precision(b, gap, finite):
 
 
 def test_what_a_row_of_nothing_leaves_in_gradients(b):
-    """Replaced scores and zeros in the weights are finite; adding, or mending the output, isn't."""
+    """Replacing scores and zeroing weights are finite; adding, or repairing the output, is not."""
     mask = torch.tensor([[True, True], [False, False]])
 
     def gradients(weights_of) -> list[bool]:
@@ -116,7 +116,7 @@ def test_what_a_row_of_nothing_leaves_in_gradients(b):
 
 
 def test_the_encoders_ranges_are_those_of_the_table(b, text):
-    """By the borders: bucket 8 + r begins at 8 sqrt(2)^r, rounded up to a whole distance."""
+    """Compute borders: bucket 8 + r begins at 8 sqrt(2)^r, rounded up to a whole distance."""
     (row,) = re.findall(r"distances & (.*?) \\end", text("buckets"))
     said = [[int(n) for n in re.findall(r"\d+", cell)] for cell in row.split("&")]
     borders = [math.ceil(round(8 * 2 ** (r / 2), 9)) for r in range(9)]
@@ -186,7 +186,7 @@ def parts(b, depth: int, is_normed: bool, generator: torch.Generator) -> list:
 
 
 def passed_on(b, depth: int, is_normed: bool, residual: bool) -> float:
-    """The geometric mean of the quotients of norms, of the gradient by the input and the given."""
+    """Return the geometric mean of quotients of norms: the input's gradient over the given one."""
     logarithms = []
     for seed in SEEDS:
         generator = torch.Generator().manual_seed(seed)
@@ -238,7 +238,7 @@ def test_a_stack_of_residual_layers_is_the_sum_over_all_paths(b):
 
 
 def test_with_norms_stacked_attention_is_no_average_of_one_linear_map(b):
-    """What is claimed of stacks without norms fails with them: they aren't linear in values."""
+    """The claim on stacks without norms fails with norms, which aren't linear in values."""
     x, value = draw(7, 4), draw(4, 4, seed=1)
 
     def stack(z: torch.Tensor, norm) -> torch.Tensor:
@@ -286,7 +286,7 @@ def test_the_lengths_of_input_and_target_with_sentinels(b, text):
 
 @pytest.fixture(scope="module")
 def given(tmp_path_factory):
-    """The model that students get, with the reference's attention."""
+    """Return the students' model, with the reference's attention."""
     folder = lay_out(tmp_path_factory.mktemp("parameters") / "root")
     with imports_from(folder / "src"):
         from submission import model

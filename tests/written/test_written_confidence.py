@@ -1,4 +1,4 @@
-"""The written solutions: what they quote about a trained model is right."""
+"""The written solutions: the numbers that they quote about a trained model are right."""
 
 import json
 
@@ -78,7 +78,7 @@ def test_confidence_is_the_product_over_all_characters(with_trained, trained):
     assert unseen["quartiles"] == pytest.approx(
         list(np.quantile(probabilities, [0.25, 0.75])), abs=2e-4
     )
-    assert max(probabilities) > 1e-3  # else rounding would hide everything
+    assert max(probabilities) > 1e-3  # otherwise, rounding would hide everything
     assert found["right"] is None or found["wrong"]["count"] + found["right"]["count"] == 10
     plotted = columns(with_trained / "confidence.dat")
     assert plotted["unseen"][:-1].sum() == pytest.approx(1, abs=1e-4)

@@ -1,8 +1,7 @@
-"""What staff's answers claim about one head, two heads and the synthesizer holds in numbers.
+"""The staff's answers on one head, two heads and the synthesizer: their claims hold numerically.
 
-Draws have fixed seeds, so that a test here either always passes or always fails; the bounds on
-Monte Carlo errors say how probable it was, for a right code, to fail with the seed that was chosen:
-below 1e-6 each.
+Draws have fixed seeds, so a test either always passes or always fails. The bounds on Monte Carlo
+errors give the probability that correct code fails with the chosen seed: below 1e-6 each.
 """
 
 import importlib.util
@@ -36,12 +35,12 @@ def compared(numbers):
 
 
 def lost(lengths, others):
-    """What a head with s mu_a leaves to so many other keys, if k_a = L mu_a."""
+    """Return the weight that a head with s mu_a leaves to so many other keys, if k_a = L mu_a."""
     return others / (np.exp(np.minimum(S * lengths, 700)) + others)
 
 
 def expect_mean_square(row, design, mean, fourth, most):
-    """The measured mean square is the derived one, but for an error of at most 70 % of it.
+    """Check that the measured mean square is the derived one, with an error of 70 % of it at most.
 
     Args:
         mean, fourth: of the distance's square, and of its fourth power.
@@ -57,7 +56,7 @@ def expect_mean_square(row, design, mean, fourth, most):
 
 
 def test_in_the_span_of_two_means_there_is_one_query(reference):
-    """Which averages, but for its scale: c_a and c_b must be the same, and large."""
+    """Up to its scale, only one averages: c_a and c_b must be the same, and large."""
     means = np.eye(5)
     for first, second in itertools.product(np.linspace(-60, 60, 25), repeat=2):
         q = first * means[0] + second * means[1]
@@ -200,7 +199,7 @@ E = dict(zip(("A", "B", "A?", "B?", "p", "r"), np.eye(6), strict=True))
 
 
 def inputs(query):
-    """The four inputs with this query, in the order of the table, and what is wanted."""
+    """Return the four inputs with this query, in the table's order, and the wanted outputs."""
     one, other = query[0], "B" if query == "A?" else "A"
     rows = [
         ((one, "p"), (other, "r")),

@@ -1,8 +1,8 @@
 """The written solutions: the numbers that they quote are right.
 
-Everything is drawn from fixed seeds, so that a test here either always passes or always fails; the
-bounds on Monte Carlo errors say how probable it was, for a right code, to fail with the seed that
-was chosen: below 1e-6 each.
+Everything is drawn from fixed seeds, so a test either always passes or always fails. The bounds on
+Monte Carlo errors give the probability that correct code fails with the chosen seed: below 1e-6
+each.
 """
 
 import math
@@ -16,19 +16,19 @@ LN_FAILURE = math.log(2 / 1e-6)
 
 
 def normal_integral(function) -> float:
-    """The mean of function(L), L ~ N(1, 1/2), given L > 0, by the trapezoidal rule."""
+    """Return the mean of function(L), L ~ N(1, 1/2), given L > 0, by the trapezoidal rule."""
     lengths = np.linspace(0, 8, 400_001)  # beyond 8 lies less than 1e-22
     density = np.exp(-((lengths - 1) ** 2))
     return float(np.trapezoid(function(lengths) * density) / np.trapezoid(density))
 
 
 def weights(scores: np.ndarray) -> np.ndarray:
-    """A softmax over the first axis, by logarithms: not as the reference does it."""
+    """Return a softmax over the first axis, by logarithms, unlike the reference."""
     return np.exp(scores - np.logaddexp.reduce(scores, axis=0))
 
 
 def distances(numbers: dict, head: str):
-    """How far (alpha_a, alpha_b) is from (1/2, 1/2), as a function of lengths L."""
+    """Return the distance of (alpha_a, alpha_b) from (1/2, 1/2), as a function of lengths L."""
     n, s = numbers["n"], numbers["s"]
 
     def single(L: np.ndarray) -> np.ndarray:
@@ -44,7 +44,7 @@ def distances(numbers: dict, head: str):
 
 
 def allowed_error(variance: float, most: float, samples: float) -> float:
-    """Bernstein: a mean of values in [0, most] is further off with probability below 1e-6.
+    """Return Bernstein's bound: a mean of values in [0, most] exceeds it with probability < 1e-6.
 
     2 exp(-samples t^2 / (2 (variance + most t / 3))) = 1e-6, solved for t.
     """
@@ -97,7 +97,7 @@ def test_noise_moves_weights_as_far_as_is_derived(numbers):
         )
         error = allowed_error(fourth - mean**2, square.max(), 5_000)
         assert abs(row["moved"]["value"] ** 2 - mean) <= error
-        assert error < 0.3 * mean  # else this would be no test
+        assert error < 0.3 * mean  # otherwise, this would test nothing
 
 
 @pytest.mark.parametrize("head, precision", [("single", 0.01), ("two", 0.7)])

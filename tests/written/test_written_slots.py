@@ -1,4 +1,4 @@
-"""The written solutions' templates: all are there and render, and rubrics share out all points."""
+"""The written solutions' templates: all exist and render, and rubrics distribute all points."""
 
 import json
 import re
@@ -30,7 +30,7 @@ GRADED = (
     "positions_sinusoids-i",
     "positions_sinusoids-ii",
 )
-# Answers without points of questions in code, worked out for staff.
+# Worked answers, for staff, to coding questions without written points.
 WORKED = tuple(
     path.name.removesuffix(".tex.j2") + (f"-{ROMAN[int(part) - 1]}" if part else "")
     for path in sorted((ROOT / "handout" / "topics").glob("*.tex.j2"))
@@ -83,7 +83,7 @@ def test_reported_numbers_carry_no_points(root, slot):
 
 
 def render(root, slot: str, numbers: dict, fictional: bool, topics: set[str]) -> str:
-    """A template as the build renders it; a reference to a topic that isn't there fails."""
+    """Render a template like the build; a reference to a missing topic fails."""
 
     def ref(topic: str, part: int | None = None) -> str:
         assert topic in topics and part in (None, 1, 2, 3)
@@ -103,7 +103,7 @@ def render(root, slot: str, numbers: dict, fictional: bool, topics: set[str]) ->
 
 @pytest.mark.parametrize("slot", (*REPORTS, *GRADED, *WORKED, "slips"))
 def test_templates_render_for_any_data_numbers_and_edition(root, slot, numbers, with_trained):
-    """Alone, and among all topics; braces stay balanced."""
+    """Render them alone and among all topics; braces must be balanced."""
     known = json.loads((with_trained / "numbers.json").read_text(encoding="utf-8"))
     texts = set()
     for found in (numbers, known):

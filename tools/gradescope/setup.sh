@@ -19,7 +19,7 @@ fail() {
     exit 1
 }
 
-# That version, with venv, outside root's own folders.
+# Checks for that version, with venv, outside root's own folders.
 usable() {
     "$1" -I -c 'import sys, venv, ensurepip; sys.exit("%d.%d" % sys.version_info[:2] != sys.argv[1])' \
         "$version" 2>/dev/null &&
@@ -55,13 +55,13 @@ pip() {
     "$home/venv/bin/python" -m pip --disable-pip-version-check --quiet install \
         -c "$here/constraints.txt" "$@"
 }
-# The default index has torch with 2.7 GB of CUDA libraries: slower to load, but as right.
+# The default index has torch with 2.7 GB of CUDA libraries: slower to download, but it works.
 torch=$(grep '^torch[^a-z]' "$here/requirements.txt")
 pip --no-deps --index-url "$torch_index" "$torch" ||
-    echo "setup.sh: PyTorch's index is out of reach; taking torch from the default one"
+    echo "setup.sh: can't reach PyTorch's index; installing torch from the default one"
 pip -r "$here/requirements-autograder.txt" || fail "the packages can't be installed"
 
-# As a test's user would: a folder that others can't enter shows here, not in the first grading.
+# Import torch as another user, as tests do, to find folders that others can't enter before grading.
 chmod -R a+rX "$home"
 "$home/venv/bin/python" - <<'EOF' || fail "other users can't run the interpreter"
 import os, sys

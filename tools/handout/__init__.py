@@ -1,7 +1,7 @@
-"""From the description and the templates to what is read: the sheet, its answers, its outline.
+"""Build the sheet, its solutions and its outline from the description and the templates.
 
 description.py   what templates may use: an edition's questions, the data set, the recipe
-templates.py     jinja2 with delimiters for LaTeX; every mistake is a line with file and word
+templates.py     jinja2 with delimiters for LaTeX; mistakes have file, line and word
 sheet.py         the sheet, submission.tex and the staff's solutions of an edition, as LaTeX
 answers.py       answers to practice, which students get
 typeset.py       LaTeX to PDF

@@ -1,13 +1,13 @@
-"""Make the problem set's sheet from the description and the templates.
+"""Build the problem set's sheet from the description and the templates.
 
     python -m tools.handout [--edition NAME] [--dataset NAME] [--paper a4|letter]
 
-For each edition, in dist/: EDITION-handout.pdf and .html, EDITION-solutions.pdf (staff only),
-EDITION-outline.csv (Gradescope's outline of the written assignment), and in
-build/handout/EDITION/written/ what students typeset their answers with. Files of dist/ change only
-when those of all editions are made.
-Exit codes: 0 made, 1 a template or a table of handout/ has a mistake, or a tool is missing,
-2 usage, or a mistake in assignment.toml or course.toml.
+For each edition, writes EDITION-handout.pdf and .html, EDITION-solutions.pdf (staff only) and
+EDITION-outline.csv (Gradescope's outline of the written assignment) to dist/, and the files with
+which students typeset their answers to build/handout/EDITION/written/. Files in dist/ are replaced
+only when those of all editions are built.
+Exit codes: 0 built; 1 a template or a table of handout/ has a mistake, or a tool is missing;
+2 wrong usage, or a mistake in assignment.toml or course.toml.
 """
 
 import sys
@@ -23,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
     parser = OneLineParser("python -m tools.handout", __doc__)
     add_editions(parser)
-    parser.add_argument("--dataset", help="default: the installed one")
+    parser.add_argument("--dataset", help="default: the installed data set")
     add_paper(parser)
     asked = parser.parse_args(arguments)
     try:

@@ -1,4 +1,4 @@
-"""All that an edition's sheet becomes: in build/handout/EDITION, and in dist/ what is read."""
+"""Build an edition's sheet: its sources in build/handout/EDITION, its documents in dist/."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ from .outline import outline
 from .sheet import Sheet, Slot
 from .templates import HandoutError
 
-# Structure for screen readers, where LaTeX knows how; students' own may be of any age.
+# Structure for screen readers, if this LaTeX supports it; a student's may be old.
 PRINT = (
     "\\ifdefined\\DocumentMetadata\n"
     "  \\DocumentMetadata{lang=en-US, pdfversion=1.7, testphase=phase-II}\n"
@@ -33,15 +33,15 @@ TRAINED = "build/reference"
 
 @dataclass(frozen=True)
 class Made:
-    """What was made of an edition."""
+    """The files that were built for an edition."""
 
     edition: str
-    files: dict[str, Path]  # by what it is: handout.pdf, handout.html, solutions.pdf, outline.csv
-    written: Path  # the folder that students typeset in
+    files: dict[str, Path]  # by kind: handout.pdf, handout.html, solutions.pdf, outline.csv
+    written: Path  # the folder in which students typeset
     slots: list[Slot]
 
     def lines(self) -> list[str]:
-        """Return a line for each file."""
+        """Return a summary, and a line for each file."""
         total = sum((slot.points for slot in self.slots), Decimal(0))
         first = (
             f"{self.edition}: {len(self.slots)} places for answers, {total.normalize():f} points"
@@ -56,7 +56,7 @@ def build(
     paper: str = "letter",
     dist: Path | None = None,
 ) -> Made:
-    """Make an edition's sheet, solutions and outline.
+    """Build an edition's sheet, solutions and outline.
 
     Raises:
         HandoutError: a template or a table has a mistake, or a tool is missing.
@@ -76,7 +76,7 @@ def build(
 def _made(
     repo: Path, described: Description, paper: str, folder: Path
 ) -> tuple[list[Slot], dict[str, bytes]]:
-    """Make all of an edition in an empty folder; return its places for answers, and its files."""
+    """Build an edition in an empty folder; return its places for answers, and its files."""
     sheet = Sheet(repo, described, paper)
     written = folder / "written"
     _lay(repo, written, {"sheet.tex": sheet.render()})
@@ -106,7 +106,7 @@ def _made(
 
 
 def _lay(repo: Path, folder: Path, texts: dict[str, str]) -> None:
-    """Lay out a folder to typeset in: the style, the figures, and texts."""
+    """Fill a folder for typesetting: the style, the figures, and texts."""
     (folder / "figures").mkdir(parents=True)
     shutil.copyfile(repo / "handout/handout.sty", folder / "handout.sty")
     for path in sorted((repo / "handout/figures").glob("*.tex")):
@@ -123,8 +123,8 @@ def _pdf(repo: Path, written: Path, folder: Path) -> Path:
     except HandoutError as error:
         if "tagpdf" not in str(error):
             raise
-    # Tagging is young: some pages are beyond it, which costs their structure and nothing else.
-    print("note: this LaTeX can't tag the PDF, which is made without structure", file=sys.stderr)
+    # LaTeX's tagging is new, and fails on some pages; without it, only their structure is lost.
+    print("note: this LaTeX can't tag the PDF, so it is built without structure", file=sys.stderr)
     return _typeset(repo, folder, "sheet.tex")
 
 
@@ -148,7 +148,7 @@ def _solutions(repo: Path, described: Description, paper: str, folder: Path) -> 
 
 
 def _typeset(repo: Path, folder: Path, name: str) -> Path:
-    """Typeset; a mistake is named by its place in the template, where it has one."""
+    """Typeset a file; an error names the line of the template that it comes from, if any."""
     try:
         return typeset.typeset(folder, name)
     except HandoutError as error:
@@ -156,7 +156,7 @@ def _typeset(repo: Path, folder: Path, name: str) -> Path:
 
 
 def compute_numbers(repo: Path, folder: Path) -> dict:
-    """Compute what solutions quote; with a trained reference also what its model says."""
+    """Return the numbers that the solutions quote; those on a model need a trained reference."""
     trained = repo / TRAINED
     command = [sys.executable, "-X", "utf8", str(repo / SCRIPT), str(folder)]
     if (trained / "vanilla.finetune.params").is_file():

@@ -1,4 +1,4 @@
-"""What an edition's sheet has to be before anything is typeset: mistakes that TeX can't see."""
+"""Check an edition's sheet, before it is typeset, for mistakes that TeX can't see."""
 
 import re
 import shutil
@@ -15,7 +15,7 @@ ANSWERS = "solutions/written"
 
 
 def check(repo: Path, edition: str, dataset: str | None = None) -> None:
-    """Refuse an edition whose sheet or solutions can't come out right.
+    """Check that an edition's sheet and solutions are complete and consistent.
 
     Raises:
         HandoutError: a template or a table has a mistake, a question's points have no place for an
@@ -36,7 +36,7 @@ def check(repo: Path, edition: str, dataset: str | None = None) -> None:
 
 
 def check_places(edition: str, question: Question, slots: list[Slot]) -> None:
-    """Refuse written points that no place for an answer carries, or that several do.
+    """Check that each of a question's written points belongs to exactly one place for an answer.
 
     Raises:
         HandoutError: the places for answers in the question's template don't fit its points.
@@ -62,7 +62,7 @@ def check_places(edition: str, question: Question, slots: list[Slot]) -> None:
 
 
 def check_answers(repo: Path, question: Question, slots: list[Slot]) -> None:
-    """Refuse a question to which staff have no answer, where its template has a place for one.
+    """Check that staff have an answer for each place for one in a question's template.
 
     Raises:
         HandoutError: the template of the answer is missing.
@@ -80,12 +80,12 @@ def check_answers(repo: Path, question: Question, slots: list[Slot]) -> None:
 
 
 def check_references(references: dict[str, str]) -> None:
-    """Refuse a work that stands in references.toml under two keys: it would get two numbers.
+    """Check that no work is in references.toml under two keys, since it would get two numbers.
 
-    Works are compared by their letters: volumes, years and punctuation tell no two apart.
+    Works are compared by letters alone, so differences in volume, year or punctuation don't count.
 
     Raises:
-        HandoutError: with both keys.
+        HandoutError: a work has two keys; the message has both.
     """
     known: dict[str, str] = {}
     for key, text in references.items():

@@ -1,4 +1,4 @@
-"""What templates may use: assignment.toml and course.toml for an edition and a data set."""
+"""The values for templates: assignment.toml and course.toml for an edition and a data set."""
 
 import datetime
 import json
@@ -39,11 +39,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Description:
-    """The problem set as one edition gives it, with one data set.
+    """The problem set of one edition, with one data set.
 
     Attributes:
-        minutes: that the commands of a topic take with the data set's recipe, as in
-            `Assignment.times`; None where nobody has measured it.
+        minutes: how long a topic's commands take with the data set's recipe, as in
+            `Assignment.times`; None if this was not measured.
     """
 
     assignment: Assignment
@@ -63,20 +63,20 @@ class Description:
 
     @property
     def questions(self) -> dict[str, Question]:
-        """By topic."""
+        """The questions by topic."""
         return {question.topic: question for question in self.edition.questions}
 
 
 def describe(repo: Path, edition: str | None, dataset: str | None = None) -> Description:
-    """Read all tables.
+    """Return the description, read from all tables.
 
     Args:
         edition, dataset: names; None is the default edition, and the installed data set (or the
-            default one where none is).
+            default one if none is installed).
 
     Raises:
         UsageError: assignment.toml, course.toml or the data set's name has a mistake.
-        HandoutError: a table of handout/ is missing or says something impossible.
+        HandoutError: a table of handout/ is missing or invalid.
     """
     assignment = load_assignment(repo)
     chosen = assignment.edition(edition)
@@ -117,7 +117,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     """Read a TOML file of handout/.
 
     Raises:
-        HandoutError: it is missing or no TOML; the message names file and line.
+        HandoutError: it is missing or not valid TOML; the message names file and line.
     """
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -129,7 +129,7 @@ def _tables(repo: Path, name: str, keys: tuple[str, ...]) -> dict[str, dict[str,
     """Read handout/NAME.toml: tables of texts, each with exactly these keys.
 
     Raises:
-        HandoutError: it holds something else.
+        HandoutError: it contains anything else.
     """
     tables = read_toml(repo / "handout" / f"{name}.toml")
     for entry, table in tables.items():
@@ -167,17 +167,17 @@ def _parts(assignment: Assignment, edition: Edition) -> list[Part]:
 
 
 def part_of(number: str) -> str:
-    """`3` of `3c`."""
+    """Return the section of a number: `3` of `3c`."""
     return number.rstrip("abcdefghijklmnopqrstuvwxyz")
 
 
 def letter_of(number: str) -> str:
-    """`c` of `3c`."""
+    """Return the letter of a number: `c` of `3c`."""
     return number.removeprefix(part_of(number))
 
 
 def shown_number(number: str) -> str:
-    """`3(c)` of `3c`."""
+    """Return a number as the sheet shows it: `3(c)` for `3c`."""
     return f"{part_of(number)}({letter_of(number)})"
 
 
@@ -203,12 +203,12 @@ def worth_of(questions: tuple[Question, ...]) -> str:
 
 
 def points(value: Decimal) -> str:
-    """`1 point`, `0.5 points`."""
+    """Return points in words: `1 point`, `0.5 points`."""
     return f"{plain(value)} point{'' if value == 1 else 's'}"
 
 
 def _date(moment: datetime.datetime) -> str:
-    """`Sunday, 31 January 2027 at 23:59 (UTC-08:00)`, whatever the locale."""
+    """Return `Sunday, 31 January 2027 at 23:59 (UTC-08:00)`, whatever the locale."""
     days = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
     months = (
         "January", "February", "March", "April", "May", "June", "July", "August", "September",

@@ -1,4 +1,4 @@
-"""What stands on the sheet's first page: what everything is worth, and how long it takes."""
+"""Write the summary on the sheet's first page: points, and how long the work takes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Minutes:
 
     Attributes:
         server: minutes with avx512_bf16, or on any processor.
-        laptop: minutes with AVX2 only; None where nobody has told the two apart.
-        is_estimate: whether `laptop` was not measured: it is twice `server`, at least in part.
+        laptop: minutes with AVX2 only; None if the two were not distinguished.
+        is_estimate: whether `laptop` is, at least in part, not measured but twice `server`.
     """
 
     server: int
@@ -32,7 +32,7 @@ class Minutes:
 
     @classmethod
     def of(cls, given: int | tuple[int, int]) -> Minutes:
-        """Return what assignment.toml says: one number, or two, of which the second may be 0."""
+        """Return the times of assignment.toml: one number, or two, of which the second may be 0."""
         if not isinstance(given, tuple):
             return cls(given)
         server, laptop = given
@@ -40,7 +40,7 @@ class Minutes:
 
     @property
     def longest(self) -> int:
-        """The longer of both."""
+        """The longer of the two times."""
         return max(self.server, self.laptop or 0)
 
     def __add__(self, other: Minutes) -> Minutes:
@@ -91,7 +91,7 @@ def _section(section: Part, described: Description) -> Row:
 
 
 def _worth(questions: tuple[Question, ...]) -> str:
-    """`53`, `2 extra`: the points of questions together."""
+    """Return the total points of questions: `53`, `2 extra`."""
     sums = {False: Decimal(0), True: Decimal(0)}
     for question in questions:
         sums[question.is_extra_credit] += question.coding + question.written
@@ -127,9 +127,9 @@ def _question(question: Question) -> Row:
 
 
 def tests_in_words(tests: tuple[TestSpec, ...]) -> str:
-    """Return what each test carries: `basic 0--2:~1; hidden 3:~1, 4--5:~3`.
+    """Return the points of each test: `basic 0--2:~1; hidden 3:~1, 4--5:~3`.
 
-    A test is called by its place in the question, the middle of its id (`1d-0-basic`).
+    A test is named by its place in the question, the middle of its id (`1d-0-basic`).
     """
     kinds = []
     numbered = list(enumerate(tests))
@@ -144,27 +144,27 @@ def tests_in_words(tests: tuple[TestSpec, ...]) -> str:
 
 
 def _places(places: list[int]) -> str:
-    """`3`, `4--5`; tests of the other kind may stand between: `0 and 2`."""
+    """Return `3` or `4--5`; or `0 and 2`, if tests of the other kind are in between."""
     if len(places) > 1 and places[-1] - places[0] == len(places) - 1:
         return f"{places[0]}--{places[-1]}"
     return " and ".join(map(str, places))
 
 
 def hours(questions: tuple[Question, ...]) -> str:
-    """Return a student's own work on some questions, in words, to half an hour: `7.5 hours`."""
+    """Return how long a student works on some questions, to half an hour: `7.5 hours`."""
     halves = max(1, round(2 * sum(question.hours for question in questions)))
     return "half an hour" if halves == 1 else "1 hour" if halves == 2 else f"{halves / 2:g} hours"
 
 
 def minutes_of(described: Description, *topics: str) -> Minutes | None:
-    """Return how long the commands of topics take together; None if nobody has measured any."""
+    """Return how long the commands of topics take together; None if none was measured."""
     known = described.minutes or {}
     taken = [Minutes.of(known[topic]) for topic in topics if topic in known]
     return reduce(add, taken) if taken else None
 
 
 def training_time(described: Description, topic: str) -> str:
-    """Say how long a question's commands take with the data set's recipe."""
+    """Return a sentence on how long a question's commands take with the data set's recipe."""
     minutes = minutes_of(described, topic)
     if minutes is None:
         return "Before it starts, each training run says how long it will take on your computer."
@@ -175,7 +175,7 @@ def training_time(described: Description, topic: str) -> str:
 
 
 def time_in_all(described: Description, trained: set[str]) -> str:
-    """Say how long all trainings together take; "more than" where one of them has no time."""
+    """Return a sentence on the time of all trainings, "more than" if one was not measured."""
     recipe = rf"with the recipe \code{{{tex(described.data.recipe)}}}"
     taken = minutes_of(described, *described.questions)
     if taken is None:
@@ -189,7 +189,7 @@ def time_in_all(described: Description, trained: set[str]) -> str:
 
 
 def work_in_all(described: Description) -> str:
-    """Say how many hours a student works: on what is graded, and on practice."""
+    """Return how many hours a student works: on what is graded, and on practice."""
     questions = described.edition.questions
     graded = tuple(question for question in questions if not question.is_practice)
     practice = tuple(question for question in questions if question.is_practice)
@@ -198,18 +198,18 @@ def work_in_all(described: Description) -> str:
 
 
 def pdf_is_required(questions: list[Question]) -> bool:
-    """Return whether written answers carry points that are no extra credit."""
+    """Return whether written answers carry points other than extra credit."""
     return any(question.written and not question.is_extra_credit for question in questions)
 
 
 def total(questions: tuple[Question, ...], kind: str, extra: bool) -> str:
-    """Return the points of a kind, "coding" or "written", plain ones or extra credit, in words."""
+    """Return the points of a kind, "coding" or "written", regular or extra credit, in words."""
     chosen = [question for question in questions if question.is_extra_credit == extra]
     return points(sum((getattr(question, kind) for question in chosen), Decimal(0)))
 
 
 def _both(minutes: Minutes) -> str:
-    """`14 to 27 minutes`."""
+    """Return a range of times: `14 to 27 minutes`."""
     first, second = minutes.server, minutes.longest
     if first == second:
         return _duration(first)
@@ -217,7 +217,7 @@ def _both(minutes: Minutes) -> str:
 
 
 def _in_full(minutes: Minutes) -> str:
-    """`5 minutes with avx512_bf16 (recent servers) and 9 with AVX2 only (most laptops)`."""
+    """Return both times with their processors: avx512_bf16 (servers), AVX2 only (laptops)."""
     if minutes.laptop is None:
         return _duration(minutes.server)
     estimated = "by our estimate " if minutes.is_estimate else ""

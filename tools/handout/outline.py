@@ -1,4 +1,4 @@
-"""The written questions as a table, to type (or import) as Gradescope's outline."""
+"""Write the written questions as a table, to enter (or import) as Gradescope's outline."""
 
 import csv
 import io
@@ -7,7 +7,7 @@ from .sheet import Slot
 
 
 def outline(slots: list[Slot]) -> str:
-    """CSV with a line for each place for an answer: number, title, points."""
+    """Return CSV with a line for each place for an answer: number, title, points."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["number", "title", "points"])

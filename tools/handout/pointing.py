@@ -1,4 +1,4 @@
-"""What a sheet points at: the works that it cites, and its figures."""
+"""Render a sheet's references: to the works that it cites, and to its figures."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +8,7 @@ from .templates import HandoutError
 
 
 class Pointing:
-    """Numbers the works of one rendering, and places its figures."""
+    """Numbers the works cited in one rendering, and inserts its figures."""
 
     def __init__(self, repo: Path, described: Description, target: str) -> None:
         """
@@ -37,7 +37,7 @@ class Pointing:
         return rf"\hyperref[ref:{key}]{{[{self._cited.index(key) + 1}]}}"
 
     def cited(self) -> list[dict[str, str]]:
-        """Return what was cited, in order."""
+        """Return the cited works, in order."""
         return [{"key": key, "text": self._described.references[key]} for key in self._cited]
 
     def figure(self, name: str) -> str:
@@ -54,10 +54,10 @@ class Pointing:
         )
 
     def interactive(self, name: str) -> str:
-        """Return an interactive figure, once a sheet; print says that the web page has it.
+        """Return an interactive figure, once per sheet; in print, say that the web page has it.
 
         Args:
-            name: of handout/web/NAME.html, which web.py puts there.
+            name: NAME in handout/web/NAME.html, which web.py inserts.
         """
         if not (self._repo / f"handout/web/{name}.html").is_file():
             raise HandoutError(f"the interactive figure handout/web/{name}.html is missing")

@@ -1,4 +1,4 @@
-"""The sheet of an edition as LaTeX: for print, for the web, and with the staff's solutions."""
+"""Render an edition's sheet as LaTeX: for print, for the web, or with the staff's solutions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from .pointing import Pointing
 from .templates import HandoutError, Templates, percent, tex
 
 FOLDERS = ("handout", "solutions/written")
-COMMANDS = {  # by topic; and those of the variants
+COMMANDS = {  # by topic; the variants' are added to them
     "no_pretraining": commands.PIPELINES["vanilla without pretraining"],
     "unseen": [commands.predict_unseen("vanilla")],
 }
 STARTER = Path("src/submission")
-NUMBERS = "numbers"  # the slot of a coding question for what it asks to report
+NUMBERS = "numbers"  # the slot for the numbers that a coding question asks to report
 HEIGHT = "4cm"  # of the space to write by hand
 NUMBERED = r"\setlength{\answerheight}{1.2cm}"  # for numbers
 
@@ -32,11 +32,11 @@ class Slot:
 
     Attributes:
         id: `3c-ii`, or `1d` where a question has one.
-        topic, part: which question; which of its parts: "numbers", or 0 for the whole, or 1...
+        topic, part: the question, and which of its parts: "numbers", 0 for the whole, or 1, 2...
         shown: `3(c)-ii`.
         what: what is asked, in a few words.
         points: written points.
-        answer: the template of staff's answer.
+        answer: the template of the staff's answer.
     """
 
     id: str
@@ -57,7 +57,7 @@ class Sheet:
         """
         Args:
             paper: "a4" or "letter".
-            numbers: what solutions quote (see build.compute_numbers); None without solutions.
+            numbers: what the solutions quote (see build.compute_numbers); None without them.
         """
         self._repo, self._described, self._paper = repo, described, paper
         self._numbers = numbers
@@ -65,7 +65,7 @@ class Sheet:
         self._target = "print"
         self.slots: list[Slot] = []
         self._pointing = Pointing(repo, described, self._target)
-        self._answered: list[description.Question] = []  # whose answers are to follow
+        self._answered: list[description.Question] = []  # whose answers follow at the end
         self._rendered: description.Question | None = None
         variants = described.assignment.variants.values()
         trained = {v.topic: commands.pipeline(v.name, pretrained=True) for v in variants}
@@ -194,7 +194,7 @@ class Sheet:
         title, label = tex(question.title), _label(question.number)
         heading = rf"\question{number}{{{title}}}{{{worth}}}{{{label}}}"
         body = self._templates.render(f"topics/{question.topic}.tex.j2", self._own_values())
-        # A question that asks for one answer stays on a page with the space for it.
+        # A question with one answer is kept on the same page as the space for it.
         whole = rf"\answerspace{{{question.number}}}" in body and NUMBERED not in body
         keep = r"\keepon" if whole else r"\keepoff"
         return f"{heading}\n{keep}\n{body}"
@@ -203,7 +203,7 @@ class Sheet:
         """Return the heading of a part of the question.
 
         Args:
-            kind: "written", "coding", or "practice": without points, unless the edition's list
+            kind: "written", "coding", or "practice", which has no points unless the edition's list
                 `written` has an entry for it.
         """
         question = self._question
@@ -255,10 +255,10 @@ class Sheet:
         return f"{height}\n\\answerspace{{{slot.id}}}"
 
     def worked_answer(self, part: int = 0) -> str:
-        """Return the answer to a question that asks for none to be handed in; see answers.py.
+        """Return the answer to a question for which nothing is handed in; see answers.py.
 
-        There is a place for students' own where an edition gives the question written points, or
-        the part.
+        If an edition gives written points for the question, or for the part, return a place for the
+        student's answer.
         """
         question = self._question
         if self._graded_part(part) if part else question.written:
@@ -276,9 +276,9 @@ class Sheet:
         return answers.link(question)
 
     def practice_answers(self) -> str:
-        """Return the answers for the end of the printed sheet, of the questions that link to them.
+        """Return the answers at the end of the printed sheet, to which questions link.
 
-        Call it behind the last question, and before the references: answers cite, too.
+        Call it after the last question and before the references, since answers have citations.
         """
         return "\n".join(
             answers.at_the_end(question, self._students_answer(question))
@@ -286,7 +286,7 @@ class Sheet:
         )
 
     def points_of(self, *names: str) -> str:
-        """Return what tests of the question are worth together: `2.2 points`.
+        """Return the total points of some of the question's tests: `2.2 points`.
 
         Raises:
             HandoutError: the question has no test of one of these names.
@@ -304,16 +304,16 @@ class Sheet:
         return "" if self._target == "solutions" else "\\handinhead"
 
     def pads(self, count: int) -> str:
-        """Return so many padding characters."""
+        """Return `count` padding characters."""
         return r"\padchar" * count
 
     def marker(self, topic: str = "") -> str:
-        """Return the comment in the code above what a topic (by default, this one) asks for."""
+        """Return the comment that marks a topic's code (by default, this question's)."""
         words = (topic or self._question.topic).replace("_", " ")
         return rf"\mbox{{\code{{\# [{words}]}}}}"
 
     def practice(self, *functions: str) -> str:
-        """Say which functions are answers in code to the question."""
+        """Return a sentence that says which functions answer the question in code."""
         names = [rf"\code{{{tex(name)}}}" for name in functions]
         listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
         them, file = "it" if len(names) == 1 else "them", tex(self._starter_file())
@@ -330,7 +330,7 @@ class Sheet:
         return "\n\\mayendpage\n".join(shown)
 
     def training_time(self, kind: str) -> str:
-        """Say how long a question's commands take with the data set's recipe."""
+        """Return a sentence on how long a question's commands take with the data set's recipe."""
         return first_page.training_time(self._described, kind)
 
     # Helpers ------------------------------------------------------------------------------------
@@ -350,14 +350,14 @@ class Sheet:
         return self._described.questions[topic]
 
     def _starter_file(self) -> str:
-        """Return the file that students complete for the question: its marker is in there."""
+        """Return the file that students complete for the question: the one with its marker."""
         marker = f"# [{self._question.topic.replace('_', ' ')}]"
         for path in sorted((self._repo / STARTER).glob("*.py")):
             if marker in path.read_text(encoding="utf-8"):
                 return (STARTER / path.name).as_posix()
         raise HandoutError(
-            f"no file of {STARTER.as_posix()} has the marker {marker!r}, expected above what "
-            f"question {self._question.number} asks for: make starter"
+            f"no file of {STARTER.as_posix()} has the marker {marker!r}, expected above the "
+            f"code for question {self._question.number}; run make starter"
         )
 
     def _students_answer(self, question: description.Question) -> str:
@@ -372,8 +372,8 @@ class Sheet:
         return self._values() | {"question": self._question}
 
     def points(self, share: str) -> str:
-        """Refuse: only the solutions have points to share; see `_share_of`."""
-        raise HandoutError(f"points({share!r}) stands outside of a solution")
+        """Raise HandoutError: only solutions distribute points; see `_share_of`."""
+        raise HandoutError(f"points({share!r}) is outside a solution")
 
     @staticmethod
     def _share_of(slot: Slot) -> Callable[[str], str]:
@@ -385,7 +385,7 @@ class Sheet:
 
 
 def _refuse_part(part: object, least: int = 0) -> None:
-    """Refuse what is no number of a part."""
+    """Raise HandoutError unless `part` is the number of a part."""
     if type(part) is not int or not least <= part <= len(ROMAN):
         raise HandoutError(f"the part {part!r} should be a number from {least} to {len(ROMAN)}")
 
@@ -395,5 +395,5 @@ def _label(number: str, part: int = 0) -> str:
 
 
 def _solution(shown: str, text: str) -> str:
-    """Return a solution under the number of its question; it may go on to the next page."""
+    """Return a solution under the number of its question; it may continue on the next page."""
     return f"\\renewcommand{{\\solutionof}}{{{shown}}}\\keepoff\n{text}"

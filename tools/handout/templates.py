@@ -1,7 +1,7 @@
-"""Templates of LaTeX: jinja2 with delimiters that TeX has no use for.
+"""Render LaTeX templates, with jinja2 and delimiters that do not occur in TeX.
 
-`<< value >>`, `<% statement %>` and `<# comment #>`. What is undefined is an error. Every error
-names the template, its line, and the word.
+The delimiters are `<< value >>`, `<% statement %>` and `<# comment #>`. An undefined name is an
+error. Every error names the template, its line, and the word.
 """
 
 import re
@@ -26,27 +26,27 @@ class HandoutError(Exception):
 
 
 def tex(text: object) -> str:
-    """Plain text as LaTeX."""
+    """Return plain text, escaped for LaTeX."""
     return "".join(SPECIAL.get(character, character) for character in str(text))
 
 
 def percent(share: float) -> str:
-    """0.3 as `30\\,\\%`."""
+    """Return a share in percent: `30\\,\\%` for 0.3."""
     return rf"{100 * share:.3g}\,\%"
 
 
 def grouped(number: int) -> str:
-    """2000 as `2{,}000`, which is right in text and in mathematics."""
+    """Return a number as `2{,}000`, which is right in text and in mathematics."""
     return f"{number:,}".replace(",", "{,}")
 
 
 def fixed(number: float, digits: int) -> str:
-    """Return a number with so many digits behind the point."""
+    """Return a number with `digits` decimal places."""
     return f"{number:.{digits}f}"
 
 
 def plain(number: Decimal) -> str:
-    """Points without needless zeros."""
+    """Return a number of points without needless zeros."""
     return f"{number.normalize():f}"
 
 
@@ -78,7 +78,7 @@ class Templates:
         """Render a template with its values.
 
         Raises:
-            HandoutError: the template is missing, malformed, or says what can't be.
+            HandoutError: the template is missing, malformed or inconsistent.
         """
         return self._explained(lambda: self._environment.get_template(name).render(values))
 
@@ -87,7 +87,7 @@ class Templates:
             return work()
         except jinja2.TemplateNotFound as error:
             place, name = self._place(error), error.name or "?"
-            # Answers have no folder in their names, which the sheet makes of topics.
+            # The sheet makes the names of answers from topics, without a folder.
             folder = "handout" if "/" in name or name == "sheet.tex.j2" else "solutions/written"
             raise HandoutError(f"{place}the template {folder}/{name} is missing") from None
         except jinja2.TemplateSyntaxError as error:
@@ -102,7 +102,7 @@ class Templates:
             raise HandoutError(f"{self._place(error)}{type(error).__name__}: {error}") from None
 
     def _place(self, error: BaseException) -> str:
-        """`handout/topics/x.tex.j2:7: `, the innermost line of a template, once."""
+        """Return the innermost template line, `handout/topics/x.tex.j2:7: `, or "" if named."""
         frames = traceback.extract_tb(error.__traceback__)
         lines = [frame for frame in frames if str(frame.filename).endswith(".j2")]
         if not lines or re.match(r"\S+\.j2:\d+: ", str(error)):

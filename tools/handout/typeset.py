@@ -1,4 +1,4 @@
-"""LaTeX to PDF, by latexmk, the same bytes from the same inputs; what looks poor is an error."""
+"""Typeset LaTeX with latexmk: the same inputs give the same bytes, and poor layout is an error."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 from .templates import HandoutError
 
 OVERFULL_PT = 2.0
-DATE = "315532800"  # 1980-01-01: what a PDF says of its time must not depend on today
+DATE = "315532800"  # 1980-01-01: the dates in a PDF must not depend on the current date
 MISSING = (
     "{} is missing: apt.txt names Debian's packages (make setup-tex installs them as root); on "
     "other systems, install TeX Live or MacTeX"
@@ -43,12 +43,12 @@ def typeset(folder: Path, name: str = "sheet.tex") -> Path:
     faults = problems(log)
     if done.returncode or faults:
         first = faults[0] if faults else done.stderr.decode("utf-8", "replace").strip()[-300:]
-        raise HandoutError(f"{folder.name}/{name}: {first} (all of it: {path})")
+        raise HandoutError(f"{folder.name}/{name}: {first} (full log: {path})")
     return folder / f"{stem}.pdf"
 
 
 def problems(log: str) -> list[str]:
-    """Return a log's errors, undefined references, lines too wide and missing characters."""
+    """Return a log's errors, undefined references, overfull lines and missing characters."""
     lines = log.splitlines()
     found = [
         f"{line} {_word(lines[i:])}".strip()
@@ -67,13 +67,13 @@ def problems(log: str) -> list[str]:
 
 
 def _word(lines: list[str]) -> str:
-    """Return the last word that TeX had read of the line when it stopped: it is the culprit."""
+    """Return the last word that TeX read of the line before it stopped: it caused the error."""
     read = next((line for line in lines[:8] if re.match(r"l\.\d+ ", line)), "")
     return f"({read.split()[-1]})" if len(read.split()) > 1 else ""
 
 
 def origin(repo: Path, folder: Path, message: str) -> str:
-    """`handout/topics/x.tex.j2:7: ` for a message about a line of sheet.tex that stands there."""
+    """Return the origin of the sheet.tex line in a message: `handout/topics/x.tex.j2:7: `."""
     found = re.search(r"sheet\.tex:(\d+): ", message)
     if not found:
         return ""

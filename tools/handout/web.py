@@ -1,8 +1,8 @@
-"""The sheet as one self-contained HTML file, by pandoc, with MathML.
+"""Convert the sheet to one self-contained HTML file with MathML, using pandoc.
 
-pandoc reads LaTeX but knows neither our style file nor numbers of equations: both are put in its
-words first. Figures are drawn by TeX and set in as SVG, with the words of figures.toml for those
-who can't see them.
+pandoc reads LaTeX, but knows neither our style file nor equation numbers, so both are replaced by
+LaTeX that it knows. Figures are drawn by TeX and embedded as SVG, with the alternative texts of
+figures.toml.
 """
 
 import base64
@@ -18,7 +18,7 @@ from .answers import folded
 from .templates import HandoutError
 from .typeset import MISSING, typeset
 
-# Our environments in pandoc's words.
+# Our environments, and those that pandoc knows.
 ENVIRONMENTS = {
     "shell": "verbatim",
     "listing": "verbatim",
@@ -51,19 +51,19 @@ COMMANDS = r"""
 # A page's own files, in handout/web/: NAME.html and, where there is one, NAME.js.
 STYLE = "style.css"
 INTERACTIVE = re.compile(r"<p>@interactive:(\w+)@</p>")
-# Code of so many characters stays on a line, even on a phone; longer code may break behind these.
+# Code of up to so many characters stays on one line, even on a phone; longer code may break.
 WHOLE = 30
 POINTS = re.compile(r"\s*\[[^]]*\]\s*$")  # at the end of a question's heading
 RANGE = re.compile(r"(?<=[>\s])(\d+–\d+)(?=[<:])")  # `8–11` in a cell, `4–5: 1.5` of tests
 BREAKS = re.compile(r"(?<=[_/.])(?=[\w-])")
-# `sin`, `log`, as pandoc writes them, and what stands around. Not `log_2`: that has two children.
+# `sin` and `log` as pandoc writes them, with their neighbours; not `log_2`, with two children.
 FUNCTION = re.compile(
     r"(</(?:mi|mn|msub|msup)>)?(?<!<msub>)(?<!<msup>)(?<!<munder>)"
     r'(<mrow><mi mathvariant="normal">\w+</mi><mo>&#8289;</mo></mrow>)'
     r"(?=(<(?:mi|mn|msub|msup)\b)?)"
 )
 THIN = '<mspace width="0.167em"></mspace>'
-# A formula in a line, with the punctuation that must not stand apart from it.
+# An inline formula, with the punctuation that must not be separated from it.
 PUNCTUATED = re.compile(r'[(“]?<math display="inline".*?</math>[.,;:?!)”’]*', re.DOTALL)
 
 
@@ -76,7 +76,7 @@ def page(
         source: the sheet, rendered for the web.
         title, intro: plain text: the page's title, and the line below it.
         figures: as in figures.toml.
-        folder: holds figures/NAME.tex and handout.sty; drawings are made there.
+        folder: has figures/NAME.tex and handout.sty; drawings are made there.
         given: handout/web/, with the page's style and its interactive figures.
 
     Raises:
@@ -100,7 +100,7 @@ def page(
 <style>{style}</style>
 </head>
 <body>
-<a class="skip" href="#sheet">To the text</a>
+<a class="skip" href="#sheet">Skip to the text</a>
 <header>
 <h1>{html.escape(title)}</h1>
 <p>{html.escape(intro)}</p>
@@ -117,7 +117,7 @@ def page(
 
 
 def prepare(source: str) -> str:
-    """Put the sheet in pandoc's words: environments, numbers of equations and figures, commands."""
+    """Return the sheet with environments, numbers and commands that pandoc knows."""
     source = source.replace("\\begin{document}", "\\begin{document}\n", 1)
     for ours, theirs in ENVIRONMENTS.items():
         source = re.sub(rf"\\(begin|end)\{{{ours}\}}", rf"\\\1{{{theirs}}}", source)
@@ -143,7 +143,7 @@ def _numbered(source: str) -> str:
         pattern = rf"(\\label\{{{label}\}}.*?)\\end\{{equation\}}"
         found = re.search(pattern, source, re.DOTALL)
         if found is None:
-            raise HandoutError(f"the label {label} stands outside of an equation")
+            raise HandoutError(f"the label {label} is outside an equation")
         inside = rf"{found[1].rstrip()} \qquad ({number})" + "\n" + r"\end{equation}"
         source = source[: found.start()] + inside + source[found.end() :]
     for number, label in enumerate(figures, 1):
@@ -151,7 +151,7 @@ def _numbered(source: str) -> str:
         before, _, after = source.partition(rf"\label{{{label}}}")
         start, _, caption = before.rpartition(r"\caption{")
         if not start:
-            raise HandoutError(f"the label {label} stands outside of a figure")
+            raise HandoutError(f"the label {label} is outside a figure")
         source = rf"{start}\caption{{Figure {number}: {caption}\label{{{label}}}{after}"
     return source
 
@@ -176,7 +176,7 @@ def _with_figure(body: str, name: str, alt: str, folder: Path) -> str:
     tag = re.compile(rf"<img [^>]*{re.escape(source)}[^>]*>")
     image = f'<img src="data:image/svg+xml;base64,{drawn}" alt="{html.escape(alt)}">'
     body = tag.sub(lambda _: image, body)
-    # pandoc repeats the caption for screen readers where there is no other text; ours has one.
+    # pandoc hides captions from screen readers, as copies of the image's text; ours has its own.
     return body.replace('<figcaption aria-hidden="true">', "<figcaption>")
 
 
@@ -193,7 +193,7 @@ def draw(name: str, folder: Path) -> bytes:
 
 
 def _scrolling(body: str) -> str:
-    """Let what may be wider than a small screen be reached, and scrolled, by the keyboard."""
+    """Make what may be wider than a small screen reachable and scrollable by keyboard."""
     body = body.replace("<pre", '<pre tabindex="0"')
     body = body.replace('<math display="block"', '<math tabindex="0" display="block"')
     body = body.replace(
@@ -203,7 +203,7 @@ def _scrolling(body: str) -> str:
 
 
 def _unbroken(body: str) -> str:
-    """Keep short code, and ranges in tables, on a line; say where longer code may be broken."""
+    """Keep short code on one line; mark where longer code may break."""
 
     def marked(found: re.Match[str]) -> str:
         text = found[1]
@@ -218,7 +218,7 @@ def _unbroken(body: str) -> str:
 
 
 def _spaced(body: str) -> str:
-    """Put the thin spaces around functions that TeX has: `cos i`, where pandoc gives `cosi`."""
+    """Add TeX's thin spaces around functions: `cos i`, where pandoc gives `cosi`."""
 
     def apart(found: re.Match[str]) -> str:
         before, function, after = found.groups()
@@ -239,7 +239,7 @@ def _punctuated(body: str) -> str:
 
 
 def _with_anchors(body: str) -> str:
-    """Make each labelled equation something that can be linked to."""
+    """Give each labelled equation an id to link to."""
     pieces = body.split('<math tabindex="0" display="block"')
     for place, piece in enumerate(pieces[1:], 1):
         label = re.search(r"\\label\{(eq:[^}]+)\}", piece.partition("</math>")[0])
@@ -249,7 +249,7 @@ def _with_anchors(body: str) -> str:
 
 
 def _with_interactive(body: str, given: Path) -> tuple[str, str]:
-    """Put interactive figures in their places; returns the body, and the scripts behind it."""
+    """Insert interactive figures; return the body, and the scripts that follow it."""
     scripts = []
 
     def placed(found: re.Match[str]) -> str:

@@ -12,7 +12,9 @@ from . import check, facts_of, secrets_of
 def main(arguments: list[str] | None = None) -> int:
     """Print a line for each leak in files and folders; return the exit code."""
     parser = OneLineParser("python -m tools.leaks", __doc__)
-    parser.add_argument("--edition", help="whose facts to look for (default: of all)")
+    parser.add_argument(
+        "--edition", help="whose graded facts to look for (default: every edition's)"
+    )
     parser.add_argument("paths", nargs="+", type=Path, metavar="FILE-OR-FOLDER")
     asked = parser.parse_args(arguments)
     missing = [path for path in asked.paths if not path.exists()]

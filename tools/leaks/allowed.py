@@ -1,12 +1,12 @@
-"""What students may read although it stands in the solutions, by the reason.
+"""What students may read although it is part of the solutions, by reason.
 
-A line of the solutions is given as it stands there. A sentence of a written answer is one line
-here; within the quotes a backslash at a line's end joins it to the next. A test
-shows that each is needed.
+A line of the solutions is copied verbatim. A sentence of a written answer is one line here; within
+the quotes, a backslash at a line's end joins it to the next. A test checks that each exception is
+needed.
 """
 
 ALLOWED = {
-    "given with CausalSelfAttention, whose layout the synthesizer's is": """
+    "given with CausalSelfAttention, whose layout the synthesizer has": """
         nh, hs = self.n_head, C // self.n_head
         v = self.value(x).view(B, T, nh, hs).transpose(1, 2)  # (B, nh, T, hs)
         scores = scores.masked_fill(self.mask[:, :, :T, :T] == 0, float("-inf"))
@@ -26,7 +26,7 @@ ALLOWED = {
         from functools import partial
         """,
     "arguments of functions of the same names": "len(pretrain_dataset),block_size,",
-    "what basic tests assert, too": """
+    "also asserted by basic tests": """
         except items.Malformed as wrong:
         correct = trained_files.count_correct(predicted, places)
         correct >= threshold * len(places),
@@ -48,7 +48,7 @@ PATHS = {
         "src/grading/requirements.py": "solutions/hidden",
         "src/grading/where.py": "solutions/hidden",
     },
-    "says where staff's answers and secret are, which are no part of a release": {
+    "says where staff's answers and secret are, which no release contains": {
         "src/questions/shared/data_set.py": "solutions/data",
         "src/grading/gradescope/session.py": "solutions/data",
     },

@@ -1,17 +1,17 @@
-"""What answers a graded written question, in any words: facts that students' files must not state.
+"""Facts that answer a graded written question: students' files must not state them in any words.
 
 solutions/written/facts.toml lists them by the answers' slots (`attention_single_head-ii` has its
-answer in solutions/written/attention_single_head-ii.tex.j2). A fact counts where an edition gives
+answer in solutions/written/attention_single_head-ii.tex.j2). A fact counts if an edition gives
 its question written points.
 
     [[attention_averaging]]
-    says = "which keys the query is made of"     # for the one who reads the message
-    patterns = ['k a \\+ k b']                    # any of them states it, and finds an example
-    examples = ["q = s (k_a + k_b)"]             # each of them has to be found; tests plant them
+    says = "which keys the query is made of"     # for the reader of the message
+    patterns = ['k a \\+ k b']                    # each matches texts that state the fact
+    examples = ["q = s (k_a + k_b)"]             # each must be matched; tests plant them
 
 Patterns are regular expressions with re.VERBOSE: white space in them is for the reader. They are
-tried on texts in the form `forms.flat`: in lower case, without white space, underscores, commas,
-braces and TeX's backslashes; so `\\mu_a`, `mu_a` and the Greek letter in print are all `mua`.
+matched against texts in the form `forms.flat`: in lower case, without white space, underscores,
+commas, braces and TeX's backslashes; so `\\mu_a`, `mu_a` and the printed Greek letter become `mua`.
 """
 
 import re
@@ -31,12 +31,12 @@ KEYS = {"says": str, "patterns": list, "examples": list}
 
 @dataclass(frozen=True)
 class Fact:
-    """A part of the answer to a graded question.
+    """Part of the answer to a graded question.
 
     Attributes:
         slot: the answer's file without `.tex.j2`.
         says: what it says, in a few words.
-        pattern: of a text in the form `flat`; any that it is found in states the fact.
+        pattern: matches every text in the form `flat` that states the fact.
         examples: texts that state it.
     """
 
@@ -54,7 +54,7 @@ class Fact:
 
 
 def facts_of(repo: Path = REPO, edition: str | None = None) -> list[Fact]:
-    """Return the facts that nothing for an edition's students may state.
+    """Return the facts that no file for an edition's students may state.
 
     Args:
         edition: its name; None for those of all editions together.

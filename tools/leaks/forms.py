@@ -1,4 +1,4 @@
-"""The forms in which texts are compared, so that setting, quoting or wrapping hides nothing."""
+"""The forms in which texts are compared: typesetting, quoting and line breaks hide nothing."""
 
 import html
 import re
@@ -6,7 +6,7 @@ import unicodedata
 
 from . import latex
 
-# TeX, word processors and Markdown make these of plain quotes and hyphens.
+# TeX, word processors and Markdown replace plain quotes and hyphens by these.
 _PLAIN = str.maketrans(
     dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc\u00b4\u2032", "'")
     | dict.fromkeys("\u201c\u201d\u201e\u2033", '"')
@@ -25,7 +25,7 @@ _GREEK = {
     if unicodedata.name(chr(code), "")
 }
 _NOT_FLAT = re.compile(r"[^a-z0-9+*/=<>()\[\].-]")
-# Within what is no text: in UTF-8, and plain letters in UTF-16.
+# Text within binary data: in UTF-8, or plain letters in UTF-16.
 _STRETCH = re.compile(rb"(?:[\t\r\n -~]|[\xc2-\xf4][\x80-\xbf]{1,3}){8,}")
 _UTF16 = re.compile(rb"(?:[\t\r\n -~]\0){8,}[\t\r\n -~]?")  # of either byte order
 
@@ -37,22 +37,22 @@ def squeezed(text: str) -> str:
 
 
 def letters(text: str) -> str:
-    """Nothing but a text's letters, in lower case and without accents."""
+    """Return nothing but a text's letters, in lower case and without accents."""
     return re.sub(r"[\W\d_]+", "", unicodedata.normalize("NFKD", text).lower())
 
 
 def flat(text: str) -> str:
-    """Return a text as facts are looked for in it (see facts.py): formulas and words in one form.
+    """Return a text in the form in which facts.py searches it: formulas and words alike.
 
-    In lower case, Greek letters by name; without white space, and without all but letters, digits
-    and + - * / = < > ( ) [ ] and points.
+    The text is in lower case, with Greek letters by name; only letters, digits, points and
+    + - * / = < > ( ) [ ] are kept.
     """
     plain = unicodedata.normalize("NFKC", _TEX_SPACE.sub("", text).translate(_PLAIN))
     return _NOT_FLAT.sub("", plain.translate(_GREEK).lower())
 
 
 def text_of(content: bytes) -> str:
-    """Bytes as text, whatever they are; of what is no text, the stretches that are."""
+    """Return bytes as text; of binary data, only the stretches that are text."""
     if b"\0" not in content:
         return content.decode("utf-8", errors="replace")
     found = _STRETCH.findall(content) + [s.replace(b"\0", b"") for s in _UTF16.findall(content)]
@@ -60,7 +60,7 @@ def text_of(content: bytes) -> str:
 
 
 def readings(text: str) -> set[str]:
-    """Return a text as it stands, and as it reads where it is marked up, wrapped or escaped."""
+    """Return a text as it is, and as it reads without markup, hyphenation or escapes."""
     text = _COLOURS.sub("", text)
     found = {text, _ESCAPE.sub(_character, text), _HYPHENATED.sub("", text)}
     if _MARKUP.search(text):

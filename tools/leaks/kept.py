@@ -1,4 +1,4 @@
-"""What is kept from students: the secrets that no file of theirs may hold."""
+"""The secrets that no file for students may contain."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from .allowed import ALLOWED
 from .forms import letters, squeezed
 from .latex import Piece
 
-LONG = 25  # characters other than white space; a line of so many is found by itself
-SHORTEST_PAIR = 16  # of two lines in a row: "else:" and "return x" stand anywhere
-SENTENCE = 40  # letters; the shortest sentences are said by chance
-SHORTEST_SEED = 8  # digits; fewer stand in any text, those that `make world` draws have 19 or so
-SCRIPT = 100  # characters of lines in a row: single lines of staff's scripts are everyday code
+LONG = 25  # characters other than white space; a line of so many is searched for by itself
+SHORTEST_PAIR = 16  # of two lines in a row: "else:" and "return x" may be anywhere
+SENTENCE = 40  # letters; shorter sentences may occur by chance
+SHORTEST_SEED = 8  # digits; shorter numbers are in any text; `make world` draws seeds of about 19
+SCRIPT = 100  # consecutive characters: single lines of staff's scripts are everyday code
 HIDDEN = Path("solutions/hidden")
-IMPORTED = ("from questions.", "from grading.")  # what students have imports the same
+IMPORTED = ("from questions.", "from grading.")  # students' files have the same imports
 TRUTH = Path("solutions/submission")
 WRITTEN = Path("solutions/written")
 ANSWERS = Path("handout/answers")  # kept from students where an edition gives points for them
@@ -26,7 +26,7 @@ ANSWERS = Path("handout/answers")  # kept from students where an edition gives p
 
 @dataclass(frozen=True)
 class Secret:
-    """A text that is kept from students, in the form to compare, and where it comes from."""
+    """A text that is kept from students, in the form for comparison, and its source."""
 
     text: str
     source: str
@@ -34,11 +34,11 @@ class Secret:
 
 
 def secrets_of(repo: Path = REPO, allowed: dict[str, str] = ALLOWED) -> list[Secret]:
-    """Return all that no artefact for students may hold.
+    """Return every secret that no artefact for students may contain.
 
     Args:
         repo: the project.
-        allowed: lines and sentences that students may read all the same, by the reason.
+        allowed: lines and sentences that students may read nevertheless, by reason.
 
     Raises:
         OSError: a file of the solutions can't be read.
@@ -116,12 +116,12 @@ def of_latex(source: str, name: str) -> Iterator[Secret]:
 
 
 def _formula(text: str) -> str:
-    """Strip a formula of what depends on its surroundings: alignment, punctuation, line ends."""
+    """Return a formula less what depends on its surroundings: alignment, punctuation, line ends."""
     return squeezed(text).strip("&").rstrip("&\\.,;")
 
 
 def _joined(pieces: list[Piece], form: Callable[[str], str], least: int) -> Iterator[Piece]:
-    """Yield groups of neighbours that are just long enough in a form: without its ends, none is."""
+    """Yield groups of neighbours that are long enough in a form, but not without their ends."""
     start, last = 0, -1
     for end in range(1, len(pieces) + 1):
         while len(form(_text(pieces[start + 1 : end]))) >= least:

@@ -1,8 +1,8 @@
 r"""The sentences and formulas of a LaTeX source, jinja templates included.
 
-Sentences are compared letter by letter, since TeX hyphenates, sets ligatures and moves lines. What
-stands between two letters in print must not differ from what stands there in the source: a text is
-split at mathematics, jinja and all commands but those that only change the type, like \emph.
+Sentences are compared letter by letter, since TeX hyphenates, sets ligatures and moves lines. No
+letters may be added or lost between the source and print, so a text is split at mathematics, jinja
+and all commands except those that only change the type, like \emph.
 """
 
 import re
@@ -34,7 +34,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _SENTENCE_END = re.compile(r"[.!?:;]['\"\u201d)]*\s")
-# Of a formula or a listing: what surrounds it, and what is no part of it.
+# What surrounds a formula or a listing, and what does not belong to it.
 _AROUND = re.compile(r"\A(?:\\begin\{[^{}]*\}|\\[\[(]|\$\$?)|(?:\\end\{[^{}]*\}|\\[\])]|\$\$?)\Z")
 _ASIDE = re.compile(rf"(?<!\\)%[^\n]*|\\label\{{[^{{}}]*\}}|(?P<jinja>{_JINJA})", re.DOTALL)
 _SPLIT = "\0"
@@ -48,7 +48,7 @@ class Piece(NamedTuple):
 
 
 def sentences(source: str) -> Iterator[list[Piece]]:
-    """Yield the sentences of a source's prose; those of a list follow each other in print."""
+    """Yield the sentences of a source's prose; those in one list follow each other in print."""
     for run in _runs(_printed(source), 1):
         starts = [0, *(end.end() for end in _SENTENCE_END.finditer(run.text))]
         texts = [run.text[a:b] for a, b in zip(starts, [*starts[1:], None], strict=True)]
@@ -59,7 +59,7 @@ def sentences(source: str) -> Iterator[list[Piece]]:
 
 
 def formulas(source: str) -> Iterator[list[Piece]]:
-    """Yield the lines of a source's mathematics and listings; those of a list follow each other."""
+    """Yield the lines of a source's mathematics and listings; each list is contiguous."""
     for token in _TOKEN.finditer(source):
         if token["shown"]:
             body = _ASIDE.sub(_in_its_place, _AROUND.sub("", token[0]))

@@ -1,4 +1,4 @@
-"""The texts in a file: what stands in zips, PDFs, web pages, notebooks and pictures, opened."""
+"""Extract the texts of a file, and of zips, PDFs, web pages, notebooks and pictures."""
 
 import base64
 import binascii
@@ -25,17 +25,17 @@ class Part(NamedTuple):
     """A text within a file, or what is wrong with a part that can't be read."""
 
     file: str  # within zips: zip/file
-    where: str  # as "page 3"; empty for the whole file, which comes last
+    where: str  # such as "page 3"; empty for the whole file, which comes last
     text: str
     problem: str = ""
 
 
 def parts(file: str, content: bytes, where: str = "") -> Iterator[Part]:
-    """All texts in a file; what is packed in it comes before the file as a whole.
+    """Yield all texts in a file; what is packed in it comes before the file as a whole.
 
     Args:
         file: its name, which need not be a path.
-        where: the part of the file that is the content.
+        where: the part of the file that `content` is.
     """
     if file.endswith((".pyc", ".pyo")):
         yield Part(file, where, "", "compiled Python")
@@ -54,7 +54,7 @@ def parts(file: str, content: bytes, where: str = "") -> Iterator[Part]:
 
 
 def of_text(file: str, text: str, where: str = "") -> Iterator[Part]:
-    """Yield what data URIs and JSON (notebooks, too) hold in a text, then the text itself."""
+    """Yield the texts in data URIs and JSON (notebooks, too) of a text, then the text itself."""
     for number, uri in enumerate(_DATA_URI.finditer(text), 1):
         data = urllib.parse.unquote_to_bytes(uri[2])
         content = _from_base64(data) if uri[1] else data
@@ -114,7 +114,7 @@ def _of_pdf(file: str, content: bytes, where: str) -> Iterator[Part]:
 
 
 def _of_png(file: str, content: bytes, where: str) -> Iterator[Part]:
-    """Yield the texts of a picture's chunks; what stands there unpacked is in the whole, too."""
+    """Yield the texts of a picture's chunks, and then the whole file."""
     start = len(_PNG)
     while start + 8 <= len(content):
         size, kind = struct.unpack(">I4s", content[start : start + 8])
@@ -127,7 +127,7 @@ def _of_png(file: str, content: bytes, where: str) -> Iterator[Part]:
 
 
 def _inflated(data: bytes) -> bytes:
-    """Unpack what zlib packed in a chunk, behind a keyword and fields that end in a zero byte."""
+    """Return a chunk's decompressed data, which follow fields that end in a zero byte."""
     for zero in re.finditer(b"\0", data):
         try:
             return zlib.decompress(data[zero.end() :])

@@ -1,6 +1,6 @@
-"""The texts in a PDF: pages, metadata, bookmarks, annotations, attached files, all else it holds.
+"""Extract the texts of a PDF: pages, metadata, bookmarks, annotations, attached files, the rest.
 
-What is not covered: text that a picture shows, and fonts that don't say which letters they draw.
+Not covered: text in pictures, and fonts that don't say which letters they draw.
 """
 
 import io
@@ -21,7 +21,7 @@ class Unreadable(Exception):
 
 
 class Text(NamedTuple):
-    """A text, and where it stands: nowhere in particular where that is empty."""
+    """A text, and its place in the PDF, which may be empty."""
 
     where: str
     text: str
@@ -35,12 +35,12 @@ class Attached(NamedTuple):
 
 
 def texts(content: bytes) -> Iterator[Text | Attached]:
-    """All that a PDF holds.
+    """Yield all texts and attached files in a PDF.
 
     Raises:
-        Unreadable: after what could be read.
+        Unreadable: raised after everything readable was yielded.
     """
-    # What pypdf warns of, it has mended.
+    # pypdf warns of what it has already repaired.
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     try:
         reader = PdfReader(io.BytesIO(content))
@@ -48,18 +48,18 @@ def texts(content: bytes) -> Iterator[Text | Attached]:
             raise Unreadable("it has no page")
         pages = [page.extract_text() for page in reader.pages]
         yield from (Text(f"page {number}", text) for number, text in enumerate(pages, 1))
-        yield Text("", "\n".join(pages))  # a sentence may go on on the next
+        yield Text("", "\n".join(pages))  # a sentence may continue on the next page
         if "/Info" in reader.trailer:
             yield Text("metadata", _strings(reader.trailer["/Info"]))
         yield from _of_objects(reader)
     except Unreadable:
         raise
-    except Exception as error:  # of any kind: a broken file sends pypdf astray
+    except Exception as error:  # of any kind: broken files make pypdf raise anything
         raise Unreadable(f"{type(error).__name__}: {error}") from error
 
 
 def _of_objects(reader: PdfReader) -> Iterator[Text | Attached]:
-    """Every object of the file, whether or not a page shows it."""
+    """Yield the texts of every object of the file, whether or not a page shows it."""
     numbers = {number for table in reader.xref.values() for number in table}
     held = {n: reader.get_object(n) for n in sorted(numbers | set(reader.xref_objStm))}
     dictionaries = [inner for thing in held.values() for inner in _nested(thing)]
@@ -82,7 +82,7 @@ def _of_objects(reader: PdfReader) -> Iterator[Text | Attached]:
 
 
 def _place(thing: Any) -> str:
-    """Return what a reader of the PDF would call an object."""
+    """Return the kind of an object, in the words of a PDF's reader."""
     if isinstance(thing, dict):
         if thing.get("/Type") == "/Metadata":
             return "metadata"
@@ -94,13 +94,13 @@ def _place(thing: Any) -> str:
 
 
 def _is_drawing(stream: StreamObject) -> bool:
-    """Images and fonts hold no text, and not all can be unpacked."""
+    """Return whether a stream is an image or a font, which have no text to search."""
     kind = stream.get("/Subtype")
     return kind in ("/Image", "/Type1C", "/CIDFontType0C", "/OpenType") or "/Length1" in stream
 
 
 def _strings(thing: Any) -> str:
-    """Return the strings of an object, a line each."""
+    """Return the strings of an object, one per line."""
     found = [inner for inner in _nested(thing) if isinstance(inner, _STRINGS)]
     return "\n".join(s.decode("latin-1") if isinstance(s, bytes) else str(s) for s in found)
 

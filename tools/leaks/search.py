@@ -1,4 +1,4 @@
-"""Which secrets a file holds: each text is gone through once, however many secrets there are."""
+"""Find secrets in files: each text is scanned once, however many secrets there are."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ from .forms import flat, prose, readings, squeezed
 from .kept import Secret
 from .opened import Part, parts
 
-# Backslashes are TeX's, too: behind one only what is in the folder. A `with_solutions/` is another.
+# TeX has backslashes, too: after one, only subfolders count. `with_solutions/` is another folder.
 _PATH = re.compile(
     r"(?<![_-])solutions"
     r"(?:/\s?[\w-][\w.-]*(?:/[\w-][\w.-]*)*|\\{1,2}(?:submission|hidden|written|data)\b)"
@@ -24,7 +24,7 @@ def find(name: str, content: bytes, secrets: list[Secret], facts: Iterable[Fact]
 
 
 def check(paths: list[Path], secrets: list[Secret], facts: Iterable[Fact] = ()) -> list[str]:
-    """Leaks in files, and in everything below folders, names included.
+    """Return a line for each leak in files and in everything below folders, names included.
 
     Raises:
         OSError: a file can't be read.
@@ -40,7 +40,7 @@ def check(paths: list[Path], secrets: list[Secret], facts: Iterable[Fact] = ()) 
 
 
 def _leaks(parts: Iterable[Part], secrets: list[Secret], facts: tuple[Fact, ...]) -> list[str]:
-    """Return a line for each leak; one in a part is not repeated for the whole it is in."""
+    """Return a line for each leak; one in a part is not reported again for the whole file."""
     lines: list[str] = []
     places: dict[tuple[str, str], list[str]] = {}
     for part in parts:
@@ -78,16 +78,16 @@ def _paths_allowed(file: str) -> set[str]:
 
 @lru_cache(maxsize=4)
 def _indexes(secrets: tuple[Secret, ...]) -> tuple["Index", "Index"]:
-    """Of the secrets without white space, and of those of letters only."""
+    """Return indexes of the secrets without white space, and of those of letters only."""
     return Index(s for s in secrets if not s.prose), Index(s for s in secrets if s.prose)
 
 
 class Index:
     """Finds any of many texts in a long one.
 
-    The long text is cut into windows of WINDOW characters. A secret of at least twice that holds
-    one of them whole, wherever the cuts fall: one that starts at an offset below WINDOW. So it is
-    known by its first WINDOW windows, and only every WINDOWth place of the text is looked at.
+    The long text is cut into windows of WINDOW characters. Wherever the cuts fall, a secret of at
+    least twice that length contains a whole window, at an offset below WINDOW. So the index has the
+    first WINDOW windows of each secret, and only every WINDOWth place of the text is looked up.
     """
 
     WINDOW = 8
@@ -108,7 +108,7 @@ class Index:
         held = {secret for secret in self.short if secret.text in text}
         for start in range(0, len(text), self.WINDOW):
             for offset, secret in self.known.get(text[start : start + self.WINDOW], ()):
-                # A place before the text counts from its end, where too little is left.
+                # A negative place counts from the text's end, where too little is left to match.
                 if text.startswith(secret.text, start - offset):
                     held.add(secret)
         return held

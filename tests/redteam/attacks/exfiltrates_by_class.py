@@ -4,5 +4,5 @@ def attack(keys, j):
     kind = type("PWNED" + digits, (ValueError,), {"__module__": "builtins"})
     import builtins
 
-    setattr(builtins, kind.__name__, kind)  # now it is a built-in exception, isn't it?
+    setattr(builtins, kind.__name__, kind)  # pretends to be a built-in exception
     raise kind("PWNED")

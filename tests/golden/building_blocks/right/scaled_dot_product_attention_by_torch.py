@@ -1,4 +1,4 @@
-# By torch, with what a fully masked row gives mended.
+# By torch, with the result of a fully masked row repaired.
 # region: building_blocks.py, scaled_dot_product_attention, blocks attention
 if mask is None:
     return torch.nn.functional.scaled_dot_product_attention(q, k, v)

@@ -1,4 +1,4 @@
-# The first position behind the prefix is seen by all.
+# The first position after the prefix is seen by all.
 # caught by: blocks_masks.kinds, blocks_masks.random_masks
 # region: building_blocks.py, attention_mask, blocks masks
 real = torch.arange(S) < lengths[:, None]

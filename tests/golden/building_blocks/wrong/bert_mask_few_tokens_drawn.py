@@ -1,4 +1,4 @@
-# Of the vocabulary, only every 25th token is drawn.
+# Only every 25th token of the vocabulary is drawn.
 # caught by: blocks_bert_mask.shares
 # region: building_blocks_pretraining.py, bert_mask, blocks bert mask
 chosen = torch.rand(tokens.shape, generator=generator) < 0.15

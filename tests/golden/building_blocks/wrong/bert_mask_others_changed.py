@@ -1,4 +1,4 @@
-# Tokens that were not chosen are drawn anew, too.
+# Tokens that were not chosen are replaced, too.
 # caught by: blocks_bert_mask.places
 # region: building_blocks_pretraining.py, bert_mask, blocks bert mask
 chosen = torch.rand(tokens.shape, generator=generator) < 0.15

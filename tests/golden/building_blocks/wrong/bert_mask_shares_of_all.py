@@ -1,4 +1,4 @@
-# 10 % of those that are not masked are drawn anew.
+# 10 % of those that are not masked are replaced.
 # caught by: blocks_bert_mask.shares
 # region: building_blocks_pretraining.py, bert_mask, blocks bert mask
 chosen = torch.rand(tokens.shape, generator=generator) < 0.15

@@ -1,4 +1,4 @@
-# Targets are what stands there now.
+# Targets are the new tokens, not the original ones.
 # caught by: blocks_bert_mask.places
 # region: building_blocks_pretraining.py, bert_mask, blocks bert mask
 chosen = torch.rand(tokens.shape, generator=generator) < 0.15

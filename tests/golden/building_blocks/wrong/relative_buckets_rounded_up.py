@@ -1,4 +1,4 @@
-# Ranges hold their ends, not their beginnings.
+# Ranges include their ends, not their beginnings.
 # caught by: blocks_buckets.t5, blocks_buckets.random
 # region: building_blocks_positions.py, relative_buckets, blocks buckets
 b = n_buckets if causal else n_buckets // 2

@@ -1,4 +1,4 @@
-# What is farther than the last range has buckets of its own.
+# Distances beyond the last range have buckets of their own.
 # caught by: blocks_buckets.t5, blocks_buckets.order, blocks_buckets.random
 # region: building_blocks_positions.py, relative_buckets, blocks buckets
 b = n_buckets if causal else n_buckets // 2

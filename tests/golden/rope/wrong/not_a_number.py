@@ -1,3 +1,3 @@
-# Lengths are divided by before they are known.
+# Lengths are used as divisors before they are known.
 # caught by: turned, relative
 return x / (x * 0).sum()

@@ -1,4 +1,4 @@
-# The sine stands before the cosine.
+# The sine comes before the cosine.
 # region: attention.py, precompute_rotary_emb, rope
 # caught by: angles, any_angles, whole_model
 theta = 10000.0 ** (-2 * torch.arange(dim // 2) / dim)

@@ -1,4 +1,4 @@
-# No MASK behind the masked content: the sheet once said so.
+# No MASK after the masked content, as the sheet once said.
 document = self.data[idx]
 longest = min(len(document), int(self.block_size * 7 / 8))
 text = document[: random.randint(4, longest)]

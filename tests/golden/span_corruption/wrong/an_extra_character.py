@@ -1,3 +1,3 @@
-# The vocabulary ends in a character that the text doesn't hold.
+# The vocabulary ends in a character that is not in the text.
 # caught by: vocabulary, any_alphabet
 # edit: dataset.py | *sorted(set(data))] | *sorted(set(data)), "\u2603"]

@@ -1,4 +1,4 @@
-# The masked content is marked where it stands, and not moved.
+# The masked content is marked in place, and not moved.
 # caught by: arrangement, block_sizes
 document = self.data[idx]
 longest = min(len(document), int(self.block_size * 7 / 8))

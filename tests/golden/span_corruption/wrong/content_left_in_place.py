@@ -1,4 +1,4 @@
-# The masked content is repeated behind, but not taken out.
+# The masked content is repeated at the end, but not taken out.
 # caught by: arrangement, block_sizes
 document = self.data[idx]
 longest = min(len(document), int(self.block_size * 7 / 8))

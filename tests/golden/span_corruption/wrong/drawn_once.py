@@ -1,4 +1,4 @@
-# What was drawn for a document first is kept.
+# The first draw for a document is reused.
 # caught by: randomness, every_length
 if not hasattr(self, "drawn"):
     self.drawn = {}

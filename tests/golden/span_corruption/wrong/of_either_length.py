@@ -1,4 +1,4 @@
-# Padded to block_size + 1 or to block_size characters, as it falls out.
+# Padded to block_size + 1 or to block_size characters, as it happens.
 # caught by: pairs, block_sizes
 document = self.data[idx]
 longest = min(len(document), int(self.block_size * 7 / 8))

@@ -1,4 +1,4 @@
-# A position sees those before it, but not itself; the first one sees itself, or there were nan.
+# A position sees those before it, but not itself; the first sees itself, to avoid nan.
 # caught by: causality, plain_average, values
 B, T, C = x.size()
 nh, hs = self.n_head, C // self.n_head
