@@ -2,12 +2,12 @@
 
     python solutions/written/confidence.py build/reference
 
-Prints one JSON object. Reads the trained folder's pretrained and finetuned vanilla model, what it
-predicted for dev, and the tables of train, of dev and of unseen people; never the test split. Where
-the parameters from before finetuning are there, too, they are asked cloze questions. An answer's
-probability is the product of its characters' probabilities, the MASK that ends it included.
-quoted_numbers.py runs this in an interpreter of its own, since `submission` is here that of the
-trained folder.
+Prints one JSON object. Reads the trained folder's pretrained and finetuned vanilla model, its
+predictions for dev, and the tables of train, of dev and of unseen people; never the test split. If
+the parameters from before finetuning are in the folder, too, they are asked cloze questions. An
+answer's probability is the product of the probabilities of its characters, including the MASK that
+ends it. quoted_numbers.py runs this in a separate interpreter, because it imports the `submission`
+of the trained folder.
 
 Exit codes: 0 done, 2 usage or bad input.
 """
@@ -38,10 +38,10 @@ class BadInput(Exception):
 
 
 def there(path: Path) -> Path:
-    """Return the path of a file after checking that it is there.
+    """Return the path of a file after checking that it exists.
 
     Raises:
-        BadInput: it isn't.
+        BadInput: it doesn't.
     """
     if not path.is_file():
         raise BadInput(f"{path}: no such file, expected a trained folder (run `make reference`)")
@@ -49,7 +49,7 @@ def there(path: Path) -> Path:
 
 
 def read(path: Path) -> str:
-    """Return the text of a file that has to be there."""
+    """Return the text of a file that must exist."""
     return there(path).read_text(encoding="utf-8")
 
 
@@ -66,7 +66,7 @@ def share(count: float, total: int) -> float:
 def accuracies(folder: Path, dev: list[tuple[str, str]]) -> dict[str, float] | None:
     """Return the share of right answers on dev of each model, and of always saying London.
 
-    None when the predictions of some model aren't there yet, but for optional ones.
+    Returns None if the predictions of a model that isn't optional don't exist yet.
     """
     if not all((folder / file).is_file() for file in PREDICTIONS.values()):
         return None
@@ -89,8 +89,8 @@ class Trained:
     """The trained folder's code, which is imported here, and its vanilla model.
 
     Everything is computed in double precision on one thread, for the same bytes each time: in
-    single precision the last digits differ from run to run, with where arrays lie in memory, and
-    with the number of threads.
+    single precision, the last digits depend on the addresses of arrays in memory and on the number
+    of threads.
     """
 
     def __init__(self, folder: Path, recipe: str | None) -> None:
@@ -338,7 +338,7 @@ def examine(folder: Path, recipe: str | None) -> dict:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; returns the exit code."""
+    """Run the command; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="build/reference, after `make reference`")
     parser.add_argument("--recipe", help="it was trained by (default: its data set's)")

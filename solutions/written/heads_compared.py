@@ -1,19 +1,19 @@
-"""What single heads and two heads make of keys that change: the numbers that solutions quote.
+"""Compare how single heads and two heads cope with changing keys: numbers that the solutions quote.
 
-Three designs, by the reference's functions, are meant to average values a and b:
+Three designs, computed by the reference's functions, should average the values a and b:
 
     sum       a single head, s (mu_a + mu_b)
     steady    a single head, -s times the sum of all other means
     two       two heads, s mu_a and s mu_b
 
-Three changes of the keys, which have covariance ALPHA I besides:
+Three changes of the keys, which also have noise of covariance ALPHA I:
 
     length    k_a is L mu_a, with L normal, of mean 1 and variance 1/2
     lengths   every key is such a multiple of its mean, each with an L of its own
     stranger  as `length`; and there is one more key, of norm 1, perpendicular to all means: the
               designs don't know of it
 
-Samples in which k_a points away from mu_a are left aside, as the sheet has it; with `lengths` also
+As the sheet says, samples in which k_a points away from mu_a are left out; with `lengths`, so are
 those in which k_b points away from mu_b.
 """
 
@@ -25,7 +25,7 @@ import numpy as np
 from rounding import rounded, scientific
 
 KEYS = 6  # whose means are known; a and b are the first two
-ALPHA = 1e-12  # the covariance that vanishes, as great as docstrings allow
+ALPHA = 1e-12  # the vanishing covariance, the largest that docstrings allow
 SAMPLES = 20_000
 CHANGES = ("length", "lengths", "stranger")
 

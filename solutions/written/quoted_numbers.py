@@ -3,12 +3,13 @@
     python solutions/written/quoted_numbers.py build/solutions
     python solutions/written/quoted_numbers.py build/solutions --trained build/reference
 
-Writes FOLDER/numbers.json and FOLDER/*.dat (columns under a line of names, for pgfplots). What the
-reference's functions (solutions/submission/attention_exploration.py) return is tried on keys that
-are drawn with fixed seeds: the same bytes each time. With --trained, a folder that `make reference`
-has filled, there is also what the trained model is sure of (confidence.py, which needs torch);
-without, "confidence", "cloze" and "accuracy" are null. The file isn't called numbers.py since numpy
-imports a module of that name from the standard library, and would find this one.
+Writes FOLDER/numbers.json and FOLDER/*.dat (columns under a line of names, for pgfplots). The
+reference's functions (solutions/submission/attention_exploration.py) are evaluated on keys that are
+drawn with fixed seeds, so that the output has the same bytes each time. With --trained, a folder
+that `make reference` has filled, numbers.json also contains the trained model's probabilities and
+accuracies (confidence.py, which needs torch); without it, "confidence", "cloze" and "accuracy" are
+null. This file isn't called numbers.py because numpy imports a module of that name from the
+standard library, and would find this one.
 
 Exit codes: 0 done, 2 usage or bad input.
 """
@@ -30,14 +31,14 @@ from rounding import rounded, scientific
 
 HERE = Path(__file__).resolve().parent
 TOLERANCE = 0.01  # of weights, as the grader has it
-COUNTS = (3, 12, 100)  # of keys, where one number tells little
+COUNTS = (3, 12, 100)  # of keys, where a single count would say little
 SCALES = (1, 2, 5, 10, 100)  # s of the queries s (k_a + k_b)
 LARGEST = 50.0  # a scale that is enough for any tolerance here
 
 SAMPLES = 20_000
 NOISES = ((1e-12, 100.0), (1e-12, 5000.0), (1e-6, 100.0), (1e-6, 5000.0))  # alpha and s
 NOISE_SAMPLES = 5_000
-NEAR = 0.05  # weights so far from a corner or the middle count as there
+NEAR = 0.05  # weights up to this far from a corner or the middle count as near it
 BINS = 21  # odd, so that 1/2 is in the middle of one
 
 BETA = 5.0  # the norm of u_a to u_d, the least that docstrings allow
@@ -47,7 +48,7 @@ Row = Iterable[float]
 
 
 class BadInput(Exception):
-    """What was asked for can't be had; the message is one line."""
+    """The arguments or the trained folder can't be used; the message is one line."""
 
 
 def reference() -> ModuleType:
@@ -360,7 +361,7 @@ def compute(trained: Path | None, recipe: str | None) -> dict[str, str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; returns the exit code."""
+    """Run the command; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="where to write")
     parser.add_argument("--trained", type=Path, help="build/reference, after `make reference`")

@@ -6,6 +6,7 @@ from decimal import Decimal
 import pytest
 
 from tests import pinned
+from tools.handout import __main__ as command
 from tools.handout import first_page
 
 WORLD = "where the processor has \\code{avx512\\_bf16} (recent servers)"
@@ -115,3 +116,18 @@ def test_extra_credit_beside_required_answers_is_named(rendered, change):
     change("assignment.toml", f"{line} }}", f"{line}, extra_credit = true }}")
     text = " ".join(rendered("cs224n")[0].split())
     assert "required.} It is worth 26 points and 2 points of extra credit." in text
+
+
+def test_an_edition_without_tested_questions_is_rejected_in_one_line(repo, monkeypatch, capsys):
+    path = repo / "assignment.toml"
+    question = '{ number = "2a", topic = "consider_accuracy", written = 1 }'
+    gradescope = "hidden_tests = 'visible'\nhidden_feedback_a_day = 0\nleaderboard = false\n"
+    only_words = (
+        f'\n[editions.words]\ntitle = "Words"\nquestions = [{question}]\n'
+        f"\n[editions.words.gradescope]\n{gradescope}"
+    )
+    path.write_text(path.read_text(encoding="utf-8") + only_words, encoding="utf-8")
+    monkeypatch.setattr(command, "REPO", repo)
+    assert command.main(["--edition", "words", "--dataset", "world"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: assignment.toml: [editions.words]: got no question with tests")

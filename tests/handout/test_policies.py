@@ -13,7 +13,7 @@ SAID = {
         "Do not help with this assignment in any way",
     ),
     "tutor": (
-        "They may not write code between the markers, give hints at what tests check, or",
+        "They may not write code between the markers, give hints about what tests check, or",
         "Which AI tools explained something to you",
         "- answer a question of the sheet, draft or polish a written answer",
     ),

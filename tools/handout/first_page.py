@@ -10,6 +10,7 @@ from operator import add
 
 from grading.assignment import TestSpec
 
+from ..described import Edition, UsageError
 from .description import Description, Part, Question, points, shown_number
 from .templates import plain, tex
 
@@ -231,3 +232,19 @@ def _duration(minutes: int) -> str:
     if minutes < 90:
         return f"{minutes} minute{'' if minutes == 1 else 's'}"
     return f"{round(minutes / 60)} hours"
+
+
+def example(edition: Edition) -> Question:
+    """Return the question that shows how to run tests: one that needs no torch, if there is one.
+
+    Raises:
+        UsageError: no question of the edition has tests.
+    """
+    tested = [question for question in edition.questions if question.tests]
+    if not tested:
+        raise UsageError(
+            f"assignment.toml: [editions.{edition.name}]: got no question with tests, expected at "
+            "least one, since the sheet explains how to run tests and what to upload"
+        )
+    quick = [q for q in tested if not any(test.torch for test in q.tests)]
+    return (quick or tested)[0]

@@ -98,9 +98,7 @@ class Sheet:
         d = self._described
         written = [q for q in d.edition.questions if q.written]
         coding = [q for q in d.edition.questions if q.topic in self._commands]
-        tested = [q for q in d.edition.questions if q.tests]
-        quick = [q for q in tested if not any(test.torch for test in q.tests)]
-        example = (quick or tested)[0]
+        example = first_page.example(d.edition)
         functions: dict[str, Callable] = {
             name: getattr(self, name)
             for name in (
