@@ -184,7 +184,7 @@ def test_items_without_text_fail_as_pairs(nothing):
     """Their form is right, or claimed to be."""
     forms = ["tuple of int64[64], int64[64]"]
     drawn = {**answer([nothing] * 20, random_inputs.FRIENDLY_DOCUMENTS), "forms": forms}
-    with pytest.raises(Verdict, match="holds nothing of its document"):
+    with pytest.raises(Verdict, match="contains nothing from its document"):
         Pairs(drawn, is_hidden=False).test_pairs()
 
 
@@ -220,7 +220,7 @@ def test_a_span_in_the_middle_is_called_so(hidden):
         texts = [item(DOCUMENT[:n], start(n - 3), 3) for n in range(8, 29)]
         return failing(hidden.span_corruption.span_corruption_position, [run(texts, [DOCUMENT])])
 
-    assert "stands in the middle" in said(lambda room: room // 2)
+    assert "always in the middle" in said(lambda room: room // 2)
     assert "never starts in the second half" in said(lambda room: 0)
     assert "never starts in the first half" in said(lambda room: room)
 

@@ -1,13 +1,13 @@
-"""Numbers and plots that the written solutions quote.
+"""Compute the numbers and plots that the written solutions quote.
 
     python solutions/written/quoted_numbers.py build/solutions
     python solutions/written/quoted_numbers.py build/solutions --trained build/reference
 
-Writes FOLDER/numbers.json and FOLDER/*.dat (columns under a line of names, for pgfplots). What the
-reference's functions (solutions/submission/attention_exploration.py) return is tried on keys that
-are drawn with fixed seeds: the same bytes each time. With --trained, a folder that `make reference`
-has filled, there is also what the trained model is sure of (confidence.py, which needs torch);
-without, "confidence", "cloze" and "accuracy" are null. The file isn't called numbers.py since numpy
+Writes FOLDER/numbers.json and FOLDER/*.dat (columns below a line of names, for pgfplots). The
+reference's functions (solutions/submission/attention_exploration.py) are tried on keys drawn with
+fixed seeds, so each run writes the same bytes. --trained names a folder that `make reference` has
+filled, to measure how certain the trained model is (confidence.py, which needs torch); without it,
+"confidence", "cloze" and "accuracy" are null. The file isn't called numbers.py because numpy
 imports a module of that name from the standard library, and would find this one.
 
 Exit codes: 0 done, 2 usage or bad input.
@@ -47,7 +47,7 @@ Row = Iterable[float]
 
 
 class BadInput(Exception):
-    """What was asked for can't be had; the message is one line."""
+    """The numbers can't be computed; the message is one line."""
 
 
 def reference() -> ModuleType:
@@ -140,7 +140,7 @@ def draw_stretched(means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def heads(exploration: ModuleType) -> dict[str, np.ndarray]:
-    """Return the queries of a single head and of two, one a row."""
+    """Return the queries of a single head and of two, one per row."""
     means = np.eye(KEYS)
     return {
         "single": exploration.single_head_query(means, 0, 1)[None],
@@ -182,7 +182,7 @@ def spread(weights: np.ndarray) -> dict[str, float]:
 def stretched(exploration: ModuleType) -> tuple[dict, list[Row]]:
     """Compare one head with two when k_a's length varies; return that and histogram.dat's rows.
 
-    "all" is over all samples, "kept" over those with L > 0: the sheet lets one ignore the others.
+    "all" is over all samples, "kept" over those with L > 0: the sheet permits ignoring the others.
     """
     keys, lengths = draw_stretched(np.eye(KEYS))
     weights = {
@@ -305,7 +305,7 @@ def of_trained(folder: Path, recipe: str | None) -> dict:
     """Run confidence.py on a trained folder, in an interpreter of its own; return what it finds.
 
     Raises:
-        BadInput: it couldn't.
+        BadInput: confidence.py failed.
     """
     command = [sys.executable, "-X", "utf8", str(HERE / "confidence.py"), str(folder)]
     command += ["--recipe", recipe] if recipe else []
@@ -313,13 +313,13 @@ def of_trained(folder: Path, recipe: str | None) -> dict:
         command, capture_output=True, encoding="utf-8", stdin=subprocess.DEVNULL, check=False
     )
     if done.returncode != 0:
-        last = done.stderr.strip().splitlines()[-1:] or ["it said nothing"]
+        last = done.stderr.strip().splitlines()[-1:] or ["it printed nothing"]
         raise BadInput(last[0].removeprefix("error: "))
     return json.loads(done.stdout)
 
 
 def table(names: str, rows: Iterable[Row]) -> str:
-    """Return the text of a .dat file: a line of names, then a line a row."""
+    """Return the text of a .dat file: a line of names, then one line per row."""
     return "".join(
         f"{line}\n" for line in [names, *(" ".join(f"{x:.6g}" for x in row) for row in rows)]
     )
@@ -360,11 +360,11 @@ def compute(trained: Path | None, recipe: str | None) -> dict[str, str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; returns the exit code."""
+    """Run the command; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="where to write")
+    parser.add_argument("folder", type=Path, help="where to write the files")
     parser.add_argument("--trained", type=Path, help="build/reference, after `make reference`")
-    parser.add_argument("--recipe", help="it was trained by (default: its data set's)")
+    parser.add_argument("--recipe", help="the recipe of the training (default: the data set's)")
     asked = parser.parse_args(arguments)
     try:
         texts = compute(asked.trained, asked.recipe)

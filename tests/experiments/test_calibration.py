@@ -114,7 +114,7 @@ def test_the_command_draws_and_prints_what_evaluate_counts(run, trained, tmp_pat
     [
         ("", "calibration needs --outputs_path"),
         ("--outputs_path no/c.svg", "no/c.svg: the folder"),
-        ("--outputs_path c.svg --eval_corpus_path birth_test_inputs.tsv", "questions alone"),
+        ("--outputs_path c.svg --eval_corpus_path birth_test_inputs.tsv", "got only questions"),
         ("--outputs_path c.svg --eval_corpus_path nowhere.tsv", "nowhere.tsv: no such file"),
     ],
 )

@@ -295,7 +295,9 @@ def test_over_the_daily_limit_the_last_valid_score_stands(tree, release, graded,
     second = emulate.grade(limited, upload, about, limits=LIMITS)
     assert emulate.score_of(second.results) == 53
     shown = emulate.readable(second.results["output"])
-    assert "Hidden tests run for at most 1 submissions in 24 hours, which you have used." in shown
+    assert (
+        "Hidden tests run for at most 1 submissions in 24 hours; you have used them all." in shown
+    )
     assert re.search(r"1e-2-basic +syntax error", shown) and "-hidden" not in shown
     assert second.results["extra_data"]["hidden_feedback"] is False
 

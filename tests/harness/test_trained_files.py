@@ -148,5 +148,5 @@ def test_numbers_are_drawn_for_shapes_that_a_test_can_have(shapes):
     ],
 )
 def test_other_shapes_are_refused(shapes):
-    with pytest.raises(Verdict, match="other parameters"):
+    with pytest.raises(Verdict, match="not those of the given GPT"):
         trained_files.refuse_large(shapes)

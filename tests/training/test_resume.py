@@ -166,7 +166,7 @@ def test_a_checkpoint_from_other_parameters_is_refused(train, submission):
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut off", b"\x80\x02cos\nsystem\n."])
 def test_a_damaged_checkpoint_is_refused(train, submission, tmp_path, content):
     (tmp_path / "p.checkpoint").write_bytes(content)
-    with pytest.raises(submission.errors.InputError, match="no readable checkpoint"):
+    with pytest.raises(submission.errors.InputError, match="not a readable checkpoint"):
         train(resume=True)
 
 
