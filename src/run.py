@@ -334,7 +334,7 @@ def report_errors(command: Callable[[], None]) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; returns the exit code."""
+    """Run the command; return the exit code."""
     try:
         variants = recipes.variants()
     except InputError as error:
