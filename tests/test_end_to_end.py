@@ -241,5 +241,5 @@ def test_the_references_zip_earns_full_marks(tree, demo, tmp_path):
     archive = str(student / "assignment5.zip")
     graded = python(tree, "src/grader.py", "--submission", archive, "--json", "collected.json")
     assert graded.returncode == 0, graded.stdout + graded.stderr
-    assert "left behind" not in graded.stdout
+    assert "left out" not in graded.stdout
     assert json.loads((tree / "collected.json").read_text(encoding="utf-8"))["score"] == 53

@@ -52,7 +52,7 @@ def item(kept: str, start: int, span: int) -> str:
 
 
 def answer(texts: list[str], documents: list[str]) -> dict:
-    """Return the probe's answer for items with these strings; "" stands for one that is not a pair."""
+    """Return the probe's answer for items with these strings; for "", one that is not a pair."""
     ids = {c: i for i, c in enumerate(items.expected_vocabulary(documents))}
     rows = [[ids[c] for c in text.ljust(BLOCK_SIZE + 1, items.PAD_CHAR)] for text in texts]
     rows = [row if text else [] for row, text in zip(rows, texts, strict=True)]

@@ -181,4 +181,4 @@ def test_bad_input_is_one_line(run, trained, tmp_path, more, words):
 def test_the_other_variants_parameters_are_refused(run, trained):
     params = trained / "synthesizer.pretrain.params"
     code, _, errors = run(f"cloze vanilla wiki.txt {OPTIONS} {params}")
-    assert code == 2 and "other variant" in errors.splitlines()[-1]
+    assert code == 2 and "a different variant" in errors.splitlines()[-1]
