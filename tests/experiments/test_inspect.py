@@ -128,7 +128,7 @@ BAD = {
     "heads in the batch": ([EVEN[0]], "has the shape (2, 5, 5), expected weights of shape"),
     "the output": ([EVEN[..., :3]], "has the shape (1, 2, 5, 3), expected weights of shape"),
     "other heads": ([EVEN[:, :1]], "has the shape (1, 1, 5, 5)"),
-    "scores": ([EVEN * 2], "sum to 2 up to 2, expected 1 (is it called before the softmax?)"),
+    "scores": ([EVEN * 2], "sums from 2 to 2, expected 1 (is it called before the softmax?)"),
     "negative": ([EVEN - 0.1], "entries that are negative, infinite or nan"),
     "nan": ([EVEN * math.nan], "entries that are negative, infinite or nan"),
 }

@@ -168,7 +168,7 @@ def test_the_command_keeps_results_and_reports(tree, release, tmp_path):
     assert ran.returncode == 0, ran.stdout + ran.stderr
     names = ["report.html", "results.json", "staff.html", "stdout"]
     assert sorted(path.name for path in folder.iterdir()) == names
-    assert f"Kept in build/emulated/{submission.stem}/: {', '.join(names)}" in ran.stdout
+    assert f"Saved in build/emulated/{submission.stem}/: {', '.join(names)}" in ran.stdout
     kept = {name: (folder / name).read_text(encoding="utf-8") for name in names}
     extra = json.loads(kept["results.json"])["extra_data"]
     assert extra["submission"] == "submission 123456" and re.fullmatch(
