@@ -258,7 +258,7 @@ SLIPS = {
     "a required file of no variant": (
         '["plain.pretrain.params", "',
         '["plian.pretrain.params", "',
-        ["[topics.training]: ", "'plian'", "no such variant", "'plain'?"],
+        ["[topics.training]: ", "'plian'", "there is no variant", "'plain'?"],
     ),
     "a required file twice": (
         '["plain.pretrain.params", "',
