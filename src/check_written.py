@@ -336,7 +336,7 @@ def check(path: Path) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; returns the exit code."""
+    """Run the command; return the exit code."""
     for stream in filter(None, (sys.stdout, sys.stderr)):
         stream.reconfigure(encoding="utf-8", errors="replace")
     parser = argparse.ArgumentParser(

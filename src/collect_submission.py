@@ -368,7 +368,7 @@ def tell(work: Work, out: Path, size: int) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; returns the exit code."""
+    """Run the command; return the exit code."""
     for stream in filter(None, (sys.stdout, sys.stderr)):
         stream.reconfigure(encoding="utf-8", errors="replace")
     parser = argparse.ArgumentParser(

@@ -25,10 +25,10 @@ layer of its attention do?
     python src/run.py recall vanilla
 
 Your trainings use a seed of your own: the first training draws it and writes it to
-training_seed.txt next to the parameters, and later ones read it there. The same seed on the same
-computer gives the same parameters; --seed sets a different one.
+training_seed.txt next to the parameters, and later ones use it. The same seed on the same computer
+gives the same parameters; --seed sets a different one.
 
-Replace `vanilla` by another variant to run that one. Data files are searched for in the current
+To run another variant, replace `vanilla` with its name. Data files are searched for in the current
 folder, then in src/data/. Exit codes: 0 done, 2 usage or bad input, 130 interrupted.
 """
 
@@ -121,7 +121,9 @@ def parse_arguments(arguments: list[str] | None, variants: list[str]) -> argpars
     )
     unfinished = parser.add_mutually_exclusive_group()
     unfinished.add_argument("--resume", action="store_true", help="resume an interrupted training")
-    unfinished.add_argument("--restart", action="store_true", help="start such a training again")
+    unfinished.add_argument(
+        "--restart", action="store_true", help="start an interrupted training over"
+    )
     parser.add_argument("--log_dir", help="where to write TensorBoard's files")
     args = parser.parse_args(arguments)
     if args.pretrain_corpus_path is None and args.function not in WITHOUT_CORPUS:
@@ -187,7 +189,7 @@ def check_unfinished(args: argparse.Namespace) -> None:
     if Path(checkpoint).is_file():
         raise InputError(
             f"{checkpoint} is from an interrupted training: add --resume to resume it, or "
-            "--restart to start again"
+            "--restart to start over"
         )
 
 
@@ -332,7 +334,7 @@ def report_errors(command: Callable[[], None]) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; returns the exit code."""
+    """Run the command; return the exit code."""
     try:
         variants = recipes.variants()
     except InputError as error:

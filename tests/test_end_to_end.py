@@ -64,7 +64,7 @@ def test_a_students_copy_grades_basic_tests_and_runs_hidden_ones(tree, demo, tmp
     graded = python(student / "src", "grader.py", "--json", "../mine.json")
     assert graded.returncode == 0, graded.stdout + graded.stderr
     result = json.loads((student / "mine.json").read_text(encoding="utf-8"))
-    counted_later = [t for t in result["tests"] if "counted when you submit" in t["message"]]
+    counted_later = [t for t in result["tests"] if "counts once you submit" in t["message"]]
     assert [t["test_id"] for t in counted_later] == ["1f-2-basic", "1g-4-basic"]
     outcomes = {(t["kind"], t["outcome"]) for t in result["tests"] if t not in counted_later}
     assert outcomes == {("basic", "passed"), ("hidden", "ran, not graded")}
@@ -94,7 +94,7 @@ def test_predictions_of_another_checkpoint_are_found_out(tree, demo, tmp_path):
     (upload / name).write_text("".join(f"{p}\n" for p in places), encoding="utf-8")
     graded = python(tree, "src/grader.py", "--submission", str(upload), "1d-5-hidden")
     assert graded.returncode == 1
-    assert "not what the parameters answer" in graded.stdout
+    assert "differ from the answers that the parameters give" in graded.stdout
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +156,7 @@ def test_three_lines_that_the_parameters_do_not_answer_cost_the_accuracy(tree, d
     graded = python(tree, "src/grader.py", "--submission", str(upload), "1f")
     outcomes = dict(re.findall(r"^(1f-\d)\S+ +(\w+)", graded.stdout, re.MULTILINE))
     assert (outcomes["1f-2"], outcomes["1f-4"], outcomes["1f-5"]) == ("failed", "passed", "failed")
-    assert "not what the parameters answer" in graded.stdout
+    assert "differ from the answers that the parameters give" in graded.stdout
 
 
 def test_parameters_of_the_other_variant_are_named(tree, demo, tmp_path):
@@ -210,7 +210,7 @@ def test_course_files_install_and_the_public_commands_run_on_them(tree, tmp_path
         (["--doctor"], 0, "Layers"),
         (["--jobs", "0"], 2, "should be a number from 1 to 64"),
         (["--list", "--edition", "cs224n"], 0, "2e-0-basic"),
-        (["--in-process", "--submission", "solutions", "3a"], 0, "counts for nothing"),
+        (["--in-process", "--submission", "solutions", "3a"], 0, "does not count"),
         (["--submission", "solutions", "3a-0-basic", "1e-0-basic"], 0, "passed"),
         (["--submission", "solutions", "3"], 0, "3b-1-hidden"),
     ],
@@ -241,5 +241,5 @@ def test_the_references_zip_earns_full_marks(tree, demo, tmp_path):
     archive = str(student / "assignment5.zip")
     graded = python(tree, "src/grader.py", "--submission", archive, "--json", "collected.json")
     assert graded.returncode == 0, graded.stdout + graded.stderr
-    assert "left behind" not in graded.stdout
+    assert "left out" not in graded.stdout
     assert json.loads((tree / "collected.json").read_text(encoding="utf-8"))["score"] == 53

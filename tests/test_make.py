@@ -55,11 +55,11 @@ FREE = SETUP | {"ARGS", "INTO"}  # paths, URLs, and the options of another comma
 EDITIONS = ("foo", "no edition 'foo'", "cs224n, current, xcs224n")
 RECIPES = ("foo", "no recipe 'foo'", "laptop, original, real, smoke")
 PAPERS = ("a5", "got 'a5'", "letter, a4")
-SEEDS = ("x", "got 'x'", "a whole number")
+SEEDS = ("x", "got 'x'", "an integer")
 SETS = ("real", "got 'real'", "smoke, world")
 WRONG = {
     ("world", "SEED"): SEEDS,
-    ("world", "PEOPLE"): ("many", "got 'many'", "a whole number"),
+    ("world", "PEOPLE"): ("many", "got 'many'", "an integer"),
     ("world", "DATASET"): SETS,
     ("world", "FORCE"): ("yes", "FORCE=yes", "expected FORCE=1"),
     ("data", "SOURCE"): ("no/such", "no/such", "expected a folder with the course's data files"),

@@ -52,7 +52,7 @@ def item(kept: str, start: int, span: int) -> str:
 
 
 def answer(texts: list[str], documents: list[str]) -> dict:
-    """What the probe says of items with these strings; of "" that it is no pair."""
+    """Return the probe's answer for items with these strings; for "", one that is not a pair."""
     ids = {c: i for i, c in enumerate(items.expected_vocabulary(documents))}
     rows = [[ids[c] for c in text.ljust(BLOCK_SIZE + 1, items.PAD_CHAR)] for text in texts]
     rows = [row if text else [] for row, text in zip(rows, texts, strict=True)]
@@ -184,7 +184,7 @@ def test_items_without_text_fail_as_pairs(nothing):
     """Their form is right, or claimed to be."""
     forms = ["tuple of int64[64], int64[64]"]
     drawn = {**answer([nothing] * 20, random_inputs.FRIENDLY_DOCUMENTS), "forms": forms}
-    with pytest.raises(Verdict, match="holds nothing of its document"):
+    with pytest.raises(Verdict, match="contains nothing from its document"):
         Pairs(drawn, is_hidden=False).test_pairs()
 
 
@@ -220,7 +220,7 @@ def test_a_span_in_the_middle_is_called_so(hidden):
         texts = [item(DOCUMENT[:n], start(n - 3), 3) for n in range(8, 29)]
         return failing(hidden.span_corruption.span_corruption_position, [run(texts, [DOCUMENT])])
 
-    assert "stands in the middle" in said(lambda room: room // 2)
+    assert "always in the middle" in said(lambda room: room // 2)
     assert "never starts in the second half" in said(lambda room: 0)
     assert "never starts in the first half" in said(lambda room: room)
 

@@ -271,8 +271,8 @@ BIG = str(2**32)  # the smallest seed that is accepted
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--seed", "-1"], "got '-1', expected a whole number"),
-        (["--seed", "x"], "got 'x', expected a whole number"),
+        (["--seed", "-1"], "got '-1', expected an integer"),
+        (["--seed", "x"], "got 'x', expected an integer"),
         (["--seed", BIG, "--people", "29"], "got 29 people, expected 30 to"),
         (["--seed", BIG, "--people", "0"], "got 0 people, expected 30 to"),
         (["--seed", BIG, "--people", "1000000"], "got 1000000 people, expected 30 to"),

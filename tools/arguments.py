@@ -25,9 +25,9 @@ class OneLineParser(argparse.ArgumentParser):
 
 
 def whole_number(text: str) -> int:
-    """Return a whole number of 0 or more, read from a command line's text."""
+    """Return an integer of 0 or more, read from a command line's text."""
     if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"got {text!r}, expected a whole number of 0 or more")
+        raise argparse.ArgumentTypeError(f"got {text!r}, expected an integer of 0 or more")
     return int(text)
 
 

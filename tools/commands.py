@@ -12,7 +12,7 @@ PURPOSES = {
     "pretrain": "Pretrain the model",
     "finetune": "Finetune the model",
     "cloze": "Ask the pretrained model",
-    "calibration": "Compare probabilities with what is right",
+    "calibration": "Compare probabilities with accuracy",
     "inspect": "Look inside two models",
     "recall": "Train one layer of attention",
 }

@@ -186,7 +186,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = OneLineParser("python -m tools.compare", __doc__)
     add_recipe(parser)
     parser.add_argument(
-        "--seed", type=whole_number, default=0, help="of all trainings (default: 0)"
+        "--seed", type=whole_number, default=0, help="seed of all trainings (default: 0)"
     )
     parser.add_argument("--marks", type=int, default=4, help="points in the figure (default: 4)")
     asked = parser.parse_args(arguments)

@@ -237,7 +237,7 @@ def show(seen: Seen) -> None:
         print(f"extra_data, for staff: {json.dumps(extra)}")
     if not seen.isolated:
         print(
-            "This was a plain folder, without limits or authority: a container takes root on Linux."
+            "This was a plain folder, without limits or authority: a container needs root on Linux."
         )
 
 
@@ -275,11 +275,14 @@ def main(arguments: list[str] | None = None) -> int:
         type=one_of(KINDS),
         default="first",
         metavar="KIND",
-        help=f"{', '.join(KINDS)} (default: first)",
+        help=f"the kind of submission: {', '.join(KINDS)} (default: first)",
     )
     parser.add_argument("--setup", action="store_true", help="run setup.sh first (takes minutes)")
     parser.add_argument(
-        "--keep", type=Path, metavar="FOLDER", help="default: build/emulated/SUBMISSION"
+        "--keep",
+        type=Path,
+        metavar="FOLDER",
+        help="where to save the results (default: build/emulated/SUBMISSION)",
     )
     asked = parser.parse_args(arguments)
     try:

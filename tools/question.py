@@ -79,7 +79,8 @@ def refuse_name(root: Path, topic: str) -> None:
     is_name = NAME.fullmatch(topic) and not keyword.iskeyword(topic)
     if not is_name or len(topic) > LONGEST:
         raise Refused(
-            f"the name {topic!r} should be words of a to z joined by _, {LONGEST} letters at most"
+            f"the name {topic!r} should consist of words of a to z joined by _, with at most "
+            f"{LONGEST} letters"
         )
     text = (root / ASSIGNMENT).read_text(encoding="utf-8")
     topics = re.findall(r"^\[topics\.(\w+)\]", text, re.MULTILINE)
@@ -89,7 +90,8 @@ def refuse_name(root: Path, topic: str) -> None:
         # Judges are called TOPIC_TEST: rope_x_random would be a judge of rope's test x_random.
         if topic.startswith(f"{other}_") or other.startswith(f"{topic}_"):
             raise Refused(
-                f"{topic} and the topic {other} begin alike, so their judges' names could clash"
+                f"{topic} and the topic {other} begin with the same words, so their judges' names "
+                "could clash"
             )
     for folder in FOLDERS:
         for path in (root / folder).rglob("*.py"):

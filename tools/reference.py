@@ -231,7 +231,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = OneLineParser("python -m tools.reference", __doc__)
     add_recipe(parser)
     parser.add_argument(
-        "--seed", type=whole_number, default=0, help="of all trainings (default: 0)"
+        "--seed", type=whole_number, default=0, help="seed of all trainings (default: 0)"
     )
     parser.add_argument("--edition", help="whose commands to run (default: the default edition)")
     asked = parser.parse_args(arguments)

@@ -135,12 +135,12 @@ def split_sizes(dataset: str, people: int | None = None) -> dict[str, int]:
 def check_people(people: int, names: int) -> None:
     """Reject a number of people for which there are too few or too many names.
 
-    Half of all names are left over; the unseen people get theirs from these.
+    Half of all names must stay unused; the unseen people get theirs from these.
     """
     if not LEAST_PEOPLE <= people <= names // 2:
         raise DataError(
             f"got {people} people, expected {LEAST_PEOPLE} to {names // 2}"
-            f" (tools/wordlists/ gives {names} names, half of which are left over)"
+            f" (tools/wordlists/ gives {names} names, half of which must stay unused)"
         )
 
 
@@ -292,7 +292,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--dataset", type=one_of(sorted(CITIES)), default="world", help="its kind (default: world)"
     )
     parser.add_argument(
-        "--force", action="store_true", help="replace an existing data set by a new one"
+        "--force", action="store_true", help="replace an existing data set with a new one"
     )
     parser.add_argument(
         "--out", type=Path, default=datafiles.REPO, metavar="ROOT", help=datafiles.OUT_HELP
@@ -327,7 +327,7 @@ def refuse_existing(root: Path) -> None:
         if (root / name).exists():
             raise DataError(
                 f"there is a data set already ({name}): make world FORCE=1 (--force) replaces it "
-                "by a new one, SEED=... (--seed) by one from a known seed"
+                "with a new one, SEED=... (--seed) with one from a known seed"
             )
 
 

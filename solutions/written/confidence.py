@@ -1,13 +1,13 @@
-"""What a trained model is sure of: the probabilities of its right, wrong and made-up answers.
+"""Measure how certain a trained model is of its right, wrong and made-up answers.
 
     python solutions/written/confidence.py build/reference
 
 Prints one JSON object. Reads the trained folder's pretrained and finetuned vanilla model, its
-predictions for dev, and the tables of train, of dev and of unseen people; never the test split. If
-the parameters from before finetuning are in the folder, too, they are asked cloze questions. An
-answer's probability is the product of the probabilities of its characters, including the MASK that
-ends it. quoted_numbers.py runs this in a separate interpreter, because it imports the `submission`
-of the trained folder.
+predictions for dev, and the tables of train, dev and unseen people, but never the test split. If
+the folder has the parameters from before finetuning, they are also used to answer cloze questions.
+An answer's probability is the product of its characters' probabilities, including the MASK that
+ends it. quoted_numbers.py runs this file in an interpreter of its own, because the package
+`submission` that is imported here is the trained folder's.
 
 Exit codes: 0 done, 2 usage or bad input.
 """
@@ -38,10 +38,10 @@ class BadInput(Exception):
 
 
 def there(path: Path) -> Path:
-    """Return the path of a file after checking that it exists.
+    """Return the path of a file after checking that it is there.
 
     Raises:
-        BadInput: it doesn't.
+        BadInput: it isn't.
     """
     if not path.is_file():
         raise BadInput(f"{path}: no such file, expected a trained folder (run `make reference`)")
@@ -49,7 +49,7 @@ def there(path: Path) -> Path:
 
 
 def read(path: Path) -> str:
-    """Return the text of a file that must exist."""
+    """Return the text of a file that has to be there."""
     return there(path).read_text(encoding="utf-8")
 
 
@@ -64,9 +64,9 @@ def share(count: float, total: int) -> float:
 
 
 def accuracies(folder: Path, dev: list[tuple[str, str]]) -> dict[str, float] | None:
-    """Return the share of right answers on dev of each model, and of always saying London.
+    """Return the share of right answers on dev of each model, and of always answering London.
 
-    Returns None if the predictions of a model that isn't optional don't exist yet.
+    Return None if the predictions of a model are missing, unless they are optional.
     """
     if not all((folder / file).is_file() for file in PREDICTIONS.values()):
         return None
@@ -88,9 +88,9 @@ def accuracies(folder: Path, dev: list[tuple[str, str]]) -> dict[str, float] | N
 class Trained:
     """The trained folder's code, which is imported here, and its vanilla model.
 
-    Everything is computed in double precision on one thread, for the same bytes each time: in
-    single precision, the last digits depend on the addresses of arrays in memory and on the number
-    of threads.
+    Everything is computed in double precision on one thread, so that each run prints the same
+    bytes: in single precision, the last digits depend on the addresses of arrays in memory and on
+    the number of threads.
     """
 
     def __init__(self, folder: Path, recipe: str | None) -> None:
@@ -120,7 +120,7 @@ class Trained:
         )
 
     def answers(self, questions: list[str]) -> list[tuple[str, float]]:
-        """Return the finetuned model's answers, each with the probability that it gives it.
+        """Return the finetuned model's answers, each with the probability that the model gives it.
 
         Raises:
             BadInput: its parameters don't fit the recipe, or the questions don't fit the corpus.
@@ -137,13 +137,13 @@ class Trained:
     def cloze(self, tables: dict[str, list[tuple[str, str]]]) -> list[dict] | None:
         """Return the shares of right cloze choices before finetuning, a row for each wording.
 
-        None where the parameters aren't there.
+        Return None if the folder lacks the pretrained parameters.
 
         Args:
             tables: questions and places, by the name of the split.
 
         Raises:
-            BadInput: as above.
+            BadInput: its parameters don't fit the recipe, or the tables don't fit the corpus.
         """
         from pretraining import cloze
 
@@ -154,7 +154,7 @@ class Trained:
             groups = {
                 name: cloze.people_of(*zip(*rows, strict=True)) for name, rows in tables.items()
             }
-            # A matter of which is greater: single precision does, in half of the time.
+            # Only the order matters: single precision suffices, and takes half of the time.
             found = list(cloze.ask(self._network.float(), self._documents, groups))
         except (self._input_error, OSError) as error:
             raise BadInput(str(error)) from None
@@ -179,10 +179,10 @@ class Trained:
 
 
 def refusing(groups: list[list[float]]) -> dict:
-    """Return what comes of refusing below some thresholds, and the expected calibration error.
+    """Return the effects of refusing below some thresholds, and the expected calibration error.
 
     Args:
-        groups: the probabilities of right answers, of wrong ones, and of those about the unseen.
+        groups: the probabilities of right answers, wrong ones, and those about unseen people.
     """
     from pretraining import calibration
 
@@ -205,7 +205,7 @@ def refusing(groups: list[list[float]]) -> dict:
 
 
 def summary(probabilities: list[float]) -> dict | None:
-    """Quartiles, and the shares of great probabilities; None of nothing."""
+    """Return the quartiles, and the share of probabilities above 1/2; None if there are none."""
     if not probabilities:
         return None
     first, median, third = np.quantile(probabilities, [0.25, 0.5, 0.75])
@@ -218,7 +218,7 @@ def summary(probabilities: list[float]) -> dict | None:
 
 
 def histogram(*groups: list[float]) -> list[list[float]]:
-    """Left edges of bins, and each group's shares in them; the last row again at 1."""
+    """Return each bin's left edge and the groups' shares in it; the last row is repeated at 1."""
     edges = np.linspace(0, 1, BINS + 1)
     columns = [np.histogram(group, edges)[0] / max(len(group), 1) for group in groups]
     rows = [[float(edge), *map(float, row)] for edge, *row in zip(edges, *columns, strict=False)]
@@ -226,7 +226,7 @@ def histogram(*groups: list[float]) -> list[list[float]]:
 
 
 def overlap(right: list[float], wrong: list[float]) -> float | None:
-    """How often a right answer has a greater probability than a wrong one, ties counting half."""
+    """Return how often a right answer is more probable than a wrong one; ties count half."""
     if not right or not wrong:
         return None
     difference = np.subtract.outer(right, wrong)
@@ -234,12 +234,12 @@ def overlap(right: list[float], wrong: list[float]) -> float | None:
 
 
 def is_plain(text: str) -> bool:
-    """Whether LaTeX sets a text: letters of European languages, and a few signs."""
+    """Return whether LaTeX can typeset a text: European letters, and a few signs."""
     return all(c.isalpha() and ord(c) < 0x180 or c in " .,'-?" for c in text)
 
 
 def commonest(places: list[str]) -> dict:
-    """Return the most frequent place, the first in the alphabet where there are several."""
+    """Return the most frequent place; among several, the first in alphabetical order."""
     place, count = min(Counter(places).items(), key=lambda item: (-item[1], item[0]))
     return {"place": place, "share": share(count, len(places))}
 
@@ -264,9 +264,9 @@ def made_up(
 
 
 def look_alikes(asked: list[str], answers: list[tuple], known: list[tuple[str, str]]) -> dict:
-    """How often a prediction is the place of someone who shares a word of the name.
+    """Return how often a prediction is the place of someone who shares a word of the name.
 
-    "by_chance": how often it would be, were the predictions dealt to the people at random.
+    "by_chance" is how often it would be if the predictions were dealt to the people at random.
 
     Args:
         asked: questions.
@@ -297,17 +297,17 @@ def name_of(question: str) -> list[str]:
 
 
 def examples(rows: list[tuple[str, str, str, float]], second: str = "place") -> list[dict]:
-    """Return the first few rows that LaTeX can set: question, `second`, prediction, probability."""
+    """Return the first rows that LaTeX can typeset: question, `second`, prediction, probability."""
     names = ("question", second, "prediction", "probability")
     fine = [row for row in rows if all(is_plain(text) for text in row[:3])]
     return [dict(zip(names, row, strict=True)) for row in fine[:EXAMPLES]]
 
 
 def examine(folder: Path, recipe: str | None) -> dict:
-    """All there is to tell: "accuracy", "confidence", "cloze" and "histogram".
+    """Return all results: "accuracy", "confidence", "cloze" and "histogram".
 
     Raises:
-        BadInput: something is missing in the folder, or doesn't fit.
+        BadInput: a file is missing in the folder, or doesn't fit the others.
     """
     folder = folder.resolve()
     there(folder / PARAMETERS)  # before torch is imported, which takes seconds
@@ -341,7 +341,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="build/reference, after `make reference`")
-    parser.add_argument("--recipe", help="it was trained by (default: its data set's)")
+    parser.add_argument("--recipe", help="the recipe of the training (default: the data set's)")
     asked = parser.parse_args(arguments)
     try:
         print(json.dumps(examine(asked.folder, asked.recipe), allow_nan=False))

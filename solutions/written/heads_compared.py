@@ -1,19 +1,19 @@
-"""Compare how single heads and two heads cope with changing keys: numbers that the solutions quote.
+"""Compare single heads and two heads on keys that vary: numbers that the solutions quote.
 
-Three designs, computed by the reference's functions, should average the values a and b:
+Three designs, made by the reference's functions, are meant to average values a and b:
 
     sum       a single head, s (mu_a + mu_b)
     steady    a single head, -s times the sum of all other means
     two       two heads, s mu_a and s mu_b
 
-Three changes of the keys, which also have noise of covariance ALPHA I:
+The keys, which always have at least the covariance ALPHA I, change in one of three ways:
 
-    length    k_a is L mu_a, with L normal, of mean 1 and variance 1/2
+    length    k_a is L mu_a, where L is normal with mean 1 and variance 1/2
     lengths   every key is such a multiple of its mean, each with an L of its own
-    stranger  as `length`; and there is one more key, of norm 1, perpendicular to all means: the
-              designs don't know of it
+    stranger  as `length`, with one more key of norm 1, perpendicular to all means, which the
+              designs don't know
 
-As the sheet says, samples in which k_a points away from mu_a are left out; with `lengths`, so are
+Samples in which k_a points away from mu_a are ignored, as on the sheet; with `lengths`, so are
 those in which k_b points away from mu_b.
 """
 
@@ -25,13 +25,13 @@ import numpy as np
 from rounding import rounded, scientific
 
 KEYS = 6  # whose means are known; a and b are the first two
-ALPHA = 1e-12  # the vanishing covariance, the largest that docstrings allow
+ALPHA = 1e-12  # the covariance that vanishes, as great as docstrings allow
 SAMPLES = 20_000
 CHANGES = ("length", "lengths", "stranger")
 
 
 def designs(exploration: ModuleType, means: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the queries of each design, one a row."""
+    """Return the queries of each design, one per row."""
     return {
         "sum": exploration.single_head_query(means, 0, 1)[None],
         "steady": exploration.steady_query(means, 0, 1)[None],

@@ -1,15 +1,14 @@
-"""Numbers and plots that the written solutions quote.
+"""Compute the numbers and plots that the written solutions quote.
 
     python solutions/written/quoted_numbers.py build/solutions
     python solutions/written/quoted_numbers.py build/solutions --trained build/reference
 
-Writes FOLDER/numbers.json and FOLDER/*.dat (columns under a line of names, for pgfplots). The
-reference's functions (solutions/submission/attention_exploration.py) are evaluated on keys that are
-drawn with fixed seeds, so that the output has the same bytes each time. With --trained, a folder
-that `make reference` has filled, numbers.json also contains the trained model's probabilities and
-accuracies (confidence.py, which needs torch); without it, "confidence", "cloze" and "accuracy" are
-null. This file isn't called numbers.py because numpy imports a module of that name from the
-standard library, and would find this one.
+Writes FOLDER/numbers.json and FOLDER/*.dat (columns below a line of names, for pgfplots). The
+reference's functions (solutions/submission/attention_exploration.py) are tried on keys drawn with
+fixed seeds, so each run writes the same bytes. --trained names a folder that `make reference` has
+filled, to measure how certain the trained model is (confidence.py, which needs torch); without it,
+"confidence", "cloze" and "accuracy" are null. The file isn't called numbers.py because numpy
+imports a module of that name from the standard library, and would find this one.
 
 Exit codes: 0 done, 2 usage or bad input.
 """
@@ -31,14 +30,14 @@ from rounding import rounded, scientific
 
 HERE = Path(__file__).resolve().parent
 TOLERANCE = 0.01  # of weights, as the grader has it
-COUNTS = (3, 12, 100)  # of keys, where a single count would say little
+COUNTS = (3, 12, 100)  # of keys, where one number tells little
 SCALES = (1, 2, 5, 10, 100)  # s of the queries s (k_a + k_b)
 LARGEST = 50.0  # a scale that is enough for any tolerance here
 
 SAMPLES = 20_000
 NOISES = ((1e-12, 100.0), (1e-12, 5000.0), (1e-6, 100.0), (1e-6, 5000.0))  # alpha and s
 NOISE_SAMPLES = 5_000
-NEAR = 0.05  # weights up to this far from a corner or the middle count as near it
+NEAR = 0.05  # weights so far from a corner or the middle count as there
 BINS = 21  # odd, so that 1/2 is in the middle of one
 
 BETA = 5.0  # the norm of u_a to u_d, the least that docstrings allow
@@ -48,7 +47,7 @@ Row = Iterable[float]
 
 
 class BadInput(Exception):
-    """The arguments or the trained folder can't be used; the message is one line."""
+    """The numbers can't be computed; the message is one line."""
 
 
 def reference() -> ModuleType:
@@ -141,7 +140,7 @@ def draw_stretched(means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def heads(exploration: ModuleType) -> dict[str, np.ndarray]:
-    """Return the queries of a single head and of two, one a row."""
+    """Return the queries of a single head and of two, one per row."""
     means = np.eye(KEYS)
     return {
         "single": exploration.single_head_query(means, 0, 1)[None],
@@ -183,7 +182,7 @@ def spread(weights: np.ndarray) -> dict[str, float]:
 def stretched(exploration: ModuleType) -> tuple[dict, list[Row]]:
     """Compare one head with two when k_a's length varies; return that and histogram.dat's rows.
 
-    "all" is over all samples, "kept" over those with L > 0: the sheet lets one ignore the others.
+    "all" is over all samples, "kept" over those with L > 0: the sheet permits ignoring the others.
     """
     keys, lengths = draw_stretched(np.eye(KEYS))
     weights = {
@@ -306,7 +305,7 @@ def of_trained(folder: Path, recipe: str | None) -> dict:
     """Run confidence.py on a trained folder, in an interpreter of its own; return what it finds.
 
     Raises:
-        BadInput: it couldn't.
+        BadInput: confidence.py failed.
     """
     command = [sys.executable, "-X", "utf8", str(HERE / "confidence.py"), str(folder)]
     command += ["--recipe", recipe] if recipe else []
@@ -314,13 +313,13 @@ def of_trained(folder: Path, recipe: str | None) -> dict:
         command, capture_output=True, encoding="utf-8", stdin=subprocess.DEVNULL, check=False
     )
     if done.returncode != 0:
-        last = done.stderr.strip().splitlines()[-1:] or ["it said nothing"]
+        last = done.stderr.strip().splitlines()[-1:] or ["it printed nothing"]
         raise BadInput(last[0].removeprefix("error: "))
     return json.loads(done.stdout)
 
 
 def table(names: str, rows: Iterable[Row]) -> str:
-    """Return the text of a .dat file: a line of names, then a line a row."""
+    """Return the text of a .dat file: a line of names, then one line per row."""
     return "".join(
         f"{line}\n" for line in [names, *(" ".join(f"{x:.6g}" for x in row) for row in rows)]
     )
@@ -363,9 +362,9 @@ def compute(trained: Path | None, recipe: str | None) -> dict[str, str]:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="where to write")
+    parser.add_argument("folder", type=Path, help="where to write the files")
     parser.add_argument("--trained", type=Path, help="build/reference, after `make reference`")
-    parser.add_argument("--recipe", help="it was trained by (default: its data set's)")
+    parser.add_argument("--recipe", help="the recipe of the training (default: the data set's)")
     asked = parser.parse_args(arguments)
     try:
         texts = compute(asked.trained, asked.recipe)

@@ -110,4 +110,4 @@ def faults(layers: sandbox.Layers, canary: dict[str, Any]) -> list[str]:
     found += [f"student code can signal process {pid}" for pid in canary["signalled"]]
     found += [f"student code can open {kind} sockets" for kind in canary["sockets"]]
     found += [f"{name} can be submitted as a link to the solutions" for name in canary["linked"]]
-    return found + ([] if canary["scratch"] else ["student code can't write its scratch folder"])
+    return found + ([] if canary["scratch"] else ["student code can't write to its scratch folder"])

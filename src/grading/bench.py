@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 # processor. If a run's deadline ends it, nobody is at fault; this limit would make it the grader's.
 REFERENCE_CPU_S = 400.0
 SHARED_CPU_S = 60.0  # of the submission's own processes, for work that several tests share
-OUT_OF_TIME = "not run: the whole run was out of time"
+OUT_OF_TIME = "not run: the run as a whole ran out of time"
 NO_TORCH = (
-    "not run, it needs torch, which this Python doesn't have: activate the assignment's environment"
+    "not run, because it needs torch, which this Python doesn't have: "
+    "activate the assignment's environment"
 )
 
 

@@ -58,7 +58,7 @@ from .results import Results, TestResult, share_of
 from .staging import Staged, stage, stage_reference
 
 MAX_NAME = 200  # characters of a submission's name
-NO_DATA = "not run, it needs the data set"
+NO_DATA = "not run, because it needs the data set"
 LEFT_OUT = "not run: {} tests of question {} timed out; to run this one, name it alone"
 GRADER_FAILED = "the grader itself failed here; this is not your fault: tell staff"
 

@@ -122,7 +122,7 @@ class Trainer:
                 keeper.after_step()
 
     def learn(self, engine: Engine, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """Take one step on a batch of ids x and targets y, (B, T); returns the loss, in nats."""
+        """Take one step on a batch of ids x and targets y, (B, T); return the loss, in nats."""
         self.tokens += y.numel()
         self.order.done += 1
         all_tokens = self.config.max_epochs * len(self.train_dataset) * y.size(1)

@@ -64,7 +64,10 @@ def test_the_picture_shows_what_there_is_inside_its_panels(source, answers, kind
     some = source.calibration.Answers(**{n: v if n[0] in kinds else [] for n, v in fields.items()})
     picture = ElementTree.fromstring(source.calibration.draw(some, "vanilla"))
     share = len(some.right) / (len(some.right) + len(some.wrong))
-    assert f"{share:.0%} are right" in picture.find(f"{SVG}title").text
+    assert (
+        f"{share:.0%} of the answers about people of dev are right"
+        in picture.find(f"{SVG}title").text
+    )
     words = [each.text for each in picture.iter(f"{SVG}text")]
     assert ("unseen people" in words) == ("u" in kinds)
     assert words.count("right") == ("r" in kinds) and words.count("wrong") == ("w" in kinds)
@@ -114,7 +117,7 @@ def test_the_command_draws_and_prints_what_evaluate_counts(run, trained, tmp_pat
     [
         ("", "calibration needs --outputs_path"),
         ("--outputs_path no/c.svg", "no/c.svg: the folder"),
-        ("--outputs_path c.svg --eval_corpus_path birth_test_inputs.tsv", "questions alone"),
+        ("--outputs_path c.svg --eval_corpus_path birth_test_inputs.tsv", "got only questions"),
         ("--outputs_path c.svg --eval_corpus_path nowhere.tsv", "nowhere.tsv: no such file"),
     ],
 )

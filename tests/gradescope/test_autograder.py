@@ -168,7 +168,7 @@ def test_the_command_keeps_results_and_reports(tree, release, tmp_path):
     assert ran.returncode == 0, ran.stdout + ran.stderr
     names = ["report.html", "results.json", "staff.html", "stdout"]
     assert sorted(path.name for path in folder.iterdir()) == names
-    assert f"Kept in build/emulated/{submission.stem}/: {', '.join(names)}" in ran.stdout
+    assert f"Saved in build/emulated/{submission.stem}/: {', '.join(names)}" in ran.stdout
     kept = {name: (folder / name).read_text(encoding="utf-8") for name in names}
     extra = json.loads(kept["results.json"])["extra_data"]
     assert extra["submission"] == "submission 123456" and re.fullmatch(
@@ -295,7 +295,9 @@ def test_over_the_daily_limit_the_last_valid_score_stands(tree, release, graded,
     second = emulate.grade(limited, upload, about, limits=LIMITS)
     assert emulate.score_of(second.results) == 53
     shown = emulate.readable(second.results["output"])
-    assert "Hidden tests run for at most 1 submissions in 24 hours, which you have used." in shown
+    assert (
+        "Hidden tests run for at most 1 submissions in 24 hours; you have used them all." in shown
+    )
     assert re.search(r"1e-2-basic +syntax error", shown) and "-hidden" not in shown
     assert second.results["extra_data"]["hidden_feedback"] is False
 

@@ -45,7 +45,7 @@ def test_without_a_data_set_all_tests_that_need_none_run(question, submission, g
     for result in (r for r in results.values() if r.asked):
         if result.spec.name in NEEDS_DATA:
             assert result.outcome is Outcome.NOT_RUN, result
-            assert result.message.startswith("not run, it needs the data set: ")
+            assert result.message.startswith("not run, because it needs the data set: ")
             assert "is missing; " in result.message and "\n" not in result.message
         else:
             assert result.outcome is Outcome.PASSED, result
@@ -56,7 +56,7 @@ def test_the_command_ends_with_1_and_no_usage_error(tree, tmp_path):
     shutil.copytree(tree, copy, ignore=shutil.ignore_patterns(".venv", "build", "data"))
     ran = python(copy, "src/grader.py", "--submission", "solutions", "1d")
     assert ran.returncode == 1, ran.stdout + ran.stderr
-    assert ran.stdout.count("not run, it needs the data set") == 4
+    assert ran.stdout.count("not run, because it needs the data set") == 4
     assert ran.stderr == ""
     refused = python(copy, "src/grader.py", "--submission", "solutions", "1d", "--authoritative")
     assert refused.returncode == 3 and "can't count without its data set" in refused.stderr

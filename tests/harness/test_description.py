@@ -218,7 +218,7 @@ SLIPS = {
     "the order": ('number = "1b"', 'number = "2b"', ["question 2a comes after 2b"]),
     "an edition without a title": ('title = "The short edition"\n', "", ["'title' is missing"]),
     "a key of an edition": ("practice = 3", "practise = 3", ["'practise'", "'practice'?"]),
-    "practice that is no number": ("practice = 3", 'practice = "3"', ["an integer"]),
+    "practice that is not a number": ("practice = 3", 'practice = "3"', ["an integer"]),
     "an edition that is none": ('extends = "short"', 'extends = "shor"', ["extends", "'short'?"]),
     "a circle": ('extends = "short"', 'extends = "long"', ["in a circle, from long to long"]),
     "a topic left out": ('["adding"]', '["ading"]', ["without = 'ading'", "'adding'?"]),
@@ -258,7 +258,7 @@ SLIPS = {
     "a required file of no variant": (
         '["plain.pretrain.params", "',
         '["plian.pretrain.params", "',
-        ["[topics.training]: ", "'plian'", "no such variant", "'plain'?"],
+        ["[topics.training]: ", "'plian'", "there is no variant", "'plain'?"],
     ),
     "a required file twice": (
         '["plain.pretrain.params", "',

@@ -50,7 +50,7 @@ MISTAKES = {
         lambda text: text + "\n\ndef span_corruption_everything(case):\n    pass\n",
         "solutions/hidden/span_corruption.py: span_corruption_everything judges no hidden test",
     ),
-    "a judge's module that is no Python": (
+    "a judge's module that is not valid Python": (
         HIDDEN,
         lambda text: "x y\n" + text,
         "solutions/hidden/: span_corruption.py:1: SyntaxError: ",
@@ -60,7 +60,7 @@ MISTAKES = {
         lambda text: text + "\nraise ValueError('so it is')\n",
         "ValueError: so it is",
     ),
-    "a test's module that is no Python": (
+    "a test's module that is not valid Python": (
         TESTS,
         lambda text: "x y\n" + text,
         "src/questions/span_corruption/tests.py can't be imported: tests.py:1: SyntaxError",

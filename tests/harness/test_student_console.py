@@ -100,7 +100,7 @@ def test_questions_without_points_that_are_not_begun_are_one_line():
 
 
 def test_a_basic_test_that_is_graded_elsewhere_is_no_loss():
-    later = {"outcome": Outcome.RAN_NOT_GRADED, "message": "counted when you submit"}
+    later = {"outcome": Outcome.RAN_NOT_GRADED, "message": "This counts once you submit"}
     before, after = first_line("1f"), first_line("1f", t1f_2_basic=later)
     (of,) = re.findall(r"basic (\d) of \1; (\d) hidden tests", before)
     assert after.startswith(f"basic {int(of[0]) - 1} of {int(of[0]) - 1}; {int(of[1]) + 1} tests")

@@ -45,8 +45,8 @@ def test_a_blank_line_is_an_answer_that_is_wrong(tmp_path):
     [
         (None, Outcome.MISSING_FILE, ["missing", "--outputs_path"]),
         (b"", Outcome.FAILED, ["blank", "expected 2"]),
-        (b"London\n", Outcome.FAILED, ["1 line,", "expected 2", "on one line"]),
-        (b"London\nParis\nRome\n", Outcome.FAILED, ["3 lines", "expected 2", "another file"]),
+        (b"London\n", Outcome.FAILED, ["1 line,", "expected 2", "on a single line"]),
+        (b"London\nParis\nRome\n", Outcome.FAILED, ["3 lines", "expected 2", "a different file"]),
         (b"\n \n", Outcome.FAILED, ["blank"]),
         (b"London\nMalm\xf6\n", Outcome.FAILED, ["line 2", "UTF-8"]),
     ],
@@ -148,5 +148,5 @@ def test_numbers_are_drawn_for_shapes_that_a_test_can_have(shapes):
     ],
 )
 def test_other_shapes_are_refused(shapes):
-    with pytest.raises(Verdict, match="other parameters"):
+    with pytest.raises(Verdict, match="not those of the given GPT"):
         trained_files.refuse_large(shapes)

@@ -60,7 +60,7 @@ def test_tests_that_need_no_torch_run(bare, tree):
 def test_the_others_say_so_in_one_line(bare, tree):
     ran = grade(bare, tree, "3a-0-basic", "1e-1-basic", "1g-5-hidden")
     assert ran.returncode == 1
-    assert ran.stdout.count("not run, it needs torch, which this Python doesn't have") == 2
+    assert ran.stdout.count("not run, because it needs torch, which this Python doesn't have") == 2
     assert ran.stdout.count(" passed ") == 1 and "Traceback" not in ran.stdout
 
 

@@ -83,7 +83,7 @@ def test_a_checkpoint_of_another_recipe_is_one_line(run, tmp_path, monkeypatch):
     assert (code, output) == (2, "")
     assert errors == (
         "error: w.checkpoint is from an interrupted training: add --resume to resume it, "
-        "or --restart to begin anew\n"
+        "or --restart to start over\n"
     )
     assert (tmp_path / "w.checkpoint").exists() and not (tmp_path / "w").exists()
     assert run(f"{command} tiny --restart")[0] == 0

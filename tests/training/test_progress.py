@@ -51,7 +51,10 @@ def test_a_healthy_training_gets_no_hint(train):
 
 def test_hint_nothing_is_learnt_with_a_learning_rate_of_zero(train):
     printed, _ = train(learning_rate=0.0, muon_learning_rate=0.0)
-    assert "Hint: the loss is 4." in printed and "nothing is learnt. Likely cause: a lea" in printed
+    assert (
+        "Hint: the loss is 4." in printed
+        and "the model learns nothing. Likely cause: a lea" in printed
+    )
 
 
 def test_hint_nothing_is_learnt_when_the_gradient_is_cut_off(train, build, submission):
@@ -62,7 +65,7 @@ def test_hint_nothing_is_learnt_when_the_gradient_is_cut_off(train, build, submi
             return super().features(idx).detach() * 0
 
     model.__class__ = Detached
-    assert "nothing is learnt" in train(model=model)[0]
+    assert "the model learns nothing" in train(model=model)[0]
 
 
 def test_hint_targets_leak_when_y_is_not_moved(train, submission):
@@ -72,7 +75,7 @@ def test_hint_targets_leak_when_y_is_not_moved(train, submission):
             return x, x.clone()
 
     printed, _ = train(Unmoved, expected_loss=EXPECTED)
-    assert "where the reference has" in printed and "y is not x moved by one" in printed
+    assert "and that of the reference is" in printed and "y is not x shifted by one" in printed
 
 
 def test_hint_targets_leak_without_a_causal_mask(train, build):

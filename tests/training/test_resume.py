@@ -127,7 +127,7 @@ def test_without_resume_training_starts_at_the_beginning(train, capsys):
 
 def test_nothing_to_resume_is_said(train, capsys):
     train(resume=True)
-    assert "p.checkpoint: training starts at the beginning" in capsys.readouterr().out
+    assert "p.checkpoint: training starts from the beginning" in capsys.readouterr().out
 
 
 def test_the_pace_is_the_checkpoints(train):
@@ -144,7 +144,7 @@ def test_another_pace_or_version_is_said(train, tmp_path, capsys):
     state["surroundings"]["torch"] = "2.12.0"
     torch.save(state, tmp_path / "p.checkpoint")
     train(resume=True, threads=2)
-    assert f"torch was 2.12.0, is now {torch.__version__}" in capsys.readouterr().out
+    assert f"torch was 2.12.0, and is now {torch.__version__}" in capsys.readouterr().out
 
 
 def test_a_checkpoint_of_another_recipe_is_refused(train, submission):
@@ -152,7 +152,7 @@ def test_a_checkpoint_of_another_recipe_is_refused(train, submission):
     with pytest.raises(submission.errors.InputError) as error:
         train(resume=True, learning_rate=0.5)
     message = str(error.value)
-    assert "of another training: learning_rate was 0.0003, is now 0.5" in message
+    assert "of a different training: learning_rate was 0.0003, and is now 0.5" in message
     assert "\n" not in message
 
 
@@ -166,7 +166,7 @@ def test_a_checkpoint_from_other_parameters_is_refused(train, submission):
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut off", b"\x80\x02cos\nsystem\n."])
 def test_a_damaged_checkpoint_is_refused(train, submission, tmp_path, content):
     (tmp_path / "p.checkpoint").write_bytes(content)
-    with pytest.raises(submission.errors.InputError, match="no readable checkpoint"):
+    with pytest.raises(submission.errors.InputError, match="not a readable checkpoint"):
         train(resume=True)
 
 
@@ -223,7 +223,7 @@ def test_interrupted_by_ctrl_c_and_resumed(root, tmp_path):
     _, errors = process.communicate(timeout=HANGS_S)
     assert process.returncode == 130
     kept = tmp_path / "w.params.checkpoint"
-    assert f"there is no {tmp_path / 'w.params'}; go on from {kept} with --resume." in errors
+    assert f"there is no {tmp_path / 'w.params'}; resume from {kept} with --resume." in errors
     done = torch.load(kept, weights_only=True)["order"]["done"]
     assert done > 0
 

@@ -152,7 +152,7 @@ class DiskPlace(Place):
         if is_somebody_elses(os.fstat(reader.fileno()), self.path.parent):
             reader.close()
             raise SubmissionError(
-                f"{self.name!a} is a hard link to a file elsewhere: hand in a copy"
+                f"{self.name!a} is a hard link to a file elsewhere: submit a copy"
             )
         return reader
 

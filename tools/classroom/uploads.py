@@ -120,7 +120,7 @@ class Upload:
         Raises:
             SubmissionError: if there are too many files, they are too large, two have the same
                 name, or they can't be read.
-            OSError: if they can't be written for another reason than their names.
+            OSError: if they can't be written, although their names are valid.
         """
         try:
             packed = self.zip()

@@ -86,7 +86,7 @@ def page(
     for name, figure in figures.items():
         body = _with_figure(body, name, figure["alt"], folder)
     if left := re.findall(r"figures/\S+|\\[a-zA-Z]+\{[^<]{0,30}", _without_math(body)):
-        raise HandoutError(f"the web page still holds LaTeX: {left[0]!r}")
+        raise HandoutError(f"the web page still contains LaTeX: {left[0]!r}")
     body = _with_anchors(_punctuated(_unbroken(_scrolling(_spaced(body)))))
     contents = _contents(body)
     body, scripts = _with_interactive(body, given)

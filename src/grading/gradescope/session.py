@@ -180,9 +180,9 @@ class Session(Observer):
         """Return the points of the submission that counts, and this one's basic tests."""
         limit = self._edition.gradescope.hidden_feedback_a_day
         note = (
-            f"Hidden tests run for at most {limit} submissions in 24 hours, which you have used. "
-            "The points are those of your last submission that was graded in full; the messages "
-            "of basic tests are about this one."
+            f"Hidden tests run for at most {limit} submissions in 24 hours; you have used them "
+            "all. The points are those of your last submission that was graded in full; the "
+            "messages of basic tests are about this one."
         )
         asked = [t for t in self.results.tests if t.asked]
         lines = [f"{t.spec.test_id:<14}{t.outcome.value:<16}{t.description}" for t in asked]

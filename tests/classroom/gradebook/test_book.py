@@ -235,7 +235,7 @@ def test_an_override_of_a_group_is_for_each_of_its_members(made):
         ([("007", "1e", "-1")],
          "overrides.csv, line 2: points = -1 should be a number of 0 or more"),
         ([("007", "days_late", "1.5")],
-         "overrides.csv, line 2: points = 1.5 should be a whole number of 0 or more"),
+         "overrides.csv, line 2: points = 1.5 should be an integer of 0 or more"),
         ([("007", "1f", "1")],
          "overrides.csv, line 2: question = '1f', but Ada Byron <ada@x.edu> (007) has points for "
          "1d, 1e; expected one of them, a test, coding, written or days_late"),
@@ -274,7 +274,7 @@ def test_overrides_that_cant_be_are_one_line(made, rows, message):
          "late_days.csv, line 3: Ada Byron <ada@x.edu> (007) already has late days: late_days.csv, "
          "line 2"),
         ("late_days", [("007", "-1")],
-         "late_days.csv, line 2: days = '-1' should be a whole number of 0 or more"),
+         "late_days.csv, line 2: days = '-1' should be an integer of 0 or more"),
         ("late_days", "student,day\n",
          "late_days.csv, line 1: unknown column 'day'; did you mean 'days'?"),
     ],

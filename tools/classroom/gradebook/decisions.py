@@ -179,9 +179,9 @@ def _overrides(found: Table, who: _Who, made: Decisions) -> None:
         question = same(_filled(found, row, "question"))
         points = found.sheet.number(row, "points", _filled(found, row, "points"))
         if points < 0 or (question == DAYS_LATE and points.denominator != 1):
-            kind = "whole number" if question == DAYS_LATE else "number"
+            kind = "an integer" if question == DAYS_LATE else "a number"
             raise found.sheet.fault(
-                row, f"points = {found.cell(row, 'points')} should be a {kind} of 0 or more"
+                row, f"points = {found.cell(row, 'points')} should be {kind} of 0 or more"
             )
         why = _why(found, row)
         for person in who.find(found, row):
@@ -217,9 +217,7 @@ def _used(found: Table, who: _Who, made: Decisions) -> None:
     for row in found.rows:
         text = _filled(found, row, "days")
         if not re.fullmatch(r"[0-9]{1,4}", text):
-            raise found.sheet.fault(
-                row, f"days = {text!r:.60} should be a whole number of 0 or more"
-            )
+            raise found.sheet.fault(row, f"days = {text!r:.60} should be an integer of 0 or more")
         for person in who.find(found, row):
             earlier = made.used.get(id(person))
             _refuse_second(found, row, person, earlier[1] if earlier else None, "late days")

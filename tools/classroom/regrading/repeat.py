@@ -51,8 +51,8 @@ def add_to(commands: Commands) -> None:
         "repeat",
         run,
         "grade a class N times with fresh seeds, and list the verdicts that vary",
-        "Grade the class N times with this checkout, each time with another seed, and list every "
-        "verdict that isn't the same each time. None of the results count.",
+        "Grade the class N times with this checkout, each time with a fresh seed, and list every "
+        "verdict that varies. None of the results count.",
         GRADING,
     )
     add_folder(command)
