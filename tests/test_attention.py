@@ -219,7 +219,7 @@ def test_key_query_value_gives_the_outputs_asked_for(reference, rng, beta):
 def test_vectors_are_told_in_words():
     named = dict(zip(("ua", "ub"), np.eye(3)[:2], strict=True))
     assert attention_math.in_terms_of(np.array([0.5, -1, 0]), named) == "0.50 ua - 1.00 ub"
-    assert attention_math.in_terms_of(np.array([0, 0, 2.0]), named) == "something else, 2 long"
+    assert attention_math.in_terms_of(np.array([0, 0, 2.0]), named) == "something else of norm 2"
     assert attention_math.in_terms_of(np.zeros(3), named) == "0"
 
 

@@ -63,7 +63,7 @@ EDITS = {
     ),
     "a question of one edition": (
         "handout/topics/rope.tex.j2",
-        "Values are not turned.",
+        "Values are not rotated.",
         "Values stay.",
         CURRENT,
     ),

@@ -126,7 +126,7 @@ def test_the_first_page_holds_the_summary(printed):
         assert description.shown_number(question.number) in first
     last = [test for test in shown[-1].tests or shown[3].tests][-1]
     assert f"{last.max_score.normalize():f}" in first
-    assert "names them all." in first, "the summary goes on to the second page"
+    assert "lists them all." in first, "the summary goes on to the second page"
 
 
 @needs_tex

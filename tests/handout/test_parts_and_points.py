@@ -53,7 +53,7 @@ def test_points_that_are_named_are_those_of_the_tests(rendered, edition):
         scores = {test.name: test.max_score for test in question.tests}
         label = f"{{q:{question.number}}}"
         own = words(text[text.index(label) :].split(r"\question", 2)[0])
-        (sentence,) = re.findall(r"Of the ([\d.]+) points? you get (.*?) for the code\.", own)
+        (sentence,) = re.findall(r"Of the ([\d.]+) points?, you get (.*?) for the code\.", own)
         assert Decimal(sentence[0]) == question.coding
         shown = [Decimal(number) for number in re.findall(r"([\d.]+) points? for", sentence[1])]
         assert shown == [scores[name] for name in accuracy]
@@ -78,4 +78,4 @@ def test_a_test_that_is_not_there_is_one_line(rendered, change):
 def test_the_plateau_is_told_of_where_it_occurs(rendered, change, recipe):
     change("assignment.toml", 'recipe = "laptop"', f'recipe = "{recipe}"')
     text, _ = rendered("xcs224n", dataset="world")
-    assert ("may stay level for a while" in words(text)) == (recipe == "original")
+    assert ("may stop falling for a while" in words(text)) == (recipe == "original")

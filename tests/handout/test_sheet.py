@@ -102,7 +102,7 @@ def test_the_data_set_decides_what_is_said_of_people_sizes_times_and_thresholds(
 
 def test_a_data_set_without_measured_times_claims_none(rendered):
     text, _ = rendered(dataset="smoke")
-    assert "minutes of computing" not in text and "each training estimates its time" in text
+    assert "minutes of computing" not in text and "each run says how long it takes" in text
 
 
 @pytest.mark.parametrize(

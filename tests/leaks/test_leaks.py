@@ -2,10 +2,12 @@
 
 import base64
 import json
+import py_compile
 import random
 import subprocess
 import zipfile
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 
@@ -65,6 +67,23 @@ def test_what_is_not_to_be_read_is_refused_whatever_it_holds(secrets):
     broken[40] ^= 255
     (found,) = leaks.find("a.zip", bytes(broken), secrets)
     assert found.startswith("a.zip: a zip that can't be read: Bad CRC")
+
+
+def test_compiled_code_is_passed_only_beside_the_source_it_was_compiled_from(tmp_path, secrets):
+    source = tmp_path / "m.py"
+    source.write_text("a = 1\n", encoding="utf-8")
+    compiled = Path(py_compile.compile(str(source), doraise=True))
+    assert compiled.parent == tmp_path / "__pycache__"
+    assert search.check([tmp_path], secrets) == []
+    problem = [f"{compiled}: compiled Python"]
+    assert search.check([compiled], secrets) == problem  # nobody looked at its source
+    source.write_text("a = 22\n", encoding="utf-8")
+    assert search.check([tmp_path], secrets) == problem
+    source.unlink()
+    assert search.check([tmp_path], secrets) == problem
+    (tmp_path / "other.pyc").write_bytes(compiled.read_bytes())
+    compiled.unlink()
+    assert search.check([tmp_path], secrets) == [f"{tmp_path / 'other.pyc'}: compiled Python"]
 
 
 def test_harmless_texts_pass(repo, secrets):

@@ -12,8 +12,8 @@ from grading.outcomes import ExitCode
 
 from ..arguments import OneLineParser
 from . import grade, listing, privacy, table
-from .commands import USUAL
 from .gradebook import bookkeeping, rubrics
+from .parsers import USUAL
 from .regrading import regrade, repeat, stored
 from .reports import class_report
 from .similarity import command as similar

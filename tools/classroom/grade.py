@@ -17,7 +17,6 @@ from questions.course import Course
 
 from . import shipping
 from .class_run import Asked, ClassRun
-from .commands import GRADING, Commands, add_command, add_into
 from .dispatching import (
     CONTINUE,
     Cluster,
@@ -30,6 +29,7 @@ from .dispatching import (
 )
 from .folder import ClassFolder, Source
 from .listing import add_source, summary
+from .parsers import GRADING, Commands, add_command, add_into
 from .roster import read_class
 
 

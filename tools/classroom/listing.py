@@ -9,8 +9,8 @@ from typing import get_args
 from grading import printable
 from grading.outcomes import ExitCode
 
-from .commands import Commands, add_command
 from .gradebook.policy import count
+from .parsers import Commands, add_command
 from .roster import Attempts, ClassRoll, read_class
 from .submissions import Student, Submission
 

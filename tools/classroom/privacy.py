@@ -18,9 +18,9 @@ from grading.errors import UsageError
 from grading.outcomes import ExitCode
 from grading.trees import remove_tree
 
-from .commands import USUAL, Commands, add_command, add_in
 from .folder import LOCK, RECORDS, ROLL, ClassFolder, written_at
 from .gradebook.policy import count
+from .parsers import USUAL, Commands, add_command, add_in
 from .regrading.preview import FOLDER as REGRADES
 from .regrading.preview import PAGES
 from .reports.class_report import USUAL as REPORTS

@@ -12,9 +12,9 @@ from grading.errors import UsageError
 from grading.outcomes import ExitCode
 from grading.results import write_atomically
 
-from .commands import Commands, add_command, add_in, add_release
 from .folder import ClassFolder, read_json
 from .gradebook.cells import Number, write
+from .parsers import Commands, add_command, add_in, add_release
 from .records import Record
 from .regrading.history import counting
 from .submissions import RollEntry, Student

@@ -1,6 +1,8 @@
 """Find secrets in files: each text is scanned once, however many secrets there are."""
 
+import importlib.util
 import re
+import struct
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +18,7 @@ _PATH = re.compile(
     r"(?<![_-])solutions"
     r"(?:/\s?[\w-][\w.-]*(?:/[\w-][\w.-]*)*|\\{1,2}(?:submission|hidden|written|data)\b)"
 )
+_32_BITS = 0xFFFFFFFF
 
 
 def find(name: str, content: bytes, secrets: list[Secret], facts: Iterable[Fact] = ()) -> list[str]:
@@ -32,11 +35,30 @@ def check(paths: list[Path], secrets: list[Secret], facts: Iterable[Fact] = ()) 
     found, facts = [], tuple(facts)
     for path in paths:
         below = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else []
+        below = [file for file in below if not _is_compiled_from_its_neighbour(file)]
         names = [Part(str(p), "name", p.relative_to(path).as_posix()) for p in below]
         found += _leaks(names, secrets, facts)
         for file in below or [path] * path.is_file():
             found += find(str(file), file.read_bytes(), secrets, facts)
     return found
+
+
+def _is_compiled_from_its_neighbour(file: Path) -> bool:
+    """Return whether Python compiled this from a source that is checked, as that source is now.
+
+    Running code in a folder leaves such files in it, and they hold nothing that their sources lack.
+    A file whose source has changed since, or is gone, is reported like any other compiled code.
+    """
+    try:
+        source = Path(importlib.util.source_from_cache(str(file)))
+        status = source.stat()
+    except (ValueError, OSError):  # it is in no __pycache__, or its source is gone
+        return False
+    # The header, by PEP 552: magic number, flags, time of the source's last change, its size.
+    times = (int(status.st_mtime) & _32_BITS, status.st_size & _32_BITS)
+    now = importlib.util.MAGIC_NUMBER + struct.pack("<III", 0, *times)
+    with file.open("rb") as reader:
+        return reader.read(len(now)) == now
 
 
 def _leaks(parts: Iterable[Part], secrets: list[Secret], facts: tuple[Fact, ...]) -> list[str]:

@@ -15,8 +15,8 @@ from grading.results import write_atomically
 from grading.toml_tables import read
 
 from ...described import Grading, load_course
-from ..commands import Commands, add_command, add_folder, add_in, add_release
 from ..folder import ClassFolder
+from ..parsers import Commands, add_command, add_folder, add_in, add_release
 from ..submissions import same
 from . import canvas, exports
 from .book import EXCUSED, GRADED, INCOMPLETE, WITHHELD, Book, Grade

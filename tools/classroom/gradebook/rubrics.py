@@ -21,7 +21,7 @@ from grading.outcomes import ExitCode
 from grading.results import write_atomically
 
 from ...described import REPO
-from ..commands import Commands, add_command
+from ..parsers import Commands, add_command
 from . import cells
 from .cells import Number, shown
 from .policy import count

@@ -19,7 +19,6 @@ from questions.course import Course
 
 from .. import shipping
 from ..choosing import chosen
-from ..commands import GRADING, Commands, add_command, add_folder
 from ..dispatching import (
     Cluster,
     Say,
@@ -32,6 +31,7 @@ from ..dispatching import (
 from ..folder import ClassFolder
 from ..gradebook.policy import count
 from ..handed_files import add_files, submissions_of
+from ..parsers import GRADING, Commands, add_command, add_folder
 from ..records import Record
 from ..table import newest_release
 from . import difference, history, plan, preview

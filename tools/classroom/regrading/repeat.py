@@ -21,7 +21,6 @@ from questions.course import Course
 
 from ..choosing import chosen
 from ..class_run import Asked, ClassRun
-from ..commands import GRADING, Commands, add_command, add_folder
 from ..dispatching import (
     CONTINUE,
     Cluster,
@@ -33,6 +32,7 @@ from ..dispatching import (
 )
 from ..folder import ClassFolder, read_json, write_json
 from ..handed_files import add_files, submissions_of
+from ..parsers import GRADING, Commands, add_command, add_folder
 from ..records import Record
 from ..table import newest_release
 from .difference import cause, verdict

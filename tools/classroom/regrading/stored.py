@@ -19,10 +19,10 @@ from grading.errors import SubmissionError, UsageError
 from grading.outcomes import ExitCode, Outcome
 
 from .. import records
-from ..commands import Commands, add_command, add_into
 from ..folder import ClassFolder, Source
 from ..gradescope_export import METADATA, metadata_of
 from ..listing import summary
+from ..parsers import Commands, add_command, add_into
 from ..records import Record
 from ..roster import read_class
 from ..submissions import ID, Submission

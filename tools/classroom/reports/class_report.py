@@ -17,11 +17,11 @@ from grading.results import write_atomically
 from grading.trees import remove_tree
 
 from ..choosing import chosen
-from ..commands import Commands, add_command, add_folder, add_release
 from ..folder import ClassFolder, refuse_project
 from ..gradebook.cells import write as write_csv
 from ..handed_files import add_files, submissions_of
 from ..html_pages import write_page
+from ..parsers import Commands, add_command, add_folder, add_release
 from ..submissions import Submission
 from ..table import newest_release
 from . import anonymous, csv_files, numbers

@@ -16,9 +16,9 @@ from grading.outcomes import ExitCode
 from questions.provided import PROVIDED
 from questions.shared.data_set import CourseData
 
-from ..commands import USUAL, Commands, add_command, add_into
 from ..folder import ClassFolder
 from ..listing import add_source, summary
+from ..parsers import USUAL, Commands, add_command, add_into
 from ..roster import read_class
 from . import pair_pages, reading, storage, texts
 from .comparison import compare
