@@ -171,7 +171,7 @@ def test_a_scheduler_that_is_killed_ends_the_command_and_another_goes_on(
     wait_for_records(into, 1, process)
     family = descendants(worker.pid)
     scheduler.kill()
-    output = process.communicate(timeout=120)[0]
+    output = process.communicate(timeout=300)[0]
     assert process.returncode == 3, output
     assert CONTINUE in output and "Traceback" not in output
     worker.terminate()

@@ -10,6 +10,7 @@ to connect to it. Every connection therefore uses TLS, and both sides present a 
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -42,7 +43,6 @@ CONFIG = {
     "distributed.scheduler.http.routes": [],  # the web server can't be turned off: serve nothing
     "distributed.worker.http.routes": [],
     "distributed.comm.timeouts.connect": f"{CONNECT_S:.0f}s",
-    "distributed.logging.distributed": "critical",  # we report losses ourselves
 }
 # What dask raises if the scheduler has gone, or doesn't answer.
 LEFT = (OSError, TimeoutError, RuntimeError, ValueError, ClosedClientError)
@@ -90,6 +90,10 @@ def connected(
         UsageError: if the address or the certificates can't be used.
         ClusterFailed: if no connection can be made.
     """
+    # We report losses ourselves. dask configures its loggers when it is imported, so CONFIG is too
+    # late for them.
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     with dask.config.set(CONFIG), contextlib.ExitStack() as stack:
         if scheduler is None:
             security: Security = Security.temporary()
