@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tests import pinned
 
-# Variables that a make running the tests would pass to one that a test starts.
-OUTER_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
+# Variables that a make running the tests would pass to one that a test starts, such as ARGS.
+OUTER_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "ARGS")
 ROOT = Path(__file__).resolve().parent.parent
 
 

@@ -14,6 +14,7 @@ import tomllib
 import pytest
 import rattler
 import yaml
+from uv import find_uv_bin
 
 from tests.wheels import torch_index
 from tools import pins, student
@@ -48,8 +49,8 @@ def test_the_installed_packages_are_the_pinned_ones(root):
         pytest.skip("runs outside .venv")
     for package in importlib.metadata.distributions():
         name = re.sub(r"[-_.]+", "-", package.name).lower()
-        if name in ("pip", "uv") or re.match(r"nvidia-|cuda-|triton", name):
-            continue  # installers are not pinned; torch's metadata pins its CUDA libraries
+        if name == "pip" or re.match(r"nvidia-|cuda-|triton", name):
+            continue  # Python brings its pip; torch's metadata pins its CUDA libraries
         version = package.version.split("+")[0]
         assert f"=={version}" == pinned.get(name), f"{name} {version} is not pinned"
 
@@ -136,8 +137,6 @@ def test_a_list_that_is_not_there_is_named(project, capsys):
 @pytest.fixture
 def uv(project):
     """Return a function that runs `uv WORD...` in the project, with an index of one torch."""
-    if not shutil.which("uv"):
-        pytest.skip("uv is not on PATH")
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("UV_")}
     environment = {
         **inherited,
@@ -151,7 +150,11 @@ def uv(project):
 
     def run(*words):
         return subprocess.run(
-            ["uv", *words], cwd=project, env=environment, capture_output=True, encoding="utf-8"
+            [find_uv_bin(), *words],
+            cwd=project,
+            env=environment,
+            capture_output=True,
+            encoding="utf-8",
         )
 
     return run

@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import pytest
+from uv import find_uv_bin
 
 from tests.project import OUTER_MAKE
 from tests.wheels import torch_index
@@ -145,14 +146,7 @@ def project(tmp_path, root):
     return tmp_path
 
 
-@pytest.fixture(
-    params=[
-        "pip",
-        pytest.param(
-            "uv", marks=pytest.mark.skipif(not shutil.which("uv"), reason="uv is not on PATH")
-        ),
-    ]
-)
+@pytest.fixture(params=["pip", "uv"])
 def make(request, project):
     """Return a function that runs `make` in the project, with pip or with uv."""
     # Without this machine's configuration: everything must come from the test.
@@ -165,7 +159,7 @@ def make(request, project):
         "UV_CACHE_DIR": str(project / "cache"),
     }
     inherited = {k: v for k, v in os.environ.items() if k not in ("TORCH_INDEX", *OUTER_MAKE)}
-    uv = "" if request.param == "pip" else shutil.which("uv")
+    uv = "" if request.param == "pip" else find_uv_bin()
 
     def run(*arguments, **environment):
         return subprocess.run(
@@ -224,6 +218,24 @@ def test_second_setup_costs_nothing_and_a_half_made_one_is_made_anew(project, ma
 def change_pins(project):
     later = (project / ".venv" / ".stamp").stat().st_mtime + 10
     os.utime(project / "constraints.txt", (later, later))
+
+
+@pytest.mark.requires_tool("make")
+@pytest.mark.parametrize("make", ["pip"], indirect=True)
+def test_an_activated_environment_is_not_made_by_its_own_uv(project, make, copied_venv):
+    assert make("setup").returncode == 0
+    folder = project / ".venv" / "bin"
+    (folder / "uv").symlink_to(find_uv_bin())
+    change_pins(project)
+    (project / ".venv" / ".stamp").unlink()
+    again = make("setup", UV="uv", PATH=f"{folder}{os.pathsep}{path_without_uv()}")
+    assert again.returncode == 0, again.stderr
+    assert "creating .venv" in again.stdout and "packages with pip" in again.stdout
+
+
+def path_without_uv():
+    folders = os.environ["PATH"].split(os.pathsep)
+    return os.pathsep.join(folder for folder in folders if not os.path.exists(f"{folder}/uv"))
 
 
 @pytest.mark.requires_tool("make")

@@ -13,7 +13,8 @@
 set -eu
 umask 022 # other users must be able to read what root installs: workers run as other users
 cd "$(dirname "$0")/.."
-uv=$(command -v "${UV-uv}") || uv=''
+# In an activated .venv, the uv on PATH may be .venv's own, which is deleted with it.
+uv=$(PATH=${PATH#"$PWD/.venv/bin:"} && command -v "${UV-uv}") || uv=''
 
 # Where to look after PATH. 3.14 comes last of the numbered ones: the newest has the fewest wheels.
 FALLBACK_FOLDERS=${FALLBACK_FOLDERS-"/usr/local/bin /usr/bin"}
