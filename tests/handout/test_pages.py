@@ -116,7 +116,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:pypdf")
 def test_the_first_page_holds_the_summary(printed):
     edition, _, pages, _, _ = printed
     first = " ".join(pages[0])
-    assert "What you hand in, what it is worth, and how long it takes" in first
+    assert "What you submit, what it is worth, and how long it takes" in first
     assert "assignment5.zip" in first and "PDF with written answers" in first
     assert "hours of work" in first and "AVX2 only" in first and "estimate" in first
     questions = description.describe(ROOT, edition).edition.questions
