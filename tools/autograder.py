@@ -7,6 +7,8 @@ answers, the data, and manifest.json with a hash of each file. The same inputs g
 The build fails unless the zip gives full marks to the reference submission and 0 to the untouched
 starter. Both are saved beside the zip for Gradescope's "Test Autograder", with the expected scores
 in their names. Files in dist/ are replaced only when all of them are built and verified.
+Exit codes: 0 built and verified; 1 failed, with the reason; 2 wrong usage, a mistake in
+assignment.toml or course.toml, or no data set.
 """
 
 import hashlib

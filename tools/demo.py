@@ -1,6 +1,8 @@
 """Train the reference, grade it with the students' command, and report scores and accuracies.
 
-python -m tools.demo [--recipe NAME]
+    python -m tools.demo [--recipe NAME]
+
+Exit codes: 0 the reference earned every point; 1 it did not, or a training failed; 2 bad input.
 """
 
 import json

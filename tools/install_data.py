@@ -1,10 +1,12 @@
 """Check the real course's data files and install them in place of a generated world.
 
-    python -m tools.install_data FOLDER
+    python -m tools.install_data FOLDER                             (make data SOURCE=FOLDER)
 
 Copies wiki.txt and the birth tables of FOLDER to src/data/, and birth_test.tsv, the answers of the
 test split, to solutions/data/. Data that would break training or grading are rejected, with file
 and line; flaws that do no harm (the real files have some) are counted and reported.
+
+Exit codes: 0 done; 2 bad input, and nothing was changed.
 """
 
 import itertools
@@ -290,7 +292,7 @@ def summarize(corpus: str, tables: dict[str, list[Row]]) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return its exit code (0, or 2 for files that can't be used)."""
-    parser = OneLineParser("python -m tools.install_data", "Install the real course's data files.")
+    parser = OneLineParser("python -m tools.install_data", __doc__)
     parser.add_argument("source", type=Path, metavar="FOLDER", help="where the course's files are")
     parser.add_argument(
         "--out", type=Path, default=datafiles.REPO, metavar="ROOT", help=datafiles.OUT_HELP

@@ -5,6 +5,7 @@
 Copies what students get, with solutions/submission over it, to build/reference/, and runs the
 commands of an edition's sheet there. Files that are up to date (by a hash of code, data and recipe)
 are kept, so a second call does nothing, and an interrupted one resumes where it stopped.
+Exit codes: 0 done, 1 a training failed, 2 bad input.
 """
 
 import hashlib

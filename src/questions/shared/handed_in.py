@@ -45,7 +45,7 @@ class AsksFiles(GradedTestCase):
         )
         if self.lab.hidden is None:
             self.not_graded(
-                f"{correct} of {len(places)} are right, and {threshold:.0%} are required: enough. "
+                f"{correct} of {len(places)} are right, which is at least {threshold:.0%}. "
                 "This counts once you submit, if your parameters give the same answers and show "
                 "that they were pretrained"
             )
