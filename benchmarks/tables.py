@@ -71,13 +71,13 @@ def tables(runs: list[dict]) -> str:
 
 
 def table(title: str, runs: list[dict], name: Callable[[dict], str]) -> str:
-    """Return a table with a row for each configuration, which combines its seeds."""
-    rows: dict[str, list[dict]] = {}
+    """Return a table with a row for each configuration and processor, which combines its seeds."""
+    rows: dict[tuple[str, str], list[dict]] = {}
     for run in runs:
-        rows.setdefault(name(run), []).append(run)
-    heads = "| | computed in | dev, each run | median | dev and test | minutes | CPU s | MiB |"
-    lines = [f"### {title}\n", heads, "|---|---|---|---|---|---|---|---|"]
-    for key, group in rows.items():
+        rows.setdefault((name(run), processor(run)), []).append(run)
+    heads = "| | on | computed in | dev, each run | median | dev and test | minutes | CPU s | MiB |"
+    lines = [f"### {title}\n", heads, "|---|---|---|---|---|---|---|---|---|"]
+    for (key, on), group in rows.items():
         dev = [run["dev"] for run in sorted(group, key=lambda run: run["seed"])]
         # If other work shared the machine, the run's times are not meaningful.
         idle = [run["total_s"] / 60 for run in group if not run.get("busy")]
@@ -93,15 +93,22 @@ def table(title: str, runs: list[dict], name: Callable[[dict], str]) -> str:
         cpu = [run["cpu_s"] for run in group if "cpu_s" in run]
         cpu_s = f"{statistics.median(cpu):.0f}" if cpu else ""
         lines.append(
-            f"| {key} | {paces} | {each} | {middle:.1%} | {of_all} | "
+            f"| {key} | {on} | {paces} | {each} | {middle:.1%} | {of_all} | "
             f"{minutes} | {cpu_s} | {max(run['peak_mib'] for run in group)} |"
         )
     return "\n".join(lines) + "\n"
 
 
+def processor(run: dict) -> str:
+    """Return a short name of the processor that a run was measured on."""
+    words = run["machine"].replace("(R)", "").partition(",")[0].split()
+    return " ".join(word for word in words if word != "Processor")
+
+
 def variant(run: dict) -> str:
     """Return the name of a run's row in the first table."""
-    recipe = f", {run['recipe']}" if run["recipe"] else ""
+    # The recipe of the real data has the same name.
+    recipe = f", {run['recipe']}" if run["recipe"] not in (None, run["dataset"]) else ""
     isa = ", AVX2" if run["isa"] == "avx2" else ""
     made = ""
     if run.get("world") is not None:
