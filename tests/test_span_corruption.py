@@ -148,7 +148,7 @@ def test_characters_that_are_dropped_are_named():
 
 def test_an_empty_span_is_drawn_legibly():
     wrong = DOCUMENT[:4] + items.MASK_CHAR + "BByron" + 2 * items.MASK_CHAR
-    assert sentence([wrong]).expected.endswith("the span in Ada []Byron  (an empty span)")
+    assert sentence([wrong]).expected.endswith("in brackets: Ada []Byron  (an empty span)")
 
 
 def test_a_lost_document_is_counted():
@@ -211,7 +211,7 @@ def test_the_missing_end_of_lengths_is_named(hidden):
         )
 
     assert "the shortest, from 4 on" in missing([4, 5])
-    assert "the greatest" in missing([28])
+    assert "the longest" in missing([28])
     assert "between" in missing([9])
 
 

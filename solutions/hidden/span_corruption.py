@@ -20,11 +20,11 @@ SHORT_LENGTHS = (
     "a length to which a document may be truncated never occurs: one of the shortest, from 4 on"
 )
 GREAT_LENGTHS = (
-    "a length to which a document may be truncated never occurs: one of the greatest, up to "
+    "a length to which a document may be truncated never occurs: one of the longest, up to "
     "min(len(document), int(block_size*7/8))"
 )
 OTHER_LENGTHS = (
-    "a length to which a document may be truncated never occurs: one between 4 and the greatest"
+    "a length to which a document may be truncated never occurs: one between 4 and the longest"
 )
 TOO_SHORT = "the masked span is too short: less than a quarter of the truncated document on average"
 TOO_LONG = "the masked span is too long: more than a quarter of the truncated document on average"
@@ -207,7 +207,7 @@ def span_corruption_span_random(case: GradedTestCase, runs: list[dict]) -> None:
     _expect_not_constant(
         case,
         [(e.truncated, e.span) for e in _well_formed(case, readings) if e.truncated >= 8],
-        "the masked span always has the same length for documents of one length",
+        "the masked span always has the same length for documents of the same length",
     )
 
 

@@ -72,11 +72,12 @@ class AsksAttention(AsksFunctions):
         """Fail unless each answer gives equal weights to the right keys, and none to others."""
         for answer in self.ask(function, arguments):
             alpha, places = self.weights(answer)
+            which = f"each of the keys {places}" if len(places) > 1 else f"key {places[0]}"
             self.expect(
                 weights_are_right(alpha, places),
                 f"the attention weights that result from {function} are wrong",
                 got=f"the weights {shown(alpha)} for {len(alpha)} keys",
-                expected=f"{1 / len(places):g} for each of the keys {places}, 0 for the others",
+                expected=f"{1 / len(places):g} for {which}, 0 for the others",
                 cause="print the scores k_i . q and their softmax: which keys get the weight?",
                 look_at=answer.look_at,
             )

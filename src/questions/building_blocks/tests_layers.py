@@ -73,7 +73,8 @@ class BlocksResiduals(AsksBlocks):
         answers = self.ask("gradient_at_input", asked)
         for answer, ((n, residual), factor) in zip(answers, wanted.items(), strict=True):
             kind = "with" if residual else "without"
-            words = f"{n} layers that halve, {kind} residual connections"
+            layers = "1 layer that halves" if n == 1 else f"{n} layers that halve"
+            words = f"{layers}, {kind} residual connections"
             self.expect_close(
                 answer, factor * gradient, f"the gradient is wrong for {words}", cause=HALVES
             )

@@ -68,7 +68,7 @@ class Rope(AsksRope, AsksHelper):
             not wrong.any(),
             "with hs = 2, (1, 0) and (0, 1) should be rotated by the angle t at position t",
             got=f"position {first}: {np.round(out[0, :, first], 4).tolist()}",
-            expected=f"position {first}: {np.round(expected[0, :, first], 4).tolist()}",
+            expected=f"position {first}: {(np.round(expected[0, :, first], 4) + 0.0).tolist()}",
             cause="(a, b) becomes (a cos - b sin, a sin + b cos)",
             look_at=TURN,
         )

@@ -260,7 +260,9 @@ def read_one(text: str, document: str, documents: list[str]) -> Example:
     parts = body.split(MASK_CHAR)
     if len(parts) not in (3, 4) or (len(parts) == 4 and parts[3]):
         sentence = "an item is not prefix MASK suffix MASK masked_content, then MASK or PADs"
-        sentence = sentence if text else "an item is not a pair (x, y) of vectors of integers"
+        if not text:
+            text = "something else"
+            sentence = "an item is not a pair (x, y) of vectors of integers"
         raise Malformed(sentence, text, shape)
     example = Example(document, parts[0], parts[2], parts[1])
     if document.startswith(example.original):
@@ -274,7 +276,7 @@ def _drawn_rightly(document: str, wrong: Example) -> str:
     kept, end = document[: wrong.truncated], wrong.start + wrong.span
     right = Example(document, kept[: wrong.start], kept[wrong.start : end], kept[end:])
     item = MASK_CHAR.join((right.prefix, right.suffix, right.masked, ""))
-    return f"such as {item} for the span in {picture(right)}"
+    return f"{item}, if the span is the part in brackets: {picture(right)}"
 
 
 def _misplaced(original: str, document: str, documents: list[str]) -> str:
@@ -294,11 +296,12 @@ def _misplaced(original: str, document: str, documents: list[str]) -> str:
 
 def _check_bounds(example: Example, block_size: int) -> None:
     most = longest(example.document, block_size)
+    allowed = str(most) if most == SHORTEST else f"{SHORTEST} to {most}"
     if not SHORTEST <= example.truncated <= most:
         raise Malformed(
             "a truncated document is too long or too short",
             f"{example.truncated} characters of {len(example.document)}: {picture(example)}",
-            f"{SHORTEST} to {most} (block_size {block_size})",
+            f"{allowed} characters (block_size {block_size})",
         )
 
 

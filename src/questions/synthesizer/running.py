@@ -30,7 +30,8 @@ class AsksSynthesizer(GradedTestCase):
             "w2 does not have the shape that the given __init__ makes",
             got=shapes.get("w2"),
             expected=[hs, block_size],
-            look_at="SynthesizerAttention.__init__ in submission/attention.py is given",
+            cause="__init__ is given; has it been changed?",
+            look_at="SynthesizerAttention.__init__ in submission/attention.py",
         )
         return columns
 
