@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import subprocess
 
 from grading import where
 from grading.assignment import load_assignment
@@ -24,6 +25,13 @@ def test_no_file_exists_twice(root):
                 found.setdefault(digest, []).append(path.relative_to(root).as_posix())
     assert len(found) > 20
     assert [places for places in found.values() if len(places) > 1] == []
+
+
+def test_nothing_that_commands_write_is_committed(root):
+    listed = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, encoding="utf-8")
+    names = listed.stdout.splitlines()
+    written = (".zip", ".params", ".predictions", ".checkpoint", ".pdf")
+    assert names and [name for name in names if name.endswith(written)] == []
 
 
 def test_a_module_of_submission_is_given_or_written_by_students(root):
