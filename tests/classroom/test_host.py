@@ -236,7 +236,7 @@ def test_a_host_ends_with_its_input_and_leaves_nothing(tmp_path, smoke_world, bu
         deadline = time.monotonic() + 60
         while not list(place.glob("slot/grading-*/scratch-*")):
             answered, _, _ = select.select([process.stdout], [], [], 0.05)
-            assert not answered, process.stdout.readline()
+            assert not answered, process.stdout.readline().decode("utf-8")  # a str is shown whole
             assert time.monotonic() < deadline
     else:
         answer = json.loads(process.stdout.readline())
