@@ -1,12 +1,15 @@
 """Real clusters: a class for them, the expected table, dask's programs, and their processes."""
 
+import contextlib
 import json
 import os
+import random
+import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -139,6 +142,15 @@ def certificates(classroom, tmp_path_factory) -> Path:
 @pytest.fixture
 def start(certificates, temporary, tmp_path):
     """Return a function that starts one of dask's programs, outside the project's folder."""
+    with programs(certificates, temporary, tmp_path) as run:
+        yield run
+
+
+@contextlib.contextmanager
+def programs(
+    certificates: Path, temporary: Path, place: Path
+) -> Iterator[Callable[..., subprocess.Popen]]:
+    """Yield a function that starts one of dask's programs in `place`; end them all afterwards."""
     processes = []
     tls = [
         "--tls-ca-file",
@@ -151,25 +163,35 @@ def start(certificates, temporary, tmp_path):
 
     def run(program: str, *words, tmpdir: Path = temporary) -> subprocess.Popen:
         command = [sys.executable, "-m", f"distributed.cli.dask_{program}", *tls, *words]
-        with open(tmp_path / f"{program}-{len(processes)}.log", "wb") as log:
+        with open(place / f"{program}-{len(processes)}.log", "wb") as log:
             made = subprocess.Popen(
-                list(map(str, command)),
-                cwd=tmp_path,
-                stdout=log,
-                stderr=log,
-                env=_environment(tmpdir),
+                list(map(str, command)), cwd=place, stdout=log, stderr=log, env=_environment(tmpdir)
             )
         processes.append(made)
         return made
 
-    yield run
-    for process in processes:
-        process.terminate()
-    for process in processes:
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
+    try:
+        yield run
+    finally:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def kill_one_below(nanny: subprocess.Popen, rng: random.Random) -> str:
+    """Kill a worker or one of its hosts; return which, or "" if there was none."""
+    kind = rng.choice(["host", "worker"])
+    wanted = is_host if kind == "host" else is_worker
+    victims = [pid for pid, line in descendants(nanny.pid).items() if wanted(line)]
+    if not victims:
+        return ""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(rng.choice(sorted(victims)), signal.SIGKILL)
+    return kind
 
 
 class Dask:

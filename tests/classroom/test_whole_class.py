@@ -6,13 +6,11 @@ The long test grades it again on a scheduler with four workers, while processes 
 """
 
 import csv
-import os
 import random
-import signal
 
 import pytest
 
-from tests.classroom.clusters import descendants, is_host, wait_for_records
+from tests.classroom.clusters import kill_one_below, wait_for_records
 from tests.classroom.tiny import needs_root, table
 from tests.variants import all_variants
 from tools.classroom.gradebook.cells import guarded
@@ -80,10 +78,7 @@ def test_four_workers_and_kills_give_the_same_table(whole, grade, begin, dask, t
     for count in range(1, 30, 3):
         wait_for_records(into, count, process)
         nanny = rng.choice(workers)
-        kind = rng.choice([is_host, lambda line: "distributed" in line])
-        victims = [pid for pid, line in descendants(nanny.pid).items() if kind(line)]
-        if victims:
-            os.kill(rng.choice(victims), signal.SIGKILL)
+        kill_one_below(nanny, rng)
         if count == 16:
             workers.remove(nanny)
             nanny.kill()
