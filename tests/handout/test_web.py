@@ -238,6 +238,9 @@ axe.configure({rules: [{id: "color-contrast", selector: "*:not([data-like-words]
 """
 
 
+WINDOWS = (("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390))  # scheme and width
+
+
 @in_a_browser
 @pytest.mark.filterwarnings("ignore::EncodingWarning")  # axe's package reads its own file
 def test_axe_finds_no_fault_with_the_page(opened):
@@ -247,7 +250,7 @@ def test_axe_finds_no_fault_with_the_page(opened):
     axe = Axe()
     axe.axe_script += CONTRAST
     for edition in EDITIONS:
-        for scheme, width in (("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)):
+        for scheme, width in WINDOWS:
             page = opened(edition, width, color_scheme=scheme)
             form = page.locator(".heads form")
             form.get_by_label("a second head").check()
@@ -255,7 +258,11 @@ def test_axe_finds_no_fault_with_the_page(opened):
             # axe judges no text over a gradient: the colour below the shadows is what counts.
             page.add_style_tag(content="* { background-image: none !important }")
             page.evaluate(MARK_LIKE_WORDS)
-            found = axe.run(page)
+            # Colours depend on the scheme alone; what is shown only in a narrow window is in all
+            # editions, and checked in one.
+            contrast = width == 1280 or edition == EDITIONS[0]
+            rules = {"color-contrast": {"enabled": contrast}}
+            found = axe.run(page, options={"resultTypes": ["violations"], "rules": rules})
             assert found.violations_count == 0, found.generate_report()
             assert len(found.response["passes"]) > 15
             wide = "document.documentElement.scrollWidth"
