@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.classroom.tiny import class_of
+from tools.classroom.cluster import SETTINGS
 
 NAMES = ("right", "wrong", "exits", "slow", "daemon", "raises", "slow", "floods")
 
@@ -141,7 +142,7 @@ def certificates(classroom, tmp_path_factory) -> Path:
 
 @pytest.fixture
 def start(certificates, temporary, tmp_path):
-    """Return a function that starts one of dask's programs, outside the project's folder."""
+    """Return a function that starts one of dask's programs, with the settings of the cluster."""
     with programs(certificates, temporary, tmp_path) as run:
         yield run
 
@@ -150,22 +151,19 @@ def start(certificates, temporary, tmp_path):
 def programs(
     certificates: Path, temporary: Path, place: Path
 ) -> Iterator[Callable[..., subprocess.Popen]]:
-    """Yield a function that starts one of dask's programs in `place`; end them all afterwards."""
+    """Yield a function that starts one of dask's programs; end them all afterwards.
+
+    Args:
+        place: for their logs.
+    """
     processes = []
-    tls = [
-        "--tls-ca-file",
-        certificates / "ca.pem",
-        "--tls-cert",
-        certificates / "certificate.pem",
-        "--tls-key",
-        certificates / "key.pem",
-    ]
 
     def run(program: str, *words, tmpdir: Path = temporary) -> subprocess.Popen:
-        command = [sys.executable, "-m", f"distributed.cli.dask_{program}", *tls, *words]
+        command = [sys.executable, "-m", f"distributed.cli.dask_{program}", *map(str, words)]
+        environment = _environment(tmpdir) | {"DASK_CONFIG": SETTINGS}
         with open(place / f"{program}-{len(processes)}.log", "wb") as log:
             made = subprocess.Popen(
-                list(map(str, command)), cwd=place, stdout=log, stderr=log, env=_environment(tmpdir)
+                command, cwd=certificates, stdout=log, stderr=log, env=environment
             )
         processes.append(made)
         return made

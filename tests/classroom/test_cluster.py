@@ -78,6 +78,16 @@ def test_our_own_cluster_listens_on_loopback_alone_with_tls_and_no_dashboard(
     assert ports and {host for host, _ in ports} == {"127.0.0.1"}
 
 
+def test_an_existing_cluster_serves_no_pages_either(dask, grade, source, tmp_path):
+    scheduler, worker = dask.scheduler(), dask.worker()
+    code, output = grade(source, tmp_path / "class", *dask.words)
+    assert code == 0, output
+    family = {scheduler.pid, worker.pid, *descendants(scheduler.pid), *descendants(worker.pid)}
+    ports = {port for pid in family for _, port in listening(pid)}
+    assert len(ports) >= 4  # of the scheduler, the nanny and the worker, and their web servers
+    assert [page for port in ports for page in PAGES if answers(port, page)] == []
+
+
 # Pages of dask's web server, which show what is running, and allow anybody to stop it.
 PAGES = ("/", "/info/main/workers.html", "/json/counts.json", "/health", "/metrics", "/status")
 

@@ -42,5 +42,6 @@ def test_the_commands_lead_from_a_class_to_its_table(classroom, tmp_path):
     assert {path.name for path in (tmp_path / "certificates").iterdir()} == {
         "ca.pem",
         "certificate.pem",
+        "dask.yaml",
         "key.pem",
     }

@@ -20,6 +20,7 @@ from typing import Any
 
 import cloudpickle
 import dask
+import yaml
 from distributed import Client, LocalCluster, Security
 from distributed.client import ClosedClientError
 
@@ -30,6 +31,7 @@ from .dispatching import ClusterFailed
 from .shipping import Release
 
 CERTIFICATES = {"ca": "ca.pem", "cert": "certificate.pem", "key": "key.pem"}
+SETTINGS = "dask.yaml"  # in the same folder, for dask's own programs
 CONNECT_S = 30.0
 CONFIG = {
     "distributed.scheduler.allowed-failures": 0,  # we retry a dead worker's submissions ourselves
@@ -128,6 +130,7 @@ def _local(security: Security, slots: int) -> Iterator[LocalCluster]:
             dashboard_address=None,
             scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # any port: 8787 may be taken
             memory_limit=0,
+            silence_logs=logging.CRITICAL,  # what we interrupt, workers would report as a warning
         )
     finally:
         signal.signal(signal.SIGINT, usual)
@@ -164,7 +167,7 @@ def _security(scheduler: str, certificates: Path | None) -> Security:
 
 
 def write_certificates(folder: Path) -> None:
-    """Write a key and a certificate for a cluster to a new folder that only its owner can read.
+    """Write a cluster's key, certificate and settings to a new folder that only its owner can read.
 
     Raises:
         UsageError: if the folder exists.
@@ -175,9 +178,27 @@ def write_certificates(folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True)
     except FileExistsError:
         raise UsageError(f"{folder} already exists; expected a new folder") from None
-    for key, name in CERTIFICATES.items():
-        with open(os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(content[key])
+    files = {name: content[key] for key, name in CERTIFICATES.items()}
+    files[SETTINGS] = yaml.safe_dump(_settings(), sort_keys=False)
+    for name, text in files.items():
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        with open(os.open(folder / name, flags, 0o600), "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def _settings() -> dict[str, Any]:
+    """Return what dask's programs read when they are started in the folder with certificates.
+
+    Without it, they would serve pages about the cluster to everybody who asks.
+    """
+    wanted: dict[str, Any] = CONFIG | {"distributed.comm.require-encryption": True}
+    wanted["distributed.comm.tls.ca-file"] = CERTIFICATES["ca"]
+    for role in ("scheduler", "worker", "client"):
+        for key in ("cert", "key"):
+            wanted[f"distributed.comm.tls.{role}.{key}"] = CERTIFICATES[key]
+    nested: dict[str, Any] = {}
+    dask.config.set(wanted, config=nested)
+    return nested
 
 
 def cores() -> int:
