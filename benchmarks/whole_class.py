@@ -43,8 +43,9 @@ CHILDREN = resource.RUSAGE_CHILDREN
 
 @dataclass
 class Graded:
-    """What grading a class took, in all runs of its command so far."""
+    """What grading a class took, in all runs of its command that were not cut short."""
 
+    submissions: int = 0  # that got their first record in these runs
     wall_s: float = 0.0
     cpu_s: float = 0.0  # of ended descendants of this process
     runs: int = 0
@@ -62,9 +63,9 @@ def main() -> int:
     if not place.exists():
         make_class(place / "made", asked.submissions)
     print(f"{processor()}; {os.cpu_count()} CPUs; {asked.submissions} submissions", flush=True)
-    show("local cluster", local(place, source), asked.submissions)
-    took, killed = on_killed_workers(place, source, asked.submissions)
-    show(f"{WORKERS} workers over TLS", took, asked.submissions)
+    show("local cluster", local(place, source))
+    took, killed = on_killed_workers(place, source)
+    show(f"{WORKERS} workers over TLS", took)
     print(f"killed: {dict(killed)}")
     return compare(table(place / "local"), table(place / "tls"), asked.submissions)
 
@@ -85,6 +86,7 @@ def repeated(
         if took.code == 0:
             break
         before, started = resource.getrusage(CHILDREN), time.monotonic()
+        had = records_in(place / name)
         with open(place / f"{name}.log", "ab") as log:
             process = subprocess.Popen(
                 list(map(str, [*command, *words])), cwd=ROOT, stdout=log, stderr=log
@@ -94,6 +96,7 @@ def repeated(
                 if within is not None:
                     within.look()
         after = resource.getrusage(CHILDREN)
+        took.submissions += records_in(place / name) - had
         took.wall_s += time.monotonic() - started
         took.cpu_s += after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         took.runs, took.code = took.runs + 1, process.returncode
@@ -125,7 +128,7 @@ class Killer:
         self.killed["worker with its nanny"] += 1
 
 
-def on_killed_workers(place: Path, source: Path, count: int) -> tuple[Graded, Counter[str]]:
+def on_killed_workers(place: Path, source: Path) -> tuple[Graded, Counter[str]]:
     """Grade the class on a scheduler's workers, some of which are killed."""
     certificates = place / "certificates"
     if not certificates.is_dir():
@@ -147,11 +150,14 @@ def on_killed_workers(place: Path, source: Path, count: int) -> tuple[Graded, Co
     return took, killer.killed
 
 
-def show(name: str, took: Graded, count: int) -> None:
+def show(name: str, took: Graded) -> None:
     """Print what grading took."""
+    count = max(took.submissions, 1)
+    cores = os.cpu_count() or 1
     print(
-        f"{name}: {took.wall_s / 60:.1f} min, {took.wall_s / count:.2f} s and "
-        f"{took.cpu_s / count:.2f} s of CPU per submission, {took.runs} run(s), exit code "
+        f"{name}: {took.submissions} submissions in {took.wall_s / 60:.1f} min; "
+        f"{took.wall_s / count:.2f} s and {took.cpu_s / count:.2f} s of CPU per submission; "
+        f"cores busy {took.cpu_s / max(took.wall_s * cores, 1):.0%}; {took.runs} run(s), exit code "
         f"{took.code}",
         flush=True,
     )
