@@ -10,6 +10,7 @@ import pytest
 
 from tests.classroom.clusters import NAMES, descendants, left_in, wait_for_records
 from tests.classroom.tiny import needs_root, table
+from tools.classroom.cluster import _security
 
 pytestmark = needs_root
 
@@ -36,12 +37,7 @@ def test_nobody_without_the_certificate_is_let_in(dask, certificates):
 
     dask.scheduler()
     host, port = dask.address.removeprefix("tls://").split(":")
-    own = {
-        "tls_ca_file": str(certificates / "ca.pem"),
-        "tls_client_cert": str(certificates / "certificate.pem"),
-        "tls_client_key": str(certificates / "key.pem"),
-    }
-    with Client(dask.address, security=Security(**own), timeout=30) as client:
+    with Client(dask.address, security=_security(dask.address, certificates), timeout=30) as client:
         assert client.scheduler_info()["type"] == "Scheduler"  # it is up
     with pytest.raises((OSError, TimeoutError)):
         Client(f"tcp://{host}:{port}", timeout=5)
@@ -49,7 +45,7 @@ def test_nobody_without_the_certificate_is_let_in(dask, certificates):
     with pytest.raises((OSError, TimeoutError)):
         Client(dask.address, security=stranger, timeout=5)
     # Without a certificate, the handshake ends when the server asks for one.
-    context = ssl.create_default_context(cafile=own["tls_ca_file"])
+    context = ssl.create_default_context(cafile=certificates / "ca.pem")
     context.check_hostname = False
     with (
         socket.create_connection((host, int(port)), 10) as plain,
@@ -78,14 +74,16 @@ def test_our_own_cluster_listens_on_loopback_alone_with_tls_and_no_dashboard(
     assert ports and {host for host, _ in ports} == {"127.0.0.1"}
 
 
-def test_an_existing_cluster_serves_no_pages_either(dask, grade, source, tmp_path):
-    scheduler, worker = dask.scheduler(), dask.worker()
-    code, output = grade(source, tmp_path / "class", *dask.words)
-    assert code == 0, output
-    family = {scheduler.pid, worker.pid, *descendants(scheduler.pid), *descendants(worker.pid)}
-    ports = {port for pid in family for _, port in listening(pid)}
-    assert len(ports) >= 4  # of the scheduler, the nanny and the worker, and their web servers
-    assert [page for port in ports for page in PAGES if answers(port, page)] == []
+def test_an_existing_cluster_serves_no_pages_either(dask, certificates):
+    from distributed import Client
+
+    started = [dask.scheduler(), dask.worker()]
+    with Client(dask.address, security=_security(dask.address, certificates)) as client:
+        client.wait_for_workers(1, timeout=60)
+        family = [pid for one in started for pid in (one.pid, *descendants(one.pid))]
+        ports = {port for pid in family for _, port in listening(pid)}
+        assert len(ports) >= 4  # of the scheduler, the nanny and the worker, and their web servers
+        assert [page for port in ports for page in PAGES if answers(port, page)] == []
 
 
 # Pages of dask's web server, which show what is running, and allow anybody to stop it.
