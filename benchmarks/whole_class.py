@@ -14,6 +14,7 @@ Exit codes: 0 the tables are equal, 1 they differ, or a class could not be compl
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import random
@@ -166,14 +167,28 @@ def show(name: str, took: Graded) -> None:
 def compare(one: dict[str, list], other: dict[str, list], count: int) -> int:
     """Print how two tables differ; return the exit code."""
     differing = sorted(key for key in one.keys() | other.keys() if one.get(key) != other.get(key))
-    for key in differing[:20]:
-        print(f"{key}: {one.get(key)}\n  but {other.get(key)}")
-    tests = sum(len(row[3]) for row in one.values())
+    in_points = [key for key in differing if points(one.get(key)) != points(other.get(key))]
+    for key in differing:
+        print(f"{key}:")
+        for first, second in itertools.zip_longest(tests(one.get(key)), tests(other.get(key))):
+            if first != second:
+                print(f"  {first}\n  but {second}")
+    total = sum(len(tests(row)) for row in one.values())
     print(
-        f"{len(one)} and {len(other)} of {count} submissions, {tests} tests' outcomes, points and "
-        f"messages: {len(differing)} submissions differ"
+        f"{len(one)} and {len(other)} of {count} submissions, {total} tests: {len(differing)} "
+        f"submissions differ in outcomes, points or messages, {len(in_points)} of them in points"
     )
     return int(bool(differing) or len(one) != count)
+
+
+def tests(row: list | None) -> list[list]:
+    """Return the tests of a table's row: (test_id, outcome, score, message) of each."""
+    return row[3] if row else []
+
+
+def points(row: list | None) -> list[tuple[str, float]]:
+    """Return the score of each test."""
+    return [(test_id, score) for test_id, _, score, _ in tests(row)]
 
 
 if __name__ == "__main__":
