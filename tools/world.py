@@ -122,7 +122,7 @@ def check_seed(seed: int, dataset: str) -> None:
 def split_sizes(dataset: str, people: int | None = None) -> dict[str, int]:
     """Return how many people are in train, dev and test.
 
-    For other numbers of people than assignment.toml's, its ratio (4:1:1) is kept; dev and test are
+    For other numbers of people, the ratio of assignment.toml is kept; dev and test are
     rounded down, and train gets the rest.
     """
     settings = datafiles.dataset_settings(dataset)
@@ -288,7 +288,7 @@ def main(arguments: list[str] | None = None) -> int:
         help="seed of a data set to generate again, 2^32 or more (default: a new, secret one)",
     )
     parser.add_argument(
-        "--people", type=whole_number, help="how many people in all splits (default: 600)"
+        "--people", type=whole_number, help="how many people in all splits (default: 400)"
     )
     parser.add_argument(
         "--dataset", type=one_of(sorted(CITIES)), default="world", help="its kind (default: world)"
