@@ -38,8 +38,9 @@ def main() -> int:
 
 
 def shown(run: dict) -> bool:
-    """Return whether a run used the generated data set and its recipe, both unchanged."""
-    unchanged = not run["changes"] and not run["corruption"] and run.get("world") is None
+    """Return whether a run used the generated data set and its recipe, both as they are today."""
+    unchanged = not (run["changes"] or run["corruption"] or run.get("earlier"))
+    unchanged = unchanged and run.get("world") is None
     default = run["dataset"] == "world" and run["recipe"] is None and run["isa"] == "native"
     return unchanged and default
 

@@ -59,11 +59,14 @@ def evidence(runs: list[dict]) -> str:
 
 def tables(runs: list[dict]) -> str:
     """Return all tables of trainings, in Markdown."""
-    plain = [run for run in runs if not run["changes"]]
+    earlier = [run for run in runs if run.get("earlier")]
+    today = [run for run in runs if not run.get("earlier")]
+    plain = [run for run in today if not run["changes"]]
     parts = [
         ("The data sets' recipes", [run for run in plain if not run["corruption"]], variant),
         ("Students' own corruptions", [run for run in plain if run["corruption"]], corruption),
-        ("What was tried", [run for run in runs if run["changes"]], tried),
+        ("What was tried", [run for run in today if run["changes"]], tried),
+        ("With the earlier world of 600 people and its recipe", earlier, tried),
     ]
     machines = sorted({run["machine"] for run in runs})
     head = f"Measured on: {'; '.join(machines)}.\n"
@@ -112,7 +115,8 @@ def variant(run: dict) -> str:
     isa = ", AVX2" if run["isa"] == "avx2" else ""
     made = ""
     if run.get("world") is not None:
-        made = f", {run['people'] or 600} people, sentences {run['sentences']}"
+        people = run["people"] or (600 if run.get("earlier") else 400)
+        made = f", {people} people, sentences {run['sentences']}"
     names = {"nopretrain": "vanilla without pretraining"}
     return f"{run['dataset']}{recipe}: {names.get(run['pipeline'], run['pipeline'])}{made}{isa}"
 
@@ -123,9 +127,10 @@ def corruption(run: dict) -> str:
 
 
 def tried(run: dict) -> str:
-    """Return the name of a run's row in the third table."""
+    """Return the name of a run's row in the tables of what was tried."""
+    name = corruption(run) if run["corruption"] else variant(run)
     changes = ", ".join(f"{key} {value}" for key, value in run["changes"].items())
-    return f"{variant(run)}: {changes}"
+    return f"{name}: {changes}" if changes else name
 
 
 if __name__ == "__main__":

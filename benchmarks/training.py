@@ -50,7 +50,13 @@ PIPELINES = {
     "synthesizer": commands.pipeline("synthesizer", pretrained=True),
     "rope": commands.pipeline("rope", pretrained=True),
 }
-ISA = {"native": {}, "avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"}}
+# Each variable is read by another library: MKL's works only on processors by Intel.
+AVX2 = {
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+}
+ISA = {"native": {}, "avx2": AVX2}
 
 
 def main() -> int:
