@@ -58,6 +58,11 @@ def draw(
     }
 
 
+def draw_each(context: Context, runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the answers of `draw` to several lists of arguments, drawn one after another."""
+    return {"runs": [draw(context, **run) for run in runs]}
+
+
 def vocabulary(context: Context, documents: list[str], block_size: int) -> dict[str, Any]:
     """Return the dataset's alphabet: `itos` as a string in the order of ids, and its sizes."""
     dataset = _dataset(documents, block_size)
