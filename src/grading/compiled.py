@@ -11,13 +11,13 @@ import importlib.util
 import marshal
 from pathlib import Path
 
-UNCHECKED = (1).to_bytes(4, "little")  # named by a hash of its source, which nobody compares
+BY_HASH = (0b11).to_bytes(4, "little")  # Python uses it only for source with the same hash
 
 
 def put_beside(copy: Path, original: Path) -> None:
-    """Put bytecode where Python looks for it when it imports `copy`, of which no one else has any.
+    """Put bytecode where Python looks for it when it imports `copy`.
 
-    Python replaces the name of the file that the bytecode contains by that of the copy.
+    It contains the original's name, which Python replaces by that of the copy.
 
     Args:
         original: a module of ours with the same content.
@@ -34,5 +34,5 @@ def put_beside(copy: Path, original: Path) -> None:
 def _bytecode(original: Path, _modified: int, _size: int) -> bytes:
     source = original.read_bytes()
     code = compile(source, str(original), "exec", dont_inherit=True)
-    header = importlib.util.MAGIC_NUMBER + UNCHECKED + importlib.util.source_hash(source)
+    header = importlib.util.MAGIC_NUMBER + BY_HASH + importlib.util.source_hash(source)
     return header + marshal.dumps(code)

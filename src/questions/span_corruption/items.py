@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from grading.schema import Array, Where
+from grading.schema import AnyOf, Array, Where
 
 MASK_CHAR = "\u2047"
 PAD_CHAR = "\u25a1"
@@ -24,11 +24,12 @@ MALFORMED = 0.05  # the share of malformed items that tests of something else to
 MOST = 4096  # entries of an item that the probe sends
 
 VECTOR = Array("int64", (None,))
+ENTRIES = AnyOf((Array("uint8", (None,)), VECTOR))  # ids as bytes, or any integers
 DRAWN = {
     "length": int,
     "forms": [str],
-    "x": VECTOR,
-    "y": VECTOR,
+    "x": ENTRIES,
+    "y": ENTRIES,
     "x_sizes": VECTOR,
     "y_sizes": VECTOR,
 }
@@ -88,24 +89,28 @@ class Malformed(Exception):
         self.sentence, self.got, self.expected = sentence, got, expected
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Example:
-    """One item, read back. Lengths are in characters."""
+    """One item, read back. Lengths are in characters.
+
+    Attributes:
+        truncated: T, the real length of the truncated document; judges ask for it so often that it
+            is computed once.
+    """
 
     document: str
     prefix: str
     masked: str
     suffix: str
+    truncated: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.truncated = len(self.prefix) + len(self.masked) + len(self.suffix)
 
     @property
     def original(self) -> str:
         """The truncated document."""
         return self.prefix + self.masked + self.suffix
-
-    @property
-    def truncated(self) -> int:
-        """T, the real length of the truncated document."""
-        return len(self.prefix) + len(self.masked) + len(self.suffix)
 
     @property
     def span(self) -> int:
