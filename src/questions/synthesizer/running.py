@@ -91,8 +91,8 @@ class AsksSynthesizer(GradedTestCase):
         got = self._forward(config=config, weights=weights, inputs=inputs, dtype=dtype)
         # Models of earlier years have one column fewer, and are never called at full length.
         columns = got["w2"][1]
-        asked = {"config": config, "weights": cut(weights, columns)}
-        asked["inputs"] = [np.ascontiguousarray(x[:, :columns]) for x in inputs]
+        narrow = [np.ascontiguousarray(x[:, :columns]) for x in inputs]
+        asked = {"config": config, "weights": cut(weights, columns), "inputs": narrow}
         return {"asked": asked, "got": got}
 
     def gradient_comparison(
