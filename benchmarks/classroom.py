@@ -43,9 +43,9 @@ class Cost:
     cpu_s: float
     peak_bytes: int  # of the largest process, as counted by the kernel
 
-    def line(self, name: str, count: int, unit_s: float, slots: int) -> str:
+    def line(self, name: str, count: int, unit_s: float, cores: int) -> str:
         each = self.cpu_s / count
-        busy = self.cpu_s / (self.wall_s * slots)
+        busy = self.cpu_s / (self.wall_s * cores)
         per_hour = 3600 / each
         return (
             f"{name:<28}{self.wall_s / count:>8.2f} s{each:>8.2f} s{each / unit_s:>8.2f}"
@@ -83,7 +83,7 @@ def compare(count: int, slots: int, loop: bool, trained: Path | None) -> None:
         into = Path(place) / "graded"
         command = [sys.executable, "-m", "tools.classroom", "grade", source, "--into", into]
         cost = graded([*map(str, command), "--slots", str(slots)])
-        print(cost.line("tools.classroom", count, unit_s, slots))
+        print(cost.line("tools.classroom", count, unit_s, cluster.cores()))
         print(f"largest process: {cost.peak_bytes / 2**20:.0f} MiB")
         if loop:
             cost = one_by_one(source, Path(place))
@@ -249,9 +249,9 @@ def main() -> None:
     parser.add_argument(
         "--slots",
         type=int,
-        default=cluster.cores(),
+        default=cluster.default_slots(),
         metavar="N",
-        help="how many submissions to grade at once; default: one per core",
+        help="how many submissions to grade at once; default: one more than there are cores",
     )
     parser.add_argument("--no-loop", action="store_true", help="leave out the slow comparison")
     parser.add_argument(

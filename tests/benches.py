@@ -116,6 +116,7 @@ class Bench:
         shutil.copyfile(self._complete / recipes, root / recipes)
         for compiled in self._complete.glob("*/__pycache__"):
             target = root / compiled.relative_to(self._complete)
+            shutil.rmtree(target, ignore_errors=True)  # staging compiled the given modules
             shutil.copytree(compiled, target, copy_function=os.link)
 
 

@@ -179,6 +179,38 @@ def test_an_answer_with_other_sizes_is_the_submissions_error(forged):
         schema.check({**right, **forged}, items.drawn(documents=1, repeat=1))
 
 
+def test_several_draws_come_from_one_worker_and_are_checked_one_by_one():
+    right = answer([RIGHT], [DOCUMENT])
+    spec = items.drawn_each([(1, 1), (1, 1)])
+    schema.check({"runs": [right, right]}, spec)
+    for runs in ([right], [right] * 3, [right, {**right, **SIZES[0]}]):
+        with pytest.raises(WireError, match="2 draws with sizes that add up"):
+            schema.check({"runs": runs}, spec)
+    asked = ([DOCUMENT], BLOCK_SIZE, 1)
+    first, second = Case({"runs": [right, right]}).drawings(asked, asked)
+    assert first == second == {**run([RIGHT], [DOCUMENT]), "drawn": right}
+    with pytest.raises(Verdict, match="__init__"):
+        Case({"runs": [right, {**right, "length": 3}]}).drawings(asked, asked)
+
+
+@pytest.mark.parametrize(("ids", "dtype"), [([0, 255], "u1"), ([0, 256], "i8"), ([-1], "i8")])
+def test_entries_cross_as_bytes_if_they_fit(ids, dtype):
+    entries = probe._Entries()
+    entries.add(torch.tensor(ids))
+    assert entries.array().dtype == np.dtype(dtype) and entries.array().tolist() == ids
+    assert probe._Entries().array().tolist() == []
+
+
+def test_items_are_read_back_from_bytes_too():
+    for texts in ([RIGHT] * 3, [RIGHT, DOUBLED, ""]):
+        wide = run(texts, [DOCUMENT])
+        ids = {name: wide["drawn"][name].astype(np.uint8) for name in ("x", "y")}
+        narrow = {**wide, "drawn": {**wide["drawn"], **ids}}
+        one, other = items.read(**wide), items.read(**narrow)
+        assert one.examples == other.examples
+        assert [str(wrong) for wrong in one.wrong] == [str(wrong) for wrong in other.wrong]
+
+
 @pytest.mark.parametrize("nothing", ["", items.PAD_CHAR, items.MASK_CHAR])
 def test_items_without_text_fail_as_pairs(nothing):
     """Their form is right, or claimed to be."""

@@ -6,8 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from questions.shared import specs
-from questions.synthesizer.running import AsksSynthesizer, moved
+from questions.synthesizer.running import GRADIENTS, AsksSynthesizer, forward_spec, moved
 
 from .comparing import (
     FLOAT32,
@@ -29,7 +28,7 @@ def synthesizer_single_precision(case: AsksSynthesizer, asked: dict, got: dict) 
 
 
 def _expect_equation(case: AsksSynthesizer, asked: dict, got: dict, tolerance: float) -> None:
-    spec = specs.outputs(len(asked["inputs"]))
+    spec = forward_spec(asked["config"], len(asked["inputs"]))
     wanted = case.reference("synthesizer.forward", spec, **asked)["outputs"]
     for out, right in zip(got["outputs"], wanted, strict=True):
         sentence = "the output does not match the synthesizer's equation"
@@ -41,7 +40,7 @@ synthesizer_full_length = synthesizer_values
 
 
 def synthesizer_gradients(case: AsksSynthesizer, asked: dict, got: dict) -> None:
-    wanted = case.reference("synthesizer.gradients", specs.GRADIENTS, **asked)
+    wanted = case.reference("synthesizer.gradients", GRADIENTS, **asked)
     found = dict(zip(got["names"], got["arrays"], strict=True))
     columns = asked["weights"]["w2"].shape[1]  # one column fewer in earlier years
     for name, right in zip(wanted["names"], wanted["arrays"], strict=True):

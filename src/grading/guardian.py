@@ -8,7 +8,6 @@ folder, kills everything at the end, and reports how the worker ended.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import select
 import signal
@@ -17,6 +16,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import kernel
 from .limits import Limits
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -45,9 +45,7 @@ class Ending:
 
 def become_subreaper() -> None:
     """Make orphaned descendants of this process its children."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
+    kernel.prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
 def watch(pid: int, limits: Limits, lifeline: int, scratch: str) -> Ending:
@@ -120,16 +118,27 @@ def _reaped_cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
+def is_childless() -> bool:
+    """Reap children that have ended; return whether there are no others, and so no descendants.
+
+    Whatever a worker starts remains below this process: since this is a subreaper, an orphan
+    becomes its child. A process without children therefore has no descendants either.
+    """
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return True
+    return False
+
+
 def kill_descendants() -> bool:
     """Kill and reap everything below this process; return whether nothing is left."""
     deadline = time.monotonic() + CLEANUP_S
     while time.monotonic() < deadline:
         for pid in _descendants(os.getpid()):
             _kill(pid)
-        try:
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        except ChildProcessError:
+        if is_childless():
             return True
         time.sleep(0.002)
     return False

@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 import os
 import platform
 import struct
+
+from . import kernel
 
 PR_SET_SECCOMP, MODE_FILTER = 22, 2
 KILL, ERRNO, ALLOW = 0x80000000, 0x00050000, 0x7FFF0000
 LOAD, JEQ, JGE, JSET, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 NUMBER_AT, ARCH_AT = 0, 4
 X32_BIT = 0x40000000  # x86-64's second table of system calls
+INSTRUCTION = struct.Struct("=HBBI")
+ANY_PID = 0xFFFFFFFF  # stands for a pid, and is none
 ARCHES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 
 # name: (x86-64, arm64), from the kernel's tables; None: it doesn't exist there.
@@ -148,6 +153,10 @@ def available() -> bool:
     return platform.machine() in ARCHES and os.path.exists("/proc/sys/kernel/seccomp")
 
 
+class _Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
+
+
 def restrict(own_pid: int, processes: bool) -> None:
     """Install the filter for this process and its future children; needs no_new_privs.
 
@@ -158,17 +167,24 @@ def restrict(own_pid: int, processes: bool) -> None:
     Raises:
         OSError: the kernel refuses.
     """
-    program = build(platform.machine(), own_pid, processes)
-    code = b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
-    buffer = ctypes.create_string_buffer(code, len(code))
+    template, places = prepare(processes)
+    code = ctypes.create_string_buffer(template, len(template))
+    for place in places:
+        struct.pack_into("=I", code, place, own_pid)
+    wanted = _Program(len(template) // INSTRUCTION.size, ctypes.addressof(code))
+    kernel.prctl(PR_SET_SECCOMP, MODE_FILTER, ctypes.byref(wanted))
 
-    class Program(ctypes.Structure):
-        _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
 
-    wanted = Program(len(program), ctypes.addressof(buffer))
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(PR_SET_SECCOMP, MODE_FILTER, ctypes.byref(wanted), 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+@functools.cache
+def prepare(processes: bool) -> tuple[bytes, tuple[int, ...]]:
+    """Return the filter for any process, and where its pid belongs in it.
+
+    A guardian calls this once for all of its workers, which are forked with what it returned.
+    """
+    program = build(platform.machine(), ANY_PID, processes)
+    code = b"".join(INSTRUCTION.pack(*instruction) for instruction in program)
+    at = [n for n, instruction in enumerate(program) if instruction[3] == ANY_PID]
+    return code, tuple(INSTRUCTION.size * n + INSTRUCTION.size - 4 for n in at)
 
 
 def build(machine: str, own_pid: int, processes: bool) -> list[tuple[int, int, int, int]]:

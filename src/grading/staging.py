@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from . import paths, printable
+from . import compiled, paths, printable
 from .errors import GradingError, SubmissionError
 from .upload import MAX_ENTRIES, OF_THE_MACHINE, Folder, refusal
 
@@ -162,6 +162,7 @@ def _complete(root: Path, provided: Provided) -> list[str]:
     for copy, original in own.items():
         shutil.copyfile(original, copy)
         copy.chmod(0o644)
+        compiled.put_beside(copy, original)
     return lacking
 
 

@@ -110,7 +110,12 @@ def _seed(seed: int, with_torch: bool) -> None:
     if with_torch:
         import torch
 
-        torch.manual_seed(seed)
+        # On a build without accelerators, `torch.manual_seed` does the same, but it also notes the
+        # present stack for a GPU's later use, which reads files and takes longer than many probes.
+        if torch.accelerator.current_accelerator() is None:
+            torch.default_generator.manual_seed(seed)
+        else:
+            torch.manual_seed(seed)
 
 
 def describe(error: BaseException, root: Path) -> dict[str, Any]:

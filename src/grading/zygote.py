@@ -26,7 +26,7 @@ from . import guardian, huge_pages, importing, killer, leftovers, limits, sandbo
 
 DESCRIPTORS = 6  # request, frame, output, status, lifeline; claims of uids, if there are any
 ZYGOTES_SCORE = 500  # see limits.offer
-REQUEST_FD, FRAME_FD = 3, 4  # where the worker finds its two
+REQUEST_FD, FRAME_FD, RULESET_FD = 3, 4, 5  # where the worker finds its own
 
 
 def main(control_fd: int, with_torch: bool, lasting: bool) -> None:
@@ -110,12 +110,13 @@ def _do(job: dict[str, Any], fds: list[int], kills: killer.Killer | None) -> boo
         allowed = limits.Limits(**job["limits"])
         confinement = sandbox.Confinement(**job["confinement"])
         _import_probe(job["probe"])
+        ruleset = sandbox.prepare(confinement)
         pid = os.fork()
         if pid == 0:
             os.close(status)
             os.close(lifeline)
-            _work(job, allowed, confinement, request, frame, output)
-        for fd in (request, frame, output):
+            _work(job, allowed, confinement, request, frame, output, ruleset)
+        for fd in (request, frame, output, *([] if ruleset is None else [ruleset])):
             os.close(fd)
         ending = guardian.watch(pid, allowed, lifeline, job["scratch"])
         clean = _clean_up(confinement, kills)
@@ -138,11 +139,17 @@ def _import_probe(name: str) -> None:
 
 
 def _clean_up(confinement: sandbox.Confinement, kills: killer.Killer | None) -> bool:
-    """Remove everything that a test left; return whether nothing is left."""
-    clean = True
-    if confinement.uid is not None:
+    """Remove everything that a test left; return whether nothing is left.
+
+    Nearly all tests leave no process, so there is nobody to kill. To look through all processes of
+    this machine for one of the test's user would take longer than most tests.
+    """
+    clean = guardian.is_childless()
+    if not clean and confinement.uid is not None:
         clean = sandbox.kill_user(confinement.uid, kills.kill if kills else None)
-    clean = guardian.kill_descendants() and clean
+        clean = guardian.kill_descendants() and clean
+    elif not clean:
+        clean = guardian.kill_descendants()
     if confinement.uid is not None and not confinement.landlock:
         leftovers.sweep_files(confinement.uid)
     if confinement.uid is not None and not confinement.seccomp:
@@ -157,15 +164,16 @@ def _work(
     request: int,
     frame: int,
     output: int,
+    ruleset: int | None,
 ) -> None:
     """Run the worker: take the confinement first, then read the request."""
     try:
         os.setsid()
-        _lay_descriptors(request, frame, output)
+        _lay_descriptors(request, frame, output, ruleset)
         os.chdir(job["scratch"])
         os.environ["HOME"] = os.environ["TMPDIR"] = job["scratch"]
         limits.take(allowed)
-        sandbox.take(confinement)
+        sandbox.take(confinement, None if ruleset is None else RULESET_FD)
         wanted = wire.decode(wire.read_frame(lambda n: os.read(REQUEST_FD, n)))
         os.listdir(os.path.join(wanted["submission"], "submission"))  # TMPDIR may be locked
         answer = worker.prepare(wanted)
@@ -187,13 +195,14 @@ def _work(
         os._exit(0)
 
 
-def _lay_descriptors(request: int, frame: int, output: int) -> None:
+def _lay_descriptors(request: int, frame: int, output: int, ruleset: int | None) -> None:
     """Move descriptors to their numbers, and close all others.
 
-    0 is empty, 1 and 2 are the captured output, 3 is the request, 4 the frame.
+    0 is empty, 1 and 2 are the captured output, 3 is the request, 4 the frame, 5 Landlock's rules.
     """
     null = os.open(os.devnull, os.O_RDONLY)
-    high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (null, output, output, request, frame)]
+    wanted = [null, output, output, request, frame, *([] if ruleset is None else [ruleset])]
+    high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in wanted]
     for target, fd in enumerate(high):
         os.dup2(fd, target, inheritable=False if target > 2 else True)
-    os.closerange(5, 4096)
+    os.closerange(len(high), 4096)

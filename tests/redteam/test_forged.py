@@ -77,12 +77,24 @@ def sizes(*first):
     return change
 
 
+def in_run(number, change):
+    """A change of one of several draws."""
+
+    def change_one(value):
+        runs = list(value["runs"])
+        runs[number] = change(runs[number])
+        return {**value, "runs": runs}
+
+    return change_one
+
+
 def settings_with(**fields):
     return lambda value: {**value, "fields": {**value["fields"], **fields}}
 
 
 VARIANT, FORWARD = "shared.model_variant", "synthesizer.forward"
-DRAW, FINETUNING = "span_corruption.draw", "training.finetuning"
+DRAW, DRAW_EACH = "span_corruption.draw", "span_corruption.draw_each"
+FINETUNING = "training.finetuning"
 EMPTY = outputs(lambda out: out[:, :0])
 FORGED = {
     # name: (test, probe, change of its value)
@@ -115,7 +127,8 @@ FORGED = {
         FORWARD,
         lambda value: {**value, "forms": value["forms"][:1]},
     ),
-    "too few parameters": ("synthesizer.values", "synthesizer.describe", setting(names=[])),
+    "outputs without parameters": ("synthesizer.values", FORWARD, setting(w2=[])),
+    "parameters without outputs": ("synthesizer.values", FORWARD, setting(forms=[], outputs=[])),
     "empty outputs in causality": ("synthesizer.causality", FORWARD, EMPTY),
     "empty outputs in no_leak": ("synthesizer.no_leak", FORWARD, EMPTY),
     "empty outputs in batch_invariance": ("synthesizer.batch_invariance", FORWARD, EMPTY),
@@ -140,8 +153,17 @@ FORGED = {
         lambda value: {**value, "arrays": [np.array(a.sum()) for a in value["arrays"]]},
     ),
     "sizes below 0": ("span_corruption.arrangement", DRAW, sizes(-64, 192)),
-    "sizes that don't add up": ("span_corruption.short_documents", DRAW, sizes(7)),
-    "sizes that overflow": ("span_corruption.block_sizes", DRAW, sizes(2**62, 2**62, 2**62, 2**62)),
+    "sizes that don't add up": ("span_corruption.short_documents", DRAW_EACH, in_run(1, sizes(7))),
+    "sizes that overflow": (
+        "span_corruption.block_sizes",
+        DRAW_EACH,
+        in_run(0, sizes(2**62, 2**62, 2**62, 2**62)),
+    ),
+    "a draw too few": (
+        "span_corruption.every_length",
+        DRAW_EACH,
+        lambda value: {"runs": value["runs"][:1]},
+    ),
     "an array for numbers": (
         "no_pretraining.london_baseline",
         "training.london",

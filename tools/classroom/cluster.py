@@ -86,7 +86,7 @@ def connected(
     Args:
         scheduler: `tls://HOST:PORT`, or None for a local cluster.
         certificates: a folder that `write_certificates` filled; for an existing scheduler.
-        slots: how many submissions a local cluster grades at once; None: one per core.
+        slots: how many submissions a local cluster grades at once; None: `default_slots`.
 
     Raises:
         UsageError: if the address or the certificates can't be used.
@@ -99,7 +99,7 @@ def connected(
     with dask.config.set(CONFIG), contextlib.ExitStack() as stack:
         if scheduler is None:
             security: Security = Security.temporary()
-            address: Any = stack.enter_context(_local(security, slots or cores()))
+            address: Any = stack.enter_context(_local(security, slots or default_slots()))
         else:
             address, security = scheduler, _security(scheduler, certificates)
         try:
@@ -206,6 +206,16 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def default_slots() -> int:
+    """Return how many submissions to grade at once on this machine.
+
+    One more than there are cores. A slot always has one process that runs or waits for a core, but
+    it is another one every few milliseconds, and the kernel often places two slots' processes on
+    the same core. With as many slots as cores, another core then has nothing to do.
+    """
+    return cores() + 1
 
 
 @contextlib.contextmanager

@@ -36,7 +36,8 @@ def add_cluster(command: argparse.ArgumentParser) -> None:
         "--slots",
         type=int,
         metavar="N",
-        help="how many submissions to grade at once on this machine; default: one per core",
+        help="how many submissions to grade at once on this machine; default: one more than it "
+        "has cores",
     )
     command.add_argument(
         "--scheduler", metavar="tls://HOST:PORT", help="grade on an existing cluster"

@@ -158,9 +158,11 @@ class BlocksLateMask(AsksBlocks):
         """With "before", weights do not depend on hidden scores; with "after", they do."""
         scores, mask = np.array([[1.0, 0.0, -1.0], [0.0, 1.0, 2.0]]), np.tri(2, 3, 1, dtype=bool)
         changed = scores + np.array([[0.0, 0.0, 6.0], [0.0, 0.0, 0.0]])
-        for when in ("before", "after"):
-            asked = [[given, mask, when] for given in (scores, changed)]
-            first, second = (self.array(a, (2, 3)) for a in self.ask("masked_softmax", asked))
+        kinds = ("before", "after")
+        asked = [[given, mask, when] for when in kinds for given in (scores, changed)]
+        answers = self.ask("masked_softmax", asked)
+        for when, pair in zip(kinds, (answers[:2], answers[2:]), strict=True):
+            first, second = (self.array(answer, (2, 3)) for answer in pair)
             differs = np.abs(first - second).max(axis=1) > 1e-4
             self.expect(
                 differs.tolist() == [when == "after", False],

@@ -166,16 +166,19 @@ class BlocksBuckets(AsksPositions):
                 50: 0,
             },
         }
-        for causal, pairs in wanted.items():
-            asked = [np.array(list(pairs)), 32, 128, causal]
-            (answer,) = self.ask("relative_buckets", [asked])
+        asked = [[np.array(list(pairs)), 32, 128, causal] for causal, pairs in wanted.items()]
+        answers = self.ask("relative_buckets", asked)
+        for answer, pairs in zip(answers, wanted.values(), strict=True):
             self.expect_buckets(answer, np.array(list(pairs.values())), 0)
 
     @graded()
     def test_order(self) -> None:
         """Buckets never decrease with distance, and all buckets of a direction are used."""
-        for causal, per_direction in ((False, 16), (True, 32)):
-            (answer,) = self.ask("relative_buckets", [[-np.arange(300), 32, 128, causal]])
+        wanted = {False: 16, True: 32}
+        asked = [[-np.arange(300), 32, 128, causal] for causal in wanted]
+        for answer in self.ask("relative_buckets", asked):
+            causal = answer.arguments[3]
+            per_direction = wanted[causal]
             got = self.array(answer, (300,), "i")
             steps = np.diff(got)
             self.expect(
@@ -226,14 +229,17 @@ class BlocksRotation(AsksPositions):
             )
         pairs = np.array([1.0, 0.0])
         cos, sin = np.cos([1, 0.01]), np.sin([1, 0.01])
-        for pairing, x, wanted in (
-            ("adjacent", np.tile(pairs, 2), np.stack([cos, sin], axis=1).ravel()),
-            ("half", np.repeat(pairs, 2), np.concatenate([cos, sin])),
-        ):
-            (answer,) = self.ask("rotate", [[x[None], np.array([1]), pairing]])
+        given = {"adjacent": np.tile(pairs, 2), "half": np.repeat(pairs, 2)}
+        turned = {
+            "adjacent": np.stack([cos, sin], axis=1).ravel(),
+            "half": np.concatenate([cos, sin]),
+        }
+        asked = [[x[None], np.array([1]), pairing] for pairing, x in given.items()]
+        for answer in self.ask("rotate", asked):
+            pairing = answer.arguments[2]
             self.expect_close(
                 answer,
-                wanted[None],
+                turned[pairing][None],
                 f'in four dimensions, with pairing "{pairing}", two pairs (1, 0) at position 1 '
                 "should become (cos 1, sin 1) and (cos .01, sin .01)",
                 cause="the channels of the other pairing are used, or theta_k lacks the 2 in -2k/d",
@@ -243,8 +249,9 @@ class BlocksRotation(AsksPositions):
     def test_relative(self) -> None:
         """Scores of rotated vectors depend only on their distance, and lengths do not change."""
         x = np.tile(self.rng.normal(size=6), (8, 1))
-        for pairing in ("adjacent", "half"):
-            (answer,) = self.ask("rotate", [[x, np.arange(8), pairing]])
+        asked = [[x, np.arange(8), pairing] for pairing in ("adjacent", "half")]
+        for answer in self.ask("rotate", asked):
+            pairing = answer.arguments[2]
             rotated = self.array(answer, x.shape)
             scores = expected.products(rotated)
             # <f(x, i), f(x, j)> is the same along each diagonal; the first is the length squared.

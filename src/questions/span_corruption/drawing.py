@@ -21,16 +21,24 @@ class AsksCorruption(GradedTestCase):
 
     def draw(self, documents: list[str], block_size: int, repeat: int) -> dict[str, Any]:
         """Draw all documents in turn, `repeat` times."""
-        drawn = self.probe(
-            "span_corruption.draw",
-            items.drawn(len(documents), repeat),
-            documents=list(documents),
-            block_size=block_size,
-            indices=list(range(len(documents))),
-            repeat=repeat,
-        )
+        spec = items.drawn(len(documents), repeat)
+        drawn = self.probe("span_corruption.draw", spec, **_asked(documents, block_size, repeat))
         self.expect_length(drawn["length"], len(documents))
         return drawn
+
+    def drawings(self, *runs: tuple[list[str], int, int]) -> list[dict[str, Any]]:
+        """Return several drawings from one worker, each of (documents, block_size, repeat).
+
+        To start a worker takes longer than to draw hundreds of items.
+        """
+        got = self.probe(
+            "span_corruption.draw_each",
+            items.drawn_each([(len(documents), repeat) for documents, _, repeat in runs]),
+            runs=[_asked(*run) for run in runs],
+        )
+        for drawn, (documents, _, _) in zip(got["runs"], runs, strict=True):
+            self.expect_length(drawn["length"], len(documents))
+        return [_drawing(d, *run[:2]) for d, run in zip(got["runs"], runs, strict=True)]
 
     def expect_length(self, got: int, expected: int) -> None:
         """Fail unless the dataset has a document for each line of its text."""
@@ -40,12 +48,7 @@ class AsksCorruption(GradedTestCase):
 
     def drawing(self, documents: list[str], block_size: int, repeat: int) -> dict[str, Any]:
         """Return what `items.read` needs to read examples back."""
-        return {
-            "drawn": self.draw(documents, block_size, repeat),
-            "documents": documents,
-            "indices": list(range(len(documents))),
-            "block_size": block_size,
-        }
+        return _drawing(self.draw(documents, block_size, repeat), documents, block_size)
 
     def reading(self, documents: list[str], block_size: int, repeat: int) -> items.Reading:
         """Draw items and read them back."""
@@ -76,3 +79,18 @@ class AsksCorruption(GradedTestCase):
             yield
         except items.Malformed as wrong:
             self.fail(wrong.sentence, got=wrong.got, expected=wrong.expected, look_at=look_at)
+
+
+def _asked(documents: list[str], block_size: int, repeat: int) -> dict[str, Any]:
+    indices = list(range(len(documents)))
+    return {
+        "documents": list(documents),
+        "block_size": block_size,
+        "indices": indices,
+        "repeat": repeat,
+    }
+
+
+def _drawing(drawn: dict[str, Any], documents: list[str], block_size: int) -> dict[str, Any]:
+    indices = list(range(len(documents)))
+    return {"drawn": drawn, "documents": documents, "indices": indices, "block_size": block_size}

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from grading.schema import Array, Where
+from grading.schema import AnyOf, Array, Where
 
 MASK_CHAR = "\u2047"
 PAD_CHAR = "\u25a1"
@@ -24,11 +24,12 @@ MALFORMED = 0.05  # the share of malformed items that tests of something else to
 MOST = 4096  # entries of an item that the probe sends
 
 VECTOR = Array("int64", (None,))
+ENTRIES = AnyOf((Array("uint8", (None,)), VECTOR))  # ids as bytes, or any integers
 DRAWN = {
     "length": int,
     "forms": [str],
-    "x": VECTOR,
-    "y": VECTOR,
+    "x": ENTRIES,
+    "y": ENTRIES,
     "x_sizes": VECTOR,
     "y_sizes": VECTOR,
 }
@@ -42,21 +43,34 @@ VOCABULARY = {
 
 
 def drawn(documents: int, repeat: int) -> Where:
-    """Return the spec of the probe's answer for this many documents, drawn `repeat` times.
+    """Return the spec of the probe's answer for this many documents, drawn `repeat` times."""
+    says = f"sizes of {repeat} times {documents} items that add up"
+    return Where(DRAWN, lambda value: _adds_up(value, documents, repeat), says)
+
+
+def drawn_each(counts: list[tuple[int, int]]) -> Where:
+    """Return the spec of several answers, for these pairs of `drawn`'s arguments."""
+
+    def all_add_up(value: dict[str, Any]) -> bool:
+        runs = value["runs"]
+        fits = len(runs) == len(counts)
+        return fits and all(_adds_up(run, *pair) for run, pair in zip(runs, counts, strict=True))
+
+    return Where({"runs": [DRAWN]}, all_add_up, f"{len(counts)} draws with sizes that add up")
+
+
+def _adds_up(value: dict[str, Any], documents: int, repeat: int) -> bool:
+    """Return whether an answer has as many items as were asked for, with all of their entries.
 
     Both sizes of an item that is not a pair are 0. Nothing is drawn from a dataset of the wrong
     length.
     """
-
-    def adds_up(value: dict[str, Any]) -> bool:
-        both = [(value[name], value[f"{name}_sizes"]) for name in ("x", "y")]
-        count = repeat * documents if value["length"] == documents else 0
-        if not len(both[0][1]) == len(both[1][1]) == count:
-            return False
-        fine = all(bool(((sizes >= 0) & (sizes <= MOST)).all()) for _, sizes in both)
-        return fine and all(len(entries) == int(sizes.sum()) for entries, sizes in both)
-
-    return Where(DRAWN, adds_up, f"sizes of {repeat} times {documents} items that add up")
+    both = [(value[name], value[f"{name}_sizes"]) for name in ("x", "y")]
+    count = repeat * documents if value["length"] == documents else 0
+    if not len(both[0][1]) == len(both[1][1]) == count:
+        return False
+    fine = all(bool(((sizes >= 0) & (sizes <= MOST)).all()) for _, sizes in both)
+    return fine and all(len(entries) == int(sizes.sum()) for entries, sizes in both)
 
 
 class Malformed(Exception):
@@ -75,24 +89,28 @@ class Malformed(Exception):
         self.sentence, self.got, self.expected = sentence, got, expected
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Example:
-    """One item, read back. Lengths are in characters."""
+    """One item, read back. Lengths are in characters.
+
+    Attributes:
+        truncated: T, the real length of the truncated document; judges ask for it so often that it
+            is computed once.
+    """
 
     document: str
     prefix: str
     masked: str
     suffix: str
+    truncated: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.truncated = len(self.prefix) + len(self.masked) + len(self.suffix)
 
     @property
     def original(self) -> str:
         """The truncated document."""
         return self.prefix + self.masked + self.suffix
-
-    @property
-    def truncated(self) -> int:
-        """T, the real length of the truncated document."""
-        return len(self.prefix) + len(self.masked) + len(self.suffix)
 
     @property
     def span(self) -> int:

@@ -27,8 +27,8 @@ def draw(
     Returns:
         length: of the dataset. If it is not that of `documents`, nothing is drawn.
         forms: the distinct forms of the items, e.g. "tuple of int64[32], int64[32]".
-        x, y: the concatenated entries of all items, int64; `x_sizes`, `y_sizes`: how many belong
-            to each item, 0 if it is not a pair of vectors of integers.
+        x, y: the concatenated entries of all items, uint8 if all fit, else int64; `x_sizes`,
+            `y_sizes`: how many belong to each item, 0 if it is not a pair of vectors of integers.
     """
     dataset = _dataset(documents, block_size)
     forms: dict[Any, str] = {}
@@ -51,11 +51,16 @@ def draw(
     return {
         "length": len(dataset),
         "forms": list(dict.fromkeys(forms.values()))[:10],
-        "x": np.frombuffer(x.bytes, dtype=np.int64),
-        "y": np.frombuffer(y.bytes, dtype=np.int64),
+        "x": x.array(),
+        "y": y.array(),
         "x_sizes": np.array(x.sizes, dtype=np.int64),
         "y_sizes": np.array(y.sizes, dtype=np.int64),
     }
+
+
+def draw_each(context: Context, runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the answers of `draw` to several lists of arguments, drawn one after another."""
+    return {"runs": [draw(context, **run) for run in runs]}
 
 
 def vocabulary(context: Context, documents: list[str], block_size: int) -> dict[str, Any]:
@@ -133,3 +138,12 @@ class _Entries:
         entries = vector[:MOST].detach().cpu().long().numpy()
         self.bytes += entries.tobytes()
         self.sizes.append(len(entries))
+
+    def array(self) -> np.ndarray:
+        """Return all entries, as bytes if they fit, as ids of the vocabularies asked for do.
+
+        An answer is copied several times on its way, and may have millions of entries.
+        """
+        entries = np.frombuffer(self.bytes, dtype=np.int64)
+        fit = not len(entries) or (entries.min() >= 0 and entries.max() <= 255)
+        return entries.astype(np.uint8) if fit else entries

@@ -89,14 +89,14 @@ class SpanCorruption(AsksCorruption):
         """The arrangement is right for other block sizes, from 24 on."""
         documents = random_inputs.documents(self.rng, [30, 45, 64, 90, 128, 200])
         sizes = [24, 25, 31, 40, 57, 100, 128, 161]
-        self.judge(runs=[self.drawing(documents, size, repeat=30) for size in sizes])
+        self.judge(runs=self.drawings(*((documents, size, 30) for size in sizes)))
 
     @graded(is_hidden=True)
     def test_short_documents(self) -> None:
         """The arrangement is right for short documents, too."""
         documents = random_inputs.documents(self.rng, [4, 4, 5, 6, 7, 8, 9, 11, 13, 17, 21])
         sizes = [24, 32, 128]
-        self.judge(runs=[self.drawing(documents, size, repeat=40) for size in sizes])
+        self.judge(runs=self.drawings(*((documents, size, 40) for size in sizes)))
 
     @graded(is_hidden=True)
     def test_any_alphabet(self) -> None:
@@ -113,8 +113,7 @@ class SpanCorruption(AsksCorruption):
         """Every length from 4 to the greatest possible one is drawn."""
         long, short = random_inputs.documents(self.rng, [50, 13])
         # 2,172 draws: see the judge for the derivation.
-        runs = [self.drawing([d], 32, repeat=2172) for d in (long, short)]
-        self.judge(runs=runs)
+        self.judge(runs=self.drawings(([long], 32, 2172), ([short], 32, 2172)))
 
     @graded(is_hidden=True)
     def test_span_share(self) -> None:

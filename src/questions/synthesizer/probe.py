@@ -11,15 +11,10 @@ from grading.worker import Context
 from questions.shared.models import DTYPES, array_of, default_dtype, first_of
 from questions.shared.shapes import form_of
 
+from .columns import is_given_shape
+
 LAYERS = ("w1.weight", "w1.bias", "w2", "b2", "value.weight", "value.bias")
 PARAMETERS = (*LAYERS, "proj.weight", "proj.bias")
-
-
-def describe(context: Context, config: dict[str, Any]) -> dict[str, Any]:
-    """Return names and shapes of SynthesizerAttention's parameters."""
-    attention = _attention(config, "float32")
-    named = {name: list(p.shape) for name, p in attention.named_parameters()}
-    return {"names": list(named), "shapes": list(named.values())}
 
 
 def forward(
@@ -28,7 +23,7 @@ def forward(
     weights: dict[str, np.ndarray],
     inputs: list[np.ndarray],
     dtype: str = "float64",
-    training: bool = False,
+    modes: list[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Load weights into SynthesizerAttention and run each of `inputs` through it.
 
@@ -36,20 +31,33 @@ def forward(
         config: fields of GPTConfig.
         weights: by parameter name, float64. The columns of w2 and b2 are cut to the number that
             the submission's own parameters have.
-        inputs: arrays of shape (B, T, C), float64.
+        inputs: arrays of shape (B, T, C), float64, which are cut to as many positions as w2 has
+            columns: models of earlier years are never called with more.
         dtype: the dtype of the computation.
-        training: whether dropouts are active.
+        modes: a module is made for each, and gets all inputs. {"training": whether dropouts are
+            active}; other keys replace fields of config. By default, one without dropouts.
 
     Returns:
-        forms: "float64[2, 5, 8]" for each input; outputs: float64 copies (None if not a tensor).
+        w2: the shape of the submission's w2, [] if there is none. If the given `__init__` doesn't
+        make this shape, nothing is run.
+        forms: "float64[2, 5, 8]" for each input of each mode; outputs: float64 copies (None if not
+        a tensor).
     """
-    attention = _load(_attention(config, dtype), weights)
-    attention.train(training)
+    w2: list[int] = []
     outs = []
-    with torch.no_grad(), default_dtype(dtype):
-        for array in inputs:
-            outs.append(first_of(attention(torch.tensor(array, dtype=DTYPES[dtype]))))
-    return {"forms": [form_of(out) for out in outs], "outputs": [array_of(out) for out in outs]}
+    for mode in modes or [{}]:
+        changed = {key: value for key, value in mode.items() if key != "training"}
+        attention = _attention(config | changed, dtype)
+        w2 = _shape_of_w2(attention)
+        if not is_given_shape(w2, config):
+            break
+        _load(attention, weights).train(mode.get("training", False))
+        with torch.no_grad(), default_dtype(dtype):
+            for array in inputs:
+                given = torch.tensor(array[:, : w2[1]], dtype=DTYPES[dtype])
+                outs.append(first_of(attention(given)))
+    forms, outputs = [form_of(out) for out in outs], [array_of(out) for out in outs]
+    return {"w2": w2, "forms": forms, "outputs": outputs}
 
 
 def gradients(
@@ -62,16 +70,21 @@ def gradients(
     """Compute gradients of sum(attention(x) * upstream) w.r.t. x and each parameter, in float64.
 
     Returns:
+        w2: as above.
         names: "x" and the parameters that got a gradient; arrays: float64, in the same order.
     """
-    attention = _load(_attention(config, "float64"), weights).eval()
+    attention = _attention(config, "float64")
+    w2 = _shape_of_w2(attention)
+    if not is_given_shape(w2, config):
+        return {"w2": w2, "names": [], "arrays": []}
+    _load(attention, weights).eval()
     given = torch.tensor(x, dtype=torch.float64, requires_grad=True)
     with default_dtype("float64"):
         (first_of(attention(given)) * torch.tensor(upstream)).sum().backward()
     found = {"x": given.grad}
     found |= {name: p.grad for name, p in attention.named_parameters()}
     kept = {name: array_of(grad) for name, grad in found.items() if grad is not None}
-    return {"names": list(kept), "arrays": list(kept.values())}
+    return {"w2": w2, "names": list(kept), "arrays": list(kept.values())}
 
 
 def _attention(config: dict[str, Any], dtype: str) -> Any:
@@ -79,6 +92,11 @@ def _attention(config: dict[str, Any], dtype: str) -> Any:
     from submission.model import GPTConfig
 
     return SynthesizerAttention(GPTConfig(**config)).to(DTYPES[dtype])
+
+
+def _shape_of_w2(attention: Any) -> list[int]:
+    w2 = dict(attention.named_parameters()).get("w2")
+    return [] if w2 is None else list(w2.shape)
 
 
 def _load(attention: Any, weights: dict[str, np.ndarray]) -> Any:

@@ -137,7 +137,7 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles):
     @graded(is_hidden=True)
     def test_no_leak(self) -> None:
         """No position sees a later one, at any length."""
-        self.judge(runs=[self.perturbed(24, 4, 16, T) for T in (3, 8, 15)])
+        self.judge(runs=self.perturbed(24, 4, 16, lengths=[3, 8, 15]))
 
     @graded(is_hidden=True)
     def test_batch_invariance(self) -> None:

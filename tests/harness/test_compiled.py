@@ -1,0 +1,63 @@
+"""The modules that the grader adds come with bytecode; a student's don't."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import torch
+
+from grading import paths, worker
+from grading.staging import stage, stage_reference
+from questions.course import Course
+
+PROVIDED = Course().provided
+
+
+def bytecode(module: Path) -> Path:
+    return Path(importlib.util.cache_from_source(str(module)))
+
+
+def run(root: Path, code: str) -> str:
+    """Run code that imports from `root`, as a worker would, and return what it prints."""
+    command = [sys.executable, "-B", "-c", f"import sys; sys.path.insert(0, {str(root)!r}); {code}"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_only_what_the_grader_adds_is_compiled(submission, tmp_path):
+    for name in PROVIDED.given:
+        (submission / "submission" / name).unlink(missing_ok=True)
+    root = stage(submission, tmp_path / "staged", PROVIDED).root
+    for path in root.glob("*/*.py"):
+        is_ours = path.parent.name == "pretraining" or path.name in PROVIDED.given
+        assert bytecode(path).exists() == is_ours, path
+    (submission / "submission" / "model.py").write_text("MINE = 1\n", encoding="utf-8")
+    root = stage(submission, tmp_path / "other", PROVIDED).root
+    assert not bytecode(root / "submission" / "model.py").exists()
+
+
+def test_python_uses_it_under_the_copys_name(tmp_path):
+    stage_reference(tmp_path / "reference", PROVIDED)
+    root = tmp_path / "reference"
+    asks = "import pretraining.pace as m; print(m.__cached__, m.__loader__.path); "
+    asks += "print([f.__code__.co_filename for f in vars(m).values() if hasattr(f, '__code__')][0])"
+    module = root / "pretraining" / "pace.py"
+    said = run(root, asks).split()
+    assert said[:2] == [str(bytecode(module)), str(module)]
+    assert str(paths.SRC) not in said[2]
+
+
+def test_it_is_not_used_for_other_source(tmp_path):
+    stage_reference(tmp_path / "reference", PROVIDED)
+    root = tmp_path / "reference"
+    assert bytecode(root / "pretraining" / "errors.py").exists()
+    (root / "pretraining" / "errors.py").write_text("OTHER = 7\n", encoding="utf-8")
+    assert run(root, "import pretraining.errors as m; print(m.OTHER)") == "7"
+
+
+def test_a_worker_is_seeded_as_by_torch_itself():
+    for seed in (0, 7, 2**63 - 1):
+        torch.manual_seed(seed)
+        wanted = torch.rand(4)
+        worker._seed(seed, with_torch=True)
+        assert torch.equal(torch.rand(4), wanted)
