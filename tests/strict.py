@@ -1,4 +1,4 @@
-"""A pytest-xdist plugin: the processes that run tests are as strict as the one that starts them.
+"""A plugin of pytest-xdist: the processes that run tests are as strict as the one that starts them.
 
 Python warns of a file that is opened without its encoding only if it was started with
 `-X warn_default_encoding` (Makefile, tests/interpreter.py). xdist starts its processes without the

@@ -1,42 +1,60 @@
-"""A file that is opened without its encoding fails a test, whichever process runs it."""
+"""A file that is opened without its encoding fails a test of ours, however the tests are run."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 
-from tests.project import ROOT
-from tests.strict import FLAGS
+INNER = """
+import importlib
+from pathlib import Path
 
-SUITE = """
-import dask.config  # which opens files without their encoding on import
+def test_of_ours():
+    open(__file__).close()
 
-def test_that_names_the_encoding():
+def test_of_ours_that_names_the_encoding():
     open(__file__, encoding="utf-8").close()
 
-def test_that_does_not():
-    open(__file__).close()
+def test_of_a_package_of_others(monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    importlib.import_module("NAME.opens")
 """
+WAYS = {"one process": (), "xdist": ("-n", "1")}
 
 
-@pytest.mark.parametrize("more", [(), ("-n", "1")], ids=["one process", "xdist"])
-def test_an_encoding_that_is_not_named_is_an_error(more, tmp_path):
-    (tmp_path / "test_inner.py").write_text(SUITE, encoding="utf-8")
-    settings = ("-c", ROOT / "pyproject.toml", "--rootdir", tmp_path, "-p", "no:cacheprovider")
-    ran = subprocess.run(
-        [sys.executable, *FLAGS, "-m", "pytest", *settings, *more, tmp_path],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert "1 failed, 1 passed" in ran.stdout, ran.stdout + ran.stderr
-    assert "EncodingWarning: 'encoding' argument not specified" in ran.stdout
+@pytest.fixture
+def run_inner(tmp_path, root, run_python):
+    """Return a function that runs tests like those of the suite, with its configuration."""
+
+    def run(name, *more):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").touch()
+        (tmp_path / name / "opens.py").write_text("open(__file__).close()\n", encoding="utf-8")
+        test = tmp_path / "test_inner.py"
+        test.write_text(INNER.replace("NAME", name), encoding="utf-8")
+        options = ("-p", "no:cacheprovider", "-c", root / "pyproject.toml", "--rootdir", root)
+        environment = {**os.environ, "PYTHONPATH": str(root)}
+        return run_python("-m", "pytest", *options, *more, test, env=environment)
+
+    return run
 
 
-def test_make_starts_pytest_with_these_flags():
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert f"STRICT := {' '.join(FLAGS)}\n" in makefile
-    assert makefile.count("$(PYTHON_VENV) $(STRICT) -m pytest") == 3  # test, test-quick, redteam
+@pytest.mark.parametrize("way", WAYS)
+def test_an_encoding_that_is_not_named_fails_a_test(run_inner, way):
+    found = run_inner("ours", *WAYS[way])
+    assert "2 failed, 1 passed" in found.stdout, found.stdout + found.stderr
+    assert found.stdout.count("EncodingWarning: 'encoding' argument not specified") >= 2
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_in_a_package_of_dasks_it_does_not(run_inner, way):
+    # dask itself can't be replaced here, so this is a package whose name begins like one of its.
+    found = run_inner("distributed", *WAYS[way])
+    assert "1 failed, 2 passed" in found.stdout, found.stdout + found.stderr
+    assert "test_of_ours -" in found.stdout
+
+
+def test_the_whole_suite_is_collected_in_one_process(run_python):
+    """xdist's processes collect it in every run."""
+    found = run_python("-m", "pytest", "-p", "no:cacheprovider", "--collect-only", "-qq")
+    assert found.returncode == 0, found.stdout[-3000:] + found.stderr
+    assert "tests/classroom/test_cluster.py: " in found.stdout
