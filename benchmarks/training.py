@@ -130,7 +130,8 @@ def train(asked: argparse.Namespace, seed: int, made: int | None) -> dict:
             shutil.copy(folder / command.writes, asked.keep)
         pace = pace or next(iter(re.findall(r" in (\w+, \d threads?)", output)), "")
     *_, dev_file, test_file = (folder / command.writes for command in PIPELINES[asked.pipeline])
-    dev = right(dev_file, folder / "src" / "data" / "birth_dev.tsv")
+    answers = folder / "src" / "data" / "birth_dev.tsv"
+    dev, rows = right(dev_file, answers), answers.read_text(encoding="utf-8").splitlines()
     test = right(test_file, folder / "solutions/data/birth_test.tsv") if made is not None else []
     result = {
         "pipeline": asked.pipeline,
@@ -149,6 +150,7 @@ def train(asked: argparse.Namespace, seed: int, made: int | None) -> dict:
         "total_s": round(sum(stages.values()), 1),
         "cpu_s": round(cpu_s, 1),
         "dev": sum(dev) / len(dev),
+        "london": sum(row.endswith("\tLondon") for row in rows) / len(rows),
         "held_out": [sum(dev + test), len(dev + test)] if made is not None else None,
         "peak_mib": round(peak / 1024),
         "machine": machine(),
