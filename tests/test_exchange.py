@@ -9,7 +9,10 @@ from tools import exchange, telling
 
 
 def contents(folder):
-    return {p.relative_to(folder).as_posix(): p.read_text() for p in folder.rglob("*.txt")}
+    return {
+        p.relative_to(folder).as_posix(): p.read_text(encoding="utf-8")
+        for p in folder.rglob("*.txt")
+    }
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import strict
 from tests.project import OUTER_MAKE, ROOT, copy_of_the_project, make
 
 pytestmark = pytest.mark.requires_tool("make")
@@ -246,3 +247,8 @@ def test_a_wrong_value_is_one_line_that_lists_the_right_ones(project, target, na
     for word in words:
         assert word in lines[0]
     assert state(project) == before
+
+
+@pytest.mark.parametrize("target", ["test", "test-quick", "redteam"])
+def test_pytest_warns_of_files_opened_without_their_encoding(target):
+    assert f"python {' '.join(strict.FLAGS)} -m pytest " in dry(target).stdout
