@@ -3,11 +3,13 @@
 import shutil
 import textwrap
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from grading import paths
+from grading import limits, paths
+from grading.assignment import Edition, TestSpec
 from grading.observer import Observer
 from grading.processes import FreshPool, ZygotePool
 from grading.results import TestResult
@@ -17,12 +19,42 @@ from tests import pinned
 from tools.reference import compose
 
 EXPLORATION = "attention_exploration.py"
+SHORTER = 4  # times shorter than elsewhere are the limits of a hasty runner: half a second
 HEAD = "import numpy as np\n\ndef copying_query(keys, j):\n"
 
 
 @pytest.fixture(scope="session")
 def runner() -> CourseTestRunner:
     return CourseTestRunner(pinned.load(), Course())
+
+
+@pytest.fixture(scope="session")
+def runner_in_haste() -> CourseTestRunner:
+    assignment = pinned.load()
+    editions = {name: _hasty(edition) for name, edition in assignment.editions.items()}
+    return CourseTestRunner(replace(assignment, editions=editions), Course())
+
+
+@pytest.fixture
+def hasty_runner(runner_in_haste, monkeypatch) -> CourseTestRunner:
+    """A runner with short limits of CPU time, for code that never ends.
+
+    Right code takes some milliseconds. Limits of wall time are what they are elsewhere.
+    """
+    monkeypatch.setattr("grading.limits.WALL_FACTOR", limits.WALL_FACTOR * SHORTER)
+    return runner_in_haste
+
+
+def _hasty(edition: Edition) -> Edition:
+    def hastier(test: TestSpec) -> TestSpec:
+        # Tests with torch may take longer when it is used for the first time.
+        return test if test.torch else replace(test, timeout_s=test.timeout_s / SHORTER)
+
+    questions = [
+        replace(question, tests=tuple(map(hastier, question.tests)))
+        for question in edition.questions
+    ]
+    return replace(edition, questions=tuple(questions))
 
 
 @pytest.fixture(scope="session")
@@ -46,7 +78,16 @@ def submission(tmp_path) -> Path:
 @pytest.fixture
 def grade(runner, pools) -> Callable[..., dict[str, TestResult]]:
     """Grade a submission; returns results by test id."""
+    return _grading(runner, pools)
 
+
+@pytest.fixture
+def grade_hastily(hasty_runner, pools) -> Callable[..., dict[str, TestResult]]:
+    """Grade like `grade`, with short limits of CPU time."""
+    return _grading(hasty_runner, pools)
+
+
+def _grading(runner: CourseTestRunner, pools: dict) -> Callable[..., dict[str, TestResult]]:
     def run(submission: Path, *wanted: str, way: str = "zygote", seed: int = 7, **options) -> dict:
         asked = Options(submission=submission, wanted=wanted, **options)
         results = runner.run(asked, seed, Observer(), pools[way])
