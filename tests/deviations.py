@@ -1,9 +1,10 @@
 """Measure how far results of variants are from the reference's, where the grader compares numbers.
 
-    python -m tests.deviations --seeds 5 --threads 2
+    python -m tests.deviations --seeds 5 --threads 1 2
 
-prints JSON: for each variant of the synthesizer and of RoPE and each test that compares, the
-largest difference of two numbers and the tolerance that applies. Used by tests/test_tolerances.py.
+prints JSON: for each number of threads, each variant of the synthesizer and of RoPE and each test
+that compares, the largest difference of two numbers and the tolerance that applies. Used by
+tests/test_tolerances.py.
 """
 
 from __future__ import annotations
@@ -62,21 +63,28 @@ def measure(bench: Bench, variant: Variant, seeds: list[int]) -> Iterator[dict]:
             }
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.deviations")
-    parser.add_argument("pattern", nargs="?", default="", help="part of the variants' names")
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=1)
-    asked = parser.parse_args(arguments)
-    use_threads(asked.threads)
-    chosen = [v for v in all_variants() if v.topic in TOPICS and asked.pattern in v.name]
-    seeds = list(range(asked.seeds))
+def measure_all(variants: list[Variant], seeds: list[int], threads: int) -> Iterator[dict]:
+    """Yield the differences of all variants, measured with a number of threads."""
+    use_threads(threads)
     with tempfile.TemporaryDirectory(prefix="deviations-") as work:
         # Answers of the reference with these threads; nobody else shares them.
         remembered = Path(work) / "remembered"
         remembered.mkdir()
         bench = Bench(Path(work), remembered)
-        json.dump([row for v in chosen for row in measure(bench, v, seeds)], sys.stdout)
+        for variant in variants:
+            yield from ({**row, "threads": threads} for row in measure(bench, variant, seeds))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.deviations")
+    parser.add_argument("pattern", nargs="?", default="", help="part of the variants' names")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--threads", type=int, nargs="+", default=[1])
+    asked = parser.parse_args(arguments)
+    chosen = [v for v in all_variants() if v.topic in TOPICS and asked.pattern in v.name]
+    seeds = list(range(asked.seeds))
+    rows = [row for count in asked.threads for row in measure_all(chosen, seeds, count)]
+    json.dump(rows, sys.stdout)
     return 0
 
 

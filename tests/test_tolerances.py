@@ -7,6 +7,7 @@ and two threads, with the processor's own instructions and with AVX2 only, as mo
 import json
 import os
 from collections.abc import Callable
+from functools import cache
 
 import pytest
 
@@ -14,38 +15,50 @@ import pytest
 AVX2 = {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"}
 # Waiting threads sleep: on a busy machine, this is ten times faster.
 PATIENT = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME": "0"}
-MACHINES = {
-    "one thread": (1, {}),
-    "two threads": (2, {}),
-    "one thread, AVX2": (1, AVX2),
-    "two threads, AVX2": (2, AVX2),
+RIGHT = "synthesizer/right"
+MACHINES = {  # threads, environment, and what is measured there in the same call
+    "one thread": (1, {}, ("", 1)),  # all variants
+    "two threads": (2, {}, (RIGHT, 2)),
+    "one thread, AVX2": (1, AVX2, (RIGHT, 1, 2)),
+    "two threads, AVX2": (2, AVX2, (RIGHT, 1, 2)),
 }
 SEEDS = 2  # each draws weights and inputs anew; `python -m tests.deviations` takes more
 
 
-def deviations(run_python: Callable, kind: str, machine: str, topic: str) -> list[dict]:
-    """Return differences of a topic's "right" or "wrong" variants from the reference."""
-    threads, environment = MACHINES[machine]
-    arguments = (f"{topic}/{kind}", "--seeds", SEEDS, "--threads", threads)
-    environment = {**os.environ, **PATIENT, **environment}
-    done = run_python("-m", "tests.deviations", *arguments, env=environment)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+@pytest.fixture(scope="module")
+def deviations(run_python) -> Callable[[str, str, bool], list[dict]]:
+    """deviations(machine, topic, right): differences of these variants from the reference."""
+
+    @cache
+    def measured(pattern: str, *threads: int, avx2: bool) -> list[dict]:
+        arguments = (pattern, "--seeds", SEEDS, "--threads", *threads)
+        environment = {**os.environ, **PATIENT, **(AVX2 if avx2 else {})}
+        done = run_python("-m", "tests.deviations", *arguments, env=environment)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def of(machine: str, topic: str, right: bool) -> list[dict]:
+        threads, environment, asked = MACHINES[machine]
+        rows = measured(*asked, avx2=environment is AVX2)
+        ours = f"{topic}/{'right' if right else 'wrong'}/"
+        return [r for r in rows if r["threads"] == threads and r["variant"].startswith(ours)]
+
+    return of
 
 
 @pytest.mark.parametrize(
     "topic, machine", [*(("synthesizer", name) for name in MACHINES), ("rope", "one thread")]
 )
-def test_tolerances_are_ten_times_the_rounding_of_right_codes(topic, machine, run_python):
-    rows = deviations(run_python, "right", machine, topic)
+def test_tolerances_are_ten_times_the_rounding_of_right_codes(topic, machine, deviations):
+    rows = deviations(machine, topic, True)
     assert rows
     assert not [row for row in rows if 10 * row["difference"] > row["tolerance"]]
 
 
 @pytest.mark.parametrize("topic", ["synthesizer", "rope"])
-def test_tolerances_are_a_tenth_of_what_mistakes_change(topic, run_python):
+def test_tolerances_are_a_tenth_of_what_mistakes_change(topic, deviations):
     """Wrong code is off by far more, or not at all in what the test compares."""
-    rows = deviations(run_python, "wrong", "one thread", topic)
+    rows = deviations("one thread", topic, False)
     far = [row for row in rows if row["difference"] >= 10 * row["tolerance"]]
     near = [row for row in rows if row["tolerance"] < 10 * row["difference"]]
     assert len({row["variant"] for row in far}) >= 12
