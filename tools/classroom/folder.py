@@ -2,7 +2,7 @@
 
     DIR/                            mode 0700, every file 0600
         classroom.json              marks the folder as a class's
-        roll.json                   who handed in what: besides pages, the only file with names
+        roll.json                   who handed in what, with names; pages and grades have some, too
         sources.json                where the files of submissions are
         records/SUBMISSION/         everything that belongs to one submission
             RELEASE.json            its result from that release
