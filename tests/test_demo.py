@@ -64,8 +64,10 @@ def test_a_resumed_training_is_not_taken_for_a_fast_one(project):
     told = []
     for now[0], share in ((5.0, 0.5), (30.0, 0.6), (55.0, 0.7)):  # 250 seconds in total
         told.append(remaining.now(command, share))
-    fresh = Remaining(project, chosen_recipe(project, None), clock=lambda: now[0])
-    rest = fresh.now(PIPELINES["vanilla"][1], 0.0)
+    recipe = chosen_recipe(project, None)
+    slower = 250 * POSITIONS_PER_S / positions(command, recipe, project)
+    fresh = Remaining(project, recipe, clock=lambda: now[0])
+    rest = fresh.now(PIPELINES["vanilla"][1], 0.0) * slower
     assert told[-1] == pytest.approx(75 + rest, rel=0.1)
 
 

@@ -57,12 +57,16 @@ def test_every_test_with_points_is_in_its_questions_row(repo, edition):
         }
 
 
-def test_times_are_given_for_both_processors(repo, rendered):
+def test_times_are_given_for_both_processors(rendered, change):
     text = " ".join(rendered()[0].split())
-    assert f"about 5 minutes {WORLD}, and 9 minutes where it has AVX2 only (most laptops)" in text
+    assert f"about 3 minutes {WORLD}, and by our estimate 6 minutes where it has AVX2" in text
     assert f"about 1 minute {WORLD}, and by our estimate 2 minutes where it has AVX2" in text
-    assert f"about 14 minutes {WORLD}, and by our estimate 27 minutes" in text
-    assert "computing: about 14 to 27 minutes" in text
+    assert f"about 9 minutes {WORLD}, and by our estimate 18 minutes" in text
+    assert "computing: about 9 to 18 minutes" in text
+    change("assignment.toml", "pretraining = [3, 0]", "pretraining = [3, 5]")
+    text = " ".join(rendered()[0].split())
+    assert f"about 3 minutes {WORLD}, and 5 minutes where it has AVX2 only (most laptops)" in text
+    assert "computing: about 9 to 17 minutes" in text
 
 
 @pytest.mark.parametrize("dataset", ["world", "real"])
