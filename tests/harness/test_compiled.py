@@ -21,7 +21,7 @@ def bytecode(module: Path) -> Path:
 def run(root: Path, code: str) -> str:
     """Run code that imports from `root`, as a worker would, and return what it prints."""
     command = [sys.executable, "-B", "-c", f"import sys; sys.path.insert(0, {str(root)!r}); {code}"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout.strip()
 
 
 def test_only_what_the_grader_adds_is_compiled(submission, tmp_path):

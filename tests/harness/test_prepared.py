@@ -60,18 +60,18 @@ def test_a_ruleset_made_by_another_process_allows_the_same(tmp_path):
 
     def ask():
         return [
-            refused(lambda: open(tmp_path / "open" / "file").close()),
-            refused(lambda: open(tmp_path / "open" / "file", "a").close()),
-            refused(lambda: open(tmp_path / "closed" / "file").close()),
-            refused(lambda: open(tmp_path / "scratch" / "file", "a").close()),
-            refused(lambda: open("/proc/self/status").close()),
-            refused(lambda: open(f"/proc/{parent}/status").close()),
+            refused(lambda: open(tmp_path / "open" / "file", "rb").close()),
+            refused(lambda: open(tmp_path / "open" / "file", "ab").close()),
+            refused(lambda: open(tmp_path / "closed" / "file", "rb").close()),
+            refused(lambda: open(tmp_path / "scratch" / "file", "ab").close()),
+            refused(lambda: open("/proc/self/status", "rb").close()),
+            refused(lambda: open(f"/proc/{parent}/status", "rb").close()),
         ]
 
     no = "PermissionError"
     assert confined(confinement, ask) == str(["done", no, no, "done", "done", no])
     closed = sandbox.Confinement(landlock=True, readable=(str(tmp_path / "open"),))
-    assert confined(closed, lambda: refused(lambda: open("/proc/self/status").close())) == no
+    assert confined(closed, lambda: refused(lambda: open("/proc/self/status", "rb").close())) == no
 
 
 @needs_landlock

@@ -11,7 +11,7 @@ from grading.cases import GradedTestCase
 from grading.schema import Where, table
 from questions.shared import random_inputs, specs
 
-from .columns import cut, is_given_shape
+from .columns import can_run, cut, is_given_shape
 
 GRADIENTS = table({"names": str, "arrays": specs.ANY_REAL}, w2=[int])
 # Whether an output depends on position 0. If it doesn't, kernels that sum in a different order move
@@ -45,11 +45,7 @@ class AsksSynthesizer(GradedTestCase):
         return self._forward(config=config, weights=weights, inputs=inputs, **asked)
 
     def _forward(
-        self,
-        config: dict[str, Any],
-        inputs: list[np.ndarray],
-        modes: list[dict[str, Any]] | None = None,
-        **asked: Any,
+        self, config: dict, inputs: list[np.ndarray], modes: list[dict] | None = None, **asked: Any
     ) -> dict[str, Any]:
         """Return outputs from one worker; fail unless w2 has the shape that is given."""
         spec = forward_spec(config, len(inputs) * len(modes or [{}]))
@@ -151,10 +147,10 @@ def forward_spec(config: dict[str, Any], rows: int) -> Where:
     """Return the spec of `synthesizer.forward`'s answer with this many outputs."""
 
     def all_or_nothing(value: dict[str, Any]) -> bool:
-        return len(value["outputs"]) == (rows if is_given_shape(value["w2"], config) else 0)
+        return len(value["outputs"]) == (rows if can_run(value["w2"], config) else 0)
 
     spec = table({"forms": str, "outputs": specs.ANY_REAL}, w2=[int])
-    return Where(spec, all_or_nothing, f"{rows} outputs, or none for an unusual w2")
+    return Where(spec, all_or_nothing, f"{rows} outputs, or none if w2 is too small")
 
 
 def _parted(got: dict[str, Any], counts: list[int]) -> list[dict[str, Any]]:
