@@ -54,6 +54,7 @@ NOTHING = "not run: nothing to grade was found"
 NOT_SENT: dict[str, Any] = dict.fromkeys(
     ("read", "written", "signalled", "sockets", "linked"), []
 ) | {"scratch": True}
+END = ""  # no line is empty
 LOCK, ANSWERS = "lock", "answers"  # in the folder that hosts share
 
 
@@ -73,12 +74,15 @@ def main(questions: QuestionSet, place: Path, own: Path) -> None:
     with open(place / LOCK, "ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_SH)
         requests: queue.SimpleQueue[str] = queue.SimpleQueue()
-        threading.Thread(target=_read, args=(requests,), daemon=True).start()
         host = None
         try:
+            threading.Thread(target=_read, args=(requests,), daemon=True).start()
             host = Host(questions, place)
             while True:
-                _answer(replies, host.serve(json.loads(requests.get())))
+                request = requests.get()
+                if request == END:
+                    raise KeyboardInterrupt
+                _answer(replies, host.serve(json.loads(request)))
         except (KeyboardInterrupt, BrokenPipeError):
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         finally:
@@ -90,10 +94,15 @@ def main(questions: QuestionSet, place: Path, own: Path) -> None:
 
 
 def _read(requests: queue.SimpleQueue[str]) -> None:
-    """Pass requests on; at the end of the input, interrupt whatever is being graded."""
+    """Pass requests on; at the end of the input, interrupt whatever is being graded.
+
+    Python ignores an interrupt that arrives in a callback, such as an import's, so the end of the
+    input is also passed on.
+    """
     for line in sys.stdin:
         requests.put(line)
     os.kill(os.getpid(), signal.SIGINT)
+    requests.put(END)
 
 
 def _answer(replies: TextIO, answer: dict[str, Any]) -> None:

@@ -65,8 +65,16 @@ print(json.dumps(found))
 
 
 def left_in(temporary: Path) -> list[str]:
-    """Return what is left, except for dask's own folder, which contains nothing of ours."""
-    return [path.name for path in temporary.iterdir() if not path.name.startswith("dask-")]
+    """Return what is left for good, except for dask's own folder, which contains nothing of ours.
+
+    A host whose worker was killed removes its files by itself, perhaps after the client has ended.
+    """
+    deadline = time.monotonic() + 60
+    while True:
+        left = [path.name for path in temporary.iterdir() if not path.name.startswith("dask-")]
+        if not left or time.monotonic() > deadline:
+            return left
+        time.sleep(0.2)
 
 
 def descendants(pid: int) -> dict[int, str]:

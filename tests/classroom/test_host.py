@@ -195,7 +195,8 @@ def test_a_job_that_could_not_be_cleaned_up_marks_its_zygote(own_host, tmp_path,
 # ---------------------------------------------------------------- the process
 
 
-def start(place: Path, world: Path) -> subprocess.Popen:
+def start(place: Path, world: Path, change: str = "") -> subprocess.Popen:
+    """Start a host, after a statement that may change the module."""
     own = place / "slot"
     own.mkdir()
     own.chmod(0o711)
@@ -203,7 +204,7 @@ def start(place: Path, world: Path) -> subprocess.Popen:
         f"import sys; from pathlib import Path; sys.path.insert(0, {str(paths.SRC)!r}); "
         "from grading import host, paths; from questions.course import Course; "
         f"paths.DATA, paths.ANSWERS = Path({str(world / 'src/data')!r}), "
-        f"Path({str(world / 'solutions/data')!r}); "
+        f"Path({str(world / 'solutions/data')!r})\n{change}\n"
         f"host.main(Course(), Path({str(place)!r}), Path({str(own)!r}))"
     )
     command = [sys.executable, *FLAGS, "-c", code]
@@ -215,6 +216,13 @@ def ends_within(pid_file: Path, seconds: float) -> bool:
     while pid_file.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     return not pid_file.exists()
+
+
+def wait_for(path: Path) -> None:
+    deadline = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 @pytest.fixture
@@ -263,12 +271,33 @@ def test_a_host_ends_with_its_input_and_leaves_nothing(place, tmp_path, smoke_wo
         assert ends_within(Path(f"/proc/{pid}"), 10), pid
 
 
+# Python ignores an interrupt that arrives in a callback, such as an import's.
+IGNORE_ONE = """
+begin = host.Host.__init__
+def begin_and_ignore_an_interrupt(self, *args):
+    begin(self, *args)
+    try:
+        Path(args[1], "waits").touch()
+        host.time.sleep(60)
+    except KeyboardInterrupt:
+        print("ignored", file=sys.stderr)
+host.Host.__init__ = begin_and_ignore_an_interrupt
+"""
+
+
+def test_a_host_ends_although_an_interrupt_was_ignored(place, smoke_world, capfd):
+    process = start(place, smoke_world, IGNORE_ONE)
+    wait_for(place / "waits")
+    process.stdin.close()
+    process.wait(30)
+    process.stdout.close()
+    assert "ignored" in capfd.readouterr().err
+    assert not place.exists()
+
+
 def test_a_host_leaves_what_others_still_use(place, smoke_world):
     process = start(place, smoke_world)
-    deadline = time.monotonic() + 60
-    while not (place / host.ANSWERS).exists():  # by then, it holds the lock
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_for(place / host.ANSWERS)  # by then, it holds the lock
     with open(place / host.LOCK, "ab") as lock:
         import fcntl
 
