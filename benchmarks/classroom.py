@@ -83,7 +83,7 @@ def compare(count: int, slots: int, loop: bool, trained: Path | None) -> None:
         into = Path(place) / "graded"
         command = [sys.executable, "-m", "tools.classroom", "grade", source, "--into", into]
         cost = graded([*map(str, command), "--slots", str(slots)])
-        print(cost.line("tools.classroom", count, unit_s, cluster.cores()))
+        print(cost.line("tools.classroom", count, unit_s, len(cluster.cores())))
         print(f"largest process: {cost.peak_bytes / 2**20:.0f} MiB")
         if loop:
             cost = one_by_one(source, Path(place))
@@ -249,7 +249,7 @@ def main() -> None:
     parser.add_argument(
         "--slots",
         type=int,
-        default=cluster.default_slots(),
+        default=len(cluster.cores()),
         metavar="N",
         help="how many submissions to grade at once; default: one more than there are cores",
     )

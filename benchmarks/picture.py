@@ -11,7 +11,7 @@ from __future__ import annotations
 import statistics
 import sys
 
-from benchmarks.tables import HERE, rows_of
+from benchmarks.tables import HERE, is_of_the_world, rows_of
 from pretraining.plots import Axis, Panel, svg, text
 
 PICTURE = HERE / "accuracy.svg"
@@ -38,11 +38,8 @@ def main() -> int:
 
 
 def shown(run: dict) -> bool:
-    """Return whether a run used the generated data set and its recipe, both as they are today."""
-    unchanged = not (run["changes"] or run["corruption"] or run.get("earlier"))
-    unchanged = unchanged and run.get("world") is None
-    default = run["dataset"] == "world" and run["recipe"] is None and run["isa"] == "native"
-    return unchanged and default
+    """Return whether a run used the generated data set that is installed, and its recipe."""
+    return is_of_the_world(run) and run.get("world") is None and run["isa"] == "native"
 
 
 def picture(runs: list[dict]) -> str:

@@ -5,12 +5,16 @@
 The plain step follows the description of the public trainer: untrimmed batches, float32, logits and
 loss at all positions, and AdamW. Both steps use the same model and batches, alternately. Ours is
 measured both with AdamW and with the recipe's optimizer. Ratios are ratios of medians.
+
+GFLOP/s are those of a step's matrix products, forward and backward, without the optimizer's. The
+processor's peak is the fastest of several products of two large matrices, with torch's own threads.
 """
 
 from __future__ import annotations
 
 import argparse
 import copy
+import math
 import os
 import statistics
 import sys
@@ -18,6 +22,7 @@ import time
 from pathlib import Path
 
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from . import reference
 
@@ -26,7 +31,7 @@ reference.come_first()
 
 from pretraining import optimizers  # noqa: E402
 from pretraining.batches import BatchOrder, load  # noqa: E402
-from pretraining.fast import Engine, Pace  # noqa: E402
+from pretraining.fast import FORMATS, Engine, Pace  # noqa: E402
 from pretraining.recipes import load_recipe, trainer_settings  # noqa: E402
 from submission import utils  # noqa: E402
 from submission.dataset import CharCorruptionDataset  # noqa: E402
@@ -81,6 +86,26 @@ def measure(step, x, y) -> tuple[float, float]:
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
+def count(step, x, y) -> float:
+    """Return the floating-point operations of a step's matrix products, in GFLOP."""
+    with FlopCounterMode(display=False) as counter:
+        step(x, y)
+    return counter.get_total_flops() / 1e9
+
+
+def peak(pace: Pace, size: int = 4096, repeat: int = 5) -> float:
+    """Return the GFLOP/s of the fastest of several products of two (size, size) matrices."""
+    torch.set_num_threads(pace.threads)
+    a, b = torch.randn(2, size, size).to(FORMATS[pace.dtype])
+    best = math.inf
+    for _ in range(repeat + 1):
+        started = time.perf_counter()
+        torch.mm(a, b)
+        best = min(best, time.perf_counter() - started)
+    torch.set_num_threads(1)
+    return 2 * size**3 / best / 1e9
+
+
 def main() -> int:
     """Print a table for each variant."""
     parser = argparse.ArgumentParser(
@@ -95,6 +120,7 @@ def main() -> int:
     utils.set_seed(0)
     dataset = CharCorruptionDataset(text, recipe.model["block_size"])
     print(f"{machine()}, torch {torch.__version__}")
+    print("peak in GFLOP/s:", ", ".join(f"{pace} {peak(pace):.0f}" for pace in PACES))
     for synthesizer in (False, True):
         fields = recipe.model_of("synthesizer" if synthesizer else "vanilla")
         config = GPTConfig(dataset.vocab_size, **fields, synthesizer=synthesizer)
@@ -110,11 +136,15 @@ def compare(model, dataset, config, repeat: int, synthesizer: bool) -> None:
     steps = {"the public trainer's": PlainStep(model, config)}
     steps |= {f"{pace}": OurStep(model, config, pace, muon=False) for pace in PACES}
     steps |= {f"{pace}, Muon": OurStep(model, config, pace, muon=True) for pace in PACES}
+    counted = OurStep(model, config, PACES[0], muon=False)  # in one thread: counters see only one
+    work = []  # GFLOP of each batch
     times = {name: [] for name in steps}
     batches = load(dataset, BatchOrder(len(dataset), config.batch_size, repeat), 0)
     for number, (x, y) in enumerate(batches):
         if number > repeat:
             break
+        if number > 0:
+            work.append(count(counted, x, y))
         for name, step in steps.items():
             took = measure(step, x, y)
             if number > 0:  # the first batch warms up
@@ -123,11 +153,13 @@ def compare(model, dataset, config, repeat: int, synthesizer: bool) -> None:
         statistics.median(t) for t in zip(*times[next(iter(steps))], strict=True)
     )
     print(f"\n{'synthesizer' if synthesizer else 'vanilla'}: speedup over {next(iter(steps))}")
-    print(f"({plain_cpu:.2f} s of CPU per step), {repeat} batches of {config.batch_size}\n")
-    print("| step | CPU | wall |\n|---|---|---|")
+    print(f"({plain_cpu:.2f} s of CPU per step), {repeat} batches of {config.batch_size}")
+    print(f"our step needs {statistics.median(work):.0f} GFLOP\n")
+    print("| step | CPU | wall | GFLOP/s |\n|---|---|---|---|")
     for name, each in list(times.items())[1:]:
         wall, cpu = (statistics.median(t) for t in zip(*each, strict=True))
-        print(f"| {name} | {plain_cpu / cpu:.1f} | {plain_wall / wall:.1f} |")
+        speed = statistics.median(work) / wall
+        print(f"| {name} | {plain_cpu / cpu:.1f} | {plain_wall / wall:.1f} | {speed:.0f} |")
 
 
 if __name__ == "__main__":

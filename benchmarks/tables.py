@@ -11,19 +11,38 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.chance import chances
+from benchmarks.goals import goals
+
 HERE = Path(__file__).resolve().parent
 README = HERE / "README.md"
 START, END = "<!-- tables: made by benchmarks/tables.py -->", "<!-- end of tables -->"
+GOALS = "<!-- goals: made by benchmarks/tables.py -->", "<!-- end of goals -->"
+CHANCES = "<!-- chances: made by benchmarks/tables.py -->", "<!-- end of chances -->"
 EVIDENCE = "<!-- evidence: made by benchmarks/tables.py -->", "<!-- end of evidence -->"
 
 
 def main() -> int:
     """Replace the text between the marks."""
     text = README.read_text(encoding="utf-8")
-    text = replaced(text, START, END, tables(rows_of("training.jsonl")))
-    text = replaced(text, *EVIDENCE, evidence(rows_of("evidence.jsonl")))
-    README.write_text(text, encoding="utf-8")
+    README.write_text(all_replaced(text), encoding="utf-8")
     return 0
+
+
+def all_replaced(text: str) -> str:
+    """Return benchmarks/README.md with tables of what is measured now."""
+    runs = rows_of("training.jsonl")
+    own = [run for run in runs if is_of_the_world(run)]
+    text = replaced(text, *GOALS, goals(own))
+    text = replaced(text, *CHANCES, chances(own))
+    text = replaced(text, START, END, tables(runs))
+    return replaced(text, *EVIDENCE, evidence(rows_of("evidence.jsonl")))
+
+
+def is_of_the_world(run: dict) -> bool:
+    """Return whether a run used a generated world and its recipe, both as they are today."""
+    changed = run["changes"] or run["corruption"] or run.get("earlier")
+    return run["dataset"] == "world" and run["recipe"] is None and not changed
 
 
 def rows_of(name: str) -> list[dict]:

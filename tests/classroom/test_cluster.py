@@ -1,6 +1,7 @@
 """Classes graded on real clusters, and who may connect to these."""
 
 import http.client
+import os
 import signal
 import socket
 import ssl
@@ -8,7 +9,7 @@ import urllib.request
 
 import pytest
 
-from tests.classroom.clusters import NAMES, descendants, left_in, wait_for_records
+from tests.classroom.clusters import NAMES, descendants, is_host, left_in, wait_for_records
 from tests.classroom.tiny import needs_root, table
 from tools.classroom.cluster import _security
 
@@ -72,6 +73,24 @@ def test_our_own_cluster_listens_on_loopback_alone_with_tls_and_no_dashboard(
     process.communicate(timeout=90)
     assert served == []
     assert ports and {host for host, _ in ports} == {"127.0.0.1"}
+
+
+CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+
+
+@pytest.mark.skipif(len(CORES) < 2, reason="needs two cores")
+@pytest.mark.parametrize("each_its_own", [True, False])
+def test_with_a_slot_per_core_each_has_a_core_of_its_own(begin, source, tmp_path, each_its_own):
+    into = tmp_path / "class"
+    process = begin(source, into, *(() if each_its_own else ("--slots", "1")))
+    wait_for_records(into, 1, process)
+    hosts = [pid for pid, line in descendants(process.pid).items() if is_host(line)]
+    allowed = [sorted(os.sched_getaffinity(pid)) for pid in hosts]
+    below = [os.sched_getaffinity(pid) for host in hosts for pid in descendants(host)]
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=90)
+    assert sorted(allowed) == ([[core] for core in CORES] if each_its_own else [CORES])
+    assert below and all(sorted(cores) in allowed for cores in below)
 
 
 def test_an_existing_cluster_serves_no_pages_either(dask, certificates):

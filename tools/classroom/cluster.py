@@ -86,7 +86,7 @@ def connected(
     Args:
         scheduler: `tls://HOST:PORT`, or None for a local cluster.
         certificates: a folder that `write_certificates` filled; for an existing scheduler.
-        slots: how many submissions a local cluster grades at once; None: `default_slots`.
+        slots: how many submissions a local cluster grades at once; None: one per core.
 
     Raises:
         UsageError: if the address or the certificates can't be used.
@@ -99,7 +99,7 @@ def connected(
     with dask.config.set(CONFIG), contextlib.ExitStack() as stack:
         if scheduler is None:
             security: Security = Security.temporary()
-            address: Any = stack.enter_context(_local(security, slots or default_slots()))
+            address: Any = stack.enter_context(_local(security, slots or len(cores())))
         else:
             address, security = scheduler, _security(scheduler, certificates)
         try:
@@ -201,21 +201,22 @@ def _settings() -> dict[str, Any]:
     return nested
 
 
-def cores() -> int:
-    """Return how many cores this process may use."""
+def cores() -> list[int]:
+    """Return the cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
 
 
-def default_slots() -> int:
-    """Return how many submissions to grade at once on this machine.
+def own_cores(client: Client) -> list[int]:
+    """Return a core for each worker, if they are a local cluster's and as many as the cores.
 
-    One more than there are cores. A slot always has one process that runs or waits for a core, but
-    it is another one every few milliseconds, and the kernel often places two slots' processes on
-    the same core. With as many slots as cores, another core then has nothing to do.
+    A slot always has one process that runs or waits for a core, but it is another one every few
+    milliseconds. If the kernel chooses the core, it often places two slots' processes on the same
+    one, while another core has nothing to do.
     """
-    return cores() + 1
+    local = isinstance(client.cluster, LocalCluster) and hasattr(os, "sched_setaffinity")
+    return cores() if local and len(client.cluster.workers) == len(cores()) else []
 
 
 @contextlib.contextmanager
@@ -225,7 +226,7 @@ def installed(client: Client, release: Release, counts: bool) -> Iterator[str]:
     Yields the name by which workers know it.
     """
     name = f"grader-{release.digest[:16]}" + ("" if counts else "-preview")
-    plugin = slots.GraderHosts(name, release.content, str(release.seed), counts)
+    plugin = slots.GraderHosts(name, release.content, str(release.seed), counts, own_cores(client))
     try:
         client.register_plugin(plugin, name=name)
     except LEFT as error:

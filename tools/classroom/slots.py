@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -52,7 +52,11 @@ class HostLost(Exception):
 class Host:
     """The worker's side of a host process."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, core: int | None = None) -> None:
+        """
+        Args:
+            core: the only core on which the host and all that it starts may run; None: any.
+        """
         self._source = str(place / "release" / "src")
         self._own = Path(tempfile.mkdtemp(prefix="slot-", dir=place))
         self._own.chmod(0o711)  # so that a test's own user can reach its scratch folder
@@ -66,6 +70,8 @@ class Host:
             stderr=self._log,
             start_new_session=True,  # only the client reacts to Ctrl-C
         )
+        if core is not None:
+            os.sched_setaffinity(self._process.pid, {core})
         assert self._process.stdin and self._process.stdout
         self._requests: IO[bytes] = self._process.stdin
         self._answers: IO[bytes] = self._process.stdout
@@ -144,20 +150,25 @@ class GraderHosts(WorkerPlugin):
 
     idempotent = True
 
-    def __init__(self, name: str, release: bytes, seed: str, counts: bool) -> None:
+    def __init__(
+        self, name: str, release: bytes, seed: str, counts: bool, cores: Sequence[int] = ()
+    ) -> None:
         """
         Args:
             release: a zip with src/ and solutions/.
             seed: the class's seed, which is also the hash seed of the hosts' zygotes.
             counts: whether to accept only workers whose results can count.
+            cores: the core of each worker, if workers are numbered and each has its own.
         """
         self.name = name
+        self._cores = cores
         self._release, self._seed, self._counts = release, seed, counts
         self.report: dict[str, Any] = {"obstacles": [WAITING], "facts": {}}
 
     async def setup(self, worker: Worker) -> None:
         """Get ready; anything that goes wrong is reported to the client as an obstacle."""
         try:
+            self._core = self._cores[worker.name] if self._cores else None
             self.report = await asyncio.to_thread(self._get_ready, worker.state.nthreads)
         except Exception as error:
             self.report = {"obstacles": [f"{type(error).__name__}: {error}"], "facts": {}}
@@ -171,7 +182,7 @@ class GraderHosts(WorkerPlugin):
         host = None
         slot = self._slots.get()
         try:
-            host = slot or Host(self._place)
+            host = slot or Host(self._place, self._core)
             answer = host.grade(upload, request)
             if answer.get("last"):
                 host.leave()
@@ -194,7 +205,7 @@ class GraderHosts(WorkerPlugin):
         os.replace(self._place / "draft", self._place / "lock")  # `sweep` skips what has no lock
         unpack(self._release, self._place / "release")
         self._slots: queue.SimpleQueue[Host | None] = queue.SimpleQueue()
-        host = Host(self._place)
+        host = Host(self._place, self._core)
         try:
             report = host.ask(
                 {"do": "examine", "seed": self._seed, "counts": self._counts}, START_S
