@@ -19,6 +19,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from benchmarks.goals import KINDS
 from tools.described import REPO, load_assignment
 
 SPLIT = 100  # people in dev, and in test
@@ -47,7 +48,7 @@ def chances(runs: list[dict]) -> str:
         threshold = thresholds[variant]
         mean, correlation, chance, bound = estimate(right, 2 * SPLIT, threshold)
         lines.append(
-            f"| {variant} | {'AVX2' if isa == 'avx2' else isa} | {len(right)} | "
+            f"| {variant} | {KINDS[isa]} | {len(right)} | "
             f"{', '.join(map(str, sorted(right)))} | {mean:.0%} | {correlation:.3f} | "
             f"{threshold:.0%} | {chance:.0e} | {bound:.0e} |"
         )

@@ -1,6 +1,6 @@
 """Compare our training step, at each pace, with the public trainer's: CPU and wall time.
 
-    python -m benchmarks.steps [--repeat 15] [--recipe laptop]
+    python -m benchmarks.steps [--repeat 15] [--recipe laptop] [--dtypes float32]
 
 The plain step follows the description of the public trainer: untrimmed batches, float32, logits and
 loss at all positions, and AdamW. Both steps use the same model and batches, alternately. Ours is
@@ -40,7 +40,7 @@ from submission.trainer import TrainerConfig  # noqa: E402
 
 from .training import machine  # noqa: E402
 
-PACES = [Pace(d, n) for d in ("float32", "bfloat16") for n in (1, 2)]
+DTYPES = ["float32", "bfloat16"]
 
 
 class PlainStep:
@@ -113,30 +113,34 @@ def main() -> int:
     )
     parser.add_argument("--repeat", type=int, default=15)
     parser.add_argument("--recipe", default="laptop")
+    parser.add_argument(
+        "--dtypes", nargs="+", choices=DTYPES, default=DTYPES, help="bfloat16 is slow with AVX2"
+    )
     asked = parser.parse_args()
+    paces = [Pace(dtype, threads) for dtype in asked.dtypes for threads in (1, 2)]
     torch.set_num_threads(1)
     recipe = load_recipe(asked.recipe)
     text = (ROOT / "src" / "data" / "wiki.txt").read_text(encoding="utf-8").removesuffix("\n")
     utils.set_seed(0)
     dataset = CharCorruptionDataset(text, recipe.model["block_size"])
     print(f"{machine()}, torch {torch.__version__}")
-    print("peak in GFLOP/s:", ", ".join(f"{pace} {peak(pace):.0f}" for pace in PACES))
+    print("peak in GFLOP/s:", ", ".join(f"{pace} {peak(pace):.0f}" for pace in paces))
     for synthesizer in (False, True):
         fields = recipe.model_of("synthesizer" if synthesizer else "vanilla")
         config = GPTConfig(dataset.vocab_size, **fields, synthesizer=synthesizer)
         sizes = len(dataset), dataset.block_size
         settings = trainer_settings(recipe, "pretrain", *sizes, synthesizer)
         trainer = TrainerConfig(**settings)
-        compare(GPT(config), dataset, trainer, asked.repeat, synthesizer)
+        compare(GPT(config), dataset, trainer, paces, asked.repeat, synthesizer)
     return 0
 
 
-def compare(model, dataset, config, repeat: int, synthesizer: bool) -> None:
+def compare(model, dataset, config, paces: list[Pace], repeat: int, synthesizer: bool) -> None:
     """Time all steps alternately on the same batches, and print their ratios to the plain step."""
     steps = {"the public trainer's": PlainStep(model, config)}
-    steps |= {f"{pace}": OurStep(model, config, pace, muon=False) for pace in PACES}
-    steps |= {f"{pace}, Muon": OurStep(model, config, pace, muon=True) for pace in PACES}
-    counted = OurStep(model, config, PACES[0], muon=False)  # in one thread: counters see only one
+    steps |= {f"{pace}": OurStep(model, config, pace, muon=False) for pace in paces}
+    steps |= {f"{pace}, Muon": OurStep(model, config, pace, muon=True) for pace in paces}
+    counted = OurStep(model, config, paces[0], muon=False)  # in one thread: counters see only one
     work = []  # GFLOP of each batch
     times = {name: [] for name in steps}
     batches = load(dataset, BatchOrder(len(dataset), config.batch_size, repeat), 0)

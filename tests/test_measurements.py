@@ -19,7 +19,7 @@ README = re.sub(r"\s+", " ", (ROOT / "README.md").read_text(encoding="utf-8"))
 SHARES = {
     "nopretrain": [0, 2, 3],
     "vanilla": [86, 94, 93],
-    "synthesizer": [66, 63, 73],
+    "synthesizer": [60, 61, 76],
     "rope": [88],
 }
 
@@ -114,4 +114,4 @@ def test_the_picture_can_be_read_on_a_dark_page(drawn):
 def test_the_picture_says_to_a_screen_reader_what_it_shows(drawn):
     title = drawn.findtext(f"{SVG}title")
     assert drawn.get("role") == "img"
-    assert re.findall(r"\d+ %", title) == ["2 %", "93 %", "66 %", "88 %", "4 %"]
+    assert re.findall(r"\d+ %", title) == ["2 %", "93 %", "61 %", "88 %", "4 %"]
