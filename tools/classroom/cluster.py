@@ -215,8 +215,9 @@ def own_cores(client: Client) -> list[int]:
     milliseconds. If the kernel chooses the core, it often places two slots' processes on the same
     one, while another core has nothing to do.
     """
-    local = isinstance(client.cluster, LocalCluster) and hasattr(os, "sched_setaffinity")
-    return cores() if local and len(client.cluster.workers) == len(cores()) else []
+    cluster: Any = client.cluster
+    local = isinstance(cluster, LocalCluster) and hasattr(os, "sched_setaffinity")
+    return cores() if local and len(cluster.workers) == len(cores()) else []
 
 
 @contextlib.contextmanager
