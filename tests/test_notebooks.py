@@ -298,8 +298,14 @@ def in_colab(tmp_path):
 
 # test_end_to_end.py checks what training reaches; here, it is short.
 SHORTER = {
-    "assignment.toml": [("max_epochs = 100", "max_epochs = 8")],
-    "src/pretraining/recipes.json": [('"max_epochs": 100', '"max_epochs": 8')],
+    "assignment.toml": [
+        ("max_epochs = 100\nbatch_size = 32\n", "max_epochs = 8\nbatch_size = 32\n"),
+        ("max_epochs = 200 ", "max_epochs = 8 "),
+    ],
+    "src/pretraining/recipes.json": [
+        ('"max_epochs": 100,\n    "muon', '"max_epochs": 8,\n    "muon'),
+        ('"max_epochs": 200', '"max_epochs": 8'),
+    ],
 }
 
 

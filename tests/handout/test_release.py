@@ -300,7 +300,9 @@ def shorten(path):
     """Reduce the epochs, so that each command takes seconds."""
     tables = json.loads(path.read_text(encoding="utf-8"))
     for stage in ("pretrain", "finetune_scratch", "finetune_pretrained"):
-        tables["recipes"]["smoke"][stage]["max_epochs"] = 3
+        table = tables["recipes"]["smoke"][stage]
+        for each in (table, table.get("synthesizer", {})):
+            each["max_epochs"] = 3
     path.write_text(json.dumps(tables), encoding="utf-8")
 
 
