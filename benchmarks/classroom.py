@@ -251,7 +251,7 @@ def main() -> None:
         type=int,
         default=len(cluster.cores()),
         metavar="N",
-        help="how many submissions to grade at once; default: one more than there are cores",
+        help="how many submissions to grade at once; default: one per core",
     )
     parser.add_argument("--no-loop", action="store_true", help="leave out the slow comparison")
     parser.add_argument(

@@ -71,7 +71,8 @@ class Host:
             start_new_session=True,  # only the client reacts to Ctrl-C
         )
         if core is not None:
-            os.sched_setaffinity(self._process.pid, {core})
+            with contextlib.suppress(ProcessLookupError):  # it has ended; `ask` says how
+                os.sched_setaffinity(self._process.pid, {core})
         assert self._process.stdin and self._process.stdout
         self._requests: IO[bytes] = self._process.stdin
         self._answers: IO[bytes] = self._process.stdout
