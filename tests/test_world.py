@@ -265,7 +265,7 @@ def test_dataset_json_names_the_data_set(texts, smoke):
 def test_smoke_world_is_tiny_and_london_has_a_fifth(smoke):
     assert len(birth_places(smoke)) == 60
     cities = [row[1] for row in rows_of(smoke, datafiles.DEV)]
-    assert len(cities) == 10 and cities.count("London") == 2
+    assert len(cities) == 20 and cities.count("London") == 4
     assert len(set(birth_places(smoke).values())) == 10
 
 

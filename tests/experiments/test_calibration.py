@@ -108,8 +108,8 @@ def test_the_command_draws_and_prints_what_evaluate_counts(run, trained, tmp_pat
         f"evaluate vanilla wiki.txt {OPTIONS} {params} --outputs_path p "
         "--eval_corpus_path birth_dev.tsv"
     )[1]
-    right = int(re.search(r"Correct: (\d+) of 10", evaluated)[1])
-    assert first == ["0.00", "100%", f"{right / 10:.0%}", "100%"]
+    right = int(re.search(r"Correct: (\d+) of 20", evaluated)[1])
+    assert first == ["0.00", "100%", f"{right / 20:.0%}", "100%"]
 
 
 @pytest.mark.parametrize(

@@ -195,7 +195,7 @@ def test_what_the_angles_are_is_checked(run, source, written_as, value):
     assert ", [rope]) returned " in errors and errors.endswith("expected a tensor\n")
 
 
-LOGITS = torch.zeros(2, 7, 85)  # the smoke world of seed 1 has 85 ids
+LOGITS = torch.zeros(2, 7, 84)  # the smoke world of seed 1 has 84 ids
 ANSWERS = {
     "nothing": None,
     "logits alone": LOGITS,
@@ -210,7 +210,7 @@ def test_what_a_model_returns_is_checked(run, source, written_as, wrong):
     written_as(source.model.GPT, "forward", lambda _: ANSWERS[wrong])
     errors = fails(run, PRE)
     assert "error: GPT.forward (submission/model.py:" in errors
-    assert "expected logits of shape (2, 7, 85), and the loss\n" in errors
+    assert "expected logits of shape (2, 7, 84), and the loss\n" in errors
 
 
 def test_a_module_that_is_no_gpt_is_told(run, source, written_as):

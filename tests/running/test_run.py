@@ -19,7 +19,7 @@ def test_the_sheets_commands_work_from_the_assignments_root(root):
         subprocess.run(arguments, cwd=root, check=True, stdin=subprocess.DEVNULL, timeout=120)
     text = (root / "vanilla.pretrain.dev.predictions").read_text(encoding="utf-8")
     assert text.endswith("\n")
-    assert len(text.removesuffix("\n").split("\n")) == 10
+    assert len(text.removesuffix("\n").split("\n")) == 20
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -27,7 +27,7 @@ def test_evaluate_prints_correct_total_and_percent(run, trained, variant):
     command = f"evaluate {variant} wiki.txt --eval_corpus_path birth_dev.tsv --outputs_path out"
     code, output, _ = run(f"{command} --reading_params_path {trained}/{variant}.finetune.params")
     assert code == 0
-    assert "of 10, " in output and " percent" in output
+    assert "of 20, " in output and " percent" in output
     assert "Wrong (5 of " in output  # after one tiny epoch, hardly any answer is right
 
 
@@ -41,7 +41,7 @@ def test_an_earlier_years_helper_without_rope_is_one_clear_line(run, modules, mo
 
 def test_evaluate_shows_the_models_probability(run, trained, modules, monkeypatch):
     utils = modules[0].utils
-    answers = [utils.Prediction("London", 0.25)] * 5 + [utils.Prediction("x", 0.5)] * 5
+    answers = [utils.Prediction("London", 0.25), utils.Prediction("x", 0.5)] * 10
     monkeypatch.setattr(utils, "predict_places", lambda *arguments: answers)
     code, output, _ = run(
         f"evaluate vanilla wiki.txt --reading_params_path {trained}/vanilla.finetune.params "
@@ -59,7 +59,7 @@ def test_evaluate_says_when_a_file_has_no_answers(run, trained, tmp_path):
     )
     assert code == 0
     assert "has no answers" in output
-    assert (tmp_path / "out.predictions").read_text(encoding="utf-8").count("\n") == 10
+    assert (tmp_path / "out.predictions").read_text(encoding="utf-8").count("\n") == 20
 
 
 def test_predictions_that_hold_a_newline_stay_one_line(run, trained, modules, monkeypatch):
@@ -252,7 +252,7 @@ def test_london_baseline_prints_correct_total_and_percent(root, run_python):
     assert result.returncode == 0, result.stderr
     lines = (root / "src/data/birth_dev.tsv").read_text(encoding="utf-8").splitlines()
     correct = sum(line.endswith("\tLondon") for line in lines)
-    assert result.stdout == f"Correct: {correct} of 10, {10 * correct:.1f} percent\n"
+    assert result.stdout == f"Correct: {correct} of 20, {5 * correct:.1f} percent\n"
 
 
 def test_a_missing_recipes_file_says_what_to_run(root, modules, run):

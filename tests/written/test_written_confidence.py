@@ -30,15 +30,15 @@ def test_accuracies_are_those_of_the_predictions(with_trained, trained):
     found = json.loads((with_trained / "numbers.json").read_text(encoding="utf-8"))["accuracy"]
     dev = (trained / "src/data/birth_dev.tsv").read_text(encoding="utf-8").splitlines()
     london = sum(line.endswith("\tLondon") for line in dev)
-    assert len(dev) == 10 and london == 2  # the smoke world
-    of_models = {"no_pretraining": 0.1, "pretraining": 0.7, "synthesizer": 0.4, "rope": 0.5}
+    assert len(dev) == 20 and london == 4  # the smoke world
+    of_models = {"no_pretraining": 0.05, "pretraining": 0.35, "synthesizer": 0.2, "rope": 0.25}
     assert found == of_models | {"london": 0.2}
 
 
 def test_accuracies_are_null_until_all_predictions_are_there(confidence, trained, tmp_path):
     for name in confidence.PREDICTIONS.values():
         (tmp_path / name).write_bytes((trained / name).read_bytes())
-    dev = [("Where was Ana Ruiz born?", "London")] * 10
+    dev = [("Where was Ana Ruiz born?", "London")] * 20
     assert confidence.accuracies(tmp_path, dev)["london"] == 1
     (tmp_path / name).unlink()
     assert confidence.accuracies(tmp_path, dev) is None
@@ -79,7 +79,7 @@ def test_confidence_is_the_product_over_all_characters(with_trained, trained):
         list(np.quantile(probabilities, [0.25, 0.75])), abs=2e-4
     )
     assert max(probabilities) > 1e-3  # otherwise, rounding would hide everything
-    assert found["right"] is None or found["wrong"]["count"] + found["right"]["count"] == 10
+    assert found["right"] is None or found["wrong"]["count"] + found["right"]["count"] == 20
     plotted = columns(with_trained / "confidence.dat")
     assert plotted["unseen"][:-1].sum() == pytest.approx(1, abs=1e-4)
 
@@ -90,7 +90,7 @@ def test_refusals_are_those_of_the_same_answers(with_trained, confidence):
     assert [row["threshold"] for row in rows] == list(confidence.THRESHOLDS)
     assert (rows[0]["answered"], rows[0]["unseen"]) == (1, 1)
     right = found["right"]["count"] if found["right"] else 0
-    assert rows[0]["accuracy"] == right / 10  # of dev
+    assert rows[0]["accuracy"] == right / 20  # of dev
     half = next(row for row in rows if row["threshold"] == 0.5)
     assert half["unseen"] == pytest.approx(found["unseen"]["above_half"], abs=1e-3)
     assert 0 <= found["calibration_error"] <= 1
@@ -140,7 +140,7 @@ def test_the_same_bytes_with_a_trained_model(with_trained, trained, tmp_path, ru
     [
         ("vanilla.finetune.params", None, "no such file"),
         ("vanilla.finetune.params", "no parameters", "no readable parameters"),
-        ("vanilla.pretrain.dev.predictions", "Oslo\n", "got 1 lines, expected 10"),
+        ("vanilla.pretrain.dev.predictions", "Oslo\n", "got 1 lines, expected 20"),
         ("src/data/birth_unseen_inputs.tsv", None, "no such file"),
     ],
 )
