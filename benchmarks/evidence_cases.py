@@ -106,6 +106,8 @@ CASES = {
     "one_word": Case("spans of one word", True, body=ONE_WORD),
     "dropout": Case("dropouts of .1", True, model=DROPOUT),
     "adamw": Case("`original`'s optimizer, 150 epochs", True, pretrain=ADAMW),
+    "real": Case("the course's files, the reference", True, **REAL),
+    "real_synthesizer": Case("the course's files, the reference", True, "synthesizer", **REAL),
     "real_20": Case("the course's files, 20 epochs", True, pretrain={"max_epochs": 20}, **REAL),
     "real_60": Case("the course's files, 60 epochs", True, pretrain={"max_epochs": 60}, **REAL),
     "real_synthesizer_40": Case(
