@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import platform
-import random
 import signal
 import threading
 import time
@@ -27,6 +26,7 @@ import torch
 from .errors import InputError
 from .fast import Pace
 from .files import save_atomically
+from .randomness import random_states, restore_random_states
 
 if TYPE_CHECKING:
     from submission.trainer import Trainer, TrainerConfig
@@ -46,31 +46,6 @@ FREE = (
     "expected_loss",
 )
 POSITION = ("tokens", "history", "best_test_loss")  # attributes of a Trainer
-
-
-def random_states() -> dict:
-    """Return the states of all random number generators that datasets and models may use."""
-    state = np.random.get_state()
-    assert isinstance(state, tuple)  # a dict only for generators other than numpy's default
-    kind, keys, *rest = state
-    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
-    return {
-        "random": random.getstate(),
-        "numpy": (kind, torch.from_numpy(keys.astype(np.int64)), *rest),
-        "torch": torch.get_rng_state(),
-        "cuda": cuda,
-    }
-
-
-def restore_random_states(states: dict) -> None:
-    """Restore what random_states() returned, as if nothing had been drawn since."""
-    version, keys, gauss = states["random"]
-    random.setstate((version, tuple(keys), gauss))
-    kind, keys, *rest = states["numpy"]
-    np.random.set_state((kind, keys.numpy().astype(np.uint32), *rest))
-    torch.set_rng_state(states["torch"])
-    if states["cuda"]:
-        torch.cuda.set_rng_state_all(states["cuda"])
 
 
 def identity(trainer: Trainer) -> dict[str, str]:

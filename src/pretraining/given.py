@@ -23,12 +23,16 @@ def register(**classes: type) -> None:
     _classes.update(classes)
 
 
+def has_given_blocks(model: GPT) -> bool:
+    """Return whether a model is the given one; the attention may be a student's own."""
+    return type(model) is _classes.get("gpt") and all(
+        type(block) is _classes.get("block") for block in model.blocks
+    )
+
+
 def is_given_model(model: GPT) -> bool:
     """Return whether a model is exactly the given one, whose attention we know."""
-    return type(model) is _classes.get("gpt") and all(
-        type(block) is _classes.get("block") and is_given_attention(block.attn)
-        for block in model.blocks
-    )
+    return has_given_blocks(model) and all(is_given_attention(block.attn) for block in model.blocks)
 
 
 def is_given_attention(attn: object) -> TypeGuard[CausalSelfAttention]:

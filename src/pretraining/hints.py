@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from .batches import Examples
-from .checkpoints import random_states, restore_random_states
 from .given import is_corrupted
+from .randomness import random_states, restore_random_states
 
 if TYPE_CHECKING:
     from submission.trainer import Trainer

@@ -15,6 +15,7 @@ from .batches import load
 from .errors import InputError
 from .fast import CPU_ROWS, FORMATS, Engine, Pace
 from .optimizers import build_optimizers
+from .randomness import random_states, restore_random_states
 
 if TYPE_CHECKING:
     from submission.trainer import Trainer
@@ -58,7 +59,7 @@ def choose_pace(trainer: Trainer, stored: str | None) -> tuple[Pace, float]:
         pace = checkpoints.stored_pace(stored)
         dtype, threads = dtype or pace.dtype, threads or pace.threads
 
-    states = checkpoints.random_states()
+    states = random_states()
     started = time.perf_counter()
     x, y = next(iter(load(trainer.train_dataset, trainer.order, num_workers=0)))
     reading_s = time.perf_counter() - started
@@ -71,7 +72,7 @@ def choose_pace(trainer: Trainer, stored: str | None) -> tuple[Pace, float]:
             return least_seconds(lambda: trial.learn(engine, x[:rows], y[:rows]).item())
 
     pace, step_s = fastest(time_a_step, len(trainer.order), len(x), dtype, threads, most)
-    checkpoints.restore_random_states(states)
+    restore_random_states(states)
     return pace, step_s + reading_s
 
 

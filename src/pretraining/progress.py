@@ -10,10 +10,10 @@ import torch
 from tqdm import tqdm  # type: ignore[import-untyped]  # it has no annotations
 
 from .batches import Examples, TextExamples
-from .checkpoints import random_states, restore_random_states
 from .decoding import greedy_answers
 from .errors import InputError
 from .hints import hint_about_data, hint_about_loss
+from .randomness import random_states, restore_random_states
 
 if TYPE_CHECKING:
     from submission.trainer import Trainer

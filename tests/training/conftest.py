@@ -21,6 +21,7 @@ MODULES = {
         "fast",
         "hints",
         "optimizers",
+        "packing",
         "pace",
         "plots",
         "progress",

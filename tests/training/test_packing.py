@@ -1,0 +1,110 @@
+"""packing.py: the same features as the model's own, without computing anything for padding."""
+
+import pytest
+import torch
+
+from tests.laid_out import VARIANTS
+
+
+def used(x, y):
+    """Return where rows have a token: up to the last input or target."""
+    result = torch.zeros_like(x, dtype=torch.bool)
+    for row in range(len(x)):
+        last = max(column for column in range(x.size(1)) if x[row, column] or y[row, column])
+        result[row, : last + 1] = True
+    return result
+
+
+@pytest.fixture
+def rows(batch):
+    """Return a function that makes rows of a dataset, including the kinds that are rare."""
+
+    def rows(dataset):
+        x, y = batch(dataset)
+        x[0, 3] = 0  # a gap inside
+        y[1, -1] = 5  # a target at the very end, where there is no input
+        x[2], y[2] = 0, 0
+        y[2, 0] = 7  # a single token
+        return x, y
+
+    return rows
+
+
+def test_tokens_are_those_of_the_rows_in_their_order(submission, build, rows):
+    x, y = rows(build()[0])
+    packed = submission.packing.pack([(x[:40], y[:40]), (x[40:, :60], y[40:, :60])])
+    places = used(x, y)
+    number = int(places.sum())
+    assert len(packed.ids) == number + packed.fillers
+    assert torch.equal(packed.ids[:number], x[places])
+    assert torch.equal(packed.targets[:number], y[places])
+    assert torch.equal(packed.positions[:number], places.nonzero()[:, 1])
+    assert not packed.targets[number:].any()
+
+
+@pytest.mark.parametrize("fillers", [0, 1, 63])
+def test_the_number_of_tokens_is_rounded_up(submission, fillers):
+    x = torch.ones(1, 128 - fillers, dtype=torch.long)
+    packed = submission.packing.pack([(x, x)])
+    assert (len(packed.ids), packed.fillers) == (128, fillers)
+
+
+@pytest.mark.parametrize("kind", VARIANTS)
+def test_features_are_the_models_own(submission, build, rows, kind):
+    # In float64, in which the order of sums changes a feature by less than 1e-12.
+    dataset, model = build(kind)
+    model.double()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    x, y = rows(dataset)
+    places = used(x, y)
+    packed = submission.packing.pack([(x[:32], y[:32]), (x[32:], y[32:])])
+    got = submission.packing.features(model, packed)[: int(places.sum())]
+    torch.testing.assert_close(got, model.features(x)[places], rtol=0, atol=1e-11)
+
+
+def test_only_the_given_blocks_are_packed(submission, build):
+    Engine, pace = submission.fast.Engine, submission.fast.Pace()
+    assert Engine(build()[1], pace)._packs
+    _, model = build()
+
+    class Block(type(model.blocks[0])):
+        pass
+
+    model.blocks[1].__class__ = Block
+    assert not Engine(model, pace)._packs
+
+
+def test_a_students_attention_that_changes_the_shape_is_one_line(submission, build, batch):
+    dataset, model = build("synthesizer")
+
+    class Short(type(model.blocks[0].attn)):
+        def forward(self, x, layer_past=None):
+            return super().forward(x)[:, :-1]
+
+    model.blocks[0].attn.__class__ = Short
+    with submission.fast.Engine(model, submission.fast.Pace()) as engine:
+        with pytest.raises(submission.errors.InputError, match="forward .* a tensor of shape"):
+            engine.backward(*batch(dataset))
+
+
+def test_sums_over_many_tokens_keep_their_digits_in_bfloat16(submission, build, batch):
+    # bfloat16 rounds each of a dozen operations by up to 2**-9 = .002, and averages over tokens
+    # are more exact: .02 is three times what the parameters of the linear layers have. Sums in
+    # bfloat16, as torch's LayerNorm makes them, were wrong by up to half of their size.
+    dataset, model = build()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.05 * torch.randn_like(parameter))
+    x, y = batch(dataset, rows=500)
+    gradients = []
+    for dtype in ("float32", "bfloat16"):
+        with submission.fast.Engine(model, submission.fast.Pace(dtype)) as engine:
+            engine.backward(x, y)
+        gradients.append({name: p.grad.clone() for name, p in model.named_parameters()})
+    exact, low = gradients
+    summed = [name for name in exact if "emb" in name or "ln" in name]
+    assert len(summed) == 2 + 2 * 5
+    for name in summed:
+        assert (low[name] - exact[name]).norm() < 0.02 * exact[name].norm(), name
