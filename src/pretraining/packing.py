@@ -9,7 +9,7 @@ padded, and after it, the padding is dropped again.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from . import returned
 
 if TYPE_CHECKING:
-    from submission.model import GPT
+    from submission.model import GPT, Block
 
 Microbatch = tuple[torch.Tensor, torch.Tensor]  # x and y, shape (R, T), long
 # The number of tokens is a multiple of this. The last few are fillers without a target, because for
@@ -46,7 +46,7 @@ class Packed:
 
 def pack(microbatches: list[Microbatch]) -> Packed:
     """Take the tokens of all rows: each row's until the last that has an input or a target."""
-    ids, targets, positions, places = [], [], [], []
+    ids, targets, positions, shapes, places = [], [], [], [], []
     for x, y in microbatches:
         columns = torch.arange(x.size(1))
         last = (((x != 0) | (y != 0)) * columns).amax(dim=1, keepdim=True)  # (R, 1)
@@ -55,13 +55,13 @@ def pack(microbatches: list[Microbatch]) -> Packed:
         targets.append(y.flatten()[place])
         positions.append(place % x.size(1))
         places.append(place)
+        shapes.append((x.size(0), x.size(1)))
     fillers = -sum(map(len, places)) % ROUND
-    return Packed(
-        *(F.pad(torch.cat(each), (0, fillers)) for each in (ids, targets, positions)),
-        shapes=[tuple(x.shape) for x, _ in microbatches],
-        places=places,
-        fillers=fillers,
-    )
+
+    def joined(parts: list[torch.Tensor]) -> torch.Tensor:
+        return F.pad(torch.cat(parts), (0, fillers))
+
+    return Packed(joined(ids), joined(targets), joined(positions), shapes, places, fillers)
 
 
 def features(model: GPT, packed: Packed) -> torch.Tensor:
@@ -75,7 +75,7 @@ def features(model: GPT, packed: Packed) -> torch.Tensor:
     if model.pos_emb is not None:
         x = x + F.embedding(packed.positions, widened(model.pos_emb[0]))
     x = model.drop(x).to(dtype)
-    for block in model.blocks:
+    for block in cast("list[Block]", list(model.blocks)):
         x = x + attended(block.attn, normalized(block.ln1, x), packed)
         x = x + block.mlp(normalized(block.ln2, x))
     return normalized(model.ln_f, x)
@@ -108,14 +108,14 @@ class Pick(torch.autograd.Function):
     """index_select of different rows. torch's own adds up gradients, in case a row occurs twice."""
 
     @staticmethod
-    def forward(ctx, x: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    def forward(ctx: Any, x: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
         """Return x[places], shape (rows, C) to (n, C)."""
         ctx.save_for_backward(places)
         ctx.shape = x.shape
         return x.index_select(0, places)
 
     @staticmethod
-    def backward(ctx, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
         """Return the gradient of x; it is 0 in the other rows."""
         (places,) = ctx.saved_tensors
         return gradient.new_zeros(ctx.shape).index_copy_(0, places, gradient), None
