@@ -37,7 +37,7 @@ import torch.nn.functional as F
 from . import packing
 from .batches import PAD_ID
 from .errors import InputError
-from .given import has_given_blocks, is_given_attention
+from .given import is_given_attention
 
 if TYPE_CHECKING:
     from submission.attention import CausalSelfAttention
@@ -73,7 +73,7 @@ class Engine:
         self.model, self.pace = model, pace
         self.device = next(model.parameters()).device
         self._threads_before = torch.get_num_threads()
-        self._packs = self.device.type == "cpu" and has_given_blocks(model)
+        self._packs = self.device.type == "cpu" and packing.can_pack(model)
         if self.device.type == "cpu":
             keep_memory()
             torch.set_num_threads(1)

@@ -8,6 +8,7 @@ padded, and after it, the padding is dropped again.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,6 +16,7 @@ import torch
 import torch.nn.functional as F
 
 from . import returned
+from .given import has_given_blocks
 
 if TYPE_CHECKING:
     from submission.model import GPT, Block
@@ -23,6 +25,30 @@ Microbatch = tuple[torch.Tensor, torch.Tensor]  # x and y, shape (R, T), long
 # The number of tokens is a multiple of this. The last few are fillers without a target, because for
 # each new size of a product in bfloat16, code is generated.
 ROUND = 64
+
+
+def can_pack(model: GPT) -> bool:
+    """Return whether `features` computes the same as the model's own method, apart from rounding.
+
+    It does so for the given model, with any attention. But a student who is curious may have
+    changed model.py, so this compares the two with other parameters (many begin as zeros).
+    """
+    if not has_given_blocks(model):
+        return False
+    trial = copy.deepcopy(model).eval()
+    own = torch.Generator().manual_seed(0)  # training's draws stay as they are
+    x = torch.ones(2, min(8, model.block_size), dtype=torch.long)
+    x[1, 1:] = 0  # a row that ends earlier
+    packed = pack([(x, x)])
+    with torch.no_grad():
+        for parameter in trial.parameters():
+            parameter.add_(0.1 * torch.randn(parameter.shape, generator=own))
+        try:
+            expected = trial.features(x)[x != 0]
+            got = features(trial, packed)[: len(expected)]
+        except Exception:  # a student's mistake; the training will show it with its own shapes
+            return False
+    return torch.allclose(got, expected, rtol=0, atol=1e-3)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """packing.py: the same features as the model's own, without computing anything for padding."""
 
+import copy
+
 import pytest
 import torch
 
@@ -74,6 +76,48 @@ def test_only_the_given_blocks_are_packed(submission, build):
 
     model.blocks[1].__class__ = Block
     assert not Engine(model, pace)._packs
+
+
+@pytest.mark.parametrize("kind", VARIANTS)
+def test_what_a_student_changes_in_the_model_is_trained(
+    submission, build, batch, kind, monkeypatch
+):
+    Engine, pace = submission.fast.Engine, submission.fast.Pace()
+    dataset, model = build(kind)
+    assert Engine(model, pace)._packs
+
+    def post_norm(block, x):
+        x = block.ln1(x + block.attn(x))
+        return block.ln2(x + block.mlp(x))
+
+    monkeypatch.setattr(submission.model.Block, "forward", post_norm)
+    x, y = batch(dataset)
+    with Engine(model, pace) as engine:
+        assert not engine._packs
+        loss = engine.backward(x, y)
+    assert loss.item() == pytest.approx(model(x, y)[1].item(), rel=1e-4)
+
+
+def test_positions_of_another_kind_are_trained(submission, build, monkeypatch):
+    # They begin as zeros, which hide how they are used.
+    _, model = build()
+
+    def features(model, idx):
+        x = model.tok_emb(idx) + model.pos_emb[:, : idx.size(1)].flip(1)
+        return model.ln_f(model.blocks(model.drop(x)))
+
+    monkeypatch.setattr(submission.model.GPT, "features", features)
+    assert not submission.packing.can_pack(model)
+
+
+def test_the_comparison_leaves_no_trace(submission, build):
+    _, model = build(dropout=0.1)
+    before, state = copy.deepcopy(model.state_dict()), torch.get_rng_state()
+    assert submission.packing.can_pack(model)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert model.training
+    for name, value in model.state_dict().items():
+        assert torch.equal(value, before[name])
 
 
 def test_a_students_attention_that_changes_the_shape_is_one_line(submission, build, batch):
