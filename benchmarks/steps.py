@@ -119,20 +119,25 @@ def main() -> int:
     asked = parser.parse_args()
     paces = [Pace(dtype, threads) for dtype in asked.dtypes for threads in (1, 2)]
     torch.set_num_threads(1)
-    recipe = load_recipe(asked.recipe)
-    text = (ROOT / "src" / "data" / "wiki.txt").read_text(encoding="utf-8").removesuffix("\n")
-    utils.set_seed(0)
-    dataset = CharCorruptionDataset(text, recipe.model["block_size"])
     print(f"{machine()}, torch {torch.__version__}")
     print("peak in GFLOP/s:", ", ".join(f"{pace} {peak(pace):.0f}" for pace in paces))
     for synthesizer in (False, True):
-        fields = recipe.model_of("synthesizer" if synthesizer else "vanilla")
-        config = GPTConfig(dataset.vocab_size, **fields, synthesizer=synthesizer)
-        sizes = len(dataset), dataset.block_size
-        settings = trainer_settings(recipe, "pretrain", *sizes, synthesizer)
-        trainer = TrainerConfig(**settings)
-        compare(GPT(config), dataset, trainer, paces, asked.repeat, synthesizer)
+        model, dataset, config = prepared(asked.recipe, synthesizer)
+        compare(model, dataset, config, paces, asked.repeat, synthesizer)
     return 0
+
+
+def prepared(name: str, synthesizer: bool) -> tuple[GPT, CharCorruptionDataset, TrainerConfig]:
+    """Return a recipe's model, corpus and settings of pretraining."""
+    recipe = load_recipe(name)
+    text = (ROOT / "src" / "data" / "wiki.txt").read_text(encoding="utf-8").removesuffix("\n")
+    utils.set_seed(0)
+    dataset = CharCorruptionDataset(text, recipe.model["block_size"])
+    fields = recipe.model_of("synthesizer" if synthesizer else "vanilla")
+    model = GPT(GPTConfig(dataset.vocab_size, **fields, synthesizer=synthesizer))
+    sizes = len(dataset), dataset.block_size
+    settings = trainer_settings(recipe, "pretrain", *sizes, synthesizer)
+    return model, dataset, TrainerConfig(**settings)
 
 
 def compare(model, dataset, config, paces: list[Pace], repeat: int, synthesizer: bool) -> None:
