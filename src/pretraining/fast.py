@@ -3,8 +3,8 @@
 The plain way is one line, `model(x, y)[1].backward()`. An Engine computes the same gradients:
 
 1. *Padding is left out.* Examples end in padding and differ in length, so a batch trimmed to its
-   longest example is still half padding. Rows of similar length form microbatches for attention;
-   all other layers get their tokens without any padding (packing.py).
+   longest example is still half padding. Rows of similar length form microbatches, and only
+   attention computes what padding is left in these (packing.py).
 2. *Logits and loss only where there is a target*: in finetuning that is one position in four.
 3. *bfloat16 where the processor multiplies it faster than float32.* The twins hold the parameters
    in bfloat16; the model itself, the sum of their gradients and the optimizer stay in float32,
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from submission.attention import CausalSelfAttention
     from submission.model import GPT
 
+Microbatch = tuple[torch.Tensor, torch.Tensor]  # x and y, trimmed
 CPU_ROWS = 32  # in a microbatch; with fewer, matrices are too small to multiply at full speed
-ROUND = 128  # targets; see places_of_targets
 COLUMNS = 8  # see trim
 FORMATS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
@@ -122,7 +122,7 @@ class Engine:
         self._gather([twin for twin, _ in busy])
         return sum(losses[1:], losses[0])
 
-    def _share_out(self, x: torch.Tensor, y: torch.Tensor) -> list[list[packing.Microbatch]]:
+    def _share_out(self, x: torch.Tensor, y: torch.Tensor) -> list[list[Microbatch]]:
         """Split a batch into microbatches: a list for each thread, with similar work in each."""
         threads = self.pace.threads
         if self.device.type != "cpu":
@@ -132,35 +132,36 @@ class Engine:
         rows = lengths.argsort(stable=True).chunk(count)
         # Like dealing cards back and forth, so that the shortest and longest rows share a thread.
         order = [*range(threads), *reversed(range(threads))]
-        shares: list[list[packing.Microbatch]] = [[] for _ in range(threads)]
+        shares: list[list[Microbatch]] = [[] for _ in range(threads)]
         for i, part in enumerate(part for part in rows if (y[part] != 0).any()):
             shares[order[i % len(order)]].append(trim(x[part], y[part]))
         return shares
 
-    def _accumulate(self, twin: GPT, share: list[packing.Microbatch], targets: int) -> torch.Tensor:
+    def _accumulate(self, twin: GPT, share: list[Microbatch], targets: int) -> torch.Tensor:
         """Compute a share's gradients in the twin; return the share's part of the mean loss."""
         twin.train(self.model.training)
         twin.zero_grad(set_to_none=True)
         total = torch.zeros((), device=self.device)
-        for part in [packing.pack(share)] if self._packs else share:
-            loss = self._summed_loss(twin, part) / targets
+        for x, y in share:
+            loss = self._summed_loss(twin, x, y) / targets
             loss.backward()
             total = total + loss.detach()
         return total
 
-    def _summed_loss(self, twin: GPT, part: packing.Packed | packing.Microbatch) -> torch.Tensor:
-        """Return the sum of the loss over the targets."""
+    def _summed_loss(self, twin: GPT, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """Return the sum of the loss over the targets of a microbatch."""
         low = self.pace.dtype != "float32"
+        x, y = (ids.to(self.device, non_blocking=True) for ids in (x, y))
         # Students' code may make float32 constants, which autocast combines with bfloat16.
         with torch.autocast(self.device.type, torch.bfloat16, enabled=low):
-            if isinstance(part, packing.Packed):
-                hidden, y = packing.features(twin, part), part.targets  # (N, C), (N,)
-            else:
-                x, y = (ids.to(self.device, non_blocking=True) for ids in part)
-                if not hasattr(twin, "features"):  # a model of an earlier year
-                    return twin(x, y)[1] * (y != 0).sum()
+            if self._packs:
+                packed = packing.pack(x, y)
+                hidden, y = packing.features(twin, packed), packed.targets  # (N, C), (N,)
+            elif hasattr(twin, "features"):
                 hidden, y = twin.features(x).flatten(0, 1), y.flatten()  # (B * T, C), (B * T,)
-            places = places_of_targets(y)
+            else:  # a model of an earlier year
+                return twin(x, y)[1] * (y != 0).sum()
+            places = packing.rounded_places(y != 0)
             logits = twin.head(hidden[places])  # (targets, V)
         logits = logits.float() if low else logits
         return F.cross_entropy(logits, y[places], ignore_index=PAD_ID, reduction="sum")
@@ -186,22 +187,6 @@ def trim(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     longest = int(used[-1]) + 1 if len(used) else 1
     length = -(-longest // COLUMNS) * COLUMNS
     return x[:, :length], y[:, :length]
-
-
-def places_of_targets(y: torch.Tensor) -> torch.Tensor:
-    """Return where in y, shape (N,), there is a target, and a few more places without one.
-
-    These make the number a multiple of ROUND: a product of matrices of new sizes costs
-    milliseconds in bfloat16, because code is generated for each size.
-    """
-    places = y.nonzero().flatten()
-    missing = -len(places) % ROUND
-    unused = (y == 0).nonzero().flatten()[:missing]
-    return (
-        torch.cat((places, unused))
-        if len(unused) == missing
-        else torch.arange(len(y), device=y.device)
-    )
 
 
 def twin_of(model: GPT, dtype: torch.dtype | None) -> GPT:

@@ -1,9 +1,9 @@
-"""Packing: the tokens of many rows, side by side, without the padding between them.
+"""Packing: the tokens of several rows, side by side, without the padding between them.
 
-Rows of a microbatch differ in length, so that a quarter of its positions are padding. Only
-attention needs the rows: all other layers process each position for itself, and get the tokens of
-all rows as one long list. Before each attention, the tokens are put back into their rows, which are
-padded, and after it, the padding is dropped again.
+Rows differ in length, so that a quarter of a microbatch is padding. Only attention needs the rows:
+all other layers process each position for itself, and get the tokens of all rows as one long list.
+Before each attention, the tokens are put back into their rows, which are padded, and after it, the
+padding is dropped again.
 """
 
 from __future__ import annotations
@@ -21,10 +21,8 @@ from .given import has_given_blocks
 if TYPE_CHECKING:
     from submission.model import GPT, Block
 
-Microbatch = tuple[torch.Tensor, torch.Tensor]  # x and y, shape (R, T), long
-# The number of tokens is a multiple of this. The last few are fillers without a target, because for
-# each new size of a product in bfloat16, code is generated.
-ROUND = 64
+# Numbers of tokens are multiples of this; see rounded_places.
+ROUND = 128
 
 
 def can_pack(model: GPT) -> bool:
@@ -39,13 +37,13 @@ def can_pack(model: GPT) -> bool:
     own = torch.Generator().manual_seed(0)  # training's draws stay as they are
     x = torch.ones(2, min(8, model.block_size), dtype=torch.long)
     x[1, 1:] = 0  # a row that ends earlier
-    packed = pack([(x, x)])
+    packed = pack(x, x)
     with torch.no_grad():
         for parameter in trial.parameters():
             parameter.add_(0.1 * torch.randn(parameter.shape, generator=own))
         try:
-            expected = trial.features(x)[x != 0]
-            got = features(trial, packed)[: len(expected)]
+            expected = trial.features(x).flatten(0, 1)[packed.places]
+            got = features(trial, packed)
         except Exception:  # a student's mistake; the training will show it with its own shapes
             return False
     return torch.allclose(got, expected, rtol=0, atol=1e-3)
@@ -53,41 +51,47 @@ def can_pack(model: GPT) -> bool:
 
 @dataclass(frozen=True)
 class Packed:
-    """The N tokens of several microbatches, in the order of their rows; the last may be fillers.
+    """The N tokens of a microbatch of R rows and T columns.
 
     Attributes:
         ids, targets, positions: of each token, shape (N,), long; 0 in targets means no target.
-        shapes: (R, T) of each microbatch.
-        places: for each microbatch, where its tokens are in x.flatten(), shape (tokens,), long.
-        fillers: the number of fillers.
+        places: where the tokens are in x.flatten(), shape (N,), long.
+        shape: R and T.
     """
 
     ids: torch.Tensor
     targets: torch.Tensor
     positions: torch.Tensor
-    shapes: list[tuple[int, int]]
-    places: list[torch.Tensor]
-    fillers: int
+    places: torch.Tensor
+    shape: torch.Size
 
 
-def pack(microbatches: list[Microbatch]) -> Packed:
-    """Take the tokens of all rows: each row's until the last that has an input or a target."""
-    ids, targets, positions, shapes, places = [], [], [], [], []
-    for x, y in microbatches:
-        columns = torch.arange(x.size(1))
-        last = (((x != 0) | (y != 0)) * columns).amax(dim=1, keepdim=True)  # (R, 1)
-        place = (columns <= last).flatten().nonzero().flatten()
-        ids.append(x.flatten()[place])
-        targets.append(y.flatten()[place])
-        positions.append(place % x.size(1))
-        places.append(place)
-        shapes.append((x.size(0), x.size(1)))
-    fillers = -sum(map(len, places)) % ROUND
+def pack(x: torch.Tensor, y: torch.Tensor) -> Packed:
+    """Take each row's tokens until the last that has an input or a target.
 
-    def joined(parts: list[torch.Tensor]) -> torch.Tensor:
-        return F.pad(torch.cat(parts), (0, fillers))
+    Args:
+        x, y: ids and targets, shape (R, T), long; 0 is padding.
+    """
+    columns = torch.arange(x.size(1))
+    last = (((x != 0) | (y != 0)) * columns).amax(dim=1, keepdim=True)  # (R, 1)
+    places = rounded_places((columns <= last).flatten())
+    return Packed(
+        x.flatten()[places], y.flatten()[places], places % x.size(1), places, shape=x.shape
+    )
 
-    return Packed(joined(ids), joined(targets), joined(positions), shapes, places, fillers)
+
+def rounded_places(wanted: torch.Tensor) -> torch.Tensor:
+    """Return where `wanted`, shape (N,), bool, is true, and a few more places where it is not.
+
+    These make the number a multiple of ROUND: a product of matrices of new sizes costs
+    milliseconds in bfloat16, because code is generated for each size.
+    """
+    places = wanted.nonzero().flatten()
+    missing = -len(places) % ROUND
+    others = (~wanted).nonzero().flatten()[:missing]
+    if len(others) < missing:
+        return torch.arange(len(wanted), device=wanted.device)
+    return torch.cat((places, others))
 
 
 def features(model: GPT, packed: Packed) -> torch.Tensor:
@@ -120,14 +124,10 @@ def normalized(norm: torch.nn.LayerNorm, x: torch.Tensor) -> torch.Tensor:
 
 def attended(attn: torch.nn.Module, x: torch.Tensor, packed: Packed) -> torch.Tensor:
     """Compute attention within each row: shape (N, C) to the same, float."""
-    results = []
-    sizes = [*map(len, packed.places), packed.fillers]
-    *parts, fillers = x.split(sizes)
-    for part, place, (R, T) in zip(parts, packed.places, packed.shapes, strict=True):
-        rows = part.new_zeros(R * T, x.size(1)).index_copy_(0, place, part).view(R, T, -1)
-        result = returned.tensor(type(attn).forward, attn(rows), like=rows)  # (R, T, C)
-        results.append(Pick.apply(result.reshape(R * T, -1), place))
-    return torch.cat([*results, torch.zeros_like(fillers)])
+    (R, T), C = packed.shape, x.size(1)
+    rows = x.new_zeros(R * T, C).index_copy_(0, packed.places, x).view(R, T, C)
+    result = returned.tensor(type(attn).forward, attn(rows), like=rows)  # (R, T, C)
+    return Pick.apply(result.reshape(R * T, C), packed.places)
 
 
 class Pick(torch.autograd.Function):

@@ -34,21 +34,25 @@ def rows(batch):
 
 def test_tokens_are_those_of_the_rows_in_their_order(submission, build, rows):
     x, y = rows(build()[0])
-    packed = submission.packing.pack([(x[:40], y[:40]), (x[40:, :60], y[40:, :60])])
-    places = used(x, y)
-    number = int(places.sum())
-    assert len(packed.ids) == number + packed.fillers
-    assert torch.equal(packed.ids[:number], x[places])
-    assert torch.equal(packed.targets[:number], y[places])
-    assert torch.equal(packed.positions[:number], places.nonzero()[:, 1])
-    assert not packed.targets[number:].any()
+    packed = submission.packing.pack(x, y)
+    tokens = used(x, y)
+    number = int(tokens.sum())
+    assert packed.shape == x.shape
+    assert torch.equal(packed.ids, x.flatten()[packed.places])
+    assert torch.equal(packed.targets, y.flatten()[packed.places])
+    assert torch.equal(packed.places[:number], tokens.flatten().nonzero().flatten())
+    assert torch.equal(packed.positions[:number], tokens.nonzero()[:, 1])
+    assert not packed.ids[number:].any() and not packed.targets[number:].any()
+    assert len(packed.places.unique()) == len(packed.places)
 
 
-@pytest.mark.parametrize("fillers", [0, 1, 63])
-def test_the_number_of_tokens_is_rounded_up(submission, fillers):
-    x = torch.ones(1, 128 - fillers, dtype=torch.long)
-    packed = submission.packing.pack([(x, x)])
-    assert (len(packed.ids), packed.fillers) == (128, fillers)
+@pytest.mark.parametrize(
+    ("wanted", "places"), [(0, 0), (1, 128), (128, 128), (129, 256), (257, 300), (300, 300)]
+)
+def test_the_number_of_places_is_rounded_up(submission, wanted, places):
+    got = submission.packing.rounded_places(torch.arange(300) >= 300 - wanted)
+    assert len(got) == len(got.unique()) == places
+    assert set(range(300 - wanted, 300)) <= set(got.tolist())
 
 
 @pytest.mark.parametrize("kind", VARIANTS)
@@ -60,10 +64,11 @@ def test_features_are_the_models_own(submission, build, rows, kind):
         for parameter in model.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))
     x, y = rows(dataset)
-    places = used(x, y)
-    packed = submission.packing.pack([(x[:32], y[:32]), (x[32:], y[32:])])
-    got = submission.packing.features(model, packed)[: int(places.sum())]
-    torch.testing.assert_close(got, model.features(x)[places], rtol=0, atol=1e-11)
+    number = int(used(x, y).sum())
+    packed = submission.packing.pack(x, y)
+    got = submission.packing.features(model, packed)[:number]
+    expected = model.features(x)[used(x, y)]
+    torch.testing.assert_close(got, expected, rtol=0, atol=1e-11)
 
 
 def test_only_the_given_blocks_are_packed(submission, build):
