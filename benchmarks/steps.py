@@ -154,8 +154,10 @@ def compare(model, dataset, config, paces: list[Pace], repeat: int, synthesizer:
             break
         if number > 0:
             work.append(count(counted, x, y))
-        for name, step in steps.items():
-            took = measure(step, x, y)
+        names = list(steps)
+        first = number % len(names)  # no step always comes after the same one
+        for name in names[first:] + names[:first]:
+            took = measure(steps[name], x, y)
             if number > 0:  # the first batch warms up
                 times[name].append(took)
     plain_wall, plain_cpu = (
