@@ -30,14 +30,31 @@ def goals(runs: list[dict]) -> str:
     for (variant, isa), (minutes, share) in GOALS.items():
         own = [run for run in runs if run["pipeline"] == variant and run["isa"] == isa]
         made = [run for run in own if run.get("world") is not None]
-        idle = [run["total_s"] / 60 for run in own if not run["busy"]]
         dev = f"{statistics.mean(run['dev'] for run in made):.0%}" if made else "not measured"
-        took = f"{statistics.median(idle):.2f}" if idle else "not measured"
         lines.append(
             f"| {variant} | {KINDS[isa]} | {len(made)} | {dev} | {pooled(made)} | {share:.0%} | "
-            f"{took} | {minutes} |"
+            f"{minutes_of(own)} | {minutes} |"
         )
     return "\n".join(lines) + "\n"
+
+
+def minutes_of(runs: list[dict]) -> str:
+    """Return the median minutes on each processor of the runs that had the machine to themselves.
+
+    Other runs' times are not meaningful.
+    """
+    idle: dict[str, list[float]] = {}
+    for run in runs:
+        if not run["busy"]:
+            idle.setdefault(processor(run), []).append(run["total_s"] / 60)
+    took = (f"{statistics.median(times):.2f} ({name})" for name, times in sorted(idle.items()))
+    return ", ".join(took) or "not measured"
+
+
+def processor(run: dict) -> str:
+    """Return a short name of the processor that a run was measured on."""
+    words = run["machine"].replace("(R)", "").partition(",")[0].split()
+    return " ".join(word for word in words if word != "Processor")
 
 
 def pooled(runs: list[dict]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.chance import chances
-from benchmarks.goals import goals
+from benchmarks.goals import goals, processor
 
 HERE = Path(__file__).resolve().parent
 README = HERE / "README.md"
@@ -119,12 +119,6 @@ def table(title: str, runs: list[dict], name: Callable[[dict], str]) -> str:
             f"{minutes} | {cpu_s} | {max(run['peak_mib'] for run in group)} |"
         )
     return "\n".join(lines) + "\n"
-
-
-def processor(run: dict) -> str:
-    """Return a short name of the processor that a run was measured on."""
-    words = run["machine"].replace("(R)", "").partition(",")[0].split()
-    return " ".join(word for word in words if word != "Processor")
 
 
 def variant(run: dict) -> str:

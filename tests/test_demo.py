@@ -71,6 +71,17 @@ def test_a_resumed_training_is_not_taken_for_a_fast_one(project):
     assert told[-1] == pytest.approx(75 + rest, rel=0.1)
 
 
+def test_a_short_training_does_not_change_the_estimate(project):
+    # Finetuning takes a few seconds, and a pause in them says nothing about the machine.
+    now = [0.0]
+    remaining = Remaining(project, chosen_recipe(project, None), clock=lambda: now[0])
+    finetune, evaluate = PIPELINES["vanilla"][1:3]
+    usual = remaining.now(evaluate, 0.0)
+    for now[0], share in ((5.0, 0.2), (13.0, 0.4)):
+        remaining.now(finetune, share)
+    assert remaining.now(evaluate, 0.0) == pytest.approx(usual)
+
+
 def test_positions_follow_the_recipe(project):
     recipe = chosen_recipe(project, "laptop")
     lines = (project / "src/data/wiki.txt").read_text(encoding="utf-8").splitlines()

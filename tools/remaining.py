@@ -22,6 +22,7 @@ START_S = 5  # until the first step of a training: imports, timing of paces
 EVALUATION_S = 1.5
 GRADING_S = 10
 SPECIALS = 3  # MASKs in an example
+LEAST_S = 10  # a training that was observed for less than this says little about the machine
 Clock = Callable[[], float]  # seconds since an arbitrary moment
 RecipeOf = Callable[[str], Recipe]  # a variant to its version of a recipe
 
@@ -62,7 +63,7 @@ class Remaining:
         if share > (self._seen[-1][1] if self._seen else 0.0):
             self._seen.append((now, share))
             (began, first), work = self._seen[0], self._work[running]
-            if share > first + 0.02:
+            if share > first + 0.02 and now - began >= LEAST_S:
                 self._slower = (now - began) * POSITIONS_PER_S / (work * (share - first))
         commands = list(self._work)
         left = commands[commands.index(running) :]
