@@ -22,6 +22,7 @@ from tests.classroom.clusters import (
     wait_for_records,
 )
 from tests.classroom.tiny import needs_root, table
+from tools.classroom import slots
 from tools.classroom.dispatch import MOST_IN_A_ROW
 from tools.classroom.dispatching import CONTINUE
 
@@ -203,3 +204,12 @@ def test_a_scheduler_with_workers_of_its_own_and_kills_gives_the_same_table(
     assert code == 0, output
     assert table(into) == expected
     assert left_in(temporary) == []  # the release was removed, although workers are running
+
+
+def test_a_slot_may_tidy_up_while_its_worker_removes_the_grader(tmp_path, capfd):
+    own, half_removed = tmp_path / "slot-1", tmp_path / "release" / "src" / "grading"
+    (own / "scratch").mkdir(parents=True)
+    half_removed.mkdir(parents=True)
+    slots.remove(own, str(half_removed.parent))
+    assert not own.exists()
+    assert capfd.readouterr() == ("", "")

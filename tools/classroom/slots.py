@@ -137,10 +137,8 @@ class Host:
             self._process.wait()
         self._answers.close()
         self._log.close()
-        if self._own.exists():  # shutil can't remove hostile trees, which are deep and locked
-            code = SWEEP.format(source=self._source, own=str(self._own))
-            subprocess.run([sys.executable, *FLAGS, "-c", code], check=False)
-        shutil.rmtree(self._own, ignore_errors=True)
+        if self._own.exists():
+            remove(self._own, self._source)
 
 
 class GraderHosts(WorkerPlugin):
@@ -282,7 +280,15 @@ def remove_if_left(place: Path, lock: IO[bytes]) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return
-        source = str(place / "release" / "src")
-        code = SWEEP.format(source=source, own=str(place))
-        subprocess.run([sys.executable, *FLAGS, "-c", code], check=False, stderr=subprocess.DEVNULL)
-        shutil.rmtree(place, ignore_errors=True)
+        remove(place, str(place / "release" / "src"))
+
+
+def remove(folder: Path, source: str) -> None:
+    """Remove a folder with the grader's own code, because shutil can't remove hostile trees.
+
+    That code may itself be removed in the meantime, when a worker leaves while one of its slots
+    still tidies up. What remains is removed by whoever removes the code, so this is no error.
+    """
+    code = SWEEP.format(source=source, own=str(folder))
+    subprocess.run([sys.executable, *FLAGS, "-c", code], check=False, stderr=subprocess.DEVNULL)
+    shutil.rmtree(folder, ignore_errors=True)
