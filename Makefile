@@ -161,7 +161,7 @@ emulate: $(STAMP) ## grade as Gradescope would: SUBMISSION=ZIP-OR-FOLDER [EDITIO
 test: $(STAMP) ## run all checks and tests [ARGS="-k starter"]
 	@$(PYTHON_VENV) -m tools.apt
 	@$(MAKE) check lint
-	@$(PYTHON_VENV) $(STRICT) -m pytest $(if $(ARGS),$(ARGS),-n 3)
+	@$(PYTHON_VENV) $(STRICT) -m pytest $(if $(ARGS),$(ARGS),-n 4)
 
 test-quick: $(STAMP) ## run the tests that edits break most often: two minutes
 	@$(MAKE) check lint
