@@ -158,6 +158,9 @@ emulate: $(STAMP) ## grade as Gradescope would: SUBMISSION=ZIP-OR-FOLDER [EDITIO
 	@$(PYTHON_VENV) -m tools.emulate $(call option,EDITION,edition) \
 	  $(call option,METADATA,metadata) $(if $(call is_given,SETUP),--setup) -- "$$SUBMISSION"
 
+# Where this variable is set, hundreds of processes would compile the same modules again.
+test test-quick: export PYTHONDONTWRITEBYTECODE :=
+
 test: $(STAMP) ## run all checks and tests [ARGS="-k starter"]
 	@$(PYTHON_VENV) -m tools.apt
 	@$(MAKE) check lint
