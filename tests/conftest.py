@@ -3,6 +3,7 @@
 make test
 """
 
+import os
 import pickle
 import shutil
 import subprocess
@@ -14,6 +15,16 @@ import pytest
 from tests.interpreter import python
 from tests.once import once
 from tests.project import ROOT, copy_of_the_project, make, quick_demo_notebook
+
+
+@pytest.fixture(scope="session", autouse=True)
+def folders_of_inner_runs(tmp_path_factory) -> None:
+    """Let a pytest that a test starts keep its temporary folders in those of this run.
+
+    Otherwise it would delete, as any run of pytest does, what all but the last three runs have
+    left. That takes minutes where one of them was the whole suite, and the test's time runs out.
+    """
+    os.environ["PYTEST_DEBUG_TEMPROOT"] = str(tmp_path_factory.getbasetemp())
 
 
 @pytest.fixture(scope="session")

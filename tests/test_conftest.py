@@ -49,6 +49,16 @@ def test_missing_tool_fails_in_ci(run_suite, more):
     assert "missing tool: no-such-tool" in result.stdout
 
 
+def test_an_inner_run_keeps_its_folders_in_ours(tmp_path, tmp_path_factory, run_python):
+    (tmp_path / "test_inner.py").write_text(
+        "def test_prints(tmp_path):\n    print(tmp_path)\n", encoding="utf-8"
+    )
+    words = ("-m", "pytest", "-p", "no:cacheprovider", "-s", tmp_path)
+    result = run_python(*words, cwd=tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert f"{tmp_path_factory.getbasetemp()}{os.sep}pytest-of-" in result.stdout
+
+
 @pytest.mark.parametrize("is_there", [True, False], ids=["turned off", "not installed"])
 def test_the_suite_runs_without_xdist(is_there, tmp_path, root, run_python):
     (tmp_path / "test_inner.py").write_text("def test_passes():\n    pass\n", encoding="utf-8")

@@ -24,7 +24,8 @@ def no_pretraining_remembers_training(case: AsksFiles, given: list[str], places:
     """Expect right answers to at least 90 % of 50 training questions.
 
     A checkpoint that knows every training answer can't fail; one that knows 99.4 % of them fails
-    with probability C(50, 6) 0.006^6 < 8e-7.
+    with probability C(50, 6) 0.006^6 < 8e-7. The course's own files ask nine of 2,000 questions
+    twice, with different places, of which only one can be learnt: 0.45 %.
     """
     right = sum(g == p for g, p in zip(given, places, strict=True))
     case.measure("remembered", right / len(places))
