@@ -369,3 +369,116 @@ def test_elsewhere_colabs_notebook_uses_the_files_that_are_there(tree, tmp_path)
 def test_colabs_notebook_says_when_there_is_no_zip(tmp_path):
     with pytest.raises(notebooks.NotebookError, match="cell 1: .*no src/grader.py"):
         notebooks.run(first_cells(notebooks.read(COLAB), 1), COLAB.name, tmp_path)
+
+
+# ---------------------------------------------------------------- Colab: keeping and restoring work
+
+KEEPING = next(
+    notebooks.source_of(cell)
+    for cell in notebooks.read(COLAB)["cells"]
+    if cell["cell_type"] == "code" and "save(WORK)" in notebooks.source_of(cell)
+)
+
+
+def small_zip(uploads: Path) -> None:
+    """Write a students' zip with two files of code."""
+    with zipfile.ZipFile(uploads / "xcs224n-student.zip", "w") as writer:
+        for name in ("src/grader.py", "src/submission/helper.py", "src/submission/model.py"):
+            writer.writestr(f"assignment5/{name}", "starter = 1\n")
+
+
+def work_zip(path: Path, year: int, folder: str = "", **more: str) -> None:
+    """Write a my-work.zip whose helper.py says the year in which it was saved."""
+    files = {"src/submission/helper.py": f"saved_in = {year}\n", **more}
+    with zipfile.ZipFile(path, "w") as writer:
+        for name, text in files.items():
+            writer.writestr(zipfile.ZipInfo(folder + name, (year, 1, 1, 0, 0, 0)), text)
+
+
+@pytest.fixture
+def session(tmp_path, in_colab):
+    """session(*cells): run the first cell, then others; return what they print, and the code."""
+    small_zip(tmp_path / "uploads")
+    root = tmp_path / "content" / "assignment5"
+
+    def session(*cells: str) -> tuple[str, str]:
+        notebook = first_cells(notebooks.read(COLAB), 1, *cells)
+        ran = notebooks.run(notebook, COLAB.name, tmp_path / "content", **in_colab)
+        return printed(ran), (root / "src/submission/helper.py").read_text(encoding="utf-8")
+
+    return session
+
+
+def first_cell() -> str:
+    return notebooks.source_of(first_cells(notebooks.read(COLAB), 1)["cells"][0])
+
+
+def test_colab_restores_the_newest_work_whatever_the_browser_named_it(session, tmp_path):
+    more = {"a.params.checkpoint": "half\n"}
+    work_zip(tmp_path / "uploads" / "my-work (1).zip", 2031, **more)
+    work_zip(tmp_path / "uploads" / "my-work.zip", 2030)
+    text, code = session()
+    assert code == "saved_in = 2031\n"
+    assert "Restored 2 files from my-work (1).zip; my-work.zip is older and was not used." in text
+    assert (tmp_path / "content/assignment5/a.params.checkpoint").read_bytes() == b"half\n"
+
+
+def test_colab_restores_what_is_uploaded_after_the_first_run(session, tmp_path):
+    """Each zip is restored once: a third run of the cell does not undo what was edited since."""
+    work_zip(tmp_path / "uploads" / "my-work (3).zip", 2030)
+    (tmp_path / "uploads" / "my-work (3).zip").rename(tmp_path / "my-work (3).zip")
+    upload = f"shutil.copy({str(tmp_path / 'my-work (3).zip')!r}, '..')"
+    edit = "Path('src/submission/{}.py').write_text('edited = 1\\n')"
+    text, code = session(edit.format("model"), upload, first_cell())
+    assert code == "saved_in = 2030\n" and "Restored 1 file from my-work (3).zip" in text
+    assert "What it replaced is in saved/before-restoring.zip" in text
+    kept = zipfile.ZipFile(tmp_path / "content/assignment5/saved/before-restoring.zip")
+    assert kept.read("src/submission/model.py") == b"edited = 1\n"
+    text, code = session(edit.format("helper"), first_cell())
+    assert code == "edited = 1\n" and "Restored" not in text
+
+
+def test_colab_restores_a_zip_that_the_student_packed_again(session, tmp_path):
+    """Safari opens downloaded zips, and macOS packs a folder together with its own entries."""
+    path = tmp_path / "uploads" / "my-work.zip"
+    work_zip(path, 2030, "my-work/", **{"vanilla.model.params": "p", "other.txt": ""})
+    with zipfile.ZipFile(path, "a") as writer:
+        writer.writestr("__MACOSX/my-work/src/submission/._helper.py", "resource fork")
+    text, code = session()
+    assert code == "saved_in = 2030\n" and "Restored 2 files from my-work.zip." in text
+    root = tmp_path / "content" / "assignment5"
+    assert (root / "vanilla.model.params").is_file()
+    assert not (root / "src/submission/._helper.py").exists()
+
+
+@pytest.mark.parametrize("content", ["empty", "damaged"])
+def test_colab_says_when_nothing_can_be_restored(session, tmp_path, content):
+    path = tmp_path / "uploads" / "my-work.zip"
+    if content == "empty":
+        zipfile.ZipFile(path, "w").close()
+    else:
+        path.write_bytes(b"half of a zip")
+    text, code = session()
+    assert code == "starter = 1\n"
+    reason = {"empty": "holds none of your files", "damaged": "is no zip, or only part of one"}
+    assert f"my-work.zip {reason[content]}" in text
+
+
+def test_colab_saves_work_and_not_the_untouched_starter(session, tmp_path):
+    saved = tmp_path / "downloads" / "my-work.zip"
+    text, _ = session(KEEPING)
+    assert "Nothing was saved: the code is still the starter" in text and not saved.exists()
+    assert "my-work.zip" in text.partition("Nothing was saved")[2]
+    more = "Path('src/submission/helper.py').write_text('edited = 1\\n')"
+    more += "; Path('a.params.checkpoint').write_text('half')"
+    text, _ = session(more, KEEPING)
+    assert "Saved 3 files" in text
+    with zipfile.ZipFile(saved) as kept:
+        assert kept.read("src/submission/helper.py") == b"edited = 1\n"
+        assert "a.params.checkpoint" in kept.namelist()
+
+
+def test_colab_does_not_restore_what_it_has_saved_itself(session, tmp_path):
+    edit = "Path('src/submission/helper.py').write_text('edited = {}\\n')"
+    _, code = session(edit.format(1), KEEPING, edit.format(2), first_cell())
+    assert code == "edited = 2\n"
