@@ -6,7 +6,9 @@ import io
 import pytest
 
 from grading.errors import UsageError
+from tools.classroom.__main__ import main
 from tools.classroom.folder import ClassFolder
+from tools.classroom.gradebook.cells import write
 from tools.classroom.roster import RollEntry, Student
 from tools.classroom.table import newest_release, table
 
@@ -29,7 +31,7 @@ def folder(tmp_path):
 
 
 def rows(folder, release="r1"):
-    return {row["name"]: row for row in csv.DictReader(io.StringIO(table(folder, release)))}
+    return {row["name"]: row for row in csv.DictReader(io.StringIO(write(table(folder, release))))}
 
 
 def test_each_student_of_a_group_has_a_line(folder):
@@ -59,3 +61,18 @@ def test_a_release_that_graded_nothing_is_refused_and_the_newest_is_known(folder
         table(folder, "r9")
     folder.write_record("four", "r2", PLAIN)
     assert newest_release(folder) == "r2"
+
+
+def test_what_is_printed_has_no_escapes_and_the_file_has_the_names_as_they_are(folder, capsys):
+    odd = "\x1b[2J\u202egnp.exe\nforged,line"
+    with folder.locked():
+        folder.enroll([RollEntry("five", (Student("e", odd, "\x9b31m", "\x07@x.edu"),))])
+    target = folder.path / "t.csv"
+    for more in ([], ["--csv", str(target)]):
+        assert main(["table", "--in", str(folder.path), *more]) == 0
+    printed = capsys.readouterr().out
+    assert all(line.isprintable() for line in printed.splitlines())
+    assert len(printed.splitlines()) == 7  # a heading and six students
+    assert "\\x1b[2J\\u202egnp.exe\\nforged,line" in printed
+    with open(target, encoding="utf-8", newline="") as file:
+        assert odd in {row["name"] for row in csv.DictReader(file)}

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from grading import printable
 from grading.errors import UsageError
 from grading.outcomes import ExitCode
 from grading.results import write_atomically
@@ -42,11 +43,13 @@ def add_to(commands: Commands) -> None:
 def run(asked: argparse.Namespace) -> int:
     """Print or write the table."""
     folder = ClassFolder.existing(asked.folder)
-    text = table(folder, asked.release or newest_release(folder))
+    rows = table(folder, asked.release or newest_release(folder))
     if asked.csv is None:
-        sys.stdout.write(text)
+        # A terminal would obey the escapes in a name.
+        printed = [[c if isinstance(c, Number) else printable.line(c) for c in row] for row in rows]
+        sys.stdout.write(write(printed))
     else:
-        write_atomically(asked.csv, text)
+        write_atomically(asked.csv, write(rows))
     return ExitCode.OK
 
 
@@ -64,8 +67,8 @@ def newest_release(folder: ClassFolder) -> str:
     return max(found, key=found.__getitem__)
 
 
-def table(folder: ClassFolder, release: str) -> str:
-    """Return the table of a release, as CSV.
+def table(folder: ClassFolder, release: str) -> list[list[str | Number]]:
+    """Return the rows of a release's table.
 
     Raises:
         UsageError: if the release has no records.
@@ -78,7 +81,7 @@ def table(folder: ClassFolder, release: str) -> str:
             record = records.get(submission_id)
             row = _row(student, submission_id, entry, record, tests)
             rows.append([c if isinstance(c, str) else Number(str(c)) for c in row])
-    return write(rows)
+    return rows
 
 
 def _tests(records: dict[str, Record]) -> list[str]:
