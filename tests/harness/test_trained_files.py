@@ -26,6 +26,8 @@ def staged_with(tmp_path, data: bytes | None) -> Staged:
         b"London\nParis",
         b"London\r\nParis\r\n",
         b"\xef\xbb\xbfLondon\nParis\n",
+        b"London\nParis\n\n",
+        b"London\r\nParis\r\n\r\n \t\r\n",
     ],
 )
 def test_harmless_differences_cost_nothing(tmp_path, data):
@@ -40,6 +42,11 @@ def test_a_blank_line_is_an_answer_that_is_wrong(tmp_path):
     assert trained_files.count_correct(lines, ["London", "Paris"]) == 1
 
 
+def test_a_blank_answer_at_the_end_stays_an_answer(tmp_path):
+    lines = trained_files.read_predictions(staged_with(tmp_path, b"London\n\n\n"), NAME, 2)
+    assert lines == ["London", ""]
+
+
 @pytest.mark.parametrize(
     ("data", "outcome", "words"),
     [
@@ -47,6 +54,7 @@ def test_a_blank_line_is_an_answer_that_is_wrong(tmp_path):
         (b"", Outcome.FAILED, ["blank", "expected 2"]),
         (b"London\n", Outcome.FAILED, ["1 line,", "expected 2", "on a single line"]),
         (b"London\nParis\nRome\n", Outcome.FAILED, ["3 lines", "expected 2", "a different file"]),
+        (b"London\n\nParis\n", Outcome.FAILED, ["3 lines", "line 2 is blank: delete it"]),
         (b"\n \n", Outcome.FAILED, ["blank"]),
         (b"London\nMalm\xf6\n", Outcome.FAILED, ["line 2", "UTF-8"]),
     ],

@@ -20,7 +20,8 @@ MAX_PREDICTION_BYTES = 4 << 20
 def read_predictions(staged: Staged, name: str, expected_lines: int) -> list[str]:
     """Return the lines of a prediction file, one place each.
 
-    A byte-order mark, Windows line endings and a missing final newline are accepted.
+    A byte-order mark, Windows line endings, a missing final newline, and blank lines after the last
+    answer are accepted.
 
     Raises:
         Verdict: the file is missing, is not UTF-8 text, or has the wrong number of lines.
@@ -50,22 +51,27 @@ def read_predictions(staged: Staged, name: str, expected_lines: int) -> list[str
             Outcome.FAILED,
             f"{name} is blank, expected {expected_lines} lines; write it with run.py evaluate",
         )
+    if not any(line.strip() for line in lines[expected_lines:]):
+        del lines[expected_lines:]
     if len(lines) != expected_lines:
         got = f"{len(lines)} line" + ("" if len(lines) == 1 else "s")
         raise Verdict(
             Outcome.FAILED,
             f"{name} has {got}, expected {expected_lines}, one for each question: "
-            + _why_so_many(len(lines), expected_lines),
+            + _why_so_many(lines, expected_lines),
             way="predictions-have-another-length",
         )
     return lines
 
 
-def _why_so_many(got: int, expected: int) -> str:
-    if got == 1:
+def _why_so_many(lines: list[str], expected: int) -> str:
+    if len(lines) == 1:
         return "are all answers on a single line?"
-    if got < expected:
+    if len(lines) < expected:
         return "was it cut off, or written for a different data set?"
+    blank = [number for number, line in enumerate(lines, start=1) if not line.strip()]
+    if len(blank) == len(lines) - expected:
+        return f"line {blank[0]} is blank: delete it"
     return "was it written for a different file of questions, or are two files joined in it?"
 
 
