@@ -36,6 +36,7 @@ import argparse
 import inspect
 import io
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable
@@ -45,6 +46,8 @@ import environment
 
 if __name__ == "__main__":
     environment.check("torch", "numpy", "tqdm")
+
+import torch
 
 import experiments
 from inputs import (
@@ -59,6 +62,7 @@ from inputs import (
     read_corpus,
 )
 from pretraining import curves, recipes, returned, seeds
+from pretraining.checkpoints import save_tensors
 from pretraining.errors import InputError
 from pretraining.fast import FORMATS
 from pretraining.files import write_atomically
@@ -224,16 +228,32 @@ def run_finetune(
 ) -> None:
     """Finetune, from pretrained parameters if there are any."""
     corpus = read_answered(args.finetune_corpus_path)[0]
-    if args.reading_params_path is not None:
-        utils.load_parameters(args.reading_params_path, model)  # errors show before training
     extra = extras(args, helper.finetune, recipe)
-    try:
-        prepared = helper.finetune(
-            args.reading_params_path, str(corpus), dataset, dataset.block_size, model, **extra
-        )
-    except InputError as error:
-        raise InputError(f"{corpus}: {error}") from None
+    with tempfile.TemporaryDirectory() as folder:
+        params = fitting_file(args.reading_params_path, model, folder)
+        try:
+            prepared = helper.finetune(
+                params, str(corpus), dataset, dataset.block_size, model, **extra
+            )
+        except InputError as error:
+            raise InputError(f"{corpus}: {error}") from None
     train(args, recipe, returned.trainer(helper.finetune, prepared), model)
+
+
+def fitting_file(path: str | None, model: GPT, folder: str) -> str | None:
+    """Return a file whose names are the model's, since students' code reads it: `path` or a copy.
+
+    Raises:
+        InputError: the parameters do not fit the model.
+    """
+    if path is None:
+        return None
+    fitted = utils.load_parameters(path, model)
+    if torch.load(path, map_location="cpu", weights_only=True).keys() == fitted.keys():
+        return path
+    copy = str(Path(folder) / Path(path).name)
+    save_tensors(fitted, copy)
+    return copy
 
 
 def run_evaluate(

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from pretraining import parameter_files
 from pretraining.batches import TextExamples
 from pretraining.checkpoints import save_tensors
 from pretraining.decoding import ANSWER_STEPS, greedy_answers
@@ -181,10 +182,13 @@ def evaluate_places(filepath: str | os.PathLike, predicted_places: list[str]) ->
 
 def save_parameters(model: torch.nn.Module, path: str | os.PathLike) -> None:
     """Write a model's parameters, as tensors on the CPU, so that any machine can read them."""
-    save_tensors({name: tensor.cpu() for name, tensor in model.state_dict().items()}, path)
+    state = model.state_dict()
+    save_tensors(
+        {parameter_files.short(name): tensor.cpu() for name, tensor in state.items()}, path
+    )
 
 
-def load_parameters(path: str | os.PathLike, model: torch.nn.Module) -> dict:
+def load_parameters(path: str | os.PathLike, model: torch.nn.Module) -> dict[str, torch.Tensor]:
     """Read parameters and check that they fit a model, which is not changed.
 
     Returns:
@@ -193,29 +197,4 @@ def load_parameters(path: str | os.PathLike, model: torch.nn.Module) -> dict:
     Raises:
         InputError: the file has no parameters, or some do not fit; the message names the first.
     """
-    try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch.load raises half a dozen types for damaged files
-        if isinstance(error, OSError):
-            raise
-        raise InputError(
-            f"{path}: found no readable parameters ({type(error).__name__}), expected a file "
-            "written by run.py pretrain or finetune"
-        ) from None
-    wanted = model.state_dict()
-    if not isinstance(state, dict):
-        raise InputError(f"{path}: got a {type(state).__name__}, expected named parameters")
-    for name in [*wanted, *state]:
-        got = tuple(state[name].shape) if name in state else "none"
-        expected = tuple(wanted[name].shape) if name in wanted else "none"
-        if got != expected:
-            raise InputError(
-                f"{path}: parameter {name}: got {shape_text(got)}, expected "
-                f"{shape_text(expected)} (are they from a different variant, recipe or corpus?)"
-            )
-    return state
-
-
-def shape_text(shape: tuple[int, ...] | str) -> str:
-    """Format a shape for messages."""
-    return shape if isinstance(shape, str) else f"shape {shape}"
+    return parameter_files.fitted(path, model)

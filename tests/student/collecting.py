@@ -6,6 +6,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+import torch
+
 import collect_submission
 from grading import staging
 from grading.markers import fingerprints
@@ -62,9 +64,8 @@ def required_files() -> list[str]:
     return list(pinned.load().edition(None).required_files)
 
 
-def write_params(path: Path, member: str = "archive/data.pkl") -> None:
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(member, b"weights of " + path.name.encode("utf-8"))
+def write_params(path: Path) -> None:
+    torch.save({path.name: torch.zeros(1)}, path)
 
 
 def texts(folder: Path) -> dict[str, str]:

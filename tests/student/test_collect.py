@@ -35,7 +35,7 @@ def test_what_went_in_is_listed_with_sizes_and_where_to_upload(desk):
     (desk.code / "extra.py").write_bytes(b"#" * 1234)
     out = desk.collect()[1]
     assert re.search(r"^  submission/extra\.py +1\.2 kB$", out, re.MULTILINE)
-    assert re.search(r"^  vanilla\.model\.params +\d+ bytes$", out, re.MULTILINE)
+    assert re.search(r"^  vanilla\.model\.params +\d+\.\d kB$", out, re.MULTILINE)
     count, size = len(desk.packed()), desk.zip.stat().st_size
     assert f"{count} files in {desk.zip}, {size / 1000:.1f} kB." in out
     assert out.splitlines()[-1] == "Upload assignment5.zip to the coding assignment on Gradescope."
@@ -173,12 +173,15 @@ runpy.run_path("src/collect_submission.py", run_name="__main__")
 """
 
 
-def test_without_numpy_the_zip_is_written(tmp_path, run_python):
+@pytest.mark.parametrize(("package", "uncounted"), [("numpy", 6), ("torch", 0)])
+def test_without_packages_the_zip_is_written(tmp_path, run_python, package, uncounted):
     root = runnable(tmp_path / "a5")
-    ran = run_python("-c", WITHOUT, "numpy", cwd=root)
+    ran = run_python("-c", WITHOUT, package, cwd=root)
     assert (ran.returncode, ran.stderr) == (1, "")
-    counted = [line for line in ran.stdout.splitlines() if "lines can't be counted" in line]
-    assert len(counted) == ran.stdout.count("Warning: ") == 6
+    warned = [line for line in ran.stdout.splitlines() if line.startswith("Warning: ")]
+    assert len([line for line in warned if "lines can't be counted" in line]) == uncounted
+    unread = [line for line in warned if ".params can't be checked: " in line]
+    assert len(unread) == 5 and len(warned) == 5 + uncounted
     assert (root / "assignment5.zip").is_file()
 
 

@@ -10,7 +10,7 @@ from grading import imports, staging
 from grading.markers import END, START, find_regions
 from tests import pinned
 from tests.project import ROOT
-from tests.student.collecting import STARTER, number_of, required_files, texts, write_params
+from tests.student.collecting import STARTER, number_of, required_files, texts
 
 OUTPUT_FAULTS = [
     (
@@ -57,8 +57,8 @@ OUTPUT_FAULTS = [
     ("vanilla.pretrain.test.predictions", b"a\nb\nc\n", "has 3 lines, expected 2"),
     ("vanilla.pretrain.test.predictions", b"a\nb\nc\n", "(src/data/birth_test_inputs.tsv)"),
     ("synthesizer.pretrain.dev.predictions", b"a\n\xff\nc\n", "line 2: not UTF-8 text"),
-    ("vanilla.model.params", b"\x80\x02}q\x00.", "contains no parameters"),
-    ("vanilla.model.params", b"PK\x03\x04cut off", "is damaged"),
+    ("vanilla.model.params", b"\x80\x02}q\x00.", "can't be read as parameters"),
+    ("vanilla.model.params", b"PK\x03\x04cut off", "(is it damaged, or a different kind of file?"),
 ]
 
 
@@ -71,19 +71,20 @@ def test_a_fault_of_an_output_is_one_warning(desk, name, content, words):
     assert (name in desk.packed()) == (content is not None)
 
 
-def test_parameters_are_never_unpickled(desk, tmp_path):
-    """A pickle that would write a file when it is loaded."""
+def test_parameters_are_read_without_running_what_their_pickle_calls(desk, tmp_path):
+    """A pickle that would write a file if it were loaded as usual."""
     bomb = f"cbuiltins\nopen\n(V{tmp_path / 'loaded'}\nVw\ntR.".encode("raw_unicode_escape")
-    with zipfile.ZipFile(desk.root / "vanilla.model.params", "w") as archive:
-        archive.writestr("archive/data.pkl", bomb)
-    assert desk.warnings() == []
+    (desk.root / "vanilla.model.params").write_bytes(bomb)
+    (line,) = desk.warnings()
+    assert line.startswith("vanilla.model.params can't be read as parameters: torch.load")
     assert not (tmp_path / "loaded").exists()
 
 
 def test_a_zip_that_is_no_parameters_is_named(desk):
-    write_params(desk.root / "vanilla.model.params", member="submission/dataset.py")
+    with zipfile.ZipFile(desk.root / "vanilla.model.params", "w") as archive:
+        archive.writestr("submission/dataset.py", "x = 1\n")
     (line,) = desk.warnings()
-    assert line.startswith("vanilla.model.params is a zip without parameters")
+    assert line.startswith("vanilla.model.params can't be read as parameters: torch.load")
 
 
 def test_questions_have_the_numbers_of_the_edition(desk):

@@ -18,77 +18,42 @@ from grading.worker import Context
 from .models import array_of, build, default_dtype, first_of, loaded
 from .shapes import form_of
 
-WRAPPERS = ("state_dict", "model_state_dict", "model", "params")
 LONGEST_NAME = 200  # characters; names in a model have a few dozen
 MOST_TENSORS = 1_000  # a model has a few dozen
 MOST_NUMBERS = 12_000_000  # the largest recipe's model has 3.4 million
-PREFIXES = ("module.", "_orig_mod.")
-BUFFERS = (".mask", ".rope_cache")
-DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 BATCH = 32  # rows at once: an `original` model's logits of 32 rows take 5 MB
 
 
 def read_parameters(context: Context, name: str) -> dict[str, Any]:
     """Read a parameter file, without importing anything of the submission's code.
 
-    Wrapping dictionaries and the prefixes of DataParallel and torch.compile are removed. Buffers
-    (the attention mask, the angles) and anything other than floating-point tensors are left out.
+    Buffers (the attention mask, the angles) and anything other than floating-point tensors are
+    left out.
 
     Returns:
         problem: "", or why the file can't be read; names and arrays (float32) of the parameters.
     """
+    from pretraining import (
+        parameter_files,
+    )  # the grader's own copy, which is staged beside the files
+    from pretraining.errors import InputError
+
     try:
-        state = torch.load(context.files / name, map_location="cpu", weights_only=True)
-        kept = _plain(_unwrap(state))
+        weights = parameter_files.weights(parameter_files.read(context.files / name, name))
+        if not _is_sensible(weights):
+            raise InputError(f"{name} is far larger than any recipe's model")
+        arrays = [w.to(torch.float32).contiguous().numpy() for w in weights.values()]
     except Exception as error:
-        reason = f"torch.load(weights_only=True) raises {type(error).__name__}"
-        return {"problem": reason, "names": [], "arrays": []}
-    if kept is None:
-        reason = "it lacks the named tensors of a model, or is far larger than any recipe's model"
-        return {"problem": reason, "names": [], "arrays": []}
-    return {"problem": "", "names": list(kept), "arrays": list(kept.values())}
+        unforeseen = f"{name} can't be read as parameters: {type(error).__name__}"
+        problem = str(error) if isinstance(error, InputError) else unforeseen
+        return {"problem": problem, "names": [], "arrays": []}
+    return {"problem": "", "names": list(weights), "arrays": arrays}
 
 
-def _plain(state: dict[str, torch.Tensor] | None) -> dict[str, np.ndarray] | None:
-    """Return the parameters as arrays.
-
-    Sparse tensors and tensors without values have no array, which is an error.
-    """
-    if state is None or not _is_sensible(state):
-        return None
-    kept = {}
-    for key, tensor in state.items():
-        short = _short(key)
-        if tensor.dtype in DTYPES and not short.endswith(BUFFERS):
-            kept[short] = tensor.detach().to(torch.float32).contiguous().numpy()
-    return kept
-
-
-def _is_sensible(state: dict[str, torch.Tensor]) -> bool:
+def _is_sensible(weights: dict[str, torch.Tensor]) -> bool:
     """Return whether the numbers fit in an answer, which holds three of any recipe's model."""
-    named = len(state) <= MOST_TENSORS and all(len(name) <= LONGEST_NAME for name in state)
-    return named and sum(t.numel() for t in state.values()) <= MOST_NUMBERS
-
-
-def _unwrap(state: Any) -> dict[str, torch.Tensor] | None:
-    for _ in range(3):
-        if not isinstance(state, dict) or not state:
-            return None
-        if all(isinstance(v, torch.Tensor) for v in state.values()):
-            return {str(k): v for k, v in state.items()}
-        inner = [state[key] for key in WRAPPERS if isinstance(state.get(key), dict)]
-        state = inner[0] if inner else None
-    return None
-
-
-def _short(key: str) -> str:
-    changed = True
-    while changed:
-        changed = False
-        for prefix in PREFIXES:
-            if key.startswith(prefix):
-                key, changed = key.removeprefix(prefix), True
-    return key
+    named = len(weights) <= MOST_TENSORS and all(len(name) <= LONGEST_NAME for name in weights)
+    return named and sum(t.numel() for t in weights.values()) <= MOST_NUMBERS
 
 
 def shapes(context: Context, variant: str, config: dict[str, Any]) -> dict[str, Any]:

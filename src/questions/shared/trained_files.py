@@ -107,7 +107,7 @@ def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:
     if read["problem"]:
         raise Verdict(
             Outcome.FAILED,
-            f"{name} can't be read as parameters: {read['problem']}; write it with run.py",
+            read["problem"],
             way="parameters-can-not-be-read",
         )
     weights = dict(zip(read["names"], read["arrays"], strict=True))

@@ -1,0 +1,114 @@
+"""Reads files of parameters: run.py, the grader and collect_submission.py accept the same ones.
+
+Files from other programs are accepted if they contain a model's tensors: below one of WRAPPERS, as
+in `{"model": ..., "optimizer": ...}`, with the prefixes of torch.compile and DataParallel, or
+beside numbers, as in `{**model.state_dict(), "step": 800}`.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+
+import torch
+
+from .errors import InputError
+
+WRAPPERS = ("state_dict", "model_state_dict", "model", "params")
+PREFIXES = ("module.", "_orig_mod.")
+BUFFERS = (".mask", ".rope_cache")  # of the given attention: they are computed, not learnt
+DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
+
+def read(path: str | PathLike, name: str = "") -> dict[str, torch.Tensor]:
+    """Return the named tensors in a file, without wrappers and prefixes, on the CPU.
+
+    Args:
+        name: what messages call the file (default: its path).
+
+    Raises:
+        InputError: the file has no named tensors.
+        OSError: it can't be opened.
+    """
+    name = name or str(path)
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except OSError:
+        raise
+    except Exception as error:  # torch.load raises half a dozen types for damaged files
+        reason = f"torch.load(weights_only=True) raises {type(error).__name__}"
+        advice = "is it damaged, or a different kind of file? run.py writes such files"
+        raise InputError(f"{name} can't be read as parameters: {reason} ({advice})") from None
+    tensors = _tensors(state)
+    if not tensors or any(_has_no_numbers(tensor) for tensor in tensors.values()):
+        raise InputError(
+            f"{name} can't be read as parameters: it lacks the named tensors of a model "
+            "(run.py writes such files)"
+        )
+    return {short(key): tensor for key, tensor in tensors.items()}
+
+
+def _tensors(state: object) -> dict[str, torch.Tensor]:
+    for _ in WRAPPERS:
+        if not isinstance(state, dict):
+            return {}
+        inner = [state[key] for key in WRAPPERS if isinstance(state.get(key), dict)]
+        if not inner:
+            return {str(k): v.detach() for k, v in state.items() if isinstance(v, torch.Tensor)}
+        state = inner[0]
+    return {}
+
+
+def _has_no_numbers(tensor: torch.Tensor) -> bool:
+    """Return whether this is a sparse tensor, or one on the device "meta"."""
+    return tensor.layout is not torch.strided or tensor.device.type != "cpu"
+
+
+def short(name: str) -> str:
+    """Return a parameter's name without the prefixes of torch.compile and DataParallel."""
+    while name.startswith(PREFIXES):
+        name = name.partition(".")[2]
+    return name
+
+
+def weights(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Return the tensors that a model can have learnt: no integers, no masks or angles."""
+    return {
+        name: tensor
+        for name, tensor in tensors.items()
+        if tensor.dtype in DTYPES and not name.endswith(BUFFERS)
+    }
+
+
+def fitted(path: str | PathLike, model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """Return the parameters in a file, named as in model.state_dict(), if they fit this model.
+
+    Buffers that the file lacks are the model's own.
+
+    Raises:
+        InputError: there are none, or some do not fit; the message names the first.
+        OSError: the file can't be opened.
+    """
+    tensors = read(path)
+    learnt, own = weights(tensors), model.state_dict()
+    wanted = {short(name): parameter for name, parameter in model.named_parameters()}
+    buffers = {short(name) for name in own} - wanted.keys()
+    for name in [*wanted, *learnt]:
+        got = tuple(learnt[name].shape) if name in learnt else "none"
+        expected = tuple(wanted[name].shape) if name in wanted else "none"
+        if got != expected and name not in buffers:
+            raise InputError(
+                f"{path}: parameter {name}: got {_shape(got)}, expected {_shape(expected)} (are "
+                "they from a different variant, recipe or corpus?)"
+            )
+    return {
+        name: tensors[short(name)] if _replaces(tensors.get(short(name)), old) else old
+        for name, old in own.items()
+    }
+
+
+def _replaces(tensor: torch.Tensor | None, old: torch.Tensor) -> bool:
+    return tensor is not None and tensor.shape == old.shape
+
+
+def _shape(shape: tuple[int, ...] | str) -> str:
+    return shape if isinstance(shape, str) else f"shape {shape}"
