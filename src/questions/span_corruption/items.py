@@ -113,6 +113,11 @@ class Example:
         return self.prefix + self.masked + self.suffix
 
     @property
+    def unpadded(self) -> str:
+        """The item without its PADs and its last, optional MASK."""
+        return MASK_CHAR.join((self.prefix, self.suffix, self.masked))
+
+    @property
     def span(self) -> int:
         return len(self.masked)
 
@@ -293,8 +298,7 @@ def _drawn_rightly(document: str, wrong: Example) -> str:
     """Return, for a message, an item with these lengths, and the span that it hides."""
     kept, end = document[: wrong.truncated], wrong.start + wrong.span
     right = Example(document, kept[: wrong.start], kept[wrong.start : end], kept[end:])
-    item = MASK_CHAR.join((right.prefix, right.suffix, right.masked, ""))
-    return f"{item}, if the span is the part in brackets: {picture(right)}"
+    return f"{right.unpadded}{MASK_CHAR}, if the span is the part in brackets: {picture(right)}"
 
 
 def _misplaced(original: str, document: str, documents: list[str]) -> str:

@@ -9,6 +9,12 @@ from . import items
 from .drawing import AsksCorruption
 
 CORRUPTION = "CharCorruptionDataset.__getitem__ in submission/dataset.py"
+EMPTY = {  # for each part of an example, the likely cause if it is always empty
+    "masked": "was the span left where it is, and not moved behind the second MASK, or is its "
+    "length always 0?",
+    "prefix": "does the span always start at the document's beginning, or was the prefix left out?",
+    "suffix": "does the span always end at the document's end, or was the suffix left out?",
+}
 
 
 class SpanCorruption(AsksCorruption):
@@ -50,8 +56,26 @@ class SpanCorruption(AsksCorruption):
     @graded()
     def test_arrangement(self) -> None:
         """An item is prefix MASK suffix MASK masked_content MASK, then PADs."""
+        documents = random_inputs.FRIENDLY_DOCUMENTS
         with self.explaining(CORRUPTION):
-            self.reading(random_inputs.FRIENDLY_DOCUMENTS, 64, repeat=25).check_each()
+            reading = self.reading(documents, 64, repeat=300)
+            reading.check_each()
+        # An item whose parts are arranged wrongly can read like one of which a part is empty. Right
+        # code leaves no part empty in all 1,200 draws. masked_content: each document can keep 20
+        # to 38 characters, 19 lengths of probability 1/256 or more, and a quarter of so many,
+        # rounded down, is a fifth or more on average: empty in all draws with probability below
+        # (1 - 19/256 * 1/5)^1200 < 2e-8. Prefix and suffix: as in the hidden test of positions,
+        # which draws from a document with the same lengths as the first one, seven of eight spans
+        # have a choice, and each half of it a probability of 1/10: (1 - 0.0875)^300 < 2e-12.
+        drawn = reading.examples
+        for name, cause in EMPTY.items():
+            self.expect(
+                any(getattr(example, name) for example in drawn),
+                f"{'masked_content' if name == 'masked' else name} is empty in all items",
+                got=f"{len(drawn)} items such as {drawn[0].unpadded}",
+                cause=cause,
+                look_at=CORRUPTION,
+            )
 
     @graded()
     def test_truncation(self) -> None:
@@ -69,18 +93,32 @@ class SpanCorruption(AsksCorruption):
     def test_randomness(self) -> None:
         """Drawing the same document again gives a different truncation and a different span."""
         # At block_size 64 this document has 53 possible lengths, each with a probability of at
-        # least 1/256, so that none has more than 1 - 52/256 = 0.797. All 90 draws have the same
-        # length with probability at most 0.797^89 < 2e-9.
+        # least 1/256, so that none has more than 1 - 52/256 = 0.797. All 2,000 draws have the same
+        # length with probability at most 0.797^1999. A length of 8 or more has a probability of
+        # 49/256 or more: fewer than 230 such draws have a probability below exp(-382 * .39^2 / 2)
+        # < 1e-12 (Chernoff). At most nine of ten of these have their length's commonest span, as in
+        # the hidden test: 230 in 49 groups are alike with probability at most 0.9^181 < 1e-8.
         documents = random_inputs.FRIENDLY_DOCUMENTS[:1]
         # Leaving malformed items aside makes draws look more alike, not less.
         with self.explaining(CORRUPTION):
-            examples = items.well_formed([self.reading(documents, 64, repeat=90)])
-        distinct = {(e.truncated, e.span, e.start) for e in examples}
+            examples = items.well_formed([self.reading(documents, 64, repeat=2000)])
+        first = examples[0]
+        spans: dict[int, set[tuple[int, int]]] = {}
+        for e in examples:
+            spans.setdefault(e.truncated, set()).add((e.start, e.span))
         self.expect(
-            len(distinct) > 1,
-            "90 draws of one document are all the same",
-            got=items.picture(examples[0]) + " each time",
-            expected="a different truncation and a different span at each draw",
+            len(spans) > 1,
+            f"{len(examples)} draws of one document are all cut to the same length",
+            got=f"{first.truncated} characters each time: {items.picture(first)}",
+            expected="a different truncation at each draw",
+            look_at=CORRUPTION,
+        )
+        self.expect(
+            any(len(places) > 1 for places in spans.values()),
+            "whenever a document is cut to the same length, the same span is masked",
+            got=f"{items.picture(first)} for each draw with {first.truncated} characters",
+            expected="a different span at each draw",
+            cause="the span's length and start are computed from the length, not drawn at random",
             look_at=CORRUPTION,
         )
 

@@ -1,5 +1,5 @@
 # The span is always the beginning: the prefix is empty.
-# caught by: position
+# caught by: arrangement, position
 document = self.data[idx]
 longest = min(len(document), int(self.block_size * 7 / 8))
 text = document[: random.randint(4, longest)]

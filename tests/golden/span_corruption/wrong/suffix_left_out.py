@@ -1,0 +1,12 @@
+# The suffix is lost, and what remains reads like a shorter document; never below 4 characters.
+# caught by: arrangement, position
+document = self.data[idx]
+longest = min(len(document), int(self.block_size * 7 / 8))
+text = document[: random.randint(4, longest)]
+span = random.randint(0, len(text) // 2)
+start = random.randint(max(0, 4 - span), len(text) - span)
+prefix, masked = text[:start], text[start : start + span]
+s = prefix + self.MASK_CHAR + self.MASK_CHAR + masked + self.MASK_CHAR
+s += self.PAD_CHAR * (self.block_size + 1 - len(s))
+ids = torch.tensor([self.stoi[c] for c in s], dtype=torch.long)
+return ids[:-1], ids[1:]
