@@ -16,7 +16,7 @@ staff's solutions/hidden/. The harness knows no topic: the tests are in `questio
                           removed
     imports.py            modules that a submission imports and the autograder lacks
     processes.py, jobs.py, zygotes.py, zygote.py, guardian.py, killer.py, huge_pages.py, worker.py,
-    frames.py, importing.py, inprocess.py: how workers start, live and end
+    frames.py, importing.py, import_clock.py, inprocess.py: how workers start, live and end
     sandbox.py, landlock.py, seccomp.py, kernel.py, limits.py, leftovers.py, exposure.py: what
                           confines them
     authoritative.py, canary.py, requirements.py: what a run whose score counts requires

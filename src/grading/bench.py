@@ -87,7 +87,7 @@ class Bench:
             raise GradingError(f"a worker failed before it was ready: {finished.output[-2000:]}")
         if asked_of == "reference":
             return _reference_value(finished)
-        self._left_s -= finished.ending.cpu_s
+        self._left_s -= finished.ending.cpu_s - finished.ending.import_s
         self.cpu_s += finished.ending.cpu_s
         self.peak_bytes = max(self.peak_bytes, finished.ending.memory_bytes)
         self.output += finished.output
@@ -150,7 +150,7 @@ class Bench:
         if role == "submission":
             if run.code is not None:
                 request["code"] = str(run.code)
-            request["stuck"] = [m for m, s in run.stuck.items() if limits.cpu_s <= s.cpu_s]
+            request["stuck"] = list(run.stuck)
         confinement = self._confinement(role, scratch)
         claims_fd = run.uids.claims_fd if confinement.uid is not None else None
         job = Job(self._spec.torch, request, limits, scratch, confinement, claims_fd)

@@ -17,6 +17,7 @@ from . import paths, schema
 from .assignment import TestSpec
 from .errors import Doubtful, Verdict, WireError, malformed
 from .frames import Finished
+from .importing import IMPORTED
 from .limits import Limits
 from .outcomes import Outcome
 from .worker import NO_DEBUGGER, NO_PROCESSES
@@ -45,6 +46,11 @@ HIDE = "; its text is not shown for hidden tests"
 BY_REASON = {
     "cpu": (Outcome.TIMED_OUT, "took longer than {cpu_s:g} seconds of CPU time"),
     "wall": (Outcome.TIMED_OUT, "did not finish within {wall_s:g} seconds (is it waiting?)"),
+    "import": (Outcome.TIMED_OUT, "took longer than {import_s:g} seconds of CPU time" + IMPORTED),
+    "import-wall": (
+        Outcome.TIMED_OUT,
+        "did not finish within {import_wall_s:g} seconds (is it waiting?)" + IMPORTED,
+    ),
     "memory": (
         Outcome.OUT_OF_MEMORY,
         "used more memory than a test may have (2 GiB, less in a small container)",
@@ -110,6 +116,8 @@ def _numbers(limits: Limits) -> dict[str, float]:
     return {
         "cpu_s": limits.cpu_s,
         "wall_s": limits.wall_s,
+        "import_s": limits.import_s,
+        "import_wall_s": limits.import_wall_s,
         "processes": limits.processes,
         "threads": limits.threads,
         "files": limits.scratch_files,

@@ -17,13 +17,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import kernel
+from .import_clock import Clock, Imports
 from .limits import Limits
 
 PR_SET_CHILD_SUBREAPER = 36
 TICK_S = 0.03
 CLEANUP_S = 5.0
 STACK_S = 1.0  # the time in which a worker that has timed out may report its place
-REASONS = ("", "cpu", "wall", "memory", "processes", "threads", "files", "abandoned")
+REASONS = (
+    "",
+    "cpu",
+    "wall",
+    "import",
+    "import-wall",
+    "memory",
+    "processes",
+    "threads",
+    "files",
+    "abandoned",
+)
 
 
 @dataclass(frozen=True)
@@ -31,7 +43,8 @@ class Ending:
     """How a worker ended.
 
     `reason` is "" if it ended by itself, otherwise the limit that it hit ("abandoned": the grader
-    ended). `clean`: nothing of it was left afterwards.
+    ended). `import_s`: CPU seconds of imports, a part of `cpu_s` that has a limit of its own.
+    `clean`: nothing of it was left afterwards.
     """
 
     code: int  # exit status, meaningless when signal is not 0
@@ -40,6 +53,7 @@ class Ending:
     cpu_s: float
     wall_s: float
     memory_bytes: int
+    import_s: float = 0.0
     clean: bool = False
 
 
@@ -48,7 +62,7 @@ def become_subreaper() -> None:
     kernel.prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
-def watch(pid: int, limits: Limits, lifeline: int, scratch: str) -> Ending:
+def watch(pid: int, limits: Limits, lifeline: int, scratch: str, clock: Clock) -> Ending:
     """Wait for the worker; kill it if it exceeds a limit or `lifeline` closes."""
     started = time.monotonic()
     before_s = _reaped_cpu_s()  # of earlier workers
@@ -68,10 +82,10 @@ def watch(pid: int, limits: Limits, lifeline: int, scratch: str) -> Ending:
             use = _usage(libraries, reaped, before_s)
             peak = max(peak, use.memory_bytes)
             elapsed = time.monotonic() - started
-            reason = _over(use, elapsed, limits, lifeline in ready)
+            reason = _over(use, elapsed, clock.read(use.cpu_s), limits, lifeline in ready)
             reason = reason or ("files" if folder.is_flooded() else "")
             if reason:
-                if reason in ("cpu", "wall"):
+                if reason in ("cpu", "wall", "import", "import-wall"):
                     _ask_for_stack(pid, pidfd)
                 os.kill(pid, signal.SIGKILL)
                 break
@@ -79,15 +93,19 @@ def watch(pid: int, limits: Limits, lifeline: int, scratch: str) -> Ending:
     finally:
         os.close(pidfd)
     cpu_s = _reaped_cpu_s() - before_s
+    imports = clock.read(cpu_s)
     died_of = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     if not reason and died_of in (signal.SIGXCPU, signal.SIGKILL) and cpu_s >= limits.cpu_s:
-        reason = "cpu"  # the kernel's limit acted before the watch
+        reason = (
+            "import" if imports.under_way else "cpu"
+        )  # the kernel's limit acted before the watch
     held = rusage.ru_maxrss * 1024 - libraries
     if not reason and died_of == signal.SIGKILL and held > limits.memory_bytes // 2:
         reason = "memory"  # the kernel acted: a container was full
     code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 0
     peak = max(peak, rusage.ru_maxrss * 1024)
-    return Ending(code, died_of, reason, cpu_s, time.monotonic() - started, peak)
+    import_s = min(imports.cpu_s, limits.import_s, cpu_s)
+    return Ending(code, died_of, reason, cpu_s, time.monotonic() - started, peak, import_s)
 
 
 def _ask_for_stack(pid: int, pidfd: int) -> None:
@@ -152,12 +170,17 @@ class _Usage:
     threads: int
 
 
-def _over(use: _Usage, elapsed_s: float, limits: Limits, abandoned: bool) -> str:
+def _over(use: _Usage, elapsed_s: float, imports: Imports, limits: Limits, abandoned: bool) -> str:
     if abandoned:
         return "abandoned"
-    if use.cpu_s > limits.cpu_s:
+    if imports.under_way and imports.cpu_s > limits.import_s:
+        return "import"
+    if use.cpu_s - min(imports.cpu_s, limits.import_s) > limits.cpu_s:
         return "cpu"
-    if elapsed_s > limits.wall_s:
+    if imports.under_way and imports.wall_s > limits.import_wall_s:
+        return "import-wall"
+    test_wall_s = elapsed_s - min(imports.wall_s, limits.import_wall_s)
+    if test_wall_s > limits.wall_s or elapsed_s > limits.total_wall_s:
         return "wall"
     # Before the memory: shared pages count for each process, so many processes exceed both.
     if use.processes > limits.processes:

@@ -8,8 +8,8 @@ importing, in notes before its frame:
     E                           the import that began last ends
     S submission.helper         known to be stuck: the worker ended instead of importing it
 
-A student who writes such notes only stops their own tests. A module counts as stuck for a given
-limit: a test with a longer limit tries again.
+A student who writes such notes only stops their own tests. The limit of imports is the same for
+all tests (`import_clock.py`), so no later test tries to import the module again.
 """
 
 from __future__ import annotations
@@ -31,22 +31,36 @@ from .outcomes import Outcome
 PACKAGE = "submission"
 MAX_NOTES_BYTES = 32 << 10  # a submission has a few dozen modules
 WAY = "import"  # see errors.Verdict
+IMPORTED = " while it was imported"  # the end of messages about the limit of imports
 ADVICE = 'does it train on import? Such code belongs below `if __name__ == "__main__":`'
 
 
 # In the worker ----------------------------------------------------------------------------------
 
 
-def watch(write: Callable[[bytes], Any], stuck: Collection[str]) -> None:
-    """Write a note of each import of the submission's modules; end before a stuck one."""
-    sys.meta_path.insert(0, _Finder(write, frozenset(stuck)))
+def watch(
+    write: Callable[[bytes], Any], stuck: Collection[str], switch: Callable[[bool], Any]
+) -> None:
+    """Write a note of each import of the submission's modules; end before a stuck one.
+
+    Args:
+        switch: called with True when an import begins that no other one has caused, and with False
+            when it ends.
+    """
+    sys.meta_path.insert(0, _Finder(write, frozenset(stuck), switch))
 
 
 class _Finder:
     """Finds the submission's modules as usual, and makes their loaders write notes."""
 
-    def __init__(self, write: Callable[[bytes], Any], stuck: frozenset[str]) -> None:
-        self._write, self._stuck = write, stuck
+    def __init__(
+        self,
+        write: Callable[[bytes], Any],
+        stuck: frozenset[str],
+        switch: Callable[[bool], Any],
+    ) -> None:
+        self._write, self._stuck, self._switch = write, stuck, switch
+        self._depth = 0
         self._started, self._room = time.monotonic(), MAX_NOTES_BYTES
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
@@ -62,9 +76,15 @@ class _Finder:
                 self._note(f"S {name}")
                 os._exit(0)  # not an exception, which the student's code could catch
             self._note(f"I {name} {time.monotonic() - self._started:.2f}")
+            self._depth += 1
+            if self._depth == 1:
+                self._switch(True)
             try:
                 execute(module)
             finally:
+                self._depth -= 1
+                if self._depth == 0:
+                    self._switch(False)
                 self._note("E")
 
         # In every other respect the loader is unchanged.
@@ -118,17 +138,15 @@ def read_notes(data: bytes) -> Notes:
 
 @dataclass(frozen=True)
 class Stuck:
-    """A module whose import took a whole limit.
+    """A module whose import took the whole limit of imports.
 
     Attributes:
         file: its name in the submission.
-        cpu_s: the limit.
         named: whether messages may name it: not if a hidden test found it, whose inputs the choice
             of a file could reveal.
     """
 
     file: str
-    cpu_s: float
     named: bool
 
     def where(self, is_hidden: bool) -> str:
@@ -144,11 +162,10 @@ class Stuck:
 
     def explain(self, verdict: Verdict, is_hidden: bool) -> Verdict:
         """Return the verdict of the test that found the module stuck, with its place."""
-        message = f"{verdict.message} while {self.where(is_hidden)} was imported"
-        if is_hidden:
-            message = f"{verdict.message} while it was imported"
-        else:
-            message = f"{message}; {ADVICE}"
+        message = verdict.message
+        if not is_hidden:
+            message = message.removesuffix(IMPORTED)
+            message = f"{message} while {self.where(is_hidden)} was imported; {ADVICE}"
         return Verdict(verdict.outcome, message, f"{verdict.detail}\nstuck: {self.file}", way=WAY)
 
 
@@ -157,20 +174,21 @@ def find_stuck(
 ) -> Stuck | None:
     """Return the module in whose import a worker got stuck, or None.
 
-    A whole limit must have been used (a run's deadline shortens some), at least half of it in this
-    import, and the module must be one of the submission's files: if code hits a limit elsewhere,
-    every test tries again.
+    The whole limit of imports must have been used (a run's deadline shortens some), at least half
+    of the time in this import, and the module must be one of the submission's files: if code hits a
+    limit elsewhere, every test tries again.
 
     Args:
         reason, wall_s: from the worker's ending.
         limits: the worker's limits.
         files: the staged files.
     """
-    whole = reason == "cpu" or (
-        reason == "wall" and limits.wall_s >= Limits.for_test(limits.cpu_s).wall_s
+    whole = reason == "import" or (
+        reason == "import-wall"
+        and limits.import_wall_s >= Limits.for_test(limits.cpu_s).import_wall_s
     )
     module = notes.importing.replace(".", "/")
     file = f"{module}/__init__.py" if module == PACKAGE else f"{module}.py"
     if not whole or file not in files or notes.began_s > wall_s / 2:
         return None
-    return Stuck(file, limits.cpu_s, named)
+    return Stuck(file, named)

@@ -29,6 +29,7 @@ ENDING = {
     "cpu_s": float,
     "wall_s": float,
     "memory_bytes": int,
+    "import_s": float,
     "clean": bool,
 }
 FLAGS = ("-P", "-s", "-B", "-X", "utf8")

@@ -16,6 +16,7 @@ CGROUPS = (  # versions 2 and 1: the limit, and the usage without file caches
     ("memory/memory.limit_in_bytes", "memory/memory.stat", ("total_rss", "total_shmem")),
 )
 OOM_SCORE = "/proc/self/oom_score_adj"
+IMPORT_S = 20.0  # torch, imported on a slow computer, needs three
 WALL_FACTOR = 6  # a default Gradescope container has half a CPU, and may be busy
 
 
@@ -23,12 +24,16 @@ WALL_FACTOR = 6  # a default Gradescope container has half a CPU, and may be bus
 class Limits:
     """A test's limits.
 
-    CPU seconds count from when the worker has imported its libraries; the wall-clock limit is a
-    backstop for code that sleeps or waits.
+    CPU seconds count from when the worker has imported its libraries, and don't count while it
+    imports the submission (see `import_clock.py`); the wall-clock limits are a backstop for code
+    that sleeps or waits.
     """
 
     cpu_s: float
     wall_s: float
+    import_s: float  # CPU seconds and wall time of imports
+    import_wall_s: float
+    total_wall_s: float  # with imports; less than the two together if the run is nearly over
     memory_bytes: int  # resident, of all the test's processes together, without libraries
     address_space_bytes: int = 8 << 30  # torch reserves far more than it touches
     file_bytes: int = 256 << 20
@@ -44,8 +49,18 @@ class Limits:
     @classmethod
     def for_test(cls, cpu_s: float, left_s: float = float("inf")) -> Limits:
         """Return the limits of a test that may take `cpu_s`, in a run with `left_s` left."""
-        wall_s = max(0.1, min(cpu_s * WALL_FACTOR, left_s))
-        return cls(cpu_s=cpu_s, wall_s=wall_s, memory_bytes=memory_of_a_test())
+
+        def wall_s(cpu_s: float) -> float:
+            return max(0.1, min(cpu_s * WALL_FACTOR, left_s))
+
+        return cls(
+            cpu_s=cpu_s,
+            wall_s=wall_s(cpu_s),
+            import_s=IMPORT_S,
+            import_wall_s=wall_s(IMPORT_S),
+            total_wall_s=wall_s(cpu_s + IMPORT_S),
+            memory_bytes=memory_of_a_test(),
+        )
 
     def as_dict(self) -> dict[str, float | int]:
         return asdict(self)
@@ -92,7 +107,7 @@ def take(limits: Limits) -> None:
         return
     # The time for importing the libraries doesn't count. The watchdog is more precise than whole
     # seconds; this is its backstop.
-    cpu_s = math.ceil(time.process_time() + limits.cpu_s) + 1
+    cpu_s = math.ceil(time.process_time() + limits.cpu_s + limits.import_s) + 1
     wanted = {
         "RLIMIT_CPU": cpu_s,
         "RLIMIT_AS": limits.address_space_bytes,
@@ -114,3 +129,16 @@ def take(limits: Limits) -> None:
             resource.setrlimit(kind, (value, most))
         except (ValueError, OSError):  # macOS refuses RLIMIT_AS
             continue
+
+
+def allow_cpu(seconds: float) -> None:
+    """End this process after so many more seconds of CPU time, where the platform can."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    soft = math.ceil(time.process_time() + max(seconds, 0.0)) + 1
+    most = soft if hard == resource.RLIM_INFINITY else min(soft, hard)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_CPU, (most, hard))

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 from . import wire
 from .frames import MAX_FRAME_BYTES, MAX_OUTPUT_BYTES, Finished, Reader, finished, send, start
@@ -17,6 +18,8 @@ from .guardian import STACK_S, Ending
 from .jobs import FLAGS, START_S, Job, Pool, clean_environment, command, join
 from .limits import Limits
 from .zygotes import ZygotePool
+
+SIGKILL, SIGXCPU = 9, 24  # which Windows lacks
 
 __all__ = [
     "FLAGS",
@@ -79,12 +82,14 @@ class FreshPool:
         frame = Reader(os.dup(stdout.fileno()), MAX_FRAME_BYTES)
         output = Reader(os.dup(stderr.fileno()), MAX_OUTPUT_BYTES)
         self._running.add(process)
-        ending = self._wait(process, frame, job.limits)
+        code, wall_s = self._wait(process, frame, job.limits)
         self._running.discard(process)
         join(sender, frame, output)
         stdout.close()
         stderr.close()
-        return finished(ending, frame, output)
+        ending = Ending(max(code, 0), max(-code, 0), "", 0.0, wall_s, 0)
+        found = finished(ending, frame, output)
+        return replace(found, ending=replace(ending, reason=_reason(found, job.limits)))
 
     def abandon(self) -> None:
         for process in list(self._running):
@@ -96,24 +101,33 @@ class FreshPool:
     def close(self) -> None:
         """Do nothing: no process remains between tests."""
 
-    def _wait(self, process: subprocess.Popen, frame: Reader, limits: Limits) -> Ending:
+    def _wait(self, process: subprocess.Popen, frame: Reader, limits: Limits) -> tuple[int, float]:
+        """Return the exit status, and how long the process worked."""
         started = time.monotonic()
         while not frame.data and process.poll() is None and time.monotonic() - started < START_S:
             time.sleep(0.005)  # until it reports that its libraries are imported
         started = time.monotonic()
         try:
-            process.wait(limits.wall_s + STACK_S)
+            process.wait(limits.total_wall_s + STACK_S)
         except subprocess.TimeoutExpired:
             pass
         wall_s = time.monotonic() - started
         _kill_session(process)
-        code = process.wait()
-        # At the limit a worker reports its place, and ends.
-        reason = "wall" if wall_s >= limits.wall_s else ""
-        died_of = -code if code < 0 else 0
-        if died_of in (9, 24) and not reason and wall_s >= limits.cpu_s:
-            reason = "cpu"  # SIGKILL or SIGXCPU from the kernel's own limit
-        return Ending(max(code, 0), died_of, reason, 0.0, wall_s, 0)
+        return process.wait(), wall_s
+
+
+def _reason(ended: Finished, limits: Limits) -> str:
+    """Return the limit that a process hit, as in `Ending`.
+
+    At its own limit of time (`import_clock.OwnWatch`), a worker reports its place, and ends.
+    """
+    ending, importing = ended.ending, bool(ended.notes.importing)
+    if ended.stack.startswith("Timeout (") or ending.wall_s >= limits.total_wall_s:
+        return "import-wall" if importing else "wall"
+    limit_s = limits.import_s if importing else limits.cpu_s
+    if ending.signal == SIGXCPU or (ending.signal == SIGKILL and ending.wall_s >= limit_s):
+        return "import" if importing else "cpu"  # the kernel's own limit
+    return ""
 
 
 def _kill_session(process: subprocess.Popen) -> None:

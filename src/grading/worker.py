@@ -23,7 +23,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from . import float_ranges, importing, limits, paths, wire
+from . import float_ranges, import_clock, importing, limits, paths, wire
 from .outcomes import Outcome
 
 READY = b"R"  # our setup is done and the clock starts: failures from here on are the student's
@@ -245,17 +245,17 @@ def serve_streams() -> None:
     os.dup2(2, 1)
     request = wire.decode(wire.read_frame(sys.stdin.buffer.read))
     preload(request["torch"])
-    limits.take(limits.Limits(**request["limits"]))
+    allowed = limits.Limits(**request["limits"])
+    limits.take(allowed)
     answer = prepare(request)
     refuse_breakpoints()
     if hasattr(signal, "SIGXCPU"):  # not on Windows, where only time is limited
         tell_where_when_asked(frame_out.fileno(), signal.SIGXCPU)
-    faulthandler.dump_traceback_later(
-        request["limits"]["wall_s"], exit=True, file=frame_out.fileno()
-    )
     frame_out.write(READY)
     frame_out.flush()
-    importing.watch(lambda note: os.write(frame_out.fileno(), note), request.get("stuck", ()))
+    fd = frame_out.fileno()
+    own_watch = import_clock.OwnWatch(allowed, fd)
+    importing.watch(lambda note: os.write(fd, note), request.get("stuck", ()), own_watch.switch)
     frame_out.write(answer())
     frame_out.flush()
     sys.stdout.flush()

@@ -23,6 +23,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from . import guardian, huge_pages, importing, killer, leftovers, limits, sandbox, wire, worker
+from .import_clock import Clock
 
 DESCRIPTORS = 6  # request, frame, output, status, lifeline; claims of uids, if there are any
 ZYGOTES_SCORE = 500  # see limits.offer
@@ -111,14 +112,15 @@ def _do(job: dict[str, Any], fds: list[int], kills: killer.Killer | None) -> boo
         confinement = sandbox.Confinement(**job["confinement"])
         _import_probe(job["probe"])
         ruleset = sandbox.prepare(confinement)
+        clock = Clock()
         pid = os.fork()
         if pid == 0:
             os.close(status)
             os.close(lifeline)
-            _work(job, allowed, confinement, request, frame, output, ruleset)
+            _work(job, allowed, confinement, request, frame, output, ruleset, clock)
         for fd in (request, frame, output, *([] if ruleset is None else [ruleset])):
             os.close(fd)
-        ending = guardian.watch(pid, allowed, lifeline, job["scratch"])
+        ending = guardian.watch(pid, allowed, lifeline, job["scratch"], clock)
         clean = _clean_up(confinement, kills)
         os.write(status, json.dumps(asdict(replace(ending, clean=clean))).encode("ascii"))
     except Exception:  # the grader's fault: the worker can't touch this process
@@ -165,6 +167,7 @@ def _work(
     frame: int,
     output: int,
     ruleset: int | None,
+    clock: Clock,
 ) -> None:
     """Run the worker: take the confinement first, then read the request."""
     try:
@@ -180,7 +183,8 @@ def _work(
         worker.tell_where_when_asked(FRAME_FD, signal.SIGUSR1)
         worker.refuse_breakpoints()
         os.write(FRAME_FD, worker.READY)
-        importing.watch(lambda note: os.write(FRAME_FD, note), wanted.get("stuck", ()))
+        stuck = wanted.get("stuck", ())
+        importing.watch(lambda note: os.write(FRAME_FD, note), stuck, clock.switch)
         reply = answer()
         with contextlib.suppress(Exception):  # by now these are whatever the student's code left
             sys.stdout.flush()

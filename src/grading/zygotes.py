@@ -166,7 +166,7 @@ class Zygote:
         status = Reader(status_r, 1 << 16)
         clean = False
         try:
-            status.join(job.limits.wall_s + GRACE_S)
+            status.join(job.limits.total_wall_s + GRACE_S)
             self._cut(lifeline_w)  # the guardian now kills whatever is still alive
             join(sender, frame, output, status)
             if not status.data and not frame.data and self._ends_within(1.0):

@@ -20,6 +20,7 @@ from tools.reference import compose
 
 EXPLORATION = "attention_exploration.py"
 SHORTER = 4  # times shorter than elsewhere are the limits of a hasty runner: half a second
+IMPORT_S = 5.0  # of a hasty runner
 HEAD = "import numpy as np\n\ndef copying_query(keys, j):\n"
 
 
@@ -42,6 +43,7 @@ def hasty_runner(runner_in_haste, monkeypatch) -> CourseTestRunner:
     Right code takes some milliseconds. Limits of wall time are what they are elsewhere.
     """
     monkeypatch.setattr("grading.limits.WALL_FACTOR", limits.WALL_FACTOR * SHORTER)
+    monkeypatch.setattr("grading.limits.IMPORT_S", IMPORT_S)
     return runner_in_haste
 
 

@@ -61,6 +61,7 @@ def finished(**changed) -> Finished:
     [
         ({"reason": "cpu"}, "timed-out.cpu"),
         ({"reason": "wall"}, "timed-out.wall"),
+        ({"reason": "import"}, "timed-out.import"),
         ({"reason": "memory"}, "out-of-memory.memory"),
         ({"signal": 11}, "killed.signal-11"),
         ({"code": 3}, "exited"),

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from grading import guardian, landlock, limits, sandbox, seccomp, trees
+from grading.import_clock import Imports
 from grading.outcomes import Outcome
 
 ID = "3a-0-basic"
@@ -218,11 +219,11 @@ def test_orphans_are_reaped_while_a_test_runs_and_still_count(write_query, grade
 
 def test_too_many_processes_are_called_so_though_their_memory_is_too_much():
     # The guardian checks every 30 ms; both limits would be exceeded at one check only by chance.
-    bounds = limits.Limits(cpu_s=2.0, wall_s=12.0, memory_bytes=1 << 30)
+    bounds = replace(limits.Limits.for_test(2.0), memory_bytes=1 << 30)
     both = guardian._Usage(
         cpu_s=0.1, memory_bytes=2 << 30, processes=bounds.processes + 1, threads=0
     )
-    assert guardian._over(both, 0.1, bounds, abandoned=False) == "processes"
+    assert guardian._over(both, 0.1, Imports(), bounds, abandoned=False) == "processes"
 
 
 def test_folders_too_deep_for_a_path_are_removed(tmp_path):

@@ -124,6 +124,7 @@ class Arena:
         assert paths.ROOT == tree
         sandbox.hide_memory()  # as the command does
         limits.WALL_FACTOR = 2.5  # so that attacks that wait end soon
+        limits.IMPORT_S = 2.0
         limits.MEMORY_BYTES = 300 << 20
         as_root, with_kernel = MODES[mode]
         found = sandbox.detect()
