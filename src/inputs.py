@@ -96,13 +96,32 @@ def check_readable(path: str) -> None:
         raise InputError(f"{path}: no such file, expected trained parameters")
 
 
-def check_writable(path: str) -> None:
-    """Raise an InputError unless a file can be written at `path`, before hours of training."""
+def check_writable(path: str, inputs: list[str]) -> None:
+    """Raise an InputError unless `path` can be written without loss, before hours of training.
+
+    Args:
+        inputs: paths of the files that the command reads.
+    """
     folder = Path(path).resolve().parent
     if not folder.is_dir():
         raise InputError(f"{path}: the folder {folder} does not exist")
+    if DATA.resolve() in (folder, *folder.parents):
+        raise InputError(f"{path}: in the folder of the data set, where nothing is written")
+    for read in inputs:
+        if any(_is_same(path, candidate) for candidate in (Path(read), DATA / read)):
+            raise InputError(
+                f"{path}: this file is to be read and written (are two options mixed up?)"
+            )
     if Path(path).is_dir() or not os.access(folder, os.W_OK):
         raise InputError(f"{path}: can't be written")
+
+
+def _is_same(path: str, other: Path) -> bool:
+    """Return whether both names are the same existing file's."""
+    try:
+        return os.path.samefile(path, other)
+    except OSError:
+        return False
 
 
 def build_model(variant: str, config: GPTConfig, device: torch.device) -> GPT:

@@ -33,6 +33,7 @@ folder, then in src/data/. Exit codes: 0 done, 2 usage or bad input, 130 interru
 """
 
 import argparse
+import contextlib
 import inspect
 import io
 import sys
@@ -61,7 +62,7 @@ from inputs import (
     read_answered,
     read_corpus,
 )
-from pretraining import curves, recipes, returned, seeds
+from pretraining import curves, lock, recipes, returned, seeds
 from pretraining.checkpoints import save_tensors
 from pretraining.errors import InputError
 from pretraining.fast import FORMATS
@@ -82,6 +83,14 @@ REQUIRED = {
     "recall": [],
 }
 WITHOUT_CORPUS = ("recall",)
+TRAININGS = ("pretrain", "finetune")
+INPUTS = (
+    "pretrain_corpus_path",
+    "reading_params_path",
+    "second_params_path",
+    "finetune_corpus_path",
+    "eval_corpus_path",
+)
 SHOWN = 5  # predictions of each kind that evaluate shows
 
 
@@ -304,8 +313,17 @@ def show_predictions(
 
 def run(args: argparse.Namespace) -> None:
     """Run the command that the arguments describe."""
+    inputs = [getattr(args, name) for name in INPUTS]
     for path in filter(None, (args.writing_params_path, args.outputs_path)):
-        check_writable(path)
+        check_writable(path, list(filter(None, inputs)))
+    with contextlib.ExitStack() as stack:
+        if args.function in TRAININGS:
+            stack.enter_context(lock.only_training(args.writing_params_path))
+        run_checked(args)
+
+
+def run_checked(args: argparse.Namespace) -> None:
+    """Run a command whose outputs can be written."""
     check_unfinished(args)
     for path in filter(None, (args.reading_params_path, args.second_params_path)):
         check_readable(path)
@@ -321,7 +339,8 @@ def run(args: argparse.Namespace) -> None:
     print(
         f"{args.function} {args.variant}: recipe {recipe.name}, {len(dataset)} documents, "
         f"{dataset.vocab_size} characters, {sum(p.numel() for p in model.parameters()):,} "
-        f"parameters, device {device}, seed {seed_in_words}"
+        f"parameters, device {device}"
+        + (f", seed {seed_in_words}" if args.function in TRAININGS else "")
     )
     functions = {
         "pretrain": run_pretrain,

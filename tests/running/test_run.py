@@ -28,6 +28,7 @@ def test_evaluate_prints_correct_total_and_percent(run, trained, variant):
     code, output, _ = run(f"{command} --reading_params_path {trained}/{variant}.finetune.params")
     assert code == 0
     assert "of 20, " in output and " percent" in output
+    assert "seed" not in output  # nothing is drawn
     assert "Wrong (5 of " in output  # after one tiny epoch, hardly any answer is right
 
 
@@ -183,6 +184,27 @@ BAD_INPUT = {
     "empty corpus": (PRE.replace("wiki.txt", "empty.txt"), ["empty.txt", "no document"]),
     "reserved character": (PRE.replace("wiki.txt", "special.txt"), ["special.txt", "line 2", "□"]),
     "folder missing": (PRE.replace("path w", "path no/w"), ["no/w: the folder"]),
+    "onto the data set": (
+        f"{EVAL} --reading_params_path vanilla.params".replace("path out", "path {data}/x.txt"),
+        ["x.txt: in the folder of the data set"],
+    ),
+    "parameters onto the data set": (
+        PRE.replace("path w", "path {data}/wiki.txt"),
+        ["wiki.txt: in the folder of the data set"],
+    ),
+    "onto a corpus": (
+        PRE.replace("wiki.txt", "./special.txt").replace("path w", "path special.txt"),
+        ["special.txt: this file is to be read and written (are two options mixed up?)"],
+    ),
+    "onto the parameters": (
+        f"{EVAL} --reading_params_path vanilla.params".replace("path out", "path vanilla.params"),
+        ["vanilla.params: this file is to be read and written"],
+    ),
+    "onto the second parameters": (
+        "inspect vanilla wiki.txt --reading_params_path vanilla.params --outputs_path rope.params "
+        "--second_variant rope --second_params_path rope.params",
+        ["rope.params: this file is to be read and written"],
+    ),
     "no tab": (f"{FINE} no_tab.tsv", ["no_tab.tsv, line 2", "expected a question, one tab"]),
     "no places": (f"{FINE} birth_test_inputs.tsv", ["only questions"]),
     "unknown character": (f"{FINE} strange.tsv", ["strange.tsv: line 2", "'Ω'"]),
@@ -220,8 +242,9 @@ BAD_INPUT = {
 
 
 @pytest.mark.parametrize("case", list(BAD_INPUT))
-def test_bad_input_is_one_clear_line_and_code_2(run, trained, tmp_path, case, monkeypatch):
+def test_bad_input_is_one_clear_line_and_code_2(run, root, trained, tmp_path, case, monkeypatch):
     command, said = BAD_INPUT[case]
+    command = command.replace("{data}", f"{root}/src/data")
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)  # for "no such device"
     bad_files(tmp_path, trained)
     before = set(tmp_path.iterdir())

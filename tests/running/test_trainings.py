@@ -1,13 +1,15 @@
 """A training's seed, and what an interrupted training leaves behind."""
 
+import subprocess
+import sys
+
 import torch
 
+from tests.interpreter import STRICT
 from tests.running.commands import PRE, PRETRAIN
 
 
 def test_same_seed_gives_same_parameters_and_another_seed_others(run, tmp_path):
-    import torch
-
     def parameters(name: str, seed: int):
         command = f"pretrain vanilla wiki.txt --writing_params_path {name} --seed {seed}"
         assert run(command)[0] == 0
@@ -124,3 +126,29 @@ def test_restarting_leaves_nothing_of_the_older_training(run, modules, monkeypat
     monkeypatch.setattr(modules[1], "train", killed)
     code, _, errors = run(f"{PRE} --restart")
     assert (code, errors) == (130, "\nInterrupted: there is no w.\n")
+
+
+def test_a_file_is_written_by_one_training_at_a_time(root, run, tmp_path):
+    """A killed training's lock doesn't stop the next one, although its file is still there."""
+    command = [sys.executable, *STRICT, root / "src" / "run.py", *PRE.split(), "--recipe", "long"]
+    first = subprocess.Popen(
+        [*map(str, command), "--threads", "1"],
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert b"pretrain vanilla: recipe long" in first.stdout.readline()
+        code, output, errors = run(PRE)
+        assert (code, output) == (2, "")
+        assert "error: w: another training that writes this file is still running" in errors
+        assert errors.count("\n") == 1
+        assert run(f"{PRE} --resume")[0] == run(f"{PRE} --restart")[0] == 2
+        assert run(PRE.replace("path w", "path other"))[0] == 0
+        assert first.poll() is None
+    finally:
+        first.kill()
+        first.communicate()
+    assert (tmp_path / "w.lock").exists()
+    assert run(f"{PRE} --restart")[0] == 0
+    assert not list(tmp_path.glob("*.lock"))
