@@ -139,7 +139,7 @@ def main(arguments: list[str] | None = None) -> int:
         place = traceback.extract_tb(error.__traceback__)[-1]
         print(f"{place.filename}:{place.lineno}: {error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # see environment.end_with_the_reader()
+    except BrokenPipeError:  # see environment.explain_uncaught()
         raise
     except (InputError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)

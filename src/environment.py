@@ -1,4 +1,4 @@
-"""Report in one line what this Python lacks, before a command imports anything else.
+"""Report in one line what this Python lacks, and what ends a command unforeseen.
 
     import environment
 
@@ -15,6 +15,7 @@ import select
 import shlex
 import shutil
 import sys
+import traceback
 from importlib.util import find_spec
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -38,20 +39,50 @@ def check(*packages: str, wanted: str = "") -> None:
         _end(f"this Python ({sys.executable}) has no {' and no '.join(missing)}")
     if wanted and find_spec(wanted) is None:
         _say(f"this Python ({sys.executable}) has no {wanted}: tests that need it can't run")
-    end_with_the_reader()
+    explain_uncaught()
 
 
-def end_with_the_reader() -> None:
-    """End the command without a traceback if the reader of its output leaves, as in `| head`."""
+def explain_uncaught() -> None:
+    """End the command in a line where Python would print a long traceback.
+
+    This is for Ctrl-C during imports, for a reader of the output who leaves, as in `| head`, and
+    for errors in the submission.
+    """
     usual = sys.excepthook
 
     def end(kind, error, trace):  # type: ignore[no-untyped-def]  # (old Pythons parse this)
         if issubclass(kind, BrokenPipeError) and reader_has_left():
             sys.exit(INTERRUPTED)
-        usual(kind, error, trace)
+        if issubclass(kind, KeyboardInterrupt):
+            print("\nInterrupted.", file=sys.stderr)
+            sys.exit(INTERRUPTED)
+        lines = lines_of_submission(error, trace)
+        print("\n".join(lines), file=sys.stderr) if lines else usual(kind, error, trace)
 
     sys.excepthook = end
     atexit.register(reader_has_left)  # buffered output is written at exit
+
+
+def lines_of_submission(error, trace):  # type: ignore[no-untyped-def]  # (old Pythons parse this)
+    """Return a traceback without libraries that ends in the student's line; [] if there is none."""
+    frames = traceback.extract_tb(trace)
+    places = [(os.path.abspath(frame.filename), frame.lineno) for frame in frames]
+    if isinstance(error, SyntaxError) and error.filename:
+        places.append((os.path.abspath(error.filename), error.lineno or 1))
+    package = os.path.join(ROOT, "src", "submission", "")
+    own = [(file, number) for file, number in places if file.startswith(package)]
+    if not own:
+        return []
+    ours = [f for f in frames if _is_ours(os.path.abspath(f.filename))]
+    shown = "".join(traceback.format_list(ours)).rstrip().splitlines()
+    file, number = own[-1]
+    name = "submission/" + file[len(package) :].replace(os.sep, "/")
+    text = " ".join(traceback.format_exception_only(type(error), error)[-1].split())[:500]
+    return ["Traceback, without libraries:", *shown, f"error: {name}:{number}: {text}"]
+
+
+def _is_ours(file: str) -> bool:
+    return file.startswith(os.path.join(ROOT, "")) and "site-packages" not in file
 
 
 def reader_has_left() -> bool:

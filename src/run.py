@@ -29,7 +29,8 @@ training_seed.txt next to the parameters, and later ones use it. The same seed o
 gives the same parameters; --seed sets a different one.
 
 To run another variant, replace `vanilla` with its name. Data files are searched for in the current
-folder, then in src/data/. Exit codes: 0 done, 2 usage or bad input, 130 interrupted.
+folder, then in src/data/. Exit codes: 0 done, 1 an error in your code, 2 usage or bad
+input, 130 interrupted.
 """
 
 import argparse
@@ -364,7 +365,7 @@ def report_errors(command: Callable[[], None]) -> int:
         place = traceback.extract_tb(error.__traceback__)[-1]
         print(f"{place.filename}:{place.lineno}: {error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # see environment.end_with_the_reader()
+    except BrokenPipeError:  # see environment.explain_uncaught()
         raise
     except (InputError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)

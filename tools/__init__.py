@@ -37,4 +37,4 @@ if sys.argv[:1] == ["-m"]:  # `python -m tools.NAME` is starting; later, this is
     if sys.version_info < environment.OLDEST:
         _end("is {}.{}, expected {}.{} or newer".format(*sys.version_info[:2], *environment.OLDEST))
     sys.excepthook = _say_what_is_missing
-    environment.end_with_the_reader()
+    environment.explain_uncaught()

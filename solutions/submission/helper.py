@@ -119,7 +119,8 @@ def finetune(
         ### END CODE HERE ###
 
     tconf, trainer_obj = None, None
-    # Read the file, make a NameDataset, a TrainerConfig (mind the stage) and a Trainer.
+    # Read the file (UTF-8, so on Windows open() needs encoding="utf-8"), make a NameDataset, a
+    # TrainerConfig (mind the stage) and a Trainer.
     # [finetuning]
     ### START CODE HERE ###
     text = Path(finetune_corpus_path).read_text(encoding="utf-8")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from .batches import Examples
 
+EXAMPLES = 8  # items that are checked before training
 PART = re.compile(r"^\s*# \[([a-z ]+)\]$", re.MULTILINE)
 
 
@@ -52,7 +53,7 @@ def trainer(function: Callable, got: Any) -> Trainer:
         if not fine:
             shown = in_words(getattr(made, name))
             raise _fault(function, f"a Trainer with {name} = {shown}", expected)
-    check_example(made.train_dataset)
+    check_examples(made.train_dataset)
     return made
 
 
@@ -136,15 +137,19 @@ def example(dataset: Examples, index: int) -> tuple[torch.Tensor, torch.Tensor]:
     return x, y
 
 
-def check_example(dataset: Examples) -> None:
-    """Check a dataset's first item, without changing any random number generator.
+def check_examples(dataset: Examples) -> None:
+    """Check a dataset's first items, without changing any random number generator.
 
     Raises:
-        InputError: it is not a pair of tensors of ids.
+        InputError: one is not a pair of tensors of ids, or they differ in length.
     """
     states = random_states()
-    example(dataset, 0)
+    lengths = [len(example(dataset, index)[0]) for index in range(min(EXAMPLES, len(dataset)))]
     restore_random_states(states)
+    for index, length in enumerate(lengths):
+        if length != lengths[0]:
+            returned = f"x and y of length {lengths[0]} for item 0, and {length} for item {index}"
+            raise _fault(type(dataset).__getitem__, returned, "the same length for all items")
 
 
 def in_words(got: object) -> str:

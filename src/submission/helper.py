@@ -124,7 +124,8 @@ def finetune(
         ### END CODE HERE ###
 
     tconf, trainer_obj = None, None
-    # Read the file, make a NameDataset, a TrainerConfig (mind the stage) and a Trainer.
+    # Read the file (UTF-8, so on Windows open() needs encoding="utf-8"), make a NameDataset, a
+    # TrainerConfig (mind the stage) and a Trainer.
     # [finetuning]
     ### START CODE HERE ###
     raise NotImplementedError("[finetuning] finetune in submission/helper.py is yours to write")

@@ -70,6 +70,19 @@ def test_what_the_corruption_returns_is_checked_before_training(run, monkeypatch
     assert "two tensors of the same length with dtype torch.long" in errors
 
 
+def test_items_of_different_lengths_are_named_before_training(run, monkeypatch):
+    from submission.dataset import CharCorruptionDataset
+
+    def item(self, index):
+        ids = torch.zeros(64 - (index == 3), dtype=torch.long)
+        return ids, ids
+
+    monkeypatch.setattr(CharCorruptionDataset, "__getitem__", item)
+    code, output, errors = run(PRE)
+    assert code == 2 and errors.count("\n") == 1 and " steps of " not in output
+    assert "x and y of length 64 for item 0, and 63 for item 3, expected the same" in errors
+
+
 def test_the_check_names_the_part(source):
     from pretraining import returned
     from submission.dataset import CharCorruptionDataset
@@ -84,7 +97,7 @@ def test_checking_draws_no_random_number(run, source, monkeypatch, tmp_path):
     from pretraining import returned
 
     assert run(f"{PRE}1")[0] == 0
-    monkeypatch.setattr(returned, "check_example", lambda dataset: None)
+    monkeypatch.setattr(returned, "check_examples", lambda dataset: None)
     monkeypatch.setattr(returned, "check_forward", lambda model, vocab_size: None)
     assert run(f"{PRE}2")[0] == 0
     first, second = (torch.load(tmp_path / f"w{i}", weights_only=True) for i in (1, 2))

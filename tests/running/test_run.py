@@ -142,7 +142,42 @@ def test_a_part_not_written_yet_is_one_line(run, modules, monkeypatch):
     assert "[pretraining] is yours to write" in errors
 
 
-def test_a_bug_in_a_students_code_shows_its_traceback(run, modules, monkeypatch):
+BUGS = {
+    "in forward": (
+        "attention.py",
+        "F.softmax(scores, dim=-1)",
+        "F.softmax(scores @ q.new_zeros(3, 3), dim=-1)",
+        "RuntimeError: ",
+    ),
+    "at import": ("helper.py", "from pathlib import Path\n", "from pathlib import Road\n", "Road"),
+    "not Python": ("helper.py", "def pretrain(", "def pretrain((", "SyntaxError: "),
+    "in an item": (
+        "dataset.py",
+        "return ids[:-1], ids[1:]",
+        "return ids[:-1], ids.no",
+        "AttributeError: ",
+    ),
+}
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_bug_in_a_students_code_ends_with_its_line(root, tmp_path, run_python, bug):
+    name, old, new, said = BUGS[bug]
+    path = root / "src" / "submission" / name
+    text = path.read_text(encoding="utf-8")
+    number = text[: text.index(old)].count("\n") + 1
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    try:
+        ran = run_python(root / "src" / "run.py", *PRE.split(), cwd=tmp_path)
+    finally:
+        path.write_text(text, encoding="utf-8")
+    *trace, last = ran.stderr.splitlines()
+    assert ran.returncode == 1
+    assert last.startswith(f"error: submission/{name}:{number}: ") and said in last
+    assert "site-packages" not in ran.stderr and len(trace) < 20
+
+
+def test_a_fault_of_ours_keeps_its_traceback(run, modules, monkeypatch):
     def pretrain(*arguments, **keywords):
         raise ValueError("a bug")
 

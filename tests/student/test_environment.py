@@ -111,9 +111,25 @@ def test_a_reader_who_has_left_makes_no_traceback(words):
 
 
 def test_a_pipe_that_is_not_the_readers_keeps_its_traceback():
-    code = "import environment; environment.end_with_the_reader(); raise BrokenPipeError"
+    code = "import environment; environment.explain_uncaught(); raise BrokenPipeError"
     ran = python("-c", f"import sys; sys.path.insert(0, 'src'); {code}")
     assert ran.returncode == 1 and "BrokenPipeError" in ran.stderr
+
+
+def test_ctrl_c_while_packages_are_imported_is_one_line(tmp_path):
+    """torch's place is taken by a package in whose import Ctrl-C is pressed."""
+    (tmp_path / "torch.py").write_text("raise KeyboardInterrupt", encoding="utf-8")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    for name in ("run.py", "dataset.py", "london_baseline.py"):
+        ran = subprocess.run(
+            [sys.executable, *STRICT, f"src/{name}", "--help"],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            encoding="utf-8",
+            stdin=subprocess.DEVNULL,
+        )
+        assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "\nInterrupted.\n")
 
 
 # ---------------------------------------------------------------- which command
