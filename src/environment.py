@@ -73,12 +73,14 @@ def lines_of_submission(error, trace):  # type: ignore[no-untyped-def]  # (old P
     own = [(file, number) for file, number in places if file.startswith(package)]
     if not own:
         return []
-    ours = [f for f in frames if _is_ours(os.path.abspath(f.filename))]
+    first = places.index(own[0])
+    ours = [f for f in frames[first:] if _is_ours(os.path.abspath(f.filename))]
     shown = "".join(traceback.format_list(ours)).rstrip().splitlines()
     file, number = own[-1]
     name = "submission/" + file[len(package) :].replace(os.sep, "/")
     text = " ".join(traceback.format_exception_only(type(error), error)[-1].split())[:500]
-    return ["Traceback, without libraries:", *shown, f"error: {name}:{number}: {text}"]
+    head = ["Traceback, without libraries:"] if shown else []
+    return [*head, *shown, f"error: {name}:{number}: {text}"]
 
 
 def _is_ours(file: str) -> bool:
