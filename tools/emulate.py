@@ -193,7 +193,7 @@ def about(kind: str) -> Any:
         },
         "submission_method": "upload",
         "users": users,
-        "previous_submissions": [_earlier(i) for i in range(earlier)],
+        "previous_submissions": [_earlier(i, i == earlier - 1) for i in range(earlier)],
     }
 
 
@@ -204,14 +204,16 @@ def _user(number: int, due: datetime) -> dict[str, Any]:
     return {"email": email, "id": number, "name": f"Student {number}", "assignment": dates}
 
 
-def _earlier(number: int) -> dict[str, Any]:
+def _earlier(number: int, is_latest: bool) -> dict[str, Any]:
+    """Return an earlier submission; its score is a text, and only the latest has results."""
     time = CREATED - timedelta(hours=5 * (9 - number))
     test = {"name": "1e-0-basic", "score": float(number), "max_score": 9.0, "visibility": "visible"}
-    return {
+    entry = {
         "submission_time": time.isoformat(timespec="microseconds"),
-        "score": float(number),
-        "results": {"tests": [test]},
+        "score": f"{number}.0",
+        "autograder_error": False,
     }
+    return entry | ({"results": {"tests": [test]}} if is_latest else {})
 
 
 def score_of(results: dict[str, Any]) -> Decimal:

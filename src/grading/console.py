@@ -17,11 +17,6 @@ def points(value: Decimal) -> str:
     return f"{value.normalize():f}" if value else "0"
 
 
-def points_of(value: float) -> str:
-    """Format points that were read from a file as a float; see `points`."""
-    return points(Decimal(str(value)).quantize(Decimal("0.01")))
-
-
 def show_staged(staged: Staged, required: tuple[str, ...]) -> None:
     """Print which files are graded, which were left out, and which are still missing."""
     print(f"Taken: {len(staged.taken)} files")

@@ -80,7 +80,8 @@ class Gradescope:
 
     Attributes:
         hidden_tests: when hidden tests' points become visible: one of VISIBILITIES.
-        hidden_feedback_a_day: submissions in 24 hours whose hidden tests run; 0 means no limit.
+        hidden_feedback_a_day: submissions in 24 hours that show their hidden tests at once; 0
+            means no limit. Others are graded in full, too, but show them later.
         leaderboard: whether there is a ranking of accuracies on dev and numbers of parameters.
     """
 

@@ -29,7 +29,7 @@ class Record:
     seed: int
     judged_by: str
     versions: dict[str, str]
-    in_full: bool  # False: the daily limit was reached, and the points are an earlier submission's
+    in_full: bool  # False in older results: the daily limit was reached; see `warnings`
     tests: dict[str, tuple[str, float]]  # by test id: outcome and score
     digest: str = ""  # of the submission's files; "" in older results
 

@@ -13,7 +13,6 @@ import re
 import stat
 import textwrap
 import zipfile
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -278,32 +277,29 @@ def test_an_upload_without_code_gets_zero_and_the_reason(short, tmp_path):
     (tmp_path / "upload" / "essay.pdf").write_bytes(b"%PDF")
     seen = emulate.grade(short, tmp_path / "upload", limits=LIMITS)
     assert seen.ran.code == 0 and emulate.score_of(seen.results) == 0
-    assert seen.results["extra_data"]["hidden_feedback"] is False  # outside the daily limit
     shown = emulate.readable(seen.results["output"])
     assert "Nothing was graded: your upload: no folder `submission` with Python files" in shown
     assert "/autograder" not in shown
 
 
-def test_over_the_daily_limit_the_last_valid_score_stands(tree, release, graded, upload, tmp_path):
-    limited = damaged(release, tmp_path / "limited.zip", {"assignment.toml": with_limit(tree)})
-    about = emulate.about("first")
-    earlier = emulate.CREATED - timedelta(hours=2)
-    previous = {"submission_time": earlier.isoformat(), "score": 53.0, "results": graded.results}
-    about["previous_submissions"] = [previous]
+def test_over_the_daily_limit_hidden_tests_are_graded_and_shown_later(
+    tree, short, upload, tmp_path
+):
+    limited = damaged(short, tmp_path / "limited.zip", {"assignment.toml": with_limit(tree)})
+    about = emulate.about("tenth")
     (upload / "submission" / "dataset.py").write_text("def broken(:\n", encoding="utf-8")
-    second = emulate.grade(limited, upload, about, limits=LIMITS)
-    assert emulate.score_of(second.results) == 53
-    shown = emulate.readable(second.results["output"])
-    assert (
-        "Hidden tests run for at most 1 submissions in 24 hours; you have used them all." in shown
-    )
-    assert re.search(r"1e-2-basic +syntax error", shown) and "-hidden" not in shown
-    assert second.results["extra_data"]["hidden_feedback"] is False
+    seen = emulate.grade(limited, upload, about, limits=LIMITS)
+    ends = outcomes(seen)
+    assert ends["1e-2-basic"] == "syntax error" and ends["1f-4-hidden"] == "passed"
+    assert 0 < emulate.score_of(seen.results) < 53
+    shown = "\n".join(emulate.student_lines(seen.results))
+    assert "Hidden tests are shown at once for at most 1 submission in 24 hours" in shown
+    assert "1e-2-basic" in shown and "-hidden" not in shown and "Autograder score" not in shown
 
 
 def with_limit(tree: Path) -> bytes:
-    """assignment.toml with a daily limit of one, and with a leaderboard."""
-    text = (tree / "assignment.toml").read_text(encoding="utf-8")
+    """assignment.toml with a daily limit of one, without practice."""
+    text = without_practice(tree)
     before = text[: text.index("[editions.cs224n]")]
     changed = before.replace("hidden_feedback_a_day = 0", "hidden_feedback_a_day = 1")
     assert changed != before

@@ -22,7 +22,6 @@ EXTRA = {
     "layers": ["own uid"],
     "missing": [],
     "authoritative": True,
-    "hidden_feedback": True,
 }
 
 
@@ -35,7 +34,8 @@ def results_of(edition):
 
 
 def written(edition, notes=(), results=None):
-    return document.document(results or results_of(edition), list(notes), EXTRA, 12.4)
+    made, hidden = results or results_of(edition), edition.gradescope.hidden_tests
+    return document.document(made, hidden, list(notes), EXTRA, 12.4)
 
 
 @pytest.mark.parametrize("name", list(ASSIGNMENT.editions))
@@ -144,7 +144,7 @@ def test_a_question_without_points_is_one_entry_for_each_moment_that_it_shows(na
     assert practice
     for number, question in practice.items():
         entries = [entry for entry in content["tests"] if entry["number"] == number]
-        moments = {document.visibility(edition, test) for test in question.tests}
+        moments = {document.visibility(test, shown) for test in question.tests}
         assert {entry["visibility"] for entry in entries} == moments
         assert len(entries) == len(moments)
         for entry in entries:

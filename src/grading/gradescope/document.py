@@ -27,48 +27,55 @@ LATER = {
 }
 
 
-def visibility(edition: Edition, spec: TestSpec) -> str:
-    """Return when students see a test: basic ones at once, hidden ones as the edition says."""
+def visibility(spec: TestSpec, hidden_tests: str) -> str:
+    """Return when students see a test: basic ones at once, hidden ones when `hidden_tests` says."""
     if not spec.is_hidden:
         return "visible"
-    return "after_published" if spec.after_published else edition.gradescope.hidden_tests
+    return "after_published" if spec.after_published else hidden_tests
 
 
 def document(
-    results: Results, notes: list[str], extra: dict[str, Any], execution_s: float
+    results: Results,
+    hidden_tests: str,
+    notes: list[str],
+    extra: dict[str, Any],
+    execution_s: float,
 ) -> dict[str, Any]:
     """Return the whole of results.json.
 
     Args:
+        hidden_tests: when hidden tests become visible: one of VISIBILITIES.
         notes: sentences for the student, shown above the points.
         extra: facts for staff: seed, layers, versions, hash of the release.
         execution_s: wall seconds that the run took.
     """
-    edition = results.edition
     return {
         "visibility": "visible",
         "stdout_visibility": "hidden",  # it contains staff's details
         "execution_time": round(execution_s),
         "output_format": "md",
-        "output": overview([*notes, *_later(results)], _by_question(results)),
-        "extra_data": extra | {"edition": edition.name, "seed": str(results.seed)},
-        "tests": _entries(results),
+        "output": overview(
+            [*notes, *_later(results, hidden_tests)], _by_question(results, hidden_tests)
+        ),
+        "extra_data": extra | {"edition": results.edition.name, "seed": str(results.seed)},
+        "tests": _entries(results, hidden_tests),
     }
 
 
-def _entries(results: Results) -> list[dict[str, Any]]:
+def _entries(results: Results, hidden_tests: str) -> list[dict[str, Any]]:
     """Return an entry for each test, and one per question without points.
 
     Such a question has two if its hidden tests become visible later than the basic ones.
     """
-    edition, folded = results.edition, results.folded
+    folded = results.folded
     groups: dict[tuple[str, ...], list[TestResult]] = {}
     for test in results.tests:
         alone = test.spec.number not in folded
-        shared = test.spec.number, visibility(edition, test.spec)
+        shared = test.spec.number, visibility(test.spec, hidden_tests)
         groups.setdefault((test.spec.test_id,) if alone else shared, []).append(test)
     return [
-        _folded(edition, tests) if tests[0].spec.number in folded else _entry(edition, tests[0])
+        (_folded(results.edition, tests) if tests[0].spec.number in folded else _entry(tests[0]))
+        | {"visibility": visibility(tests[0].spec, hidden_tests)}
         for tests in groups.values()
     ]
 
@@ -86,13 +93,12 @@ def _folded(edition: Edition, tests: list[TestResult]) -> dict[str, Any]:
         "status": "passed" if passed else "failed",
         "output_format": "md",
         "output": feedback.of_practice(tests),
-        "visibility": visibility(edition, spec),
         "tags": [spec.topic, *dict.fromkeys(test.spec.kind for test in tests)],
         "extra_data": {"outcomes": {t.spec.test_id: t.outcome.value for t in tests}},
     }
 
 
-def _entry(edition: Edition, test: TestResult) -> dict[str, Any]:
+def _entry(test: TestResult) -> dict[str, Any]:
     spec = test.spec
     tags = [spec.topic, spec.kind] + (["extra credit"] if spec.is_extra_credit else [])
     return {
@@ -103,7 +109,6 @@ def _entry(edition: Edition, test: TestResult) -> dict[str, Any]:
         "status": "passed" if test.outcome is Outcome.PASSED else "failed",
         "output_format": "md",
         "output": feedback.of_test(test),
-        "visibility": visibility(edition, spec),
         "tags": tags,
         "extra_data": {"outcomes": {spec.test_id: test.outcome.value}},
     }
@@ -120,17 +125,17 @@ def overview(notes: list[str], lines: list[str]) -> str:
     return "\n\n".join([*words, feedback.fenced("\n".join(lines), most=60)])
 
 
-def _later(results: Results) -> list[str]:
-    return sorted({LATER[visibility(results.edition, t.spec)] for t in results.tests} - {""})
+def _later(results: Results, hidden_tests: str) -> list[str]:
+    return sorted({LATER[visibility(t.spec, hidden_tests)] for t in results.tests} - {""})
 
 
-def _by_question(results: Results) -> list[str]:
+def _by_question(results: Results, hidden_tests: str) -> list[str]:
     """Return a line per question with the points of its tests that are visible now.
 
     Questions without points share a line.
     """
     edition = results.edition
-    seen = [t for t in results.tests if visibility(edition, t.spec) == "visible"]
+    seen = [t for t in results.tests if visibility(t.spec, hidden_tests) == "visible"]
     rows = []
     for question in edition.questions:
         tests = [t for t in seen if t.spec.number == question.number]
@@ -141,17 +146,6 @@ def _by_question(results: Results) -> list[str]:
             rows.append(f"{question.number:<4}{shown:>14}  {question.title}")
     unpaid = [t for t in seen if t.spec.number in results.folded]
     return [*rows, f"{'':<20}Without points: {passed_of(unpaid)}"] if unpaid else rows
-
-
-def without_others_fields(results: dict[str, Any]) -> dict[str, Any]:
-    """Return earlier results as written, without what Gradescope may have added since."""
-    schema = _schema()
-    tests = results.get("tests")
-    known = schema["$defs"]["test"]["properties"]
-    kept = {key: value for key, value in results.items() if key in schema["properties"]}
-    if isinstance(tests, list) and all(isinstance(test, dict) for test in tests):
-        kept["tests"] = [{k: v for k, v in test.items() if k in known} for test in tests]
-    return kept
 
 
 def _schema() -> dict[str, Any]:

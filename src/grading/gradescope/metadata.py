@@ -8,34 +8,24 @@ reported to staff.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-MAX_BYTES = 64 << 20  # a hundred earlier results are a few megabytes
+MAX_BYTES = 64 << 20  # the latest earlier results are some hundred kilobytes
+MAX_SCORE = 10**6
 DAY = timedelta(hours=24)
 
 
 @dataclass(frozen=True)
 class Previous:
-    """An earlier submission: its time, and the results object that was written for it."""
+    """An earlier submission."""
 
-    submitted: datetime | None
-    results: dict[str, Any]
-
-    @property
-    def tests(self) -> list[dict[str, Any]]:
-        return _dicts(self.results.get("tests"))
-
-    def extra(self, key: str) -> Any:
-        return _dict(self.results.get("extra_data")).get(key)
-
-    def points(self) -> float:
-        """Sum the points of the tests that were visible to the student at once."""
-        shown = [t for t in self.tests if t.get("visibility", "visible") == "visible"]
-        return sum(t["score"] for t in shown if _is_score(t.get("score")))
+    submitted: datetime
+    score: Decimal | None = None  # the whole score, whatever students can see of it
+    failed: bool = False  # the autograder failed, so that students saw no result
 
 
 @dataclass(frozen=True)
@@ -45,26 +35,46 @@ class Metadata:
     submission_id: str | None = None
     created: datetime | None = None
     due: tuple[datetime | None, ...] = ()  # for each member of the group, extensions included
-    previous: tuple[Previous, ...] = ()  # oldest first
+    previous: tuple[Previous, ...] = ()  # those that came before this one, oldest first
     problems: tuple[str, ...] = field(default=(), compare=False)  # for staff
 
-    def within_a_day(self) -> list[Previous]:
-        """Return those of `before()` that arrived in the 24 hours before this one.
+    def with_feedback(self, a_day: int) -> list[Previous]:
+        """Return the earlier submissions that showed their hidden tests at once.
 
-        They don't depend on when it is graded, so grading again gives the same result.
+        A submission did if fewer than `a_day` did in the 24 hours before it, or if `a_day` is 0.
+        Only times decide this, so it doesn't matter when, or how often, anything is graded.
         """
-        return [previous for previous, ago in self._ages() if ago < DAY]
+        shown: list[Previous] = []
+        for each in self.previous:
+            if not each.failed and (not a_day or len(_day_before(each.submitted, shown)) < a_day):
+                shown.append(each)
+        return shown
 
-    def before(self) -> list[Previous]:
-        """Return the submissions that arrived before this one; a regrade may know later ones."""
-        return [previous for previous, _ in self._ages()]
+    def until_feedback(self, a_day: int) -> timedelta:
+        """Return how long after this submission another one would show its hidden tests at once.
 
-    def _ages(self) -> Iterator[tuple[Previous, timedelta]]:
-        """Yield the submissions that arrived before this one, and how long before."""
-        for previous in self.previous:
-            created, submitted = self.created, previous.submitted
-            if created is not None and submitted is not None and submitted <= created:
-                yield previous, created - submitted
+        Zero means that this one does. If its own time is unknown, it does, too.
+        """
+        if not a_day or self.created is None:
+            return timedelta(0)
+        used = _day_before(self.created, self.with_feedback(a_day))
+        if len(used) < a_day:
+            return timedelta(0)
+        return DAY - (self.created - used[-a_day].submitted)
+
+    def is_early(self) -> bool:
+        """Return whether it is certain that nobody's due date had come when this arrived."""
+        if self.created is None or not self.due:
+            return False
+        return all(due is not None and self.created < due for due in self.due)
+
+
+def _day_before(time: datetime, submissions: list[Previous]) -> list[Previous]:
+    """Return those of the 24 hours before a time.
+
+    One of the same instant is not before it: it may be the same submission, graded again.
+    """
+    return [s for s in submissions if timedelta(0) < time - s.submitted < DAY]
 
 
 def read(path: Path) -> Metadata:
@@ -84,18 +94,27 @@ def read(path: Path) -> Metadata:
         problems.append(f"id is {submission_id!r:.100}")
         submission_id = None
     created = _time(raw.get("created_at"), "created_at", problems)
-    previous = [
-        Previous(_time(p.get("submission_time"), "submission_time", problems), _results(p))
-        for p in _dicts(raw.get("previous_submissions"))
-    ]
-    previous.sort(key=lambda p: (p.submitted is not None, p.submitted or 0))
+    previous = _previous(raw, created, problems)
     return Metadata(
         None if submission_id is None else str(submission_id),
         created,
         _due(raw, problems),
-        tuple(previous),
+        previous,
         tuple(problems),
     )
+
+
+def _previous(
+    raw: dict[str, Any], created: datetime | None, problems: list[str]
+) -> tuple[Previous, ...]:
+    """Return what came before this submission; a regrade may list it, too, and later ones."""
+    found = []
+    for entry in _dicts(raw.get("previous_submissions")):
+        submitted = _time(entry.get("submission_time"), "submission_time", problems)
+        if submitted is not None and created is not None and submitted < created:
+            failed = entry.get("autograder_error") is True
+            found.append(Previous(submitted, _score(entry.get("score")), failed))
+    return tuple(sorted(found, key=lambda each: each.submitted))
 
 
 def _due(raw: dict[str, Any], problems: list[str]) -> tuple[datetime | None, ...]:
@@ -117,7 +136,7 @@ def arrival(metadata: Metadata) -> str:
     late = [due for due in known if metadata.created > due]
     if not late:
         return f"{came}, on time."
-    after = _duration(metadata.created - min(late))
+    after = duration(metadata.created - min(late))
     whom = "" if len(metadata.due) == 1 else f" of {len(late)} of the group's {len(metadata.due)}"
     return f"{came}, {after} after the due date{whom}. The grader deducts nothing for this."
 
@@ -126,7 +145,7 @@ def _clock(time: datetime) -> str:
     return time.strftime("%Y-%m-%d at %H:%M (UTC%z)").replace("(UTC+0000)", "(UTC)")
 
 
-def _duration(span: timedelta) -> str:
+def duration(span: timedelta) -> str:
     minutes = int(span.total_seconds() // 60)
     days, hours = minutes // (24 * 60), minutes // 60 % 24
     if days:
@@ -145,10 +164,6 @@ def _time(value: Any, name: str, problems: list[str]) -> datetime | None:
         return None
 
 
-def _results(entry: dict[str, Any]) -> dict[str, Any]:
-    return _dict(entry.get("results"))
-
-
 def _dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
@@ -157,5 +172,12 @@ def _dicts(value: Any) -> list[dict[str, Any]]:
     return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []
 
 
-def _is_score(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value < 1e6  # neither infinite nor NaN
+def _score(value: Any) -> Decimal | None:
+    """Return a score, which Gradescope documents as a number and writes as a text; or None."""
+    if type(value) not in (int, float, str):
+        return None
+    try:
+        score = Decimal(str(value))
+        return score if 0 <= score < MAX_SCORE else None
+    except (InvalidOperation, ValueError):  # no number, NaN, or too many digits to print
+        return None

@@ -14,12 +14,14 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from .. import console, paths, printable, replay, report
 from ..assignment import Edition
 from ..console import Teller
+from ..editions import VISIBILITIES
 from ..errors import GradingError, SubmissionError
 from ..observer import Observer
 from ..outcomes import ExitCode, Outcome, exit_code
@@ -27,9 +29,8 @@ from ..results import Results, TestResult, write_atomically
 from ..runner import CourseTestRunner, Options, Run
 from ..staging import Staged
 from . import document, metadata
-from .document import without_others_fields as ours
 from .feedback import shortened
-from .metadata import Metadata, Previous
+from .metadata import Metadata
 
 SECRET = "grading_secret"  # in solutions/data: determines a submission's seed, with its id
 UPLOAD, METADATA = "submission", "submission_metadata.json"
@@ -75,12 +76,14 @@ class Session(Observer):
         self._started = time.monotonic()
         self._edition = runner.assignment.edition(edition)
         self._about = metadata.read(root / METADATA)
-        self._kept = limited(self._about, self._edition)
+        self._hidden_tests = hidden_tests(self._about, self._edition)
+        self._limited = self._hidden_tests != self._edition.gradescope.hidden_tests
         self._notes = [metadata.arrival(self._about), earlier(self._about, self._edition)]
+        if self._limited:
+            self._notes.append(why_later(self._about, self._edition))
         number = self._about.submission_id
         self._name = "upload" if number is None else f"submission {number}"
         self._leaderboard: list[dict[str, Any]] = []
-        self._in_full = self._kept is None  # whether this one's hidden tests run
         self.results: Results
         self._teller: Teller
 
@@ -88,13 +91,12 @@ class Session(Observer):
         self._protect()
         for problem in self._about.problems:
             print(f"metadata: {printable.line(problem)}")
-        tests = self._runner.tests(self._edition)
-        basic = tuple(t.spec.test_id for t in tests if not t.spec.is_hidden)
+        if self._about.created is None and self._edition.gradescope.hidden_feedback_a_day:
+            print("metadata: so the daily limit on hidden feedback can't be applied")
         options = Options(
             submission=self._root / UPLOAD,
             name=self._name,
             edition=self._edition.name,
-            wanted=basic if self._kept else (),
             authoritative=self._authoritative,
             complete=True,  # a preview, too
             private=(self._root / METADATA, self._root / RESULTS, *paths.ANSWERS.glob(SECRET)),
@@ -135,7 +137,7 @@ class Session(Observer):
         self._teller.tell(result)
 
     def graded(self, run: Run) -> None:
-        if self._edition.gradescope.leaderboard:
+        if self._edition.gradescope.leaderboard and not self._limited:
             tests = self._runner.tests(self._edition)
             self._leaderboard = self._runner.questions.leaderboard(run, self.results, tests)
         self._write()
@@ -149,7 +151,6 @@ class Session(Observer):
     def _refuse(self, problem: str) -> None:
         """Give every test zero points, because there is nothing to grade, and say why."""
         print(f"nothing to grade: {problem}")
-        self._in_full = False
         why = "not run: nothing to grade was found"
         self.results.tests = [
             replace(test, outcome=Outcome.MISSING_FILE, message=why) for test in self.results.tests
@@ -166,70 +167,53 @@ class Session(Observer):
             "layers": facts.get("layers", []),
             "missing": facts.get("missing", []),
             "authoritative": facts.get("authoritative", False),
-            "hidden_feedback": self._in_full,
         }
         execution_s = time.monotonic() - self._started
-        content = document.document(self.results, self._notes, extra, execution_s)
+        content = document.document(
+            self.results, self._hidden_tests, self._notes, extra, execution_s
+        )
         if self._leaderboard:
             content["leaderboard"] = self._leaderboard
-        if self._kept is not None:
-            content |= self._what_was_kept(self._kept)
         write_atomically(self._root / RESULTS, document.serialize(content))
 
-    def _what_was_kept(self, kept: Previous) -> dict[str, Any]:
-        """Return the points of the submission that counts, and this one's basic tests."""
-        limit = self._edition.gradescope.hidden_feedback_a_day
-        note = (
-            f"Hidden tests run for at most {limit} submissions in 24 hours; you have used them "
-            "all. The points are those of your last submission that was graded in full; the "
-            "messages of basic tests are about this one."
-        )
-        asked = [t for t in self.results.tests if t.asked]
-        lines = [f"{t.spec.test_id:<14}{t.outcome.value:<16}{t.description}" for t in asked]
-        output = document.overview([*self._notes, note], lines)
-        return {"tests": kept.tests, "output": output}
 
+def hidden_tests(about: Metadata, edition: Edition) -> str:
+    """Return when hidden tests become visible; later than usual if the daily limit is reached.
 
-def limited(about: Metadata, edition: Edition) -> Previous | None:
-    """Return the submission whose results count if the day's hidden feedback is used up, or None.
-
-    Without an earlier valid result there is nothing to keep, so hidden tests run.
+    They are graded all the same: the limit changes no points.
     """
-    limit = edition.gradescope.hidden_feedback_a_day
-    used = [p for p in about.within_a_day() if p.extra("hidden_feedback") is True]
-    if not limit or len(used) < limit:
-        return None
-    latest_first = reversed(about.before())
-    kept = (Previous(p.submitted, ours(p.results)) for p in latest_first)
-    return next((p for p in kept if _is_valid(p, edition)), None)
+    usual = edition.gradescope.hidden_tests
+    if not about.until_feedback(edition.gradescope.hidden_feedback_a_day):
+        return usual
+    # What shows after the due date shows at once if that is over.
+    later = "after_due_date" if about.is_early() else "after_published"
+    return max(usual, later, key=VISIBILITIES.index)
 
 
-def _is_valid(previous: Previous, edition: Edition) -> bool:
-    """Return whether earlier results are complete, and of this grader and the current tests."""
-    try:
-        document.serialize(previous.results)
-    except GradingError:
-        return False
-    ids = {test_id for test in previous.tests for test_id in test["extra_data"]["outcomes"]}
-    in_full = previous.extra("hidden_feedback") is True
-    same = previous.extra("edition") == edition.name and ids == {t.test_id for t in edition.tests}
-    return in_full and same
+def why_later(about: Metadata, edition: Edition) -> str:
+    """Return a sentence on why hidden tests become visible later, and when they show again."""
+    a_day = edition.gradescope.hidden_feedback_a_day
+    wait = metadata.duration(about.until_feedback(a_day) + timedelta(seconds=59))
+    return (
+        f"Hidden tests are shown at once for at most {a_day} submission{'s' * (a_day > 1)} in 24 "
+        "hours, and earlier ones have used that up. This one is graded in full as well; a "
+        f"submission {wait} after it, or later, shows them again."
+    )
 
 
 def earlier(about: Metadata, edition: Edition) -> str:
-    """Return a sentence on earlier submissions, as far as students have seen their points."""
-    if not about.previous:
-        return ""
+    """Return a sentence on earlier submissions, with the best score that the student has seen."""
     times = len(about.previous)
-    best = console.points_of(max(p.points() for p in about.previous))
-    seen = (
-        ""
-        if edition.gradescope.hidden_tests == "visible"
-        else " in the tests that are visible at once"
-    )
-    return (
-        f"You submitted {times} time{'s' * (times > 1)} before; best so far: {best} points{seen}."
-    )
+    if not times:
+        return ""
+    before = f"You submitted {times} time{'s' * (times > 1)} before"
+    settings = edition.gradescope
+    moments = {document.visibility(test, settings.hidden_tests) for test in edition.tests}
+    seen = about.with_feedback(settings.hidden_feedback_a_day) if moments == {"visible"} else []
+    scores = [each.score for each in seen if each.score is not None]
+    if not scores:
+        return f"{before}."
+    return f"{before}; best so far: {console.points(round(max(scores), 2))} points."
 
 
 def seed_of(about: Metadata) -> int:

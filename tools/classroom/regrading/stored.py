@@ -1,8 +1,8 @@
 """`stored EXPORT --into DIR`: start from the results that Gradescope stored, to regrade them.
 
 Each result keeps the seed with which it was graded; it is in the record at the end of the staff
-output, or in `extra_data`. If the daily limit on hidden feedback was reached, the stored points are
-those of an earlier submission, so nothing is compared with them.
+output, or in `extra_data`. Older releases kept an earlier submission's points if the daily limit on
+hidden feedback was reached; nothing is compared with these.
 """
 
 from __future__ import annotations

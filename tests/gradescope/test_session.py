@@ -1,0 +1,340 @@
+"""A term's uploads, with metadata as Gradescope writes them: what each result shows, and when."""
+
+import copy
+import json
+from datetime import datetime, timedelta, timezone
+from types import SimpleNamespace
+
+import pytest
+
+from grading import paths
+from grading.gradescope import session
+from grading.outcomes import Outcome
+from grading.results import Results, TestResult
+from tests import pinned
+from tools import emulate
+
+NOON = datetime.fromisoformat("2027-01-28T12:00:00.250000-08:00")
+
+
+class Runner:
+    """In place of the runner: all tests pass except the hidden ones if `right` is False."""
+
+    def __init__(self, edition, right=True):
+        self._right = right
+        self.assignment = SimpleNamespace(edition=lambda name: edition)
+        board = [{"name": "vanilla: right on dev (%)", "value": 25.0}]
+        self.questions = SimpleNamespace(leaderboard=lambda *_: board)
+
+    def tests(self, edition):
+        return [SimpleNamespace(spec=spec) for spec in edition.tests]
+
+    def blank(self, edition, seed, name):
+        facts = {"submission": name, "graded": "now", "judged_by": "0" * 64, "versions": {}}
+        return Results(edition, seed, [TestResult(s, s.name) for s in edition.tests], facts)
+
+    def run(self, options, seed, observer):
+        results = self.blank(self.assignment.edition(None), seed, options.name)
+        observer.started(results)
+        for place, test in enumerate(results.tests):
+            if not options.wanted or test.spec.test_id in options.wanted:
+                passes = self._right or not test.spec.is_hidden
+                points = test.spec.max_score if passes else 0 * test.spec.max_score
+                outcome = Outcome.PASSED if passes else Outcome.FAILED
+                results.tests[place] = TestResult(test.spec, test.spec.name, outcome, points)
+        observer.graded(None)
+        return results
+
+
+def edition_of(name="xcs224n", **settings):
+    edition = copy.deepcopy(pinned.load().edition(name))
+    for key, value in settings.items():
+        object.__setattr__(edition.gradescope, key, value)
+    return edition
+
+
+def limited(a_day, **settings):
+    return edition_of(hidden_feedback_a_day=a_day, leaderboard=True, **settings)
+
+
+@pytest.fixture
+def grade(tmp_path, monkeypatch):
+    """Return grade(edition, metadata), which returns results.json."""
+    monkeypatch.setattr(paths, "ANSWERS", tmp_path)
+    monkeypatch.setattr(paths, "SOLUTIONS", tmp_path)
+    (tmp_path / session.SECRET).write_text("secret", encoding="ascii")
+    (tmp_path / "results").mkdir()
+
+    def run(edition, about, right=True):
+        file = tmp_path / session.METADATA
+        file.unlink(missing_ok=True)
+        if about is not None:
+            text = about if isinstance(about, str) else json.dumps(about)
+            file.write_text(text, encoding="utf-8")
+        session.grade(Runner(edition, right), tmp_path, None)
+        return json.loads((tmp_path / session.RESULTS).read_text(encoding="utf-8"))
+
+    return run
+
+
+class Term:
+    """A student's uploads; hours count from the first noon."""
+
+    def __init__(self, grade, edition):
+        self._grade, self._edition = grade, edition
+        self.entries, self.results = [], []
+
+    def about(self, at, previous):
+        """Return the metadata of the upload at that time."""
+        if previous:
+            previous = [*previous[:-1], previous[-1] | {"results": self.results[len(previous) - 1]}]
+        about = emulate.about("first") | {"created_at": at.isoformat()}
+        return about | {"previous_submissions": previous}
+
+    def upload(self, hours, failed=False):
+        """Grade another upload; return whether it shows hidden tests at once."""
+        at = NOON + timedelta(hours=hours)
+        results = self._grade(self._edition, self.about(at, self.entries))
+        assert emulate.score_of(results) == 53  # whatever it shows, it is graded in full
+        score = None if failed else str(float(emulate.score_of(results)))
+        entry = {"submission_time": at.isoformat(), "score": score, "autograder_error": failed}
+        self.entries.append(entry)
+        self.results.append({"output": "it failed"} if failed else results)
+        return shows(results)
+
+    def again(self):
+        """Return whether each upload shows hidden tests at once if all are graded again."""
+        return [
+            shows(self._grade(self._edition, self.about(_time(entry), self.entries)))
+            for entry in self.entries
+        ]
+
+
+def _time(entry):
+    return datetime.fromisoformat(entry["submission_time"])
+
+
+def shows(results):
+    """Return whether hidden tests are visible at once: all of them, or none."""
+    seen = {
+        entry["visibility"] == "visible"
+        for entry in results["tests"]
+        for test_id in entry["extra_data"]["outcomes"]
+        if test_id.endswith("-hidden")
+    }
+    (at_once,) = seen
+    assert ("leaderboard" in results) is at_once
+    assert ("in 24 hours" in results["output"]) is not at_once
+    assert ("your total" in results["output"]) is not at_once
+    return at_once
+
+
+# ---------------------------------------------------------------- the daily limit
+
+
+@pytest.mark.parametrize("a_day", [1, 2, 3, 5])
+def test_the_daily_limit_holds_for_uploads_in_a_row(grade, a_day):
+    term = Term(grade, limited(a_day))
+    assert [term.upload(hour) for hour in range(9)] == [hour < a_day for hour in range(9)]
+    assert term.again() == [hour < a_day for hour in range(9)]
+
+
+def test_without_a_limit_every_upload_shows_hidden_tests(grade):
+    term = Term(grade, edition_of(leaderboard=True))
+    assert all(term.upload(hour / 10) for hour in range(9))
+
+
+@pytest.mark.parametrize(
+    ("a_day", "hours", "seen"),
+    [
+        (2, [0, 1, 2, 23.9], [True, True, False, False]),
+        (2, [0, 1, 24], [True, True, True]),  # the first is a day ago
+        # Whoever uploads every six hours is not locked out by uploads that showed nothing.
+        (1, [0, 6, 12, 18, 24, 30, 48], [True, False, False, False, True, False, True]),
+        (2, [0, 1, 2, 25, 25.5, 26], [True, True, False, True, True, False]),
+    ],
+)
+def test_an_upload_shows_hidden_tests_if_fewer_did_in_the_day_before(grade, a_day, hours, seen):
+    term = Term(grade, limited(a_day))
+    assert [term.upload(hour) for hour in hours] == seen
+    assert term.again() == seen  # although the metadata now also list what came later
+
+
+def test_a_run_that_failed_uses_nothing_up(grade):
+    term = Term(grade, limited(1))
+    assert term.upload(0, failed=True) and term.upload(1) and not term.upload(2, failed=True)
+    assert not term.upload(3)
+    assert term.again() == [True, True, False, False]
+
+
+def test_neither_order_nor_time_zones_of_earlier_uploads_matter(grade):
+    term = Term(grade, limited(2))
+    assert [term.upload(hour) for hour in (0, 1, 2)] == [True, True, False]
+    tokyo = timezone(timedelta(hours=9))
+    for entry in term.entries:
+        entry["submission_time"] = _time(entry).astimezone(tokyo).isoformat()
+    term.entries.reverse()
+    assert term.again() == [False, True, True]
+
+
+def test_uploads_of_one_instant_agree_about_each_other(grade):
+    # An upload that is graded again may itself be in the list, so the same instant doesn't count.
+    term = Term(grade, limited(1))
+    assert [term.upload(hour) for hour in (0, 0, 1)] == [True, True, False]
+    assert term.again() == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        None,
+        "malformed",
+        {"id": 1, "created_at": "2027-01-28T12:00:00"},  # no time zone
+        {"id": 1, "created_at": 1801166400},
+    ],
+)
+def test_without_its_own_time_an_upload_shows_hidden_tests_and_staff_read_why(grade, about, capsys):
+    if isinstance(about, dict):
+        before = {"submission_time": NOON.isoformat(), "score": "5.0", "autograder_error": False}
+        about = about | {"previous_submissions": [before] * 3}
+    results = grade(limited(1), about)
+    assert shows(results) and emulate.score_of(results) == 53
+    assert "the daily limit on hidden feedback can't be applied" in capsys.readouterr().out
+
+
+def test_an_earlier_upload_without_a_time_is_reported_and_not_counted(grade, capsys):
+    term = Term(grade, limited(1))
+    term.upload(0)
+    term.entries[0]["submission_time"] = "2027-01-28T12:00:00"
+    assert term.upload(1)
+    assert "metadata: submission_time is '2027-01-28T12:00:00'" in capsys.readouterr().out
+
+
+# ---------------------------------------------------------------- when the rest becomes visible
+
+
+@pytest.mark.parametrize(
+    ("kind", "usual", "then"),
+    [
+        ("first", "visible", "after_due_date"),
+        ("extension", "visible", "after_due_date"),
+        ("late", "visible", "after_published"),  # the due date is over: it would show at once
+        ("group", "visible", "after_published"),  # one member's due date is over
+        ("first", "after_due_date", "after_due_date"),
+        ("late", "after_due_date", "after_published"),
+        ("first", "after_published", "after_published"),
+        ("late", "after_published", "after_published"),
+    ],
+)
+def test_over_the_limit_hidden_tests_wait_for_the_next_moment(grade, kind, usual, then):
+    about = emulate.about(kind)
+    before = (emulate.CREATED - timedelta(hours=2)).isoformat()
+    entry = {"submission_time": before, "score": "53.0", "autograder_error": False}
+    about["previous_submissions"] = [entry]
+    results = grade(limited(1, hidden_tests=usual), about)
+    moments = {entry["visibility"] for entry in results["tests"]}
+    assert moments == {"visible", then}
+    # Where nothing changes for the student, nothing is said.
+    assert ("in 24 hours" in results["output"]) is (usual != then)
+    assert ("leaderboard" in results) is (usual == then)
+
+
+def test_without_a_due_date_they_wait_for_the_grades(grade):
+    about = emulate.about("first")
+    del about["users"], about["assignment"]["due_date"]
+    before = (emulate.CREATED - timedelta(hours=2)).isoformat()
+    about["previous_submissions"] = [{"submission_time": before, "autograder_error": False}]
+    results = grade(limited(1), about)
+    assert {entry["visibility"] for entry in results["tests"]} == {"visible", "after_published"}
+
+
+def test_the_student_reads_why_and_when_the_next_upload_shows_them(grade):
+    term = Term(grade, limited(2))
+    for hour in (0, 1, 5.25):
+        term.upload(hour)
+    shown = emulate.readable(term.results[-1]["output"])
+    assert (
+        "Hidden tests are shown at once for at most 2 submissions in 24 hours, and earlier ones "
+        "have used that up. This one is graded in full as well; a submission 18 h 45 min after it, "
+        "or later, shows them again." in shown
+    )
+    assert "Hidden tests, and so your total, become visible after the due date." in shown
+    assert "Autograder score" not in "\n".join(emulate.student_lines(term.results[-1]))
+
+
+def test_nothing_of_an_earlier_result_is_kept(grade):
+    # Not of an older judge, and not of better work: the newest code is what counts.
+    edition = limited(1)
+    term = Term(grade, edition)
+    term.upload(0)
+    about = term.about(NOON + timedelta(hours=1), term.entries)
+    worse = grade(edition, about, right=False)
+    assert not shows(worse)
+    assert 0 < emulate.score_of(worse) < 53
+    assert worse == grade(edition, about | {"previous_submissions": term.entries}, right=False) | {
+        key: worse[key] for key in ("execution_time",)
+    }
+
+
+# ---------------------------------------------------------------- the best score so far
+
+
+def told(grade, edition, *scores, hours=None):
+    """Return the sentence on earlier uploads, which came every hour, and had these scores."""
+    about = emulate.about("first")
+    for ago, score in enumerate(reversed(scores), 1):
+        at = emulate.CREATED - timedelta(hours=ago)
+        entry = {"submission_time": at.isoformat(), "autograder_error": score is None}
+        about["previous_submissions"].insert(0, entry | {"score": score})
+    lines = emulate.readable(grade(edition, about)["output"]).splitlines()
+    (line,) = [line for line in lines if line.startswith("You submitted")]
+    return line
+
+
+@pytest.mark.parametrize(
+    ("scores", "best"),
+    [
+        (["19.0", "12.0", "11.0"], "19"),
+        ([19, 11.25], "19"),
+        (["0.5", "19.25", None], "19.25"),  # the latest failed
+        (["53.0"], "53"),
+        (["0.0"], "0"),
+    ],
+)
+def test_the_best_score_so_far_is_gradescopes_own(grade, scores, best):
+    times = f"{len(scores)} time{'s' * (len(scores) > 1)}"
+    line = told(grade, edition_of(), *scores)
+    assert line == f"You submitted {times} before; best so far: {best} points."
+
+
+@pytest.mark.parametrize("score", [None, "", "NaN", "Infinity", "-1", True, [], "1e400", "x"])
+def test_an_unknown_score_is_left_out(grade, score):
+    assert told(grade, edition_of(), score) == "You submitted 1 time before."
+
+
+@pytest.mark.parametrize("shown", ["after_due_date", "after_published"])
+def test_scores_with_points_that_wait_are_left_out(grade, shown):
+    line = told(grade, edition_of(hidden_tests=shown), "19.0", "30.0")
+    assert line == "You submitted 2 times before."
+
+
+def test_a_single_test_that_waits_leaves_scores_out_as_well(grade):
+    edition = edition_of()
+    (spec, *_) = [spec for spec in edition.tests if spec.is_hidden and spec.max_score]
+    object.__setattr__(spec, "after_published", True)
+    assert told(grade, edition, "19.0") == "You submitted 1 time before."
+
+
+def test_the_best_score_counts_only_uploads_that_showed_theirs(grade):
+    line = told(grade, limited(2), "7.0", "9.0", "50.0")
+    assert line == "You submitted 3 times before; best so far: 9 points."
+
+
+def test_later_uploads_are_not_earlier_ones(grade):
+    about = emulate.about("first")
+    for hours, score in ((-2, "5.0"), (0, "6.0"), (3, "50.0")):
+        at = emulate.CREATED + timedelta(hours=hours)
+        entry = {"submission_time": at.isoformat(), "score": score, "autograder_error": False}
+        about["previous_submissions"].append(entry)
+    shown = emulate.readable(grade(edition_of(), about)["output"])
+    assert "You submitted 1 time before; best so far: 5 points." in shown
