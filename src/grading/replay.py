@@ -78,15 +78,18 @@ def _recorded(text: str) -> str:
 def _record(raw: dict[str, Any]) -> Record:
     facts = raw["extra_data"] if "extra_data" in raw else raw["facts"]
     head = raw if "facts" in raw else facts
-    tests = {}
+    tests: dict[str, tuple[str, float]] = {}
     for test in raw["tests"]:
         # Gradescope's entries have the outcomes of all their tests; older ones, of just one.
         about = test.get("extra_data", test)
         outcomes = (
             about["outcomes"] if "outcomes" in about else {about["test_id"]: about["outcome"]}
         )
-        for test_id, outcome in outcomes.items():
-            tests[str(test_id)] = (Outcome(outcome).value, float(test["score"]))
+        # Rounded, because one of Gradescope's entries has an error that makes their sum exact.
+        score = round(float(test.get("score", 0)), 2)
+        tests |= {str(test_id): (Outcome(end).value, score) for test_id, end in outcomes.items()}
+    for outcomes in facts.get("not_begun", {}).values():
+        tests |= {str(test_id): (Outcome(end).value, 0.0) for test_id, end in outcomes.items()}
     versions = {printable.line(k, 60): printable.line(v, 60) for k, v in facts["versions"].items()}
     in_full = facts.get("hidden_feedback", True)
     seed = int(head["seed"])

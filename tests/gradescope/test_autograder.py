@@ -131,7 +131,7 @@ def test_what_does_not_prove_itself_leaves_no_zip(
     tree, graded, tmp_path, monkeypatch, change, words
 ):
     results = json.loads(json.dumps(graded.results))
-    results["tests"][3] |= change
+    (results if "score" in change else results["tests"][3]).update(change)
     poor = dataclasses.replace(graded, results=results)
     monkeypatch.setattr(emulate, "grade", lambda *_, **__: poor)
     with pytest.raises(autograder.BuildFailed, match=words):

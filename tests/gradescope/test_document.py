@@ -2,6 +2,7 @@
 
 import copy
 import html
+import random
 import re
 from dataclasses import replace
 from decimal import Decimal
@@ -46,9 +47,54 @@ def test_a_result_fits_the_schema_and_sums_to_the_editions_points(name):
     assert emulate.score_of(content) == points
     assert content["execution_time"] == 12
     assert content["stdout_visibility"] == "hidden"
-    assert "score" not in content  # Gradescope sums up the tests' scores
     told = [test_id for entry in content["tests"] for test_id in entry["extra_data"]["outcomes"]]
     assert sorted(told) == sorted(t.test_id for t in ASSIGNMENT.edition(name).tests)
+
+
+def with_scores(edition, seed):
+    """Results in which each test earns some hundredths of its points, and many earn none."""
+    rng, results = random.Random(seed), results_of(edition)
+    for place, test in enumerate(results.tests):
+        cents = rng.choice([0, int(test.spec.max_score * 100), rng.randint(0, 300)])
+        score = min(Decimal(cents) / 100, test.spec.max_score)
+        results.tests[place] = replace(test, score=score)
+    return results
+
+
+def summed(content):
+    """Return the sum of the entries' scores as a program that reads floats computes it."""
+    total = 0.0
+    for entry in content["tests"]:
+        total += entry.get("score", 0.0)
+    return total
+
+
+@pytest.mark.parametrize("shown", ["visible", "after_due_date", "after_published"])
+def test_the_total_is_exact_wherever_it_comes_from(shown):
+    edition = copy.deepcopy(ASSIGNMENT.edition("xcs224n"))
+    object.__setattr__(edition.gradescope, "hidden_tests", shown)
+    inexact = 0
+    for results in [results_of(edition), *(with_scores(edition, seed) for seed in range(300))]:
+        content = written(edition, results=results)
+        if shown == "visible":
+            assert content["score"] == float(results.score)
+            inexact += summed(content) != content["score"]
+        else:
+            assert "score" not in content  # it would show what is to wait
+            assert summed(content) == float(results.score)
+        document.serialize(content)
+        points = {t.spec.test_id: float(t.score) for t in results.tests}
+        for entry in (entry for entry in content["tests"] if "score" in entry):
+            (test_id,) = entry["extra_data"]["outcomes"]
+            assert round(entry["score"], 2) == points[test_id]
+            assert abs(entry["score"] - points[test_id]) < 1e-12
+    assert inexact or shown != "visible"  # so rounding is needed where there is no total
+
+
+def test_a_total_beside_what_is_to_wait_becomes_no_grade():
+    content = written(ASSIGNMENT.edition("cs224n")) | {"score": 33.0}
+    with pytest.raises(GradingError, match="results.json"):
+        document.serialize(content)
 
 
 @pytest.mark.parametrize("shown", ["visible", "after_due_date", "after_published"])
@@ -105,9 +151,11 @@ def test_extra_credit_adds_to_the_score_and_not_to_the_maximum():
         (("tests", 0, "score"), float("nan")),
         (("tests", 0, "score"), -1),
         (("tests", 0, "score"), "1"),
+        (("score",), float("nan")),
+        (("score",), -1),
         (("tests", 0, "visibility"), "hidden"),
         (("tests", 0, "status"), "ok"),
-        (("tests", 0, "output"), "x" * 9000),
+        (("tests", 0, "output"), "x" * 17000),
         (("tests",), []),
         (("stdout_visibility",), "visible"),
         (("extra_data", "seed"), 5),
@@ -133,6 +181,56 @@ def practice_of(edition):
     return {q.number: q for q in edition.questions if q.tests and not q.coding}
 
 
+UNWRITTEN = {"outcome": Outcome.FAILED, "cause": "failed.NotImplementedError"}
+MISSING = {"outcome": Outcome.MISSING_FILE, "cause": "missing-file"}
+
+
+@pytest.mark.parametrize("end", [UNWRITTEN, MISSING, {"outcome": Outcome.NOT_RUN}])
+@pytest.mark.parametrize("name", list(ASSIGNMENT.editions))
+def test_practice_that_nobody_began_has_no_entry_and_stays_on_record(name, end):
+    edition, results = ASSIGNMENT.edition(name), results_of(ASSIGNMENT.edition(name))
+    practice = list(practice_of(edition).values())
+    ids = [t.test_id for q in practice for t in q.tests]
+    results.tests = [
+        replace(t, message="submission/x.py:1: not written yet", **end)
+        if t.spec.test_id in ids
+        else t
+        for t in results.tests
+    ]
+    content = written(edition, results=results)
+    document.serialize(content)
+    assert not {entry["number"] for entry in content["tests"]} & practice_of(edition).keys()
+    assert {entry["status"] for entry in content["tests"]} == {"passed"}  # nothing is red
+    seen = [i for i in ids if edition.gradescope.hidden_tests == "visible" or "basic" in i]
+    assert f"Without points: 0 of {len(seen)} tests passed" in content["output"]
+    topics = {q.topic: {t.test_id: end["outcome"].value for t in q.tests} for q in practice}
+    assert content["extra_data"]["not_begun"] == topics
+
+
+def test_practice_that_was_begun_has_an_entry_even_if_nothing_passes():
+    edition = ASSIGNMENT.edition("xcs224n")
+    number, question = next((n, q) for n, q in practice_of(edition).items() if len(q.tests) > 2)
+    results = results_of(edition)
+    ends = [UNWRITTEN] * (len(question.tests) - 1) + [{"outcome": Outcome.FAILED, "cause": "x"}]
+    ends = dict(zip((t.test_id for t in question.tests), ends, strict=True))
+    results.tests = [replace(t, **ends.get(t.spec.test_id, {})) for t in results.tests]
+    content = written(edition, results=results)
+    document.serialize(content)
+    (entry,) = [entry for entry in content["tests"] if entry["number"] == number]
+    assert entry["status"] == "failed" and not {"score", "max_score"} & entry.keys()
+    assert content["extra_data"]["not_begun"] == {}
+
+
+def test_a_test_of_no_weight_has_a_status_without_points():
+    edition = ASSIGNMENT.edition("xcs224n")
+    (spec,) = [t for t in edition.tests if not t.max_score and t.number not in practice_of(edition)]
+    for entry in written(edition)["tests"]:
+        if spec.test_id in entry["extra_data"]["outcomes"]:
+            assert entry["status"] == "passed" and not {"score", "max_score"} & entry.keys()
+        elif entry["number"] not in practice_of(edition):
+            assert entry["score"] == entry["max_score"] > 0
+
+
 @pytest.mark.parametrize("shown", ["visible", "after_published"])
 @pytest.mark.parametrize("name", list(ASSIGNMENT.editions))
 def test_a_question_without_points_is_one_entry_for_each_moment_that_it_shows(name, shown):
@@ -148,7 +246,7 @@ def test_a_question_without_points_is_one_entry_for_each_moment_that_it_shows(na
         assert {entry["visibility"] for entry in entries} == moments
         assert len(entries) == len(moments)
         for entry in entries:
-            assert (entry["score"], entry["max_score"], entry["status"]) == (0, 0, "passed")
+            assert entry["status"] == "passed" and not {"score", "max_score"} & entry.keys()
             assert entry["name"] == f"{number}: {question.title}"
             told = entry["extra_data"]["outcomes"]
             seen = {t.test_id for t in question.tests}
@@ -156,6 +254,10 @@ def test_a_question_without_points_is_one_entry_for_each_moment_that_it_shows(na
             assert entry["output"] == f"**No points: {len(told)} of {len(told)} tests passed**"
     paid = [test for test in edition.tests if test.number not in practice]
     assert len(content["tests"]) - len(paid) <= 2 * len(practice)
+
+
+def of_kind(test):
+    return f"of {test.spec.kind}\n  got: 1\n  expected: 2"
 
 
 def test_an_entry_of_practice_says_why_and_no_more_than_its_tests_would():
@@ -168,7 +270,7 @@ def test_an_entry_of_practice_says_why_and_no_more_than_its_tests_would():
     )
     results = results_of(edition)
     results.tests = [
-        replace(t, outcome=Outcome.FAILED, message=f"of {t.spec.kind}\n  got: 1", detail="DETAIL")
+        replace(t, outcome=Outcome.FAILED, message=of_kind(t), detail="DETAIL")
         if t.spec.number == number
         else t
         for t in results.tests
@@ -180,9 +282,10 @@ def test_an_entry_of_practice_says_why_and_no_more_than_its_tests_would():
         other = {"basic": "hidden", "hidden": "basic"}[kind]
         ids = [t.test_id for t in question.tests if t.kind == kind]
         assert list(entry["extra_data"]["outcomes"]) == ids and entry["status"] == "failed"
-        head, why, advice = entry["output"].split("\n\n")
+        head, why, values, advice = entry["output"].split("\n\n")
         assert head == f"**No points: 0 of {len(ids)} tests passed**"
         assert html.unescape(why) == f"{', '.join(ids)}: failed: of {kind}"
+        assert values == "```text\n  got: 1\n  expected: 2\n```"  # as on the student's computer
         assert advice.endswith(f"`python src/grader.py {number}` tells you more.")
         assert f"of {other}" not in entry["output"] and "DETAIL" not in entry["output"]
 
@@ -191,7 +294,7 @@ def test_what_practice_says_has_an_end():
     edition = ASSIGNMENT.edition("xcs224n")
     results = results_of(edition)
     results.tests = [
-        replace(t, outcome=Outcome.FAILED, message=f"{i} " + "<" * 4000)
+        replace(t, outcome=Outcome.FAILED, message=f"{i} " + "<" * 1000 + "\n" + "<" * 2900)
         for i, t in enumerate(results.tests)
     ]
     content = written(edition, results=results)

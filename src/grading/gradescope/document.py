@@ -20,6 +20,7 @@ from ..results import Results, TestResult
 from . import feedback
 
 SCHEMA = Path(__file__).with_name("results.schema.json")
+UNWRITTEN = ".NotImplementedError"  # ends the cause of a failure in a part that is not written yet
 LATER = {
     "visible": "",
     "after_due_date": "Hidden tests, and so your total, become visible after the due date.",
@@ -49,7 +50,9 @@ def document(
         extra: facts for staff: seed, layers, versions, hash of the release.
         execution_s: wall seconds that the run took.
     """
-    return {
+    entries, not_begun = _entries(results, hidden_tests)
+    facts = {"edition": results.edition.name, "seed": str(results.seed), "not_begun": not_begun}
+    content = {
         "visibility": "visible",
         "stdout_visibility": "hidden",  # it contains staff's details
         "execution_time": round(execution_s),
@@ -57,15 +60,23 @@ def document(
         "output": overview(
             [*notes, *_later(results, hidden_tests)], _by_question(results, hidden_tests)
         ),
-        "extra_data": extra | {"edition": results.edition.name, "seed": str(results.seed)},
-        "tests": _entries(results, hidden_tests),
+        "extra_data": extra | facts,
+        "tests": entries,
     }
+    total = float(results.score)
+    if all(entry["visibility"] == "visible" for entry in entries):
+        return content | {"score": total}
+    _sum_exactly(entries, total)  # a total here would show what is to wait
+    return content
 
 
-def _entries(results: Results, hidden_tests: str) -> list[dict[str, Any]]:
+def _entries(
+    results: Results, hidden_tests: str
+) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
     """Return an entry for each test, and one per question without points.
 
-    Such a question has two if its hidden tests become visible later than the basic ones.
+    Such a question has two if its hidden tests become visible later than the basic ones. If it was
+    not begun, it has none, because it would be red. Its outcomes are returned by topic, for staff.
     """
     folded = results.folded
     groups: dict[tuple[str, ...], list[TestResult]] = {}
@@ -73,11 +84,27 @@ def _entries(results: Results, hidden_tests: str) -> list[dict[str, Any]]:
         alone = test.spec.number not in folded
         shared = test.spec.number, visibility(test.spec, hidden_tests)
         groups.setdefault((test.spec.test_id,) if alone else shared, []).append(test)
-    return [
-        (_folded(results.edition, tests) if tests[0].spec.number in folded else _entry(tests[0]))
-        | {"visibility": visibility(tests[0].spec, hidden_tests)}
-        for tests in groups.values()
-    ]
+    shown: list[dict[str, Any]] = []
+    not_begun: dict[str, dict[str, str]] = {}
+    for tests in groups.values():
+        spec = tests[0].spec
+        outcomes = {test.spec.test_id: test.outcome.value for test in tests}
+        if spec.number not in folded:
+            entry = _entry(tests[0])
+        elif any(map(_is_begun, tests)):
+            entry = _folded(results.edition, tests)
+        else:
+            not_begun.setdefault(spec.topic, {}).update(outcomes)
+            continue
+        about = {"visibility": visibility(spec, hidden_tests), "extra_data": {"outcomes": outcomes}}
+        shown.append(entry | about)
+    return shown, not_begun
+
+
+def _is_begun(test: TestResult) -> bool:
+    """Return whether there is any code that the test could judge."""
+    is_unwritten = test.cause.endswith(UNWRITTEN)
+    return not (is_unwritten or test.outcome in (Outcome.MISSING_FILE, Outcome.NOT_RUN))
 
 
 def _folded(edition: Edition, tests: list[TestResult]) -> dict[str, Any]:
@@ -88,35 +115,42 @@ def _folded(edition: Edition, tests: list[TestResult]) -> dict[str, Any]:
     return {
         "number": spec.number,
         "name": f"{spec.number}: {title}",
-        "score": 0.0,
-        "max_score": 0.0,
         "status": "passed" if passed else "failed",
         "output_format": "md",
         "output": feedback.of_practice(tests),
         "tags": [spec.topic, *dict.fromkeys(test.spec.kind for test in tests)],
-        "extra_data": {"outcomes": {t.spec.test_id: t.outcome.value for t in tests}},
     }
 
 
 def _entry(test: TestResult) -> dict[str, Any]:
+    """Return a test's entry; without points, Gradescope shows its status only."""
     spec = test.spec
-    tags = [spec.topic, spec.kind] + (["extra credit"] if spec.is_extra_credit else [])
-    return {
+    entry = {
         "number": spec.number,
         "name": f"{spec.test_id}: {test.description}",
-        "score": float(test.score),
-        "max_score": _maximum(spec),
         "status": "passed" if test.outcome is Outcome.PASSED else "failed",
         "output_format": "md",
         "output": feedback.of_test(test),
-        "tags": tags,
-        "extra_data": {"outcomes": {spec.test_id: test.outcome.value}},
+        "tags": [spec.topic, spec.kind] + (["extra credit"] if spec.is_extra_credit else []),
     }
+    if not spec.max_score:
+        return entry
+    # Extra credit has a maximum of 0: it adds to the score and to nothing else.
+    most = 0.0 if spec.is_extra_credit else float(spec.max_score)
+    return entry | {"score": float(test.score), "max_score": most}
 
 
-def _maximum(spec: TestSpec) -> float:
-    """Return a test's maximum: 0 for extra credit, which adds to the score and to nothing else."""
-    return 0.0 if spec.is_extra_credit else float(spec.max_score)
+def _sum_exactly(entries: list[dict[str, Any]], total: float) -> None:
+    """Change the last score above 0 by some 1e-15, so that the sum of all floats is the total.
+
+    Otherwise, full marks may add up to 52.99999999999999.
+    """
+    earned = [entry for entry in entries if entry.get("score")]
+    before = 0.0
+    for entry in earned[:-1]:
+        before += entry["score"]  # not sum(), which compensates for such errors in new Pythons
+    if earned:
+        earned[-1]["score"] = total - before
 
 
 def overview(notes: list[str], lines: list[str]) -> str:

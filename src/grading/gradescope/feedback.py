@@ -16,7 +16,8 @@ from ..results import TestResult
 MAX_LINES = 24
 MAX_COLUMNS = 100
 MAX_SENTENCE = 600
-CAUSES, MAX_CAUSE = 5, 250  # of tests without points: how many, and how long
+CAUSES, MAX_CAUSE = 5, 250  # of tests without points: how many, and how long their sentences are
+CAUSE_LINES = 8  # of these, for values and pictures
 PRINTED_LINES = 8  # of these, for what the student's code printed
 
 
@@ -40,15 +41,17 @@ def of_test(result: TestResult) -> str:
 def of_practice(tests: list[TestResult]) -> str:
     """Return what Gradescope shows for a question's tests without points, in Markdown.
 
-    Tests that failed for the same reason share a paragraph.
+    Tests that failed for the same reason share a paragraph, and got and expected values.
     """
     left: dict[tuple[str, str], list[str]] = {}
     for test in (t for t in tests if t.outcome is not Outcome.PASSED):
-        sentence = test.message.partition("\n")[0]
-        left.setdefault((test.outcome.value, sentence), []).append(test.spec.test_id)
+        left.setdefault((test.outcome.value, test.message), []).append(test.spec.test_id)
     parts = [f"**No points: {passed_of(tests)}**"]
-    for (outcome, sentence), test_ids in list(left.items())[:CAUSES]:
+    for (outcome, message), test_ids in list(left.items())[:CAUSES]:
+        sentence, _, rest = message.partition("\n")
         parts.append(plain(shortened(f"{', '.join(test_ids)}: {outcome}: {sentence}", MAX_CAUSE)))
+        if rest.strip():
+            parts.append(fenced(rest, CAUSE_LINES))
     more = sum(map(len, list(left.values())[CAUSES:]))
     if more:
         parts.append(f"{more} more did not pass.")

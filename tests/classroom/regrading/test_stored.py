@@ -45,13 +45,15 @@ def results_of(*failing: str, seed: int = SEED, hidden: bool = True) -> Results:
     return Results(EDITION, seed, tests, facts)
 
 
-def stored(results: Results, record: bool = True, in_full: bool = True) -> dict:
+def stored(
+    results: Results, record: bool = True, in_full: bool = True, shown: str = "visible"
+) -> dict:
     """Return what Gradescope keeps of a run."""
     extra = {key: results.facts[key] for key in ("submission", "graded", "judged_by", "versions")}
     extra |= {"authoritative": True, "digest": "d"} | (
         {} if in_full else {"hidden_feedback": False}
     )
-    made = document.document(results, "visible", [], extra, 61.0)
+    made = document.document(results, shown, [], extra, 61.0)
     if record:
         made["stdout"] = "Taken: 9 files\n  record: no\n" + replay.line(results) + "\n"
     return made
@@ -109,6 +111,46 @@ def test_results_become_records_with_their_own_seed(begin, record):
     assert first["results"]["score"] == float(one.score)
 
 
+def unwritten(result):
+    failed = {"outcome": Outcome.FAILED, "cause": "failed.NotImplementedError"}
+    return replace(result, message="submission/x.py:1: not written yet", credit=0, **failed)
+
+
+@pytest.mark.parametrize("shown", ["visible", "after_published"])
+@pytest.mark.parametrize("record", [True, False])
+def test_practice_that_was_not_begun_is_in_the_record_as_well(begin, record, shown):
+    """Its tests have no entry on Gradescope, and other tests without points no score."""
+    results = results_of()
+    begun = results.tests[-1].spec.number
+    results.tests = [
+        unwritten(t) if not t.spec.max_score and t.spec.number != begun else t
+        for t in results.tests
+    ]
+    uneven = Decimal("0.37")  # so that the sum of the entries needs an adjustment
+    results.tests = [replace(t, score=min(t.score, uneven)) for t in results.tests]
+    _, said, (made,), _ = begin(stored(results, record, shown=shown))
+    assert "1 of 1 submissions" in said
+    tests = made["results"]["tests"]
+    assert [(t["test_id"], t["outcome"], t["score"], t["topic"]) for t in tests] == [
+        (t.spec.test_id, t.outcome.value, float(t.score), t.spec.topic) for t in results.tests
+    ]
+    assert made["results"]["score"] == float(results.score)
+    assert made["results"]["max_score"] == float(EDITION.coding)
+
+
+@pytest.mark.parametrize("shown", ["visible", "after_published"])
+def test_a_stored_result_is_replayed_with_all_its_tests(tmp_path, shown):
+    results = results_of("pairs")
+    results.tests = [t if t.spec.max_score else unwritten(t) for t in results.tests]
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(stored(results, shown=shown)), encoding="utf-8")
+    assert replay.compare(replay.read(path), results) == []
+    changed = [replace(t, outcome=Outcome.PASSED) for t in results.tests]
+    assert len(replay.compare(replay.read(path), replace(results, tests=changed))) == sum(
+        t.outcome is not Outcome.PASSED for t in results.tests
+    )
+
+
 @pytest.mark.parametrize("record", [True, False])
 def test_an_earlier_submissions_points_are_no_baseline(begin, record):
     limited = results_of(hidden=False)
@@ -121,6 +163,8 @@ def test_an_earlier_submissions_points_are_no_baseline(begin, record):
 def test_what_is_not_ours_is_named_and_no_zero(begin):
     strange = stored(results_of(), record=False)
     strange["tests"][0]["extra_data"] = {}
+    empty = stored(results_of(), record=False)
+    empty["extra_data"]["not_begun"] = {"blocks_attention": None}
     earlier = stored(results_of(), record=False)  # in the earlier format: one test per entry
     for entry in earlier["tests"]:
         ((test_id, outcome), *_) = entry["extra_data"]["outcomes"].items()
@@ -131,12 +175,14 @@ def test_what_is_not_ours_is_named_and_no_zero(begin):
     failure = {"output": "The autograder failed to execute correctly."}
     infinite = stored(results_of(), record=False)
     infinite["tests"][0]["score"] = float("inf")
-    code, said, found, _ = begin(strange, seedless, forged, failure, None, infinite, earlier)
-    assert code == 0 and "2 of 7 submissions" in said
-    assert [made["results"] is None for made in found] == [True, True, False, *[True] * 3, False]
+    code, said, found, _ = begin(strange, seedless, forged, failure, None, infinite, earlier, empty)
+    assert code == 0 and "2 of 8 submissions" in said
+    with_results = [number for number, made in enumerate(found) if made["results"] is not None]
+    assert with_results == [2, 6]
     assert "not from this grader: KeyError: 'test_id'" in found[0]["fault"]
     assert "edition and seed are neither in their record nor in extra_data" in found[1]["fault"]
     assert found[3]["fault"] == found[4]["fault"] == FAILED
+    assert "not from this grader: AttributeError" in found[7]["fault"]
     assert ".inf" in found[5]["fault"]
 
 

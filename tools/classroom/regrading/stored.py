@@ -108,8 +108,10 @@ def record_of(submission: Submission, stored: Node) -> Record:
         return records.staff_fault(digest, [EARLIER], counts=True) | {"seed": seed}
     try:
         known = {test["test_id"]: test for test in _dicts(staff.get("tests"))}
-        tests = [test for entry in _dicts(stored["tests"]) for test in _tests(entry, known)]
-    except (KeyError, ValueError, TypeError) as error:
+        found = [*_dicts(stored["tests"]), *_not_begun(extra)]
+        tests = [test for entry in found for test in _tests(entry, known)]
+        tests.sort(key=lambda test: _place(test["test_id"]))
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
         why = UNKNOWN.format(f"{type(error).__name__}: {error!s:.100}")
         return records.staff_fault(digest, [why], counts=True) | {"seed": seed}
     results: dict[str, Any] = {"edition": str(head["edition"]), "seed": seed, "asked": []}
@@ -139,13 +141,19 @@ def _is_partial(staff: dict[str, Any]) -> bool:
     return any(t.get("outcome") == Outcome.NOT_RUN.value for t in _dicts(staff.get("tests")))
 
 
+def _not_begun(extra: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what would be the entries of practice that was not begun."""
+    topics = _dict(extra.get("not_begun")).items()
+    return [{"tags": [topic], "extra_data": {"outcomes": ends}} for topic, ends in topics]
+
+
 def _tests(stored: dict[str, Any], known: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the tests that an entry stands for, in the form that they have in records.
 
     All tests of a question without points share an entry. Earlier, each test had its own.
 
     Raises:
-        KeyError, ValueError, TypeError: if the entry is not from this grader.
+        KeyError, ValueError, TypeError, AttributeError: if the entry is not from this grader.
     """
     about = _dict(stored["extra_data"])
     outcomes = about["outcomes"] if "outcomes" in about else {about["test_id"]: about["outcome"]}
@@ -155,7 +163,8 @@ def _tests(stored: dict[str, Any], known: dict[str, dict[str, Any]]) -> list[dic
 def _test(
     stored: dict[str, Any], test_id: str, outcome: str, known: dict[str, dict[str, Any]]
 ) -> dict[str, Any]:
-    score, most = float(stored["score"]), float(stored["max_score"])
+    # Rounded, because one entry has an error that makes their sum exact. Practice has no points.
+    score, most = (round(float(stored.get(key, 0)), 2) for key in ("score", "max_score"))
     if not (math.isfinite(score) and math.isfinite(most)):
         raise ValueError(f"{test_id} has {score} of {most} points")
     tags = [tag for tag in stored.get("tags") or [] if isinstance(tag, str)]
@@ -174,6 +183,12 @@ def _test(
     if staffs.get("outcome") == outcome:
         found |= {key: staffs[key] for key in ("credit", "cause", "digest") if key in staffs}
     return found
+
+
+def _place(test_id: str) -> tuple[int, str, int]:
+    """Return a test's id in a form that sorts like the tests of an edition."""
+    number, index, _ = test_id.rsplit("-", 2)
+    return int(number[:-1]), number[-1], int(index)
 
 
 def _dict(value: Any) -> dict[str, Any]:
