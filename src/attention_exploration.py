@@ -11,15 +11,16 @@ keys with perpendicular means. Any browser opens them. Run the command from the 
 Exit codes: 0 done, 2 usage or bad input.
 """
 
-import argparse
-import sys
-import traceback
-from pathlib import Path
-
 import environment
 
 if __name__ == "__main__":
     environment.check("numpy")
+    environment.find_submission()
+
+import argparse
+import sys
+import traceback
+from pathlib import Path
 
 import numpy as np
 

@@ -11,17 +11,17 @@ Exit codes: 0 all answered; 1 something is missing or looks wrong, or the file i
 bad input.
 """
 
+import environment
+
+if __name__ == "__main__":
+    environment.check()
+
 import argparse
 import difflib
 import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import environment
-
-if __name__ == "__main__":
-    environment.check()
 
 from grading import markers
 

@@ -10,6 +10,11 @@ missing or looks wrong, but the zip is still written.
 Exit codes: 0 complete; 1 written, but see the warnings; 2 nothing written; 130 interrupted.
 """
 
+import environment
+
+if __name__ == "__main__":
+    environment.check()
+
 import argparse
 import json
 import os
@@ -22,12 +27,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import environment
-
-if __name__ == "__main__":
-    environment.check()
-
-from grading import imports, markers, paths, staging
+from grading import bare_names, imports, markers, paths, staging
 from grading.assignment import Assignment, Edition, load_assignment
 from grading.errors import UsageError, Verdict
 from pretraining.files import write_atomically
@@ -120,14 +120,18 @@ def check_code(work: Work, edition: Edition) -> None:
                     f"src/{name} was changed; the grader uses the course's version"
                 )
     work.warnings += _strangers(given)
+    own = [Path(name).stem for name in filter(_is_code, {*given, *work.files})]
     for name in sorted(filter(_is_code, work.files)):
         where, data = f"src/{name}", work.files[name].read_bytes()
         if not data.strip():
             work.warnings.append(f"{where} is empty")
             continue
+        if bare_names.is_utf16(data):
+            work.warnings.append(f"{where} is {bare_names.UTF16}")
+            continue
         text = data.decode("utf-8-sig", errors="replace")
         work.warnings += check_syntax(where, data)
-        work.warnings += imports.complaints(where, text, paths.ROOT / "requirements.txt")
+        work.warnings += imports.complaints(where, text, paths.ROOT / "requirements.txt", own)
         free = 0
         for number, said in markers.unwritten_parts(text):
             if _counts(name, text, number, edition):

@@ -6,13 +6,14 @@
 Run it from the assignment's root. Exit codes: 0 done, 2 usage or bad input.
 """
 
-import argparse
-import sys
-
 import environment
 
 if __name__ == "__main__":
     environment.check("torch", "numpy", "tqdm")
+    environment.find_submission()
+
+import argparse
+import sys
 
 import torch
 

@@ -9,19 +9,62 @@ Python 3.6 and newer can parse this file, and each command down to these lines, 
 Python also prints this line and not a traceback.
 """
 
-import atexit
+# ruff: noqa: E402
+# These two were imported before Python knew of the command's folder. All others may be hidden by a
+# file in it, so that the check comes first.
 import os
+import sys
+
+LIBRARIES = ("torch", "numpy", "tqdm", "tensorboard", "jinja2")
+
+
+def hiding_files():
+    """Return the files that would be imported in place of a module of Python, a library, or ours.
+
+    Python looks first in the folder of the command, where students may put files of their own.
+    """
+    found = []
+    names = set(getattr(sys, "stdlib_module_names", ())) - set(sys.builtin_module_names)
+    library = os.path.realpath(os.path.dirname(os.__file__))
+    for folder in sys.path:
+        if os.path.realpath(folder) == library:
+            break  # what comes later hides nothing
+        own = os.path.basename(folder) not in ("site-packages", "dist-packages")
+        entries = sorted(os.listdir(folder)) if own and os.path.isdir(folder) else []
+        for entry in entries:
+            name, suffix = os.path.splitext(entry)
+            is_package = os.path.isfile(os.path.join(folder, entry, "__init__.py"))
+            if is_package and entry + ".py" in entries:  # the package comes first
+                found.append(os.path.join(folder, entry))
+            elif (is_package or suffix == ".py") and (name in names or name in LIBRARIES):
+                found.append(os.path.join(folder, entry))
+    return found
+
+
+HIDING = hiding_files()
+for _path in HIDING:
+    print(
+        f"{os.path.basename(sys.argv[0])}: {os.path.relpath(_path)} has the name of a module that "
+        "Python or the commands need, and would be imported in its place: rename it",
+        file=sys.stderr,
+    )
+if HIDING:
+    sys.exit(2)
+
+import atexit
 import select
 import shlex
 import shutil
-import sys
 import traceback
 from importlib.util import find_spec
+from pathlib import Path
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OLDEST = (3, 11)  # the first one with tomllib and typing.Self
 NEWER = ("3.12", "3.13", "3.14", "3.11")  # Pythons to look for; Gradescope uses the first
 USAGE, INTERRUPTED = 2, 130  # exit codes
+# What commands import from src/; other files there are commands themselves, such as dataset.py.
+OURS = ("environment", "experiments", "inputs", "run")
 
 
 def check(*packages: str, wanted: str = "") -> None:
@@ -40,6 +83,23 @@ def check(*packages: str, wanted: str = "") -> None:
     if wanted and find_spec(wanted) is None:
         _say(f"this Python ({sys.executable}) has no {wanted}: tests that need it can't run")
     explain_uncaught()
+
+
+def find_submission() -> None:
+    """Import `submission` as the grader does: its modules also have their bare names.
+
+    Exit with code 2 and one line for each module that is saved as UTF-16.
+    """
+    from grading import bare_names
+
+    package = Path(ROOT) / "src" / "submission"
+    bad = bare_names.saved_as_utf16(package)
+    for path in bad:
+        name = os.path.basename(sys.argv[0])
+        print(f"{name}: {_from_here(str(path))} is {bare_names.UTF16}", file=sys.stderr)
+    if bad:
+        sys.exit(USAGE)
+    bare_names.install(package, OURS)
 
 
 def explain_uncaught() -> None:

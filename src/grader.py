@@ -10,12 +10,12 @@ questions/, one folder per topic; their numbers, points and time limits are in a
 `--where 3a-0-basic` prints which lines decide a test.
 """
 
-import sys
-
 import environment
 
 if __name__ == "__main__":
     environment.check("numpy", wanted="torch")
+
+import sys
 
 from grading.cli import main
 from questions.course import Course

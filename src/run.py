@@ -33,6 +33,12 @@ folder, then in src/data/. Exit codes: 0 done, 1 an error in your code, 2 usage 
 input, 130 interrupted.
 """
 
+import environment
+
+if __name__ == "__main__":
+    environment.check("torch", "numpy", "tqdm")
+    environment.find_submission()
+
 import argparse
 import contextlib
 import inspect
@@ -43,11 +49,6 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-
-import environment
-
-if __name__ == "__main__":
-    environment.check("torch", "numpy", "tqdm")
 
 import torch
 

@@ -21,7 +21,7 @@ import torch
 
 from tools import starter, world
 from tools.described import load_assignment
-from tools.reference import compose
+from tools.reference import GIVEN, compose
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 VARIANTS = tuple(load_assignment(REPOSITORY).variants)
@@ -52,9 +52,9 @@ TINY = {
 def lay_out(root: Path) -> Path:
     """Fill an empty folder as the module's docstring says; the smoke world's recipe is tiny."""
     source = root / "src"
-    source.mkdir(parents=True)
-    for name in COMMANDS:
-        shutil.copy(REPOSITORY / "src" / f"{name}.py", source)
+    (source / "grading").mkdir(parents=True)
+    for name in GIVEN:
+        shutil.copy(REPOSITORY / "src" / name, source / name)
     compose(REPOSITORY, source)
     recipes = json.loads(starter.recipes_file(REPOSITORY))
     recipes["recipes"]["tiny"] = TINY

@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 from grading import paths
-from tools.reference import compose
+from tools.reference import GIVEN, compose
 
 
 @pytest.fixture
 def laid_out(tmp_path):
     """The command beside the reference."""
     compose(paths.ROOT, tmp_path / "src")
-    for name in ("attention_exploration.py", "environment.py"):
-        shutil.copy(paths.SRC / name, tmp_path / "src")
+    (tmp_path / "src" / "grading").mkdir()
+    for name in GIVEN:
+        shutil.copy(paths.SRC / name, tmp_path / "src" / name)
     return tmp_path
 
 

@@ -38,6 +38,8 @@ GIVEN = (
     "dataset.py",
     "london_baseline.py",
     "attention_exploration.py",
+    "grading/__init__.py",
+    "grading/bare_names.py",
 )
 STATE = "trained.json"  # which outputs are finished, and for which hash
 POLL_S = 0.5
@@ -55,7 +57,7 @@ def lay_out(repo: Path, target: Path) -> None:
         UsageError: there is no data set.
     """
     require_data_set(repo)
-    (target / "src").mkdir(parents=True, exist_ok=True)
+    (target / "src" / "grading").mkdir(parents=True, exist_ok=True)
     for name in GIVEN:
         shutil.copy2(repo / "src" / name, target / "src" / name)
     compose(repo, target / "src")

@@ -17,19 +17,20 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 CAUGHT = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 
 
-def complaints(where: str, text: str, requirements: Path) -> list[str]:
+def complaints(where: str, text: str, requirements: Path, own: Collection[str] = ()) -> list[str]:
     """Return a sentence for each module that a file imports and the autograder doesn't have.
 
     Args:
         where: the file's name in messages.
         requirements: the list of the autograder's packages; without it, nothing is reported.
+        own: modules of the submission, which it may import by their bare names.
     """
     if not requirements.is_file():
         return []
     return [
         f"{where}:{line}: imports {name}, which the autograder doesn't have; it has the standard "
         f"library and the packages in {requirements.name}"
-        for line, name in lacking(text, installed(requirements))
+        for line, name in lacking(text, installed(requirements) | set(own))
     ]
 
 

@@ -24,13 +24,13 @@ class InProcessPool:
         worker.preload(job.torch)
         root = Path(job.request["submission"])
         _forget(root)
-        before, path = os.getcwd(), list(sys.path)
+        before, path, finders = os.getcwd(), list(sys.path), list(sys.meta_path)
         os.chdir(job.scratch)
         try:
             frame = worker.prepare(job.request)()
         finally:
             os.chdir(before)
-            sys.path[:] = path
+            sys.path[:], sys.meta_path[:] = path, finders
             _forget(root)
         return Finished(Ending(0, 0, "", 0.0, 0.0, 0), True, frame, "")
 
@@ -57,7 +57,12 @@ def own_package(submission: Path, staged: Staged) -> Path | None:
 
 
 def _forget(root: Path) -> None:
-    """Forget a submission's packages: the next job may use the reference's, for instance."""
+    """Forget a submission's packages: the next job may use the reference's, for instance.
+
+    Its modules may also be known by their bare names.
+    """
     packages = {path.name for path in root.iterdir() if path.is_dir()}
-    for name in [n for n in sys.modules if n.partition(".")[0] in packages]:
-        del sys.modules[name]
+    for name, module in list(sys.modules.items()):
+        for each in (name, str(getattr(module, "__name__", name))):
+            if each.partition(".")[0] in packages:
+                sys.modules.pop(name, None)

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from . import float_ranges, import_clock, importing, limits, paths, wire
+from . import bare_names, float_ranges, import_clock, importing, limits, paths, wire
 from .outcomes import Outcome
 
 READY = b"R"  # our setup is done and the clock starts: failures from here on are the student's
@@ -81,6 +81,7 @@ def prepare(request: dict[str, Any]) -> Callable[[], bytes]:
     # Without our own folder: the package `submission` next to the grader is a different one.
     ours = (str(root), str(code), str(paths.SRC))
     sys.path[:] = [*dict.fromkeys((str(code), str(root))), *(p for p in sys.path if p not in ours)]
+    bare_names.install(code / bare_names.PACKAGE)
     _seed(request["seed"], with_torch="torch" in sys.modules)
     context = Context(scratch=Path.cwd(), files=root)
 
@@ -125,6 +126,7 @@ def describe(error: BaseException, root: Path) -> dict[str, Any]:
     student's own files. For hidden tests, only the type and the line's function are shown (see
     endings.py).
     """
+    error = _with_its_file(error, root)
     text = f"{NO_PROCESSES}: {_text(error)}" if _wants_processes(error) else _text(error)
     return {
         "outcome": _outcome(error).value,
@@ -133,6 +135,15 @@ def describe(error: BaseException, root: Path) -> dict[str, Any]:
         "message": _writable(text[:MAX_MESSAGE]),
         "traceback": _writable(_traceback(error)[-MAX_TRACEBACK:]),
     }
+
+
+def _with_its_file(error: BaseException, root: Path) -> BaseException:
+    """Return a better error for a module in UTF-16: Python says neither the file nor the reason."""
+    if isinstance(error, ValueError | SyntaxError) and "null bytes" in _text(error):
+        for path in bare_names.saved_as_utf16(root / bare_names.PACKAGE):
+            named = SyntaxError(bare_names.UTF16, (str(path), 1, None, None))
+            return named.with_traceback(error.__traceback__)
+    return error
 
 
 def _writable(text: str) -> str:
@@ -145,7 +156,8 @@ def _text(error: BaseException) -> str:
         if type(error).__name__ == "BdbQuit":  # from pdb.set_trace(), which found no input
             return NO_DEBUGGER
         if isinstance(error, SyntaxError):
-            return f"{error.msg}: {(error.text or '').strip()}"
+            line = (error.text or "").strip()
+            return f"{error.msg}: {line}" if line else error.msg
         return str(error)
     except BaseException:  # a hostile __str__
         return "(its text can't be read)"

@@ -130,6 +130,7 @@ IMPORTS = {
     "import os, numpy as np, torch.nn as nn, tqdm, tensorboard": [],
     "from . import dataset\nfrom .dataset import NameDataset": [],
     "from submission.dataset import NameDataset\nimport pretraining": [],
+    "import utils\nfrom trainer import Trainer\nfrom mine import mine": [],  # our own and theirs
     "import sympy, typing_extensions": [],  # torch requires them
     "try:\n    import pandas\nexcept ImportError:\n    pandas = None": [],
     "try:\n    import google.colab\nexcept (ModuleNotFoundError, OSError):\n    pass": [],
@@ -164,6 +165,12 @@ def test_without_packages_names_of_the_list_are_known(tmp_path, monkeypatch):
     monkeypatch.setattr(imports.metadata, "packages_distributions", dict)
     monkeypatch.setattr(imports.metadata, "requires", lambda name: None)
     assert imports.installed(path) == {"torch", "scikit_learn"}
+
+
+def test_a_module_in_utf16_is_named_once(desk):
+    (desk.code / "mine.py").write_text("x = 1\n", encoding="utf-16")
+    (found,) = desk.warnings()
+    assert found.startswith("src/submission/mine.py is saved as UTF-16, expected UTF-8: ")
 
 
 def test_an_empty_module_is_named(desk):

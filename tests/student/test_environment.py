@@ -2,12 +2,14 @@
 
 import ast
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
 
 import environment
+from tests import interpreter
 from tests.interpreter import STRICT
 from tests.project import ROOT
 
@@ -75,7 +77,7 @@ def test_old_pythons_can_read_the_command_down_to_the_check(name):
     """Python parses the whole file before its first line runs."""
     tree = ast.parse((ROOT / "src" / name).read_text(encoding="utf-8"), feature_version=(3, 6))
     for node in tree.body:
-        if isinstance(node, ast.If):  # the check
+        if isinstance(node, ast.If) and name != "environment.py":  # the check
             assert "environment.check(" in ast.unparse(node)
             return
         names = [alias.name for alias in getattr(node, "names", [])]
@@ -108,6 +110,71 @@ def test_a_reader_who_has_left_makes_no_traceback(words):
             arguments, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE
         )
     assert ran.stderr == b"" and ran.returncode in (0, 130)
+
+
+# ---------------------------------------------------------------- files that hide modules
+
+
+@pytest.fixture
+def source(tmp_path):
+    """A copy of src/, without the data set."""
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("data"))
+    return tmp_path / "src"
+
+
+def said_of(*names: str) -> str:
+    return "".join(
+        "{command}: " + os.path.join("src", name) + " has the name of a module that Python or the "
+        "commands need, and would be imported in its place: rename it\n"
+        for name in names
+    )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_file_with_the_name_of_a_module_is_named(name, source):
+    hiding = ["copy.py", "inspect.py", "random.py", "signal.py", "token.py", "types.py"]
+    for each in hiding:
+        (source / each).write_text("VALUE = 3\n", encoding="utf-8")
+    ran = interpreter.python(source.parent, f"src/{name}", "--help")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr == said_of(*hiding).format(command=name)
+
+
+def test_every_module_of_python_can_be_hidden_and_is_named(source):
+    """Nothing but what Python itself has loaded is imported before the check."""
+    names = sorted(sys.stdlib_module_names - set(sys.builtin_module_names))
+    for name in names:
+        (source / f"{name}.py").write_text("raise KeyError('imported')\n", encoding="utf-8")
+    ran = interpreter.python(source.parent, "src/grader.py", "--list")
+    assert ran.stderr == said_of(*(f"{name}.py" for name in names)).format(command="grader.py")
+
+
+@pytest.mark.parametrize("made", ["torch.py", "numpy/__init__.py", "inputs/__init__.py"])
+def test_libraries_and_our_own_modules_can_be_hidden_too(made, source):
+    path = source / made
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("VALUE = 3\n", encoding="utf-8")
+    ran = interpreter.python(source.parent, "src/run.py", "--help")
+    assert ran.stderr == said_of(made.partition("/")[0]).format(command="run.py")
+
+
+def test_folders_of_pythonpath_are_searched_and_other_files_hide_nothing(source, tmp_path):
+    folder, library = tmp_path / "mine", tmp_path / "site-packages"
+    for path in (folder / "random.py", library / "random.py", folder / "data" / "random.py"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("from secrets import *\n", encoding="utf-8")
+    for name in ("sys.py", "notes.py", "random.txt"):
+        (source / name).touch()
+    (source / "random").mkdir()
+    ran = {
+        path: interpreter.python(
+            source.parent, "src/check_written.py", "--help", env={"PYTHONPATH": str(path)}
+        )
+        for path in (folder, folder / "nothing")
+    }
+    expected = said_of("random.py").format(command="check_written.py").replace("src", "mine")
+    assert ran[folder].stderr == expected
+    assert ran[folder / "nothing"].stderr == ""
 
 
 def test_a_pipe_that_is_not_the_readers_keeps_its_traceback():

@@ -1,0 +1,146 @@
+"""Modules of `submission` import each other by bare names too, as public code does."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from grading.outcomes import Outcome
+from tests.interpreter import python
+
+ID = "3a-0-basic"
+RELATIVE = re.compile(r"^( *)from \.(\w+) import", re.MULTILINE)
+COMMANDS = ("attention_exploration", "dataset", "london_baseline", "run")
+UTF16 = "submission/{}.py:1: not valid Python: saved as UTF-16, expected UTF-8: in VS Code"
+
+
+def with_bare_names(package: Path) -> int:
+    """Rewrite `from .utils import` to `from utils import`; return how often."""
+    count = 0
+    for path in package.glob("*.py"):
+        text, found = RELATIVE.subn(r"\1from \2 import", path.read_text(encoding="utf-8"))
+        path.write_text(text, encoding="utf-8")
+        count += found
+    return count
+
+
+def outcomes(results) -> dict:
+    return {test_id: result.outcome for test_id, result in results.items()}
+
+
+def test_bare_names_are_graded_like_relative_imports(submission, grade):
+    questions = ("1c", "1e", "1g")
+    before = outcomes(grade(submission, *questions))
+    assert list(before.values()).count(Outcome.PASSED) > 10
+    assert with_bare_names(submission / "submission") > 5
+    assert outcomes(grade(submission, *questions)) == before
+
+
+@pytest.mark.parametrize("way", ["zygote", "fresh"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        # Whichever name comes first, the module is run once.
+        "import utils; import submission.utils; assert utils is submission.utils",
+        "import submission.utils; import utils; assert utils is submission.utils",
+        "from utils import read_text; from submission import utils; "
+        "assert read_text is utils.read_text and utils.__name__ == 'submission.utils'",
+        # Circles: the first imports the second, which imports the first.
+        "import first; from submission import second; assert second.NAMES == [1, 1]",
+        "from submission import first; import second; assert second.NAMES == [1, 1]",
+        "import importlib, utils; assert importlib.reload(utils) is utils",
+        # Libraries come first: the names of these modules are taken.
+        "import token; assert token.NAME == 1",
+        "import numpy.random, numpy; assert numpy.__version__",
+        "import pretraining.errors",
+    ],
+)
+def test_a_bare_name_is_the_packages_module(body, way, write_query, grade):
+    upload = write_query(f"{body}\nreturn 100.0 * keys[j]\n")
+    package = upload / "submission"
+    first = "COUNT = [1]\nimport second\nCOUNT.append(2)\n"
+    second = (
+        "import first\nfrom submission import first as other\nNAMES = first.COUNT + other.COUNT"
+    )
+    texts = {"first": first, "second": second}
+    for name in ("token", "numpy", "pretraining"):
+        texts[name] = "raise KeyError('not a library')\n"
+    for name, text in texts.items():
+        (package / f"{name}.py").write_text(text, encoding="utf-8")
+    result = grade(upload, ID, way=way)[ID]
+    assert result.outcome is Outcome.PASSED, result.detail
+
+
+def test_errors_in_a_module_with_a_bare_name_have_their_line(write_query, grade):
+    upload = write_query("return keys", before="import mine\n")
+    mine = upload / "submission" / "mine.py"
+    mine.write_text("x = 1\nraise KeyError('lost')\n", encoding="utf-8")
+    assert "submission/mine.py:2: KeyError" in grade(upload, ID)[ID].message
+    mine.write_text("import nothing\n", encoding="utf-8")
+    expected = "submission/mine.py:1: import failed: No module named 'nothing'"
+    assert expected in grade(upload, ID)[ID].message
+
+
+@pytest.mark.parametrize("way", ["zygote", "fresh"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32"])
+def test_a_module_in_utf16_is_named(encoding, way, write_query, grade):
+    upload = write_query("return keys", before="import mine\n")
+    mine = upload / "submission" / "mine.py"
+    mine.write_text("x = 1\n", encoding=encoding)
+    result = grade(upload, ID, way=way)[ID]
+    assert UTF16.format("mine") in result.message
+    assert result.outcome is Outcome.SYNTAX_ERROR
+
+
+def test_in_process_each_test_has_its_own_modules(checkout):
+    """Also where src/dataset.py, a command, stands next to the package."""
+    body = """
+import dataset, submission.dataset, utils
+assert dataset is submission.dataset and utils.__name__ == "submission.utils"
+
+def copying_query(keys, j):
+    from utils import evaluate_places
+    assert evaluate_places is submission.utils.evaluate_places
+    return 100.0 * keys[j]
+"""
+    path = checkout / "src" / "submission" / "attention_exploration.py"
+    path.write_text(body, encoding="utf-8")
+    # Each test imports the module anew; only the one of copying_query can pass.
+    ran = python(checkout, "src/grader.py", "--in-process", "3a")
+    assert "basic 1 of 2" in ran.stdout, ran.stdout + ran.stderr
+    assert "AssertionError" not in ran.stdout
+
+
+# Commands ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def checkout(tree, tmp_path) -> Path:
+    """A student's copy of the project."""
+    copy = tmp_path / "copy"
+    away = shutil.ignore_patterns("solutions", "build", "dist", ".venv", ".git", "tests")
+    shutil.copytree(tree, copy, ignore=away)
+    return copy
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_find_bare_names_too(command, checkout):
+    """Three commands have the names of modules of the submission, and run.py may have, too."""
+    package = checkout / "src" / "submission"
+    assert with_bare_names(package) > 5
+    with open(package / "helper.py", "a", encoding="utf-8") as file:
+        file.write("from dataset import NameDataset as Same\nassert Same is NameDataset\n")
+    (package / "run.py").write_text("raise KeyError('not the command')\n", encoding="utf-8")
+    ran = python(checkout, f"src/{command}.py", "--help")
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_name_a_module_in_utf16(command, checkout):
+    path = checkout / "src" / "submission" / "trainer.py"
+    path.write_text(path.read_text(encoding="utf-8"), encoding="utf-16")
+    ran = python(checkout, f"src/{command}.py", "--help")
+    assert ran.returncode == 2
+    assert ran.stderr.count("\n") == 1
+    assert ran.stderr.startswith(f"{command}.py: src/submission/trainer.py is saved as UTF-16")
