@@ -20,7 +20,7 @@ from .frames import Finished
 from .importing import IMPORTED
 from .limits import Limits
 from .outcomes import Outcome
-from .worker import NO_DEBUGGER, NO_PROCESSES
+from .worker import NO_DEBUGGER, NO_FILES, NO_PROCESSES
 
 ERROR_SPEC = {"outcome": str, "type": str, "where": str, "message": str, "traceback": str}
 PLACE = re.compile(r"(submission/[^/:]+\.py):(0|[1-9][0-9]{0,5})")
@@ -42,6 +42,10 @@ OF_IMPORTS = (Outcome.SYNTAX_ERROR, Outcome.IMPORT_ERROR, Outcome.MISSING_FILE)
 # What random.randint, range and the like say about 28.5 and, from Python 3.12 on, about 28.0.
 OF_A_FLOAT = re.compile(r"non-integer .* for randrange\(\)|'float' object cannot be interpreted as")
 HIDE = "; its text is not shown for hidden tests"
+HINTS = {  # for hidden tests, by the exception's type alone
+    "BlockingIOError": f"; {NO_PROCESSES}",
+    "PermissionError": f"; {NO_FILES}; {NO_PROCESSES}",
+}
 
 BY_REASON = {
     "cpu": (Outcome.TIMED_OUT, "took longer than {cpu_s:g} seconds of CPU time"),
@@ -154,8 +158,7 @@ def explain_error(error: Any, spec: TestSpec, staged: Path) -> Verdict:
     elif kind == "NotImplementedError":
         message = f"{at}this part is not written yet"
     else:
-        hint = f"; {NO_PROCESSES}" if kind == "BlockingIOError" else ""
-        message = f"{at}{kind}{HIDE}{hint}"
+        message = f"{at}{kind}{HIDE}{HINTS.get(kind, '')}"
     # There is nothing more to say about a part that is not written yet.
     detail = "" if kind == "NotImplementedError" else error["traceback"]
     doubtful = outcome in OF_IMPORTS or (outcome is Outcome.ERROR and not where)

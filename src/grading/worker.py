@@ -9,6 +9,7 @@ of plain data, and the parent trusts none of it unchecked.
 from __future__ import annotations
 
 import builtins
+import errno
 import faulthandler
 import importlib
 import io
@@ -26,12 +27,17 @@ from typing import Any
 from . import bare_names, float_ranges, import_clock, importing, limits, paths, wire
 from .outcomes import Outcome
 
+REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 READY = b"R"  # our setup is done and the clock starts: failures from here on are the student's
 MAX_MESSAGE = 2_000  # characters of an exception's text
 MAX_TRACEBACK = 8_000
 NO_PROCESSES = (
     "processes can't be started here (do you use a DataLoader with num_workers > 0, "
     "multiprocessing, subprocess or os.fork?)"
+)
+NO_FILES = (
+    "code that is graded can write only to the current folder, which is a temporary one, and read "
+    "only its own files (does it open a log or a cache next to it?)"
 )
 
 NO_DEBUGGER = "a debugger can't stop here, because nobody can type; to use one, run"
@@ -127,7 +133,11 @@ def describe(error: BaseException, root: Path) -> dict[str, Any]:
     endings.py).
     """
     error = _with_its_file(error, root)
-    text = f"{NO_PROCESSES}: {_text(error)}" if _wants_processes(error) else _text(error)
+    text = _text(error)
+    if _wants_processes(error):
+        text = f"{NO_PROCESSES}: {text}"
+    elif isinstance(error, OSError) and error.errno in REFUSED:
+        text = f"{NO_FILES}: {text}"
     return {
         "outcome": _outcome(error).value,
         "type": _builtin_name(error),
@@ -164,12 +174,11 @@ def _text(error: BaseException) -> str:
 
 
 def _wants_processes(error: BaseException) -> bool:
-    """Return whether it was caused by starting a process, or a semaphore for several processes."""
-    place = ""
-    frame = error.__traceback__
-    while frame is not None:
-        place, frame = frame.tb_frame.f_code.co_filename, frame.tb_next
-    shares = f"{os.sep}multiprocessing{os.sep}" in place
+    """Return whether it was caused by starting a process, or by what several processes share."""
+    shares = any(
+        f"{os.sep}multiprocessing{os.sep}" in frame.f_code.co_filename
+        for frame, _ in traceback.walk_tb(error.__traceback__)
+    )
     return isinstance(error, BlockingIOError) or (shares and isinstance(error, PermissionError))
 
 

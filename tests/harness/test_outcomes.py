@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from grading import guardian, landlock, limits, sandbox, seccomp, trees
+from grading import guardian, landlock, limits, sandbox, seccomp, trees, worker
 from grading.import_clock import Imports
 from grading.outcomes import Outcome
 
@@ -191,6 +191,28 @@ def test_threads_are_counted(write_query, grade):
         assert "256 threads" in result.message
     else:
         assert result.outcome in (Outcome.KILLED, Outcome.ERROR)
+
+
+REFUSED = {
+    "open(__file__ + '.log', 'w')": worker.NO_FILES,
+    "import logging; logging.FileHandler(__file__ + '.log')": worker.NO_FILES,
+    "import os; os.makedirs(os.path.join(os.path.dirname(__file__), 'cache'))": worker.NO_FILES,
+    "import shelve; shelve.open(__file__ + '.shelf')": worker.NO_FILES,
+    "open('/usr/x', 'w')": worker.NO_FILES,
+    "import multiprocessing; multiprocessing.Lock()": worker.NO_PROCESSES,
+    "import multiprocessing; multiprocessing.Value('i', 0)": worker.NO_PROCESSES,
+}
+
+
+@pytest.mark.parametrize("code", REFUSED)
+def test_what_is_refused_at_import_is_explained(code, write_query, grade):
+    """Such code works where nothing is confined, so that its error alone explains nothing."""
+    results = grade(write_query(RIGHT, before=f"{code}\n"), ID, HIDDEN)
+    assert results[ID].outcome is Outcome.ERROR
+    assert results[ID].message.startswith("submission/attention_exploration.py:1: ")
+    assert REFUSED[code] in results[ID].message
+    if "shelve" not in code:  # its error is no PermissionError
+        assert REFUSED[code] in results[HIDDEN].message
 
 
 def test_orphans_are_reaped_while_a_test_runs_and_still_count(write_query, grade):

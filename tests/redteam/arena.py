@@ -308,7 +308,7 @@ def allowed(message: str) -> bool:
     """Return whether a hidden test of questions 3a and 3b may say this to a student."""
     import builtins
 
-    from grading import endings, worker
+    from grading import endings
 
     place = r"(submission/attention_exploration\.py(, in (copying|average)_query)?: )?"
     fixed = [sentence for _, sentence in endings.BY_REASON.values()] + [*endings.SIGNALS.values()]
@@ -317,9 +317,10 @@ def allowed(message: str) -> bool:
     patterns = [
         "",
         place + r"(?P<type>[A-Z][A-Za-z]+); its text is not shown for hidden tests",
-        place
-        + r"(?P<type>BlockingIOError); its text is not shown for hidden tests; "
-        + re.escape(worker.NO_PROCESSES),
+        *(
+            place + f"(?P<type>{kind})" + re.escape(endings.HIDE + hint)
+            for kind, hint in endings.HINTS.items()
+        ),
         place + "this part is not written yet",
         "your code (" + "|".join(fixed) + ")( while it was imported)?",
         "not run: importing your code took too long in an earlier test",
