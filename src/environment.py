@@ -18,7 +18,7 @@ import sys
 LIBRARIES = ("torch", "numpy", "tqdm", "tensorboard", "jinja2")
 
 
-def hiding_files():
+def hiding_files() -> list:
     """Return the files that would be imported in place of a module of Python, a library, or ours.
 
     Python looks first in the folder of the command, where students may put files of their own.
@@ -42,9 +42,9 @@ def hiding_files():
 
 
 HIDING = hiding_files()
-for _path in HIDING:
+for _file in HIDING:
     print(
-        f"{os.path.basename(sys.argv[0])}: {os.path.relpath(_path)} has the name of a module that "
+        f"{os.path.basename(sys.argv[0])}: {os.path.relpath(_file)} has the name of a module that "
         "Python or the commands need, and would be imported in its place: rename it",
         file=sys.stderr,
     )

@@ -1,5 +1,6 @@
 """Grades: decisions, groups, several submissions, times, and what is refused."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
@@ -102,6 +103,32 @@ def test_a_day_has_24_hours_whatever_clocks_do(made):
         roll.enroll([RollEntry("submission_1", roll.roll()["submission_1"].students, handed_in)])
     put(folder, extensions=[("007", due)])
     assert total(folder, percent_per_day=Decimal(10)) == Fraction("23.4")  # one day, not two
+
+
+@pytest.mark.parametrize(
+    "due, hours, minutes, said",
+    [
+        # In Los Angeles, clocks went back in the night in between: 24 hours and 30 minutes.
+        ("2026-10-31T20:00-07:00", -8, 24 * 60 + 30,
+         "2 days late (days have 24 hours; by the clock, at -07:00 and then at -08:00, it would be "
+         "1 day late)"),
+        ("2026-10-31T20:00-07:00", -8, 30, "1 day late (days have 24 hours; by the clock, at "
+         "-07:00 and then at -08:00, it would be on time)"),
+        ("2027-03-13T23:59-08:00", -7, 23 * 60 + 31, "1 day late (days have 24 hours; by the "
+         "clock, at -08:00 and then at -07:00, it would be 2 days late)"),
+        ("2026-10-31T20:00-07:00", -8, 30 * 60, "2 days late"),  # either way
+        ("2026-10-31T20:00-07:00", 2, 24 * 60 + 30, "2 days late"),  # written in another zone
+    ],
+)  # fmt: skip
+def test_a_remark_says_where_a_change_of_clocks_matters(made, due, hours, minutes, said):
+    folder = made((1, [ADA], 0, FULL))
+    roll, new = ClassFolder.existing(folder), datetime.fromisoformat(due)
+    when = (new + timedelta(minutes=minutes)).astimezone(timezone(timedelta(hours=hours)))
+    with roll.locked():
+        roll.enroll([RollEntry("submission_1", roll.roll()["submission_1"].students, when)])
+    extended = replace(book(folder), due=new)
+    remark = extended.grades()[0].remarks[1]
+    assert remark == f"coding: handed in {when.isoformat(' ')}: {said}"
 
 
 @pytest.mark.parametrize(
@@ -292,6 +319,51 @@ def test_an_id_of_two_kinds_that_means_two_people_is_refused(made):
         "excuses.csv, line 2: student = '1' may mean any of Ada Byron <ada@x.edu> (007), Cy "
         "<cy@x.edu> (1): use another ID"
     )
+
+
+EXCEL = """Student,ID,SIS User ID,SIS Login ID,Section,Problem Set 5 (12)
+"Byron, Ada",125,000777,ada,S1,
+"Chen, Bo",999,000125,bo,S1,
+"""
+NOBODY = {
+    "000125": "",
+    "000777": "",
+    "0125": "'0125' matches no submission, student ID or e-mail address",
+    "777": "'777' matches nobody, but Ada Byron <ada@x.edu> (000777) would match with leading "
+    "zeros: did a spreadsheet remove them?",
+    "125": "'125' may mean any of Ada Byron <ada@x.edu> (000777), Bo Chen <bo@x.edu> (000125): "
+    "use another ID",
+}
+
+
+@pytest.mark.parametrize("text", NOBODY)
+@pytest.mark.parametrize("name", ["extensions", "excuses", "withheld", "overrides", "late_days"])
+def test_an_id_without_its_zeros_goes_to_nobody_else(made, name, text):
+    """125 is the number of one student in Canvas; Excel makes it from 000125, another's ID."""
+    ada, bo = (Student(n, f"000{i}", f"{e}@x.edu") for n, i, e in
+               (("Ada Byron", 777, "ada"), ("Bo Chen", 125, "bo")))  # fmt: skip
+    folder = made((1, [ada], -60, FULL), (2, [bo], -60, FULL))
+    more = {"extensions": (at(9),), "overrides": ("1d", "8"), "late_days": ("1",)}
+    put(folder, canvas=EXCEL, **{name: [(text, *more.get(name, ()))]})
+    if NOBODY[text]:
+        assert fault(folder) == f"{name}.csv, line 2: student = {NOBODY[text]}"
+    else:
+        assert len(book(folder).grades()) == 2
+
+
+def test_a_number_in_canvas_and_a_student_id_of_two_people_is_refused(made):
+    """Both are the same kind of ID here: two people would have had an extension."""
+    folder = made((1, [Student("Bo Chen", "125", "bo@x.edu")], -60, FULL))
+    put(folder, canvas=EXCEL.replace("000125", "B-1"), extensions=[("125", at(9))])
+    assert "'125' may mean any of Bo Chen <bo@x.edu> (125), Byron, Ada" in fault(folder)
+
+
+def test_a_group_and_one_of_its_members_are_not_the_same(made):
+    folder = made((1, [Student("Cy", "1", "cy@x.edu"), BO], -60, FULL))
+    put(folder, excuses=[("1",)])
+    assert "'1' may mean any of" in fault(folder)
+    put(folder, excuses=[("submission_1",)])
+    assert [grade.state for grade in book(folder).grades()] == ["excused", "excused"]
 
 
 def test_withheld_outweighs_excused(made):

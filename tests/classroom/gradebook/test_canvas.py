@@ -111,6 +111,45 @@ def test_other_points_possible_are_noted(folder, capsys):
     )
 
 
+@pytest.mark.parametrize(
+    "points, score, worth",
+    [
+        ('"1,000.00"', '"1,234.56"', "1000"),
+        ('"1,000"', '"1,234.5"', "1000"),
+        ('"1,000"', '"2,000"', "1000"),  # in English, since columns are separated by commas
+        ('"1,234,567"', "", "1234567"),
+        ('"0,125"', '"12,5"', "0.125"),  # which Canvas reads as 12.5
+        ('"1.000,00"', '"1.234,5"', "1000"),
+        ('"1\u202f000,00"', '"1\xa0234,5"', "1000"),
+    ],
+)
+def test_thousands_separators_are_read_and_kept(folder, capsys, points, score, worth):
+    row = f'"Roe, Jo",3,009,jo,S1,{score}'
+    text = exported(folder, HEAD, f"Points Possible,,,,,{points}", *ROWS[:1], row)
+    assert f"the assignment is worth {worth} points in Canvas" in capsys.readouterr().out
+    assert text.splitlines()[-1] == row  # we have no grade for Jo
+    assert cells(text)[2] == "16.13"
+
+
+@pytest.mark.parametrize("number", ["1.000.00", "1,2,3", "1,234.56.7", "1,00,000", "x"])
+def test_what_is_no_number_is_quoted_as_it_is(folder, capsys, number):
+    put(folder, canvas=f'{HEAD}\n{POINTS}\n"Roe, Jo",3,009,jo,S1,"{number}"\n')
+    assert command("gradebook", folder) == 2
+    said = capsys.readouterr().err
+    assert f"canvas.csv, line 3: Problem Set 5 (12) = '{number}' should be a number" in said
+
+
+@pytest.mark.parametrize("first", ["sep=;", '"sep=;"', "SEP=;;;;;;"])
+def test_a_first_line_for_excel_is_no_row(folder, capsys, first):
+    lines = [line.replace('"', "").replace(", ", "_").replace(",", ";").replace("_", ", ")
+             for line in (HEAD, POINTS, *ROWS)]  # fmt: skip
+    text = exported(folder, first, *lines)
+    assert text.startswith("Student;ID;")
+    put(folder, extensions="sep=;\nstudent;due;reason;author;date\nnobody;x;y;z;2027-01-20\n")
+    assert command("gradebook", folder) == 2
+    assert "extensions.csv, line 3: 'x' should be a time" in capsys.readouterr().err
+
+
 def test_last_and_first_names_and_rows_on_posting(folder):
     head = "LastName,FirstName,ID,SIS Login ID,Section,Notes,Set (12),Current Score"
     rows = [

@@ -55,7 +55,7 @@ Ada Byron <ada@x.edu> (007): submission_1, written.csv, line 2
     )
 
 
-@pytest.mark.parametrize("student", ["SUBMISSION_2", "cy@x.edu", "Cy Comma, Jr"])
+@pytest.mark.parametrize("student", ["SUBMISSION_2", "2", "cy@x.edu", "Cy Comma, Jr"])
 def test_a_student_is_named_by_any_id(folder, capsys, student):
     assert command("explain", student, "--in", folder) == 0
     said = capsys.readouterr().out
@@ -75,9 +75,10 @@ def test_who_has_no_grade_is_told_why(folder, capsys):
     "student, line",
     [
         ("submission_1", "'submission_1' may mean any of =Bo Chen <bo@x.edu> (008), Ada Byron "
-         "<ada@x.edu> (007): use a student ID or an e-mail address"),
-        ("nobody", "nobody matches 'nobody'; expected a submission, a student ID, an e-mail "
-         "address or a full name"),
+         "<ada@x.edu> (007): use another ID"),
+        ("nobody", "'nobody' matches no submission, student ID, e-mail address or full name"),
+        ("7", "'7' matches nobody, but Ada Byron <ada@x.edu> (007) would match with leading zeros: "
+         "did a spreadsheet remove them?"),
     ],
 )  # fmt: skip
 def test_nobody_or_several_are_one_line(folder, capsys, student, line):

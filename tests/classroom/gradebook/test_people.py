@@ -129,10 +129,19 @@ def test_people_csv_joins_and_refuses_what_it_cant():
                 said("canvas", "S", sis="6")]  # fmt: skip
     joined = groups(*mentions, aliases=[Alias("people.csv, line 2", "BO@mail.com", "5")])
     assert joined == [["canvas R, Robert", "coding Bo"], ["canvas S"]]
-    with pytest.raises(UsageError, match="people.csv, line 2: nobody has the ID, login or e-mail"):
+    with pytest.raises(UsageError, match="line 2: 'bo' matches no submission, student ID or e"):
         join(mentions, [Alias("people.csv, line 2", "bo", "5")])
     with pytest.raises(UsageError, match="two records for one person"):
         join(mentions, [Alias("people.csv, line 2", "6", "5")])
+
+
+def test_people_csv_names_both_whom_an_id_may_mean():
+    mentions = [said("coding", "Bo", sid="0005"), said("canvas", "R", canvas="5", sis="R-5")]
+    with pytest.raises(UsageError) as caught:
+        join(mentions, [Alias("people.csv, line 2", "5", "R-5")])
+    assert str(caught.value) == (
+        "people.csv, line 2: '5' may mean any of R (R-5), Bo (0005): use another ID"
+    )
 
 
 @pytest.mark.parametrize(
