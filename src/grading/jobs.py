@@ -70,6 +70,8 @@ def clean_environment(hash_seed: int) -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
+        # What torch.compile is given is run as it is: compiling takes longer than a test may.
+        "TORCHDYNAMO_DISABLE": "1",
     }
     for name in ("SYSTEMROOT", "ONEDNN_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY"):
         if name in os.environ:  # Windows can't start without the first; tests set the others

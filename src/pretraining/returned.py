@@ -24,11 +24,15 @@ EXAMPLES = 8  # items that are checked before training
 PART = re.compile(r"^\s*# \[([a-z ]+)\]$", re.MULTILINE)
 
 
+class WrongReturn(InputError):
+    """A function of the student's returned something that can't be used."""
+
+
 def model(function: Callable, got: object) -> GPT:
     """Return what `function` returned if it is a model.
 
     Raises:
-        InputError: it is something else.
+        WrongReturn: it is something else.
     """
     if isinstance(got, torch.nn.Module) and hasattr(got, "get_block_size"):
         return got  # type: ignore[return-value]  # a student's own GPT is accepted
@@ -39,7 +43,7 @@ def trainer(function: Callable, got: Any) -> Trainer:
     """Return the Trainer if `function` returned a pair (TrainerConfig, Trainer).
 
     Raises:
-        InputError: it is something else, or a Trainer of something that can't be trained.
+        WrongReturn: it is something else, or a Trainer of something that can't be trained.
     """
     if not (isinstance(got, tuple | list) and len(got) == 2 and _trains(got[1])):
         raise _fault(function, in_words(got), "a TrainerConfig and the Trainer made with it")
@@ -73,7 +77,7 @@ def tensor(function: Callable, got: object, like: torch.Tensor | None = None) ->
     """Return what `function` returned if it is a tensor, with the shape of `like` if given.
 
     Raises:
-        InputError: it is something else.
+        WrongReturn: it is something else.
     """
     if isinstance(got, torch.Tensor) and (like is None or got.shape == like.shape):
         return got
@@ -86,7 +90,7 @@ def check_forward(model: GPT, vocab_size: int) -> None:
     """Run a model once on a few ids, without changing it or any random number generator.
 
     Raises:
-        InputError: `forward`, of the model or of its attention, returns the wrong thing.
+        WrongReturn: `forward`, of the model or of its attention, returns the wrong thing.
     """
     T = min(model.get_block_size(), 7)
     idx = torch.zeros(2, T, dtype=torch.long, device=next(model.parameters()).device)
@@ -108,7 +112,7 @@ def counts(function: Callable, got: Any) -> tuple[int, int]:
     """Return what `function` returned if it is a pair of integers.
 
     Raises:
-        InputError: it is something else.
+        WrongReturn: it is something else.
     """
     if isinstance(got, tuple | list) and len(got) == 2:
         if all(isinstance(count, Integral) for count in got):
@@ -121,7 +125,7 @@ def example(dataset: Examples, index: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Return an item of a dataset if it is a pair (x, y) of ids, each of shape (T,), long.
 
     Raises:
-        InputError: it is something else.
+        WrongReturn: it is something else.
     """
     got: Any = dataset[index]
     expected = "x and y, two tensors of the same length with dtype torch.long"
@@ -141,7 +145,7 @@ def check_examples(dataset: Examples) -> None:
     """Check a dataset's first items, without changing any random number generator.
 
     Raises:
-        InputError: one is not a pair of tensors of ids, or they differ in length.
+        WrongReturn: one is not a pair of tensors of ids, or they differ in length.
     """
     states = random_states()
     lengths = [len(example(dataset, index)[0]) for index in range(min(EXAMPLES, len(dataset)))]
@@ -156,6 +160,8 @@ def in_words(got: object) -> str:
     """Describe a value: itself if it is short, a shape, the parts of a pair, or a type."""
     if got is None:
         return "None"
+    if isinstance(got, type):
+        return f"the class {got.__name__} itself"
     if isinstance(got, torch.Tensor):
         return f"a tensor of shape {tuple(got.shape)}, {got.dtype}"
     if isinstance(got, tuple | list) and len(got) < 4:
@@ -165,10 +171,10 @@ def in_words(got: object) -> str:
     return shown if 0 < len(shown) <= 60 else f"a value of type {type(got).__name__}"
 
 
-def _fault(function: Callable, returned: str, expected: str) -> InputError:
+def _fault(function: Callable, returned: str, expected: str) -> WrongReturn:
     """Return an error on what a function returned, with its place and its part of the work."""
     missing = " (is its `return` missing?)" if returned == "None" else ""
-    return InputError(f"{place(function)} returned {returned}{missing}, expected {expected}")
+    return WrongReturn(f"{place(function)} returned {returned}{missing}, expected {expected}")
 
 
 def place(function: Callable) -> str:

@@ -8,8 +8,7 @@ import numpy as np
 import torch
 
 from grading.worker import Context
-from questions.shared.models import DTYPES, array_of, default_dtype
-from questions.shared.shapes import form_of
+from questions.shared.models import DTYPES, array_of, default_dtype, form_of_tensor
 
 
 def angles(context: Context, sizes: list[list[int]]) -> dict[str, Any]:
@@ -48,9 +47,11 @@ def gradient(
 
     leaf, view = _heads(x, "float64")
     with default_dtype("float64"):
-        scalar = (apply_rotary_emb(view, _c(cache, "float64")) * torch.tensor(upstream)).sum()
-    if scalar.requires_grad:
-        scalar.backward()
+        out = apply_rotary_emb(view, _c(cache, "float64"))
+        if not isinstance(out, torch.Tensor) or out.shape != view.shape:
+            return _described([out])  # in the gradient's place, which then has the wrong shape
+        if out.requires_grad:
+            (out * torch.tensor(upstream)).sum().backward()
     return _described([None if leaf.grad is None else leaf.grad.transpose(1, 2)])
 
 
@@ -65,4 +66,7 @@ def _c(cache: np.ndarray, dtype: str) -> torch.Tensor:
 
 
 def _described(outs: list[Any]) -> dict[str, Any]:
-    return {"forms": [form_of(out) for out in outs], "outputs": [array_of(out) for out in outs]}
+    return {
+        "forms": [form_of_tensor(out) for out in outs],
+        "outputs": [array_of(out) for out in outs],
+    }

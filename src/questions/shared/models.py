@@ -2,22 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import torch
 
+from .shapes import form_of
+
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
 def build(variant: str, config: dict[str, Any]) -> Any:
-    """Build a variant's model with the submission's helper."""
+    """Build a variant's model with the submission's helper.
+
+    What torch.compile made of a model is that model: compiling takes longer than a test may.
+
+    Raises:
+        WrongReturn: the helper returned something else than a model.
+    """
     import submission.helper as helper  # here, so that a missing file is reported as such
+    from pretraining import returned  # here, so that it is the copy that the submission imports
     from submission.model import GPTConfig
 
-    return getattr(helper, f"initialize_{variant}_model")(GPTConfig(**config))
+    initialize = getattr(helper, f"initialize_{variant}_model")
+    model = returned.model(initialize, initialize(GPTConfig(**config)))
+    return getattr(model, "_orig_mod", model)
+
+
+def reports_wrong_returns(probe: Callable[..., dict]) -> Callable[..., dict]:
+    """Make a probe answer with specs.WRONG_RETURN if a function returns the wrong thing."""
+
+    @functools.wraps(probe)
+    def reporting(*arguments: Any, **more: Any) -> dict[str, Any]:
+        from pretraining.returned import WrongReturn  # here, as in `build`
+
+        try:
+            return probe(*arguments, **more)
+        except WrongReturn as wrong:
+            return {"wrong_return": str(wrong)}
+
+    return reporting
 
 
 def loaded(
@@ -55,6 +82,11 @@ def default_dtype(dtype: str) -> Iterator[None]:
 def first_of(out: Any) -> Any:
     """Return only the output: some earlier versions return (output, something else)."""
     return out[0] if isinstance(out, tuple) else out
+
+
+def form_of_tensor(out: Any) -> str:
+    """Describe what should be a tensor; `form_of` alone gives arrays the same description."""
+    return f"a NumPy array, {form_of(out)}" if isinstance(out, np.ndarray) else form_of(out)
 
 
 def array_of(out: Any) -> np.ndarray | None:

@@ -15,8 +15,15 @@ import torch.nn.functional as F
 
 from grading.worker import Context
 
-from .models import array_of, build, default_dtype, first_of, loaded
-from .shapes import form_of
+from .models import (
+    array_of,
+    build,
+    default_dtype,
+    first_of,
+    form_of_tensor,
+    loaded,
+    reports_wrong_returns,
+)
 
 LONGEST_NAME = 200  # characters; names in a model have a few dozen
 MOST_TENSORS = 1_000  # a model has a few dozen
@@ -58,8 +65,6 @@ def _is_sensible(weights: dict[str, torch.Tensor]) -> bool:
 
 def shapes(context: Context, variant: str, config: dict[str, Any]) -> dict[str, Any]:
     """Return the names and shapes of a variant's parameters."""
-    from questions.shared.models import build
-
     named = {n: list(p.shape) for n, p in build(variant, config).named_parameters()}
     return {"names": list(named), "shapes": list(named.values())}
 
@@ -84,6 +89,7 @@ def answers(
     return {"places": [p.place for p in predict_places(model, dataset, questions)]}
 
 
+@reports_wrong_returns
 def model_variant(context: Context, variant: str, config: dict[str, Any]) -> dict[str, Any]:
     """Build a model as `run.py` does, and describe its structure.
 
@@ -92,7 +98,7 @@ def model_variant(context: Context, variant: str, config: dict[str, Any]) -> dic
         names, shapes: of the model's parameters.
     """
     model = build(variant, config)
-    kinds = [type(block.attn) for block in model.blocks]
+    kinds = [type(getattr(block, "attn", None)) for block in getattr(model, "blocks", ())]
     named = {name: list(p.shape) for name, p in model.named_parameters()}
     return {
         "attentions": [f"{k.__module__}.{k.__name__}".removeprefix("submission.") for k in kinds],
@@ -101,6 +107,7 @@ def model_variant(context: Context, variant: str, config: dict[str, Any]) -> dic
     }
 
 
+@reports_wrong_returns
 def model_logits(
     context: Context,
     variant: str,
@@ -115,7 +122,7 @@ def model_logits(
             array = weights[name][tuple(slice(n) for n in parameter.shape)]
             parameter.copy_(torch.tensor(array))
         logits = first_of(model(torch.tensor(ids)))
-    return {"form": form_of(logits), "logits": array_of(logits)}
+    return {"form": form_of_tensor(logits), "logits": array_of(logits)}
 
 
 def corrupted(context: Context, corpus: str, block_size: int, indices: list[int]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from grading.cases import GradedTestCase
 from grading.recipes import expected_settings
+from grading.schema import AnyOf
 
 from . import random_inputs, specs, trained_files
 
@@ -16,6 +17,21 @@ PAIRS = [("Ada Byron", "London"), ("Marie Curie", "Warsaw"), ("Frida Kahlo", "Co
 class AsksHelper(GradedTestCase):
     """Calls helper.py for models and for prepared trainings."""
 
+    def _ask(self, probe: str, answer: Any, variant: str, **asked: Any) -> dict[str, Any]:
+        """Run a probe that builds a variant's model; fail if a function returns the wrong thing."""
+        either = AnyOf((specs.WRONG_RETURN, answer))
+        got = self.probe(probe, either, variant=variant, **asked)
+        wrong = got.get("wrong_return", "")[:500]
+        sentence, detail = wrong, {}
+        if self.spec.is_hidden:
+            sentence = (
+                f"initialize_{variant}_model in {HELPER}, or a function that its model calls, "
+                "returns the wrong thing"
+            )
+            detail = {"got": wrong}
+        self.expect("wrong_return" not in got, sentence, way="wrong-return", **detail)
+        return got
+
     def expect_attention(self, variant: str, wanted: str) -> dict[str, Any]:
         """Fail unless every block of the helper's model has the wanted class of attention.
 
@@ -23,7 +39,7 @@ class AsksHelper(GradedTestCase):
             what the model is made of; see the probe.
         """
         config = random_inputs.attention_config(12, 3, 10)
-        got = self.probe("shared.model_variant", specs.VARIANT, **_model(variant, config))
+        got = self._ask("shared.model_variant", specs.VARIANT, variant, config=config)
         self.expect(
             got["attentions"] == [wanted] * config["n_layer"],
             f"the {variant} model uses the wrong attention class",
@@ -36,37 +52,34 @@ class AsksHelper(GradedTestCase):
     def model_logits(self, variant: str) -> dict[str, Any]:
         """Return the submission's logits for random weights and ids, to compare."""
         config = random_inputs.attention_config(24, 4, 16)
-        shape = self.probe("shared.model_variant", specs.VARIANT, **_model(variant, config))
+        shape = self._ask("shared.model_variant", specs.VARIANT, variant, config=config)
         trained_files.refuse_large(shape["shapes"])
         weights = random_inputs.model_weights(self.rng, shape["names"], shape["shapes"])
         ids = self.rng.integers(0, config["vocab_size"], size=(3, 15))
-        asked = {**_model(variant, config), "weights": weights, "ids": ids}
-        return {
-            "asked": asked,
-            "got": self.probe("shared.model_logits", specs.LOGITS, **asked),
-        }
+        asked = {"variant": variant, "config": config, "weights": weights, "ids": ids}
+        return {"asked": asked, "got": self._ask("shared.model_logits", specs.LOGITS, **asked)}
 
     def pretraining(self, variant: str) -> dict[str, Any]:
         """Return what helper.pretrain prepares."""
-        return self.probe(
+        return self._ask(
             "training.pretraining",
             specs.DESCRIBED,
+            variant,
             corpus=_corpus(),
             config=_training_config(),
             recipe=self.lab.data.recipe,
-            variant=variant,
         )
 
     def finetuning(self, variant: str, pretrained: bool) -> dict[str, Any]:
         """Return what helper.finetune prepares."""
-        return self.probe(
+        return self._ask(
             "training.finetuning",
             specs.DESCRIBED,
+            variant,
             corpus=_corpus(),
             pairs="".join(f"Where was {name} born?\t{place}\n" for name, place in PAIRS),
             config=_training_config(),
             recipe=self.lab.data.recipe,
-            variant=variant,
             pretrained=pretrained,
         )
 
@@ -90,7 +103,7 @@ class AsksHelper(GradedTestCase):
         self.expect(
             got["dataset"] == wanted and got["examples"] == examples,
             "the Trainer was given the wrong dataset",
-            got=f"{got['dataset']} with {got['examples']} examples",
+            got=f"{got['dataset']} with {max(got['examples'], 0)} examples",
             expected=f"{wanted} with {examples}",
             look_at=look_at,
         )
@@ -148,10 +161,6 @@ class AsksHelper(GradedTestCase):
             got="; ".join(problems[selected]) + f" (against {selected!r})",
             look_at=look_at,
         )
-
-
-def _model(variant: str, config: dict[str, Any]) -> dict[str, Any]:
-    return {"variant": variant, "config": config}
 
 
 def _corpus() -> str:

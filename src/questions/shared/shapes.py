@@ -14,6 +14,10 @@ def form_of(answer: Any) -> str:
     A pair and the like is described by its first four parts, "tuple of int64[3], int"; a list of
     words by their number, "5 words"; anything else by its type.
     """
+    if answer is None:
+        return "None (is a `return` missing?)"
+    if isinstance(answer, type):
+        return f"the class {answer.__name__} itself"
     if _is_array(answer):
         return _form_of_array(answer)
     if isinstance(answer, list) and answer and all(isinstance(word, str) for word in answer):

@@ -22,6 +22,7 @@ DESCRIBED = {
 }
 GRADIENTS = table({"names": str, "arrays": ANY_REAL})
 VARIANT = table({"names": str, "shapes": [int]}, attentions=[str])
+WRONG_RETURN = {"wrong_return": str}  # what a function returned, in words
 LOGITS = {"form": str, "logits": ANY_REAL}
 
 

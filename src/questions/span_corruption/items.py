@@ -215,6 +215,8 @@ def read(
         except Malformed as wrong:
             if isinstance(text, str) and text:
                 wrong.characters = sum(c not in (MASK_CHAR, PAD_CHAR) for c in text)
+            elif text == "":
+                wrong.got = " or ".join(drawn["forms"])
             reading.wrong.append(wrong)
     return reading
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 
 from grading.worker import Context
-from questions.shared.models import DTYPES, array_of, default_dtype, first_of
-from questions.shared.shapes import form_of
+from questions.shared.models import DTYPES, array_of, default_dtype, first_of, form_of_tensor
 
 from .columns import can_run
 
@@ -55,8 +55,8 @@ def forward(
         with torch.no_grad(), default_dtype(dtype):
             for array in inputs:
                 given = torch.tensor(array[:, : w2[1]], dtype=DTYPES[dtype])
-                outs.append(first_of(attention(given)))
-    forms, outputs = [form_of(out) for out in outs], [array_of(out) for out in outs]
+                outs.append(_called(attention, given, w2[1]))
+    forms, outputs = [form_of_tensor(out) for out in outs], [array_of(out) for out in outs]
     return {"w2": w2, "forms": forms, "outputs": outputs}
 
 
@@ -71,7 +71,8 @@ def gradients(
 
     Returns:
         w2: as above.
-        names: "x" and the parameters that got a gradient; arrays: float64, in the same order.
+        names: "x" and the parameters that got a gradient; arrays: float64, in the same order. An
+        output without the input's shape stands for the gradient of x, which then has it, too.
     """
     attention = _attention(config, "float64")
     w2 = _shape_of_w2(attention)
@@ -80,11 +81,39 @@ def gradients(
     _load(attention, weights).eval()
     given = torch.tensor(x, dtype=torch.float64, requires_grad=True)
     with default_dtype("float64"):
-        (first_of(attention(given)) * torch.tensor(upstream)).sum().backward()
+        out = _called(attention, given, w2[1])
+        if not isinstance(out, torch.Tensor) or out.shape != given.shape:
+            return {"w2": w2, "names": ["x"], "arrays": [array_of(out)]}
+        if out.requires_grad:
+            (out * torch.tensor(upstream)).sum().backward()
     found = {"x": given.grad}
     found |= {name: p.grad for name, p in attention.named_parameters()}
     kept = {name: array_of(grad) for name, grad in found.items() if grad is not None}
     return {"w2": w2, "names": list(kept), "arrays": list(kept.values())}
+
+
+def _called(attention: Any, x: torch.Tensor, columns: int) -> Any:
+    """Return attention's output for x, (B, T, C).
+
+    If shapes don't fit each other for this T, but would for as many positions as there are columns,
+    the error says so.
+    """
+    try:
+        return first_of(attention(x))
+    except RuntimeError as error:
+        T = x.shape[1]
+        if T < columns and _runs(attention, F.pad(x, (0, 0, 0, columns - T))):
+            hint = f"with T = {columns} it works, so cut w2, b2 and the mask to T = {T}"
+            error.args = (f"{error} ({hint})",)
+        raise
+
+
+def _runs(attention: Any, x: torch.Tensor) -> bool:
+    try:
+        attention(x)
+    except Exception:
+        return False
+    return True
 
 
 def _attention(config: dict[str, Any], dtype: str) -> Any:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import inspect
 import math
+import numbers
 from typing import Any
 
 import torch
 
 from grading.recipes import FIELDS
 from grading.worker import Context
-from questions.shared.models import build
+from questions.shared.models import build, reports_wrong_returns
 
 
+@reports_wrong_returns
 def pretraining(
     context: Context, corpus: str, config: dict[str, Any], recipe: str, variant: str
 ) -> dict[str, Any]:
@@ -24,6 +26,7 @@ def pretraining(
     return _describe(returned, model, dataset, before=None)
 
 
+@reports_wrong_returns
 def finetuning(
     context: Context,
     corpus: str,
@@ -93,7 +96,9 @@ def _describe(returned: Any, model: Any, dataset: Any, before: Any) -> dict[str,
         "examples": _length(getattr(trainer, "train_dataset", None)),
         "same_vocabulary": getattr(getattr(trainer, "train_dataset", None), "stoi", None)
         == dataset.stoi,
-        "trains_given_model": getattr(trained, "module", trained) is model,
+        "trains_given_model": any(
+            getattr(trained, wrapped, trained) is model for wrapped in ("module", "_orig_mod")
+        ),
         "same_config": getattr(trainer, "config", None) is tconf and tconf is not None,
         "changed": _changed(model, before),
     }
@@ -106,7 +111,7 @@ def _kinds(returned: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return numbers, strings and pairs of these unchanged; for anything else, its type's name."""
+    """Return numbers, strings and pairs of these as Python's own; otherwise the type's name."""
     if isinstance(value, tuple | list):
         return [_simple(item) for item in value[:4]]
     return _simple(value)
@@ -115,6 +120,8 @@ def _plain(value: Any) -> Any:
 def _simple(value: Any) -> Any:
     if type(value) is str:
         return value[:200]
+    if isinstance(value, numbers.Real) and type(value) is not bool:  # NumPy's, for example
+        value = int(value) if isinstance(value, numbers.Integral) else float(value)
     if type(value) is float and not math.isfinite(value):
         return str(value)
     if type(value) is int and not -(2**63) <= value < 2**63:
