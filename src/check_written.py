@@ -4,14 +4,8 @@
     python src/check_written.py other.tex
 
 The command compares the answers in submission.tex with the questions in sheet.tex in the same
-<<<<<<< Updated upstream
 folder. It does not judge what you wrote. For a PDF, it only checks whether the file is too large
 for Gradescope.
-=======
-folder, looks for what LaTeX would not print or would stop at, and packs the folder as
-overleaf.zip. It does not judge what you wrote. For a PDF, it only checks whether the file is too
-large for Gradescope.
->>>>>>> Stashed changes
 
 Exit codes: 0 all answered; 1 something is missing or looks wrong, or the file is a PDF; 2 usage or
 bad input.

@@ -10,7 +10,7 @@ import pytest
 STUDENTS_LIBRARIES = {"torch", "numpy", "tqdm", "tensorboard"}
 LIBRARIES = STUDENTS_LIBRARIES | {"jinja2", "pytest"}
 OURS = {"submission", "pretraining", "grading", "grader", "run", "hidden", "solutions"}
-OURS |= {"tools", "tests", "environment", "experiments", "inputs", "letters"}
+OURS |= {"tools", "tests", "environment", "experiments", "inputs"}
 
 # Which of our packages a file may import; the first matching pattern applies. Only workers import
 # `submission`, so nothing in the grader but its probes and the worker may.
@@ -24,7 +24,7 @@ RULES = [
     (r"src/environment\.py", {"grading.bare_names"}),
     (r"src/grader\.py", {"environment", "grading", "questions"}),
     (r"src/collect_submission\.py", {"environment", "grading", "questions", "pretraining"}),
-    (r"src/check_written\.py", {"environment", "grading", "letters"}),
+    (r"src/check_written\.py", {"environment", "grading"}),
     (r"src/grading/worker\.py", {"grading", "submission"}),
     (r"src/grading/", {"grading", "hidden"}),
     (

@@ -189,7 +189,24 @@ class Book:
             late_by = (one.late_by or timedelta(0)) - (due - self.due)
             when = f"{one.late_by} late according to Gradescope"
         days = days_late(late_by, self.grading)
-        return days, f"{when}: {count(days, 'day') + ' late' if days else 'on time'}"
+        clocks = self._clocks(one.time, due, days)
+        return days, f"{when}: {_late(days)}{clocks}"
+
+    def _clocks(self, time: datetime | None, due: datetime, days: int) -> str:
+        """Return a remark where clocks changed after the due date, and this changes the days."""
+        if time is None or time.utcoffset() == due.utcoffset():
+            return ""
+        by_the_clock = time.replace(tzinfo=None) - due.replace(tzinfo=None)
+        there = days_late(by_the_clock, self.grading)
+        changed = abs((time.utcoffset() or timedelta(0)) - (due.utcoffset() or timedelta(0)))
+        if changed != timedelta(hours=1) or there == days:
+            return ""
+        zones = " and then at ".join(each.isoformat()[-6:] for each in (due, time))
+        return f" (days have 24 hours; by the clock, at {zones}, it would be {_late(there)})"
+
+
+def _late(days: int) -> str:
+    return f"{count(days, 'day')} late" if days else "on time"
 
 
 def _overridden(

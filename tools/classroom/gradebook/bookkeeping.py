@@ -17,11 +17,10 @@ from grading.toml_tables import read
 from ...described import Grading, load_course
 from ..folder import ClassFolder
 from ..parsers import Commands, add_command, add_folder, add_in, add_release
-from ..submissions import same
 from . import canvas, exports
 from .book import EXCUSED, GRADED, INCOMPLETE, WITHHELD, Book, Grade
 from .cells import rounded, shown, shown_exactly
-from .people import Person
+from .people import Directory, Person, Unclear, only
 from .policy import count
 from .sources import FOLDER, Sources, read_sources, with_policy
 
@@ -179,30 +178,15 @@ def run_explain(asked: argparse.Namespace) -> int:
 
 
 def find(book: Book, text: str) -> Person:
-    """Find a person by submission, student ID, e-mail address or name, in this order.
+    """Find a person by submission, student ID, e-mail address or name.
 
     Raises:
         UsageError: if the text means nobody, or several people.
     """
-    wanted = same(text)
-    keys = (
-        lambda p: {same(m.said.submission) for m in p.mentions if m.source != "canvas"},
-        lambda p: {value for _, value in p.keys},
-        lambda p: {same(m.name) for m in p.mentions},
-    )
-    for key in keys:
-        found = [person for person in book.people if wanted in key(person)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            labels = ", ".join(person.label for person in found)
-            raise UsageError(
-                f"{text!r:.60} may mean any of {labels}: use a student ID or an e-mail address"
-            )
-    raise UsageError(
-        f"nobody matches {text!r:.60}; expected a submission, a student ID, an e-mail address or a "
-        "full name"
-    )
+    try:
+        return only(Directory(book.people, names=True), text)
+    except Unclear as unclear:
+        raise UsageError(str(unclear)) from None
 
 
 def explanation(grade: Grade, book: Book) -> list[str]:

@@ -174,7 +174,8 @@ def export(
     place = template.column(wanted)
     notes = _points_differ(template, place, most)
     by_row = {id(mention.said): grade for grade in grades for mention in grade.person.of("canvas")}
-    comma = _has_commas(template, place)
+    mark = _usual_mark(template, place)
+    comma = mark == "," and template.sheet.delimiter != ","
     students = {id(row) for row in template.students}
     rows: list[list[str | Number]] = []
     for row in template.sheet.rows:
@@ -183,7 +184,7 @@ def export(
             text = row.cells[place]
             rows.append([*who, Number(text) if row is template.points else text])
             continue
-        before = _checked(template, row, place)
+        before = _checked(template, row, place, mark)
         last, note = _cell(before, by_row.get(id(row)), comma)
         rows.append([*who, last])
         if note:
@@ -193,9 +194,9 @@ def export(
 
 
 def _points_differ(template: Template, place: int, most: Fraction) -> list[str]:
-    if template.points is None or not (text := template.points.cells[place].strip()):
+    if template.points is None or not template.points.cells[place].strip():
         return []
-    there = template.sheet.number(template.points, POINTS, _unspaced(text))
+    there = _number(template, template.points, place, _usual_mark(template, place))
     if there == most:
         return []
     return [
@@ -204,23 +205,53 @@ def _points_differ(template: Template, place: int, most: Fraction) -> list[str]:
     ]
 
 
-def _unspaced(text: str) -> str:
-    return text.replace(",", ".")  # Canvas never writes thousands separators
-
-
-def _has_commas(template: Template, place: int) -> bool:
-    """Return whether the export's numbers have decimal commas."""
+def _usual_mark(template: Template, place: int) -> str:
+    """Return the decimal mark in a column's numbers, which depends on the language of Canvas."""
     rows = (*template.students, *([template.points] if template.points else []))
-    return template.sheet.delimiter != "," and any("," in row.cells[place] for row in rows)
+    numbers = [row.cells[place].strip() for row in rows]
+    elsewhere = template.sheet.delimiter != "," and any("," in number for number in numbers)
+    return "," if elsewhere or "," in map(_mark, numbers) else "."
 
 
-def _checked(template: Template, row: Row, place: int) -> str:
+def _mark(number: str) -> str:
+    """Return a number's decimal mark; "" if it has none, or perhaps a thousands separator."""
+    marks = re.findall("[,.]", number)
+    if not marks:
+        return ""
+    if marks.count(marks[-1]) > 1:  # 1,234,567
+        return "." if marks[-1] == "," else ","
+    after = number.rpartition(marks[-1])[2]
+    return marks[-1] if len(marks) > 1 or len(after) != 3 or number.startswith("0") else ""
+
+
+def _number(template: Template, row: Row, place: int, usual: str) -> Fraction:
+    """Return the number in a cell, perhaps with thousands separators.
+
+    Args:
+        usual: the decimal mark of numbers such as 1,234, which don't tell it.
+
+    Raises:
+        UsageError: if it isn't one.
+    """
+    text = row.cells[place].strip()
+    mark = _mark(text) or usual
+    separators = ",.\u202f\xa0 '’".replace(mark, "")
+    plain = re.sub(f"(?<=[0-9])[{separators}](?=[0-9]{{3}}(?![0-9]))", "", text)
+    if not re.fullmatch(rf"[+-]?([0-9]{{1,9}}(\{mark}[0-9]*)?|\{mark}[0-9]+)", plain):
+        column = POINTS if row is template.points else template.head[place]
+        raise template.sheet.fault(
+            row, f"{column} = {text!r:.60} should be a number such as 12{usual}5"
+        )
+    return Fraction(plain.replace(mark, "."))
+
+
+def _checked(template: Template, row: Row, place: int, mark: str) -> str:
     """Return what is in a cell of the export: a number, EX, N/A, or nothing."""
     text = row.cells[place].strip()
     if text in ("", NO_SCORE):
         return ""
     if text.upper() != EXCUSED_THERE and text != NOT_ASSIGNED:
-        template.sheet.number(row, template.head[place], _unspaced(text))
+        _number(template, row, place, mark)
     return text
 
 

@@ -26,6 +26,8 @@ from ..submissions import same
 GUARDED = re.compile(r"'*[=+\-@\t\r]")
 DELIMITERS = ",;\t"
 BOM = "\ufeff"
+# A first line in which Excel is told the separator; Excel itself doesn't show it.
+SEPARATOR = re.compile(r'"?sep=([^\r\n])"?[,;\t]*\r?\n', re.IGNORECASE)
 # At most nine digits before the point: points never have more, but an ID in a wrong column may.
 NUMBER = re.compile(r"([+-]?)([0-9]{0,9})(?:([.,])([0-9]{1,30}))?")
 
@@ -138,8 +140,11 @@ def parse(data: bytes, name: str, known: Collection[str]) -> Sheet:
         ) from None
     has_bom, text = text.startswith(BOM), text.removeprefix(BOM)
     wanted = {same(column) for column in known}
-    delimiter = max(DELIMITERS, key=lambda each: _fit(text, each, wanted))
-    rows = tuple(row for row in _rows(text, delimiter, name) if any(map(str.strip, row.cells)))
+    said = SEPARATOR.match(text)
+    text = text[said.end() :] if said else text
+    delimiter = said[1] if said else max(DELIMITERS, key=lambda each: _fit(text, each, wanted))
+    every = _rows(text, delimiter, name, skipped=1 if said else 0)
+    rows = tuple(row for row in every if any(map(str.strip, row.cells)))
     return Sheet(name, delimiter, has_bom, rows)
 
 
@@ -152,10 +157,10 @@ def _fit(text: str, delimiter: str, wanted: set[str]) -> tuple[int, int]:
     return len(wanted & {same(cell) for cell in first}), len(first)
 
 
-def _rows(text: str, delimiter: str, name: str) -> Iterable[Row]:
+def _rows(text: str, delimiter: str, name: str, skipped: int) -> Iterable[Row]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     while True:
-        line = reader.line_num + 1
+        line = skipped + reader.line_num + 1
         try:
             cells = next(reader)
         except StopIteration:

@@ -1,9 +1,10 @@
 """Decisions of staff about individual students, each with a reason, an author and a date.
 
 In each file, the column `student` contains the ID of a submission, which means everybody in its
-group, or a student ID, or an e-mail address; the first of these that exists is used. An ID that
-means different people as different kinds of IDs is refused. So are two rows for the same student
-(in overrides, also for the same question), even if they use different IDs.
+group, or a student ID, or an e-mail address. An ID that may mean different people is refused, also
+if it is the number of one, and that of another after a spreadsheet has removed its leading zeros.
+So are two rows for the same student (in overrides, also for the same question), even if they use
+different IDs.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from ..submissions import same
 from .cells import Row, Table, read, table
-from .people import Alias, Person
+from .people import Alias, Directory, Person, Unclear
 from .written import time_of
 
 WHY = ("reason", "author", "date")
@@ -106,12 +107,7 @@ class _Who:
     """Finds the people that a cell means."""
 
     def __init__(self, people: list[Person]) -> None:
-        kinds: list[dict[str, list[Person]]] = [{}, {}, {}]
-        for person in people:
-            for place, keys in enumerate(_keys(person)):
-                for key in keys:
-                    kinds[place].setdefault(key, []).append(person)
-        self._kinds = kinds
+        self._directory = Directory(people)
 
     def find(self, found: Table, row: Row) -> list[Person]:
         """Return the people that the column `student` means: several for a group's submission.
@@ -119,31 +115,10 @@ class _Who:
         Raises:
             UsageError: if it is empty, means nobody, or is ambiguous.
         """
-        text = _filled(found, row, "student")
-        meant = [people[same(text)] for people in self._kinds if same(text) in people]
-        if meant:
-            if any(not set(map(id, other)) <= set(map(id, meant[0])) for other in meant[1:]):
-                labels = ", ".join(person.label for people in meant for person in people)
-                raise found.sheet.fault(
-                    row, f"student = {text!r:.60} may mean any of {labels}: use another ID"
-                )
-            return meant[0]
-        raise found.sheet.fault(
-            row,
-            f"student = {text!r:.60} matches no submission, student ID or e-mail address",
-        )
-
-
-def _keys(person: Person) -> tuple[set[str], set[str], set[str]]:
-    """Return a person's submissions, student IDs and e-mail addresses."""
-    submissions = set()
-    for mention in person.mentions:
-        if mention.source != "canvas" and mention.said.submission:
-            submissions.add(same(mention.said.submission))
-            # Gradescope's pages show only the number.
-            submissions.add(same(mention.said.submission).removeprefix("submission_"))
-    sids = {value for kind, value in person.keys if kind in ("sid", "canvas")}
-    return submissions, sids, {value for kind, value in person.keys if kind == "email"}
+        try:
+            return self._directory.find(_filled(found, row, "student"))
+        except Unclear as unclear:
+            raise found.sheet.fault(row, f"student = {unclear}") from None
 
 
 def _read(path: Path) -> Table:

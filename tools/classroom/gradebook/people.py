@@ -19,6 +19,7 @@ from grading import printable
 from grading.errors import UsageError
 
 from ..submissions import same
+from .handed import Handed
 
 # Canvas exports a name that begins with = as a formula that shows it.
 AS_FORMULA = re.compile(r'="(.*)"', re.DOTALL)
@@ -109,6 +110,69 @@ class Alias:
     other: str
 
 
+class Unclear(Exception):
+    """A text means nobody, or may mean several people; `str()` says which."""
+
+
+class Directory:
+    """Finds the people that a text means, in all files of the gradebook and for `explain`.
+
+    A text may be a submission, which means everybody in its group, or any ID or address of one
+    person. What may mean two people is refused, whatever kinds of IDs these are.
+    """
+
+    def __init__(self, people: Iterable[Person], names: bool = False) -> None:
+        """Index people.
+
+        Args:
+            names: whether a full name may be used, too.
+        """
+        self._groups: dict[str, list[Person]] = defaultdict(list)
+        self._single: dict[str, list[Person]] = defaultdict(list)
+        self._stripped: dict[str, list[Person]] = defaultdict(list)  # IDs without leading zeros
+        for person in people:
+            ids = {value for _, value in person.keys}
+            by_name = {each for m in person.mentions for each in (same(m.name), plain_name(m.name))}
+            for submission in _submissions(person):
+                self._groups[submission].append(person)
+            for text in ids | (by_name - {""} if names else set()):
+                self._single[text].append(person)
+            for text in {text.lstrip("0") for text in ids if text.isdecimal()} - ids:
+                self._stripped[text].append(person)
+        self._kinds = "submission, student ID" + (
+            ", e-mail address or full name" if names else " or e-mail address"
+        )
+
+    def find(self, text: str) -> list[Person]:
+        """Return the person, or the members of the group.
+
+        Raises:
+            Unclear: if it means nobody, or may mean other people as well.
+        """
+        wanted = same(text)
+        group = self._groups.get(wanted, [])
+        single, stripped = self._single.get(wanted, []), self._stripped.get(wanted, [])
+        readings = [members for members in (group, single, stripped) if members]
+        everybody = list({id(p): p for members in readings for p in members}.values())
+        if len(single) > 1 or any(len(members) < len(everybody) for members in readings):
+            raise Unclear(_several(text, everybody))
+        if stripped and not group and not single:
+            labels = ", ".join(person.label for person in stripped)
+            raise Unclear(
+                f"{text!r:.60} matches nobody, but {labels} would match with leading zeros: did a "
+                "spreadsheet remove them?"
+            )
+        if not everybody:
+            raise Unclear(f"{text!r:.60} matches no {self._kinds}")
+        return everybody
+
+
+def _submissions(person: Person) -> set[str]:
+    """Return the submissions of a person; Gradescope's pages show only their numbers."""
+    said = {same(m.said.submission) for m in person.mentions if isinstance(m.said, Handed)}
+    return {each for text in said for each in (text, text.removeprefix("submission_"))} - {""}
+
+
 def join(
     mentions: Iterable[Mention], aliases: Iterable[Alias] = ()
 ) -> tuple[list[Person], list[str]]:
@@ -157,18 +221,30 @@ def _merge(other: Person, person: Person) -> None:
 
 
 def _apply(alias: Alias, people: list[Person]) -> None:
-    one, other = (_of_id(alias, text, people) for text in (alias.one, alias.other))
+    try:
+        one, other = (only(Directory(people), text) for text in (alias.one, alias.other))
+    except Unclear as unclear:
+        raise UsageError(f"{alias.where}: {unclear}") from None
     if one is not other:
         _merge(one, other)
         people.remove(one)
 
 
-def _of_id(alias: Alias, text: str, people: list[Person]) -> Person:
-    found = [p for p in people if same(text) in {value for _, value in p.keys}]
-    if len(found) == 1:
-        return found[0]
-    words = "nobody has" if not found else f"{len(found)} people have"
-    raise UsageError(f"{alias.where}: {words} the ID, login or e-mail address {text!r:.60}")
+def only(directory: Directory, text: str) -> Person:
+    """Return the one person that a text means.
+
+    Raises:
+        Unclear: if it means nobody, or several people.
+    """
+    found = directory.find(text)
+    if len(found) > 1:
+        raise Unclear(_several(text, found))
+    return found[0]
+
+
+def _several(text: str, people: list[Person]) -> str:
+    labels = ", ".join(person.label for person in people)
+    return f"{text!r:.60} may mean any of {labels}: use another ID"
 
 
 def _domain(people: list[Person]) -> str:
