@@ -4,7 +4,8 @@
     python src/check_written.py other.tex
 
 The command compares the answers in submission.tex with the questions in sheet.tex in the same
-folder. It does not judge what you wrote. For a PDF, it only checks whether the file is too large
+folder, looks for what LaTeX would not print or stop at, and packs the folder as overleaf.zip. It
+does not judge what you wrote. For a PDF, it only checks whether the file is too large
 for Gradescope.
 
 Exit codes: 0 all answered; 1 something is missing or looks wrong, or the file is a PDF; 2 usage or
@@ -20,10 +21,12 @@ import argparse
 import difflib
 import re
 import sys
+import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grading import markers
+import letters
+from grading import markers, writing
 
 ROOT = Path(__file__).resolve().parent.parent
 WRITTEN = ROOT / "written"
@@ -34,7 +37,7 @@ MARKER = re.compile(r"%[\s%#]*(START|END)[\s_]+CODE[\s_]+HERE[\s#]*$", re.IGNORE
 COMMENT = re.compile(
     r"(?<!\\)((?:\\\\)*)%.*"
 )  # \% is a percent sign; \\% ends a line, then a comment
-SLOT = re.compile(r"\\answerspace\s*(?:\[[^\]]*\]\s*)?\{\s*([^{}#\\]+?)\s*\}")
+SLOT = re.compile(r"\\answerspace\s*(\[no points\])?\s*\{\s*([^{}#\\]+?)\s*\}")
 BORDER = re.compile(r"\\(begin|end)\s*\{\s*answer\s*\}(?:\s*\{([^{}]*)\})?")
 DECLARATIONS = ("collaborators", "aitools")
 # Allowed outside answers: it prints nothing, or check_source() has checked it already.
@@ -127,30 +130,38 @@ def check_source(path: Path) -> int:
     source = read(path)
     beside = path.resolve().parent / "sheet.tex"
     sheet = read(beside if beside.is_file() else WRITTEN / "sheet.tex")
-    slots = find_slots(sheet)
+    slots, unscored = find_slots(sheet)
     if not slots:
         raise InputError(f"{show(sheet.path)}: no \\answerspace{{...}}, expected one per question")
     answers = find_answers(source)
     check_ids(source, sheet, slots, [(name, block.first) for name, block in answers])
+    optional = [block for name, block in answers if name in unscored and not block.text.strip()]
     blocks = [block for _, block in answers] + find_declarations(source)
     markers = find_markers(source)
     for block in blocks:
-        check_block(source, block, markers)
+        check_block(source, block, markers, may_be_empty=block in optional)
+        Scanner(source, block).scan()
     check_strays(source, blocks, markers)
     answered = {name for name, block in answers if name in slots and block.text.strip()}
+    scored = slots.keys() - unscored
     for checked in (source, sheet):
         for number, sentence in sorted(checked.findings):
             print(f"{show(checked.path)}:{number}: {sentence}")
-    print(f"{len(answered)} of {len(slots)} questions are answered in {show(path)}.")
+    if optional:
+        names = ", ".join(block.title.removeprefix("answer ") for block in optional)
+        print(f"Without points, and empty: {names}.")
+    print(f"{len(answered & scored)} of {len(scored)} questions are answered in {show(path)}.")
+    if path.resolve() == (WRITTEN / "submission.tex").resolve():
+        pack_for_overleaf()
     return 1 if source.findings or sheet.findings else 0
 
 
-def find_slots(sheet: Source) -> dict[str, int]:
-    """Return the ids of the sheet's questions, in order, and their lines."""
+def find_slots(sheet: Source) -> tuple[dict[str, int], set[str]]:
+    """Return the lines of the sheet's questions by their ids, and the ids without points."""
     slots: dict[str, int] = {}
     for match in SLOT.finditer(sheet.code):
-        slots.setdefault(match[1], sheet.line_of(match.start()))
-    return slots
+        slots.setdefault(match[2], sheet.line_of(match.start()))
+    return slots, {match[2] for match in SLOT.finditer(sheet.code) if match[1]}
 
 
 def find_answers(source: Source) -> list[tuple[str, Block]]:
@@ -254,14 +265,14 @@ def find_markers(source: Source) -> dict[int, str]:
     return markers
 
 
-def check_block(source: Source, block: Block, markers: dict[int, str]) -> None:
+def check_block(source: Source, block: Block, markers: dict[int, str], may_be_empty: bool) -> None:
     """Report an empty block, missing markers, and text outside of them.
 
     Removes the block's markers from `markers`.
     """
     numbers = [n for n in range(block.first, block.last + 1) if n in markers]
     kinds = [markers.pop(number) for number in numbers]
-    if not block.text.strip():
+    if not block.text.strip() and not may_be_empty:
         none = "; `none` is a valid answer" if block.title.startswith("\\") else ""
         source.find(block.first, f"{block.title} is empty{none}")
     gone = [f"`{marker}`" for marker in (START, END) if marker not in kinds]
@@ -290,6 +301,199 @@ def check_strays(source: Source, blocks: list[Block], markers: dict[int, str]) -
             source.find(
                 number, "this text is not inside an answer; move it between an answer's markers"
             )
+
+
+# -- what stops LaTeX, or is not printed ----------------------------------------------------------
+
+TOKEN = re.compile(
+    r"\\verb\*?(?P<bar>[^\sa-zA-Z*]).*?(?P=bar)"
+    r"|\\(?:url|path|href|label|ref|eqref|cite|includegraphics|input)\s*(?:\[[^]]*\])?\{[^{}]*\}"
+    r"|\\hyperref\s*\[[^]]*\]"
+    r"|\\(?P<border>begin|end)\s*\{(?P<environment>[^{}]*)\}"
+    r"|\\(?P<words>(?:text\w*|mbox|hbox|intertext|emph|ensuremath))\s*\{"
+    r"|(?P<sign>\\[()\[\]]|\$\$?|[{}_^&#%])"
+    r"|\\(?:[a-zA-Z]+|.)"
+    r"|(?P<characters>[^\x20-\x7e]+)"
+)
+FORMULAS = re.compile(r"(math|displaymath|equation|align|gather|multline|eqnarray|alignat)\*?")
+TABLES = re.compile(
+    r"(align(at|ed)?|eqnarray|split|cases|array|tabular[xy]?|longtable|tabu|overview|worked|\w?matrix)\*?"
+)
+VERBATIM = re.compile(r"(verbatim|Verbatim|lstlisting|listing|shell|minted|comment)\*?")
+PAIRS = {"{": "}", "\\(": "\\)", "\\[": "\\]", "$": "$", "$$": "$$"}
+NUMBER = re.compile(  # or a word, before a percent sign; not the name of a command
+    r"(\d|[)$]|\d(\}+|\\\\)|(?<![\\a-zA-Z])[a-zA-Z]+)$"
+)
+FORMULA_SIGNS = {end: begin for begin, end in PAIRS.items() if begin != "{"}
+DEFINITION = re.compile(r"\\((re|provide)?newcommand|e?def)\b")
+ESCAPES = {
+    "_": "LaTeX stops at _ outside of a formula; write \\_, or the formula between $ and $",
+    "^": "LaTeX stops at ^ outside of a formula; write the formula between $ and $",
+    "&": "LaTeX stops at & outside of a table; write \\&",
+    "#": "LaTeX stops at #; write \\#",
+}
+
+
+@dataclass(frozen=True)
+class Context:
+    """What surrounds a place in an answer.
+
+    Attributes:
+        closing: what ends it: a sign, or the name of an environment.
+        number: the line on which it begins.
+    """
+
+    closing: str
+    number: int
+    is_formula: bool = False
+    is_table: bool = False
+
+
+class Scanner:
+    """Finds what LaTeX would stop at, or leave out, in the lines of one block."""
+
+    def __init__(self, source: Source, block: Block) -> None:
+        self._source, self._block = source, block
+        self._contexts = [Context("", block.first)]
+
+    def scan(self) -> None:
+        """Report everything in the block."""
+        for number in range(self._block.first, self._block.last + 1):
+            line = self._source.lines[number - 1]
+            if not line.strip() or MARKER.match(line.strip()):
+                self._leave(self._outermost_formula())  # LaTeX ends it with the paragraph
+            else:
+                self._scan_line(number, line)
+
+    def _scan_line(self, number: int, line: str) -> None:
+        sentences: dict[str, None] = {}  # each once
+        place = 0
+        while match := TOKEN.search(line, place):
+            place = match.end()
+            is_verbatim = VERBATIM.fullmatch(self._contexts[-1].closing) is not None
+            if is_verbatim and match["border"] != "end" and not match["characters"]:
+                continue
+            if match["sign"] == "%":
+                sentences |= dict.fromkeys(self._comment(number, line, match.start()))
+                break
+            sentences |= dict.fromkeys(self._sentences(number, line, match))
+        for sentence in sentences:
+            self._find(number, sentence)
+
+    def _find(self, number: int, sentence: str) -> None:
+        self._source.find(number, f"{self._block.title}: {sentence}")
+
+    def _sentences(self, number: int, line: str, match: re.Match[str]) -> list[str]:
+        """Read a token; return what is wrong with it."""
+        here = self._contexts[-1]
+        if match["bar"]:
+            return letters.unprinted(match[0])
+        if match["border"]:
+            self._cross(number, match["border"] == "begin", match["environment"].strip())
+        elif match["words"]:
+            is_formula = match["words"] == "ensuremath"
+            self._contexts.append(Context("}", number, is_formula, here.is_table))
+        elif match["characters"]:
+            return letters.unprinted(match["characters"], here.is_formula)
+        elif (sign := match["sign"]) in ESCAPES:
+            harmless = {
+                "&": here.is_table,
+                "#": DEFINITION.search(line) is not None,
+            }.get(sign, here.is_formula)
+            return [] if harmless else [ESCAPES[sign]]
+        elif sign:
+            self._pair(number, sign)
+        return []
+
+    def _cross(self, number: int, begins: bool, name: str) -> None:
+        """Enter or leave an environment."""
+        here = self._contexts[-1]
+        if begins:
+            is_formula = here.is_formula or FORMULAS.fullmatch(name) is not None
+            is_table = here.is_table or TABLES.fullmatch(name) is not None
+            self._contexts.append(Context(name, number, is_formula, is_table))
+        else:
+            self._close(name)
+
+    def _pair(self, number: int, sign: str) -> None:
+        """Enter or leave a group or a formula."""
+        here = self._contexts[-1]
+        if here.is_formula or sign not in PAIRS:
+            if sign == "$$" and self._close("$"):
+                sign = "$"  # the end of a formula and the beginning of another
+            elif self._close(sign) or sign not in PAIRS:
+                return
+        is_formula = here.is_formula or sign != "{"
+        self._contexts.append(Context(PAIRS[sign], number, is_formula, here.is_table))
+
+    def _close(self, closing: str) -> bool:
+        """Leave the innermost context that ends so; return whether there is one."""
+        for depth in range(len(self._contexts) - 1, 0, -1):
+            if self._contexts[depth].closing == closing:
+                self._leave(depth + 1)
+                del self._contexts[depth]
+                return True
+        return False
+
+    def _outermost_formula(self) -> int:
+        """Return the depth of the outermost formula that a sign began."""
+        signs = [context.closing in FORMULA_SIGNS for context in self._contexts]
+        return signs.index(True) if True in signs else len(signs)
+
+    def _leave(self, depth: int) -> None:
+        """Leave all contexts from a depth on; report the first formula that is still open."""
+        for context in self._contexts[depth:]:
+            if context.closing in FORMULA_SIGNS:
+                opening = FORMULA_SIGNS[context.closing]
+                remedy = "; write \\$ for a dollar sign" if opening == "$" else ""
+                said = f"the formula that {opening} begins has no {context.closing}{remedy}"
+                self._find(context.number, said)
+                break
+        del self._contexts[depth:]
+
+    def _comment(self, number: int, line: str, place: int) -> list[str]:
+        """Return what is wrong with a percent sign that isn't escaped."""
+        before, behind = line[:place].strip(), line[place + 1 :].strip()
+        if not before:
+            above = self._source.lines[number - 2].rstrip()
+            if number - 1 <= self._block.first or not above[-1:].isdigit() or not behind:
+                return []
+        elif not behind and not NUMBER.search(before):
+            return []  # as in \begin{tabular}{ll}%, where no percent sign is meant
+        if not behind:
+            return ["this % is not printed; write \\%"]
+        return [
+            "this % and the rest of the line are not printed; write \\%, or put a comment on a "
+            "line of its own"
+        ]
+
+
+# -- Overleaf -------------------------------------------------------------------------------------
+
+LEFT_BEHIND = re.compile(
+    r"Makefile|(sheet|with_solutions|submission)\.(?!tex$).*"  # what LaTeX writes
+    r"|\..*|.*[~#]"  # hidden files, and those of editors
+)
+
+
+def pack_for_overleaf() -> None:
+    """Write overleaf.zip with the present files of the folder written.
+
+    Raises:
+        InputError: it can't be written.
+    """
+    if not (WRITTEN / "with_solutions.tex").is_file():
+        return  # not a copy of the course's zip
+    names = [p.relative_to(WRITTEN) for p in sorted(WRITTEN.rglob("*")) if p.is_file()]
+    target = ROOT / "overleaf.zip"
+    try:
+        with writing.replacing(target) as writer, zipfile.ZipFile(writer, "w") as archive:
+            for name in names:
+                if not any(LEFT_BEHIND.fullmatch(part) for part in name.parts):
+                    archive.write(WRITTEN / name, name.as_posix(), zipfile.ZIP_DEFLATED)
+    except OSError as error:
+        raise InputError(f"{show(target)}: can't be written: {error.strerror}") from None
+    print(f"{show(target)} has these answers, for Overleaf.")
 
 
 # -- PDF ------------------------------------------------------------------------------------------

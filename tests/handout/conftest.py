@@ -60,7 +60,7 @@ def print_of(tmp_path_factory):
     """print_of(written): the PDF of a sheet as we print it; equal sheets are typeset once a run."""
 
     def print_of(written: Path) -> Path:
-        decides = ("sheet.tex", "handout.sty", "figures/*.tex")
+        decides = ("sheet.tex", "handout.sty", "letters.tex", "figures/*.tex")
         paths = [path for name in decides for path in sorted(written.glob(name))]
         parts = [part for path in paths for part in (path.name.encode(), path.read_bytes())]
         key = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]

@@ -98,6 +98,56 @@ def test_each_mistake_is_one_line(repo, change, tools_are_there, mistake):
         assert word in message, message
 
 
+COURSE = "course.toml"
+UNPRINTED = {
+    # what: (edit, the error)
+    "a contact": (
+        (COURSE, '"the course\'s discussion forum"', '"Dr. 王芳"'),
+        "course.toml:4: contact: LaTeX can't print 王芳; write it in Latin letters",
+    ),
+    "an escape": (
+        (COURSE, '"Winter 2027"', '"Winter 2027 \\U0001F642"'),
+        "course.toml:3: term: LaTeX can't print 🙂; write it in words",
+    ),
+    "a policy": (
+        (COURSE, "No work is accepted", "No work ≤ 1 is accepted"),
+        "course.toml:17: late: LaTeX can't print ≤; write $\\leq$",
+    ),
+    "a title": (
+        (TOML, '"Check out the demo"', '"Демо"'),
+        "assignment.toml:{}: title: LaTeX can't print Демо; write it in Latin letters",
+    ),
+    "a table": (
+        (REFERENCES, "[relative]\ntext = '", "[relative]\ntext = '王 "),
+        "handout/references.toml:{}: text: LaTeX can't print 王; write it in Latin letters",
+    ),
+    "a template": (
+        (ACCURACY, "<< answer() >>", "\u200b<< answer() >>"),
+        f"{ACCURACY}:{{}}: LaTeX can't print an invisible character (ZERO WIDTH SPACE); delete it",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", UNPRINTED)
+def test_what_latex_cannot_print_is_named_where_it_was_written(repo, change, tools_are_there, what):
+    (name, before, after), expected = UNPRINTED[what]
+    change(name, before, after)
+    text = (repo / name).read_text(encoding="utf-8")
+    number = text.count("\n", 0, text.index(after)) + after.count("\n") + 1
+    error = UsageError if name in (COURSE, TOML) else HandoutError
+    with pytest.raises(error) as caught:
+        checks.check(repo, "xcs224n", "world")
+    assert str(caught.value) == expected.format(number)
+
+
+@pytest.mark.parametrize(
+    "name", ["Nguyễn Thị Lan", "Nguyê\u0303n Thi\u0323 Lan", "Ł. Żółć, ⁇ and □"]
+)
+def test_letters_with_accents_are_no_mistake(repo, change, tools_are_there, name):
+    change(COURSE, '"the course\'s discussion forum"', f'"Dr. {name}"')
+    checks.check(repo, "xcs224n", "world")
+
+
 @pytest.mark.parametrize(
     ("answer", "topic"),
     [

@@ -5,9 +5,11 @@ import shlex
 
 import pytest
 
+import check_written
 from tests import pinned
 from tests.handout.outlines import COMMANDS, OUTLINES, PRACTICE, SLOTS, SUB_POINTS, headings, words
 from tests.project import ROOT
+from tests.student.writing import submission
 from tools.commands import pipelines_of
 from tools.described import UsageError
 from tools.handout import build, description, templates
@@ -20,9 +22,23 @@ def test_every_question_stands_in_its_place_with_its_points(rendered, edition):
     text, sheet = rendered(edition)
     assert headings(text) == OUTLINES[edition]
     assert [slot.id for slot in sheet.slots] == SLOTS[edition].split()
-    assert re.findall(r"\\answerspace\{([\w-]+)\}", text) == SLOTS[edition].split()
+    assert (
+        re.findall(r"\\answerspace(?:\[no points\])?\{([\w-]+)\}", text) == SLOTS[edition].split()
+    )
     worth = {slot.id: slot.points for slot in sheet.slots if slot.id in SUB_POINTS[edition]}
     assert worth == SUB_POINTS[edition]
+
+
+@pytest.mark.parametrize("edition", OUTLINES)
+def test_check_written_finds_nothing_wrong_with_the_sheet_which_latex_prints(
+    rendered, edition, tmp_path, capsys
+):
+    """A long text with formulas, tables and code, written without check_written in mind."""
+    body = rendered(edition)[0].partition("\\begin{document}")[2].partition("\\end{document}")[0]
+    (tmp_path / "sheet.tex").write_text("\\answerspace{1d}", encoding="utf-8")
+    text = submission().partition("% 3c-i:")[0].replace("Because.", body)
+    (tmp_path / "submission.tex").write_text(text, encoding="utf-8")
+    assert check_written.main([str(tmp_path / "submission.tex")]) == 0, capsys.readouterr().out
 
 
 @pytest.mark.parametrize("edition", OUTLINES)

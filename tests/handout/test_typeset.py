@@ -7,7 +7,9 @@ import subprocess
 import pypdf
 import pytest
 
+import letters
 from tests.project import ROOT
+from tests.student.writing import FINE
 from tools.commands import pipelines_of
 from tools.handout import build, description, sheet, typeset
 from tools.handout.templates import HandoutError
@@ -141,6 +143,40 @@ def test_answers_stand_in_their_places_and_may_hold_verbatim(made, tmp_path):
 
 
 @needs_tex
+@needs_poppler
+def test_an_answer_may_quote_mask_and_pad_and_name_people(made, tmp_path):
+    names = "Nguyễn Văn An, Trần Thị Hương, Łukasz Żółć, Ólafur Þór, Əliyev"
+    answers = {
+        "\\begin{answer}{1d}": "It writes ⁇Havana⁇□□. \\verb|⁇Rome⁇□| and \\(x_{⁇} = y\\).",
+        "\\collaborators{": names,
+    }
+    pdf = typeset.typeset(answered(made, tmp_path, answers), "with_solutions.tex")
+    words = " ".join(text_of(pdf).split())
+    assert "It writes ⁇Havana⁇□□. ⁇Rome⁇□ and" in words
+    assert f"Collaborators: {names.removesuffix('Əliyev')}" in words
+
+
+@needs_tex
+@needs_poppler
+def test_every_letter_that_is_declared_printed_prints_and_is_copied_as_itself(tmp_path):
+    """The list in src/letters.py is what LaTeX does: one letter missing would stop it."""
+    characters = [*letters.declared(), *letters.KNOWN]
+    fonts = ("{}", "\\textbf{{{}}}", "\\texttt{{{}}}", "\\emph{{{}}}")
+    lines = [" ".join(font.format(f"x{c}y") for font in fonts) for c in characters]
+    pdf = typeset.typeset(folder_of(tmp_path, "\n\n".join(lines)))
+    text = re.sub(r"\s", "", text_of(pdf, "-raw"))
+    # Not copied: letters that are printed upside down; a blank;
+    # and what has several names in Unicode.
+    others = set("ƏəǝƎɔƆ\u00a0²³¹…Đ")
+    assert [c for c in characters if c not in others and 4 * f"x{c}y" not in text] == []
+
+
+@needs_tex
+def test_what_check_written_accepts_is_what_latex_accepts(tmp_path):
+    typeset.typeset(folder_of(tmp_path, "\n\n".join(FINE)))
+
+
+@needs_tex
 def test_a_mistake_in_an_answer_is_named_by_file_and_line(made, tmp_path):
     start = "\\begin{answer}{3b}"
     folder = answered(made, tmp_path, {start: "\\undefinedcommand"})
@@ -162,6 +198,20 @@ def test_a_mistake_in_an_answer_is_named_by_file_and_line(made, tmp_path):
 def test_what_looks_poor_is_an_error(tmp_path, body, words):
     with pytest.raises(HandoutError, match=words):
         typeset.typeset(folder_of(tmp_path, body))
+
+
+@needs_tex
+@pytest.mark.parametrize(
+    ("file", "before", "place"),
+    [
+        ("course.toml", "the course's discussion forum", "course.toml:4: contact: "),
+        ("assignment.toml", "Check out the demo", r"assignment.toml:\d+: title: "),
+    ],
+)
+def test_a_value_that_is_too_wide_is_named(repo, change, file, before, place):
+    change(file, f'"{before}"', f'"{before.split()[0]} https://example.org/{"x" * 120}"')
+    with pytest.raises(HandoutError, match=rf"^{place}.*Overfull"):
+        build.build(repo, "xcs224n", "world", dist=repo / "dist")
 
 
 @needs_tex

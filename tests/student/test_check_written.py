@@ -1,13 +1,20 @@
 """Written answers: each missing, empty or misplaced one gets one line with its place."""
 
+import re
 import shutil
+import zipfile
 
 import pytest
 
 from check_written import END, START
 from tests.project import ROOT
-from tests.student.writing import IDS, SHEET, block, line_of, submission
+from tests.student.writing import FINE, IDS, SHEET, block, line_of, submission
 from tools import regions
+
+UNPRINTED = (
+    "this % and the rest of the line are not printed; write \\%, or put a comment on a line of "
+    "its own"
+)
 
 # -- answers --------------------------------------------------------------------------------------
 
@@ -36,13 +43,18 @@ def test_white_space_and_comments_are_no_answer(paper, text):
     assert len(paper.findings(submission(text), answered=0)) == 4
 
 
-@pytest.mark.parametrize("text", [r"\%", r"5\,\% % of it", "a\n% ### note\nb", r"$x^{2}$", "Łódź"])
+@pytest.mark.parametrize(
+    "text", [r"\%", "5\\,\\%\n% of it", "a\n% ### note\nb", r"$x^{2}$", "Łódź"]
+)
 def test_what_prints_is_an_answer(paper, text):
     assert paper.findings(submission(text), answered=4) == []
 
 
 def test_a_percent_sign_behind_a_line_break_begins_a_comment(paper):
-    assert paper.findings(submission(declared=r"none\\% comment }"), answered=4) == []
+    found = paper.findings(submission(declared=r"none\\% comment }"), answered=4)
+    assert [line.split(": ")[1:] for line in found] == [
+        [rf"\{name}", UNPRINTED] for name in ("collaborators", "aitools")
+    ]
 
 
 def test_a_missing_answer_is_named_with_its_place_in_the_sheet(paper):
@@ -184,6 +196,120 @@ def test_definitions_may_stand_anywhere(paper):
     assert paper.findings(text, answered=4) == []
 
 
+# -- what LaTeX stops at, or does not print ------------------------------------------------------
+
+LOST = {
+    "0/20 = 0.0%; London: 20%, so it": UNPRINTED,
+    "about 94 % of them": UNPRINTED,
+    "twenty % of them": UNPRINTED,
+    r"94\\% of them": UNPRINTED,
+    r"$94$% of them": UNPRINTED,
+    "It reaches 94\n% of them": UNPRINTED,
+    "It reaches 94%": r"this % is not printed; write \%",
+    r"It reaches \textbf{94}%": r"this % is not printed; write \%",
+    r"It reaches \(94\)%": r"this % is not printed; write \%",
+    "a_b": r"LaTeX stops at _ outside of a formula; write \_, or the formula between $ and $",
+    r"\texttt{a_b}": "LaTeX stops at _ outside of a formula;",
+    r"$\text{a_b}$": "LaTeX stops at _ outside of a formula;",
+    "x^2": "LaTeX stops at ^ outside of a formula; write the formula between $ and $",
+    "b & c": r"LaTeX stops at & outside of a table; write \&",
+    r"$b & c$": r"LaTeX stops at & outside of a table; write \&",
+    "no. #1": r"LaTeX stops at #; write \#",
+    "5$ and more": r"the formula that $ begins has no $; write \$ for a dollar sign",
+    "$x\n\ny$": r"the formula that $ begins has no $; write \$ for a dollar sign",
+    r"\(x": r"the formula that \( begins has no \)",
+    "x ≥ 5": r"LaTeX can't print ≥; write $\geq$",
+    "$x ≥ 5$": r"LaTeX can't print ≥; write \geq",
+    r"\verb|≥|": r"LaTeX can't print ≥; write $\geq$",
+    "\\begin{verbatim}\n≥\n\\end{verbatim}": r"LaTeX can't print ≥; write $\geq$",
+    "α and $3×4$": r"LaTeX can't print × in a formula; write \times "
+    r"LaTeX can't print α; write $\alpha$",
+    "$é$": r"LaTeX can't print é in a formula; write \text{é}",
+    "王芳": "LaTeX can't print 王芳; write it in Latin letters",
+    "e\u0301": "LaTeX can't print an accent by itself (COMBINING ACUTE ACCENT); type it and its "
+    "letter as one character",
+    "a\u200bb": "LaTeX can't print an invisible character (ZERO WIDTH SPACE); delete it",
+    "a\u2009b": "LaTeX can't print a special blank (THIN SPACE); type an ordinary one",
+    "x⁴": "LaTeX can't print ⁴; write $^{4}$",
+    "𝑥": "LaTeX can't print 𝑥; write $x$",
+    "ａ": "LaTeX can't print ａ; write a",
+    "🙂": "LaTeX can't print 🙂; write it in words",
+}
+
+
+@pytest.mark.parametrize("text", LOST)
+def test_what_latex_stops_at_or_leaves_out_is_named_with_its_line_and_what_to_write(paper, text):
+    made = submission()
+    place = made.index(r"\begin{answer}{3c-i}")
+    made = made[:place] + made[place:].replace("Because.", text, 1)
+    found = paper.findings(made, answered=4)
+    of_text = {n for n, line in enumerate(made.split("\n"), 1) if line in text.split("\n") and line}
+    prefix = [re.match(r"written/submission\.tex:(\d+): answer 3c-i: (.*)", line) for line in found]
+    assert all(match and int(match[1]) in of_text for match in prefix), found
+    assert " ".join(match[2] for match in prefix).startswith(LOST[text])
+
+
+@pytest.mark.parametrize("text", FINE)
+def test_what_latex_prints_is_no_finding(paper, text):
+    assert paper.findings(submission(text), answered=4) == []
+
+
+def test_an_empty_question_without_points_is_not_missing(paper):
+    sheet = paper.root / "written" / "sheet.tex"
+    sheet.write_text(
+        SHEET.replace(r"\answerspace{1d}", r"\answerspace[no points]{1d}"), encoding="utf-8"
+    )
+    text = submission()
+    place = text.index(r"\begin{answer}{1d}")
+    paper.write(text[:place] + text[place:].replace("Because.", "", 1))
+    where = "written/submission.tex"
+    assert paper.check() == (
+        0,
+        f"Without points, and empty: 1d.\n3 of 3 questions are answered in {where}.\n",
+        "",
+    )
+    paper.write(text)
+    assert paper.check() == (0, f"3 of 3 questions are answered in {where}.\n", "")
+
+
+# -- Overleaf -------------------------------------------------------------------------------------
+
+
+def test_overleafs_zip_has_the_answers_of_now_and_what_they_need(paper):
+    written = paper.root / "written"
+    for name in ("with_solutions.tex", "handout.sty", "figures/a.tex", "plot.png", "Makefile"):
+        (written / name).parent.mkdir(exist_ok=True)
+        (written / name).write_bytes(b"x")
+    for name in ("with_solutions.pdf", "with_solutions.fdb_latexmk", "sheet.aux", ".hidden"):
+        (written / name).write_bytes(b"made by LaTeX")
+    (paper.root / "overleaf.zip").write_bytes(b"the old one")
+    for answer in ("Because.", "Therefore, 94% of it."):
+        paper.write(submission(answer))
+        out = paper.check()[1]
+        assert out.endswith("\noverleaf.zip has these answers, for Overleaf.\n")
+        with zipfile.ZipFile(paper.root / "overleaf.zip") as packed:
+            assert packed.read("submission.tex") == paper.file.read_bytes()
+            assert packed.namelist() == [
+                *("figures/a.tex", "handout.sty", "plot.png", "sheet.tex", "submission.tex"),
+                "with_solutions.tex",
+            ]
+
+
+def test_another_file_is_not_packed(paper):
+    (paper.root / "written" / "with_solutions.tex").write_bytes(b"")
+    shutil.copy2(paper.file, paper.root / "other.tex")
+    assert "overleaf" not in paper.check(str(paper.root / "other.tex"))[1]
+    assert not (paper.root / "overleaf.zip").exists()
+
+
+def test_a_zip_that_cannot_be_written_is_one_line(paper):
+    (paper.root / "written" / "with_solutions.tex").write_bytes(b"")
+    (paper.root / "overleaf.zip").mkdir()
+    code, _, err = paper.check()
+    assert code == 2 and err.count("\n") == 1
+    assert err.startswith("check_written.py: overleaf.zip: can't be written: ")
+
+
 # -- declarations ---------------------------------------------------------------------------------
 
 
@@ -198,7 +324,7 @@ def test_an_empty_declaration_is_named(paper, name):
     )
 
 
-@pytest.mark.parametrize("said", ["Ada \\& Bob", "\\textbf{Ada {\\'E}lan}", "a \\} b", "none % }"])
+@pytest.mark.parametrize("said", ["Ada \\& Bob", "\\textbf{Ada {\\'E}lan}", "a \\} b", "none\n% }"])
 def test_a_declaration_may_say_anything(paper, said):
     assert paper.findings(submission(declared=said), answered=4) == []
 
@@ -278,8 +404,8 @@ def test_a_file_elsewhere_is_compared_with_the_sheet_beside_it_or_ours(paper, tm
 @pytest.mark.parametrize("where", [".", "src"])
 def test_it_runs_from_the_root_and_from_src(paper, run_python, where):
     (paper.root / "src" / "grading").mkdir(parents=True)
-    ours = ("check_written.py", "environment.py", "grading/__init__.py", "grading/markers.py")
-    for name in ours:
+    ours = ("check_written.py", "environment.py", "letters.py", "grading/__init__.py")
+    for name in (*ours, "grading/markers.py", "grading/writing.py"):
         shutil.copy2(ROOT / "src" / name, paper.root / "src" / name)
     script = "check_written.py" if where == "src" else "src/check_written.py"
     ran = run_python(script, cwd=paper.root / where)

@@ -17,6 +17,22 @@ Report it. \answerspace{1d}
 \end{document}
 """
 IDS = ["1d", "3c-i", "3c-ii", "3d"]
+# Answers that LaTeX prints (tests/handout/test_typeset.py), so that nothing is wrong with them.
+FINE = [
+    r"\(x_1 \leq x^2\), $y_1$, $$z_{1}^2$$, \[a_b\] and $a_1$$b_2$",
+    "\\begin{equation*}\na_1 = b^2\n\\end{equation*}",
+    "\\begin{align}\na_1 &= b^2 \\\\\nc &= d\n\\end{align}",
+    "\\begin{tabular}{ll}%\na & b \\\\\nc & d\n\\end{tabular}",
+    r"$\begin{pmatrix} a_1 & b \\ c & d \end{pmatrix}$",
+    r"\verb|94% a_b & #|, \url{https://example.org/a_b?c=%20&d#e} and \ref{a_b}",
+    "\\begin{verbatim}\n94% a_b & c # $\n\\end{verbatim}",
+    r"It prints ⁇Havana⁇□□, $x_{⁇}$ and $\mathrm{a}_b$",
+    r"94\,\%, a\_b, b \& c, \#1, \$5 and \^{}",
+    r"\newcommand{\half}[1]{\frac{#1}{2}}",
+    r"Nguyễn Văn An, Trần Thị Hương, Łukasz, “so” – 2×3 … ½ €",
+    r"$\text{if $x_1$ and } y_2$ and \ensuremath{x_1}",
+    "{\\small%\n  small}",
+]
 
 
 def block(begin: str, end: str, text: str) -> str:

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from ..described import Question
-from . import answers, typeset
+from . import answers, letters, typeset
 from .description import describe
 from .sheet import Sheet, Slot
 from .templates import HandoutError, plain
@@ -18,13 +18,14 @@ def check(repo: Path, edition: str, dataset: str | None = None) -> None:
     """Check that an edition's sheet and solutions are complete and consistent.
 
     Raises:
+        UsageError: course.toml or assignment.toml has a letter that LaTeX can't print.
         HandoutError: a template or a table has a mistake, a question's points have no place for an
             answer, an answer is missing, a work is cited under two keys, or a tool is missing.
     """
     described = describe(repo, edition, dataset)
     sheet = Sheet(repo, described, "letter")
     sheet.render("web")
-    sheet.render()
+    letters.check(repo, sheet.render())
     for question in described.edition.questions:
         slots = [slot for slot in sheet.slots if slot.topic == question.topic]
         check_places(edition, question, slots)

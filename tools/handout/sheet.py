@@ -21,6 +21,7 @@ COMMANDS = {  # by topic; the variants' are added to them
     "unseen": [commands.predict_unseen("vanilla")],
 }
 STARTER = Path("src/submission")
+NO_POINTS = "no points"  # of a space for an answer; src/check_written.py reads it
 NUMBERS = "numbers"  # the slot for the numbers that a coding question asks to report
 HEIGHT = "4cm"  # of the space to write by hand
 NUMBERED = r"\setlength{\answerheight}{1.2cm}"  # for numbers
@@ -250,7 +251,8 @@ class Sheet:
             values = self._own_values() | {"slot": slot, "points": self._share_of(slot)}
             return _solution(slot.shown, self._staffs_answer(slot.answer, values))
         height = NUMBERED if part == NUMBERS else rf"\setlength{{\answerheight}}{{{HEIGHT}}}"
-        return f"{height}\n\\answerspace{{{slot.id}}}"
+        unscored = "" if value else f"[{NO_POINTS}]"
+        return f"{height}\n\\answerspace{unscored}{{{slot.id}}}"
 
     def worked_answer(self, part: int = 0) -> str:
         """Return the answer to a question for which nothing is handed in; see answers.py.

@@ -6,6 +6,7 @@ error. Every error names the template, its line, and the word.
 
 import re
 import traceback
+import unicodedata
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -26,8 +27,9 @@ class HandoutError(Exception):
 
 
 def tex(text: object) -> str:
-    """Return plain text, escaped for LaTeX."""
-    return "".join(SPECIAL.get(character, character) for character in str(text))
+    """Return plain text, escaped for LaTeX, with each accent joined to its letter."""
+    joined = unicodedata.normalize("NFC", str(text))
+    return "".join(SPECIAL.get(character, character) for character in joined)
 
 
 def percent(share: float) -> str:

@@ -6,7 +6,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from .templates import HandoutError
+from . import letters
+from .templates import HandoutError, tex
 
 OVERFULL_PT = 2.0
 DATE = "315532800"  # 1980-01-01: the dates in a PDF must not depend on the current date
@@ -73,14 +74,24 @@ def _word(lines: list[str]) -> str:
 
 
 def origin(repo: Path, folder: Path, message: str) -> str:
-    """Return the origin of the sheet.tex line in a message: `handout/topics/x.tex.j2:7: `."""
-    found = re.search(r"sheet\.tex:(\d+): ", message)
+    """Return the origin of the lines of sheet.tex in a message: `handout/topics/x.tex.j2:7: `.
+
+    It is the template's line that TeX read, or the value of course.toml or assignment.toml that
+    has the longest word of a paragraph that is too wide.
+    """
+    found = re.search(r"sheet\.tex:(\d+): | lines (\d+)--(\d+)", message)
     if not found:
         return ""
-    lines = (folder / "sheet.tex").read_text(encoding="utf-8").splitlines()
-    line = lines[min(int(found[1]), len(lines)) - 1].strip()
+    first, last = int(found[1] or found[2]), int(found[1] or found[3])
+    lines = (folder / "sheet.tex").read_text(encoding="utf-8").splitlines()[first - 1 : last]
+    longest = max(" ".join(lines).split(), key=len, default="")
+    for value in letters.values(repo, letters.VALUES) if found[2] else ():
+        words = tex(value.text).split()
+        if longest and any(word in longest and 2 * len(word) > len(longest) for word in words):
+            return f"{value.place}: "
+    read = {line.strip() for line in lines}
     for path in sorted([*repo.glob("handout/**/*.j2"), *repo.glob("solutions/written/*.j2")]):
         for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            if text.strip() == line:
+            if text.strip() and text.strip() in read:
                 return f"{path.relative_to(repo).as_posix()}:{number}: "
     return ""

@@ -41,7 +41,7 @@ COMMANDS = r"""
 \newcommand{\frontsection}[1]{\section{#1}}
 \newcommand{\question}[5]{\subsection{#1(#2) #3 [#4]}\label{#5}}
 \newcommand{\subquestion}[3]{\subsubsection{Part #1 [#2]}\label{#3}}
-\newcommand{\answerspace}[1]{}
+\newcommand{\answerspace}[2][]{}
 \newcommand{\incode}[1]{\textbf{In code.} #1}
 \newcommand{\glued}[1]{#1}
 \newcommand{\keepon}{}
