@@ -24,7 +24,7 @@ FINE = [
     "\\begin{align}\na_1 &= b^2 \\\\\nc &= d\n\\end{align}",
     "\\begin{tabular}{ll}%\na & b \\\\\nc & d\n\\end{tabular}",
     r"$\begin{pmatrix} a_1 & b \\ c & d \end{pmatrix}$",
-    r"\verb|94% a_b & #|, \url{https://example.org/a_b?c=%20&d#e} and \ref{a_b}",
+    r"\verb|94% a_b & #|, \url{https://example.org/a_b?c=%20&d#e} and \label{a_b}\ref{a_b}",
     "\\begin{verbatim}\n94% a_b & c # $\n\\end{verbatim}",
     r"It prints ⁇Havana⁇□□, $x_{⁇}$ and $\mathrm{a}_b$",
     r"94\,\%, a\_b, b \& c, \#1, \$5 and \^{}",
