@@ -4,9 +4,9 @@
     python src/check_written.py other.tex
 
 The command compares the answers in submission.tex with the questions in sheet.tex in the same
-folder, looks for what LaTeX would not print or stop at, and packs the folder as overleaf.zip. It
-does not judge what you wrote. For a PDF, it only checks whether the file is too large
-for Gradescope.
+folder, looks for what LaTeX would not print or would stop at, and packs the folder as
+overleaf.zip. It does not judge what you wrote. For a PDF, it only checks whether the file is too
+large for Gradescope.
 
 Exit codes: 0 all answered; 1 something is missing or looks wrong, or the file is a PDF; 2 usage or
 bad input.
@@ -367,9 +367,7 @@ class Scanner:
 
     def _scan_line(self, number: int, line: str) -> None:
         sentences: dict[str, None] = {}  # each once
-        place = 0
-        while match := TOKEN.search(line, place):
-            place = match.end()
+        for match in TOKEN.finditer(line):
             is_verbatim = VERBATIM.fullmatch(self._contexts[-1].closing) is not None
             if is_verbatim and match["border"] != "end" and not match["characters"]:
                 continue
@@ -385,7 +383,7 @@ class Scanner:
 
     def _sentences(self, number: int, line: str, match: re.Match[str]) -> list[str]:
         """Read a token; return what is wrong with it."""
-        here = self._contexts[-1]
+        here, sign = self._contexts[-1], match["sign"]
         if match["bar"]:
             return letters.unprinted(match[0])
         if match["border"]:
@@ -395,7 +393,7 @@ class Scanner:
             self._contexts.append(Context("}", number, is_formula, here.is_table))
         elif match["characters"]:
             return letters.unprinted(match["characters"], here.is_formula)
-        elif (sign := match["sign"]) in ESCAPES:
+        elif sign in ESCAPES:
             harmless = {
                 "&": here.is_table,
                 "#": DEFINITION.search(line) is not None,

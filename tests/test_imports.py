@@ -10,7 +10,7 @@ import pytest
 STUDENTS_LIBRARIES = {"torch", "numpy", "tqdm", "tensorboard"}
 LIBRARIES = STUDENTS_LIBRARIES | {"jinja2", "pytest"}
 OURS = {"submission", "pretraining", "grading", "grader", "run", "hidden", "solutions"}
-OURS |= {"tools", "tests", "environment", "experiments", "inputs"}
+OURS |= {"tools", "tests", "environment", "experiments", "inputs", "letters"}
 
 # Which of our packages a file may import; the first matching pattern applies. Only workers import
 # `submission`, so nothing in the grader but its probes and the worker may.
@@ -24,7 +24,8 @@ RULES = [
     (r"src/environment\.py", {"grading.bare_names"}),
     (r"src/grader\.py", {"environment", "grading", "questions"}),
     (r"src/collect_submission\.py", {"environment", "grading", "questions", "pretraining"}),
-    (r"src/check_written\.py", {"environment", "grading"}),
+    (r"src/letters\.py", set()),
+    (r"src/check_written\.py", {"environment", "grading", "letters"}),
     (r"src/grading/worker\.py", {"grading", "submission"}),
     (r"src/grading/", {"grading", "hidden"}),
     (
@@ -36,6 +37,7 @@ RULES = [
     (r"solutions/written/", {"submission", "pretraining", "heads_compared", "rounding"}),
     (r"tools/watched_pretraining\.py", {"submission", "pretraining"}),  # a program of its own
     (r"tools/__init__\.py", {"environment"}),
+    (r"tools/handout/", {"tools", "grading", "pretraining", "letters"}),
     (r"tools/", {"tools", "grading", "questions", "pretraining"}),
 ]
 # What the grader's workers import; pages.py, which makes HTML, is for run.py alone.

@@ -14,7 +14,7 @@ from .. import archive
 from ..described import editions as editions
 from ..exchange import rebuilding
 from ..telling import telling
-from . import letters, typeset, web
+from . import characters, typeset, web
 from .description import Description, describe
 from .outline import outline
 from .sheet import Sheet, Slot
@@ -109,7 +109,7 @@ def _lay(repo: Path, folder: Path, texts: dict[str, str]) -> None:
     """Fill a folder for typesetting: the style with its letters, the figures, and texts."""
     (folder / "figures").mkdir(parents=True)
     shutil.copyfile(repo / "handout/handout.sty", folder / "handout.sty")
-    texts = texts | {letters.DECLARATIONS: letters.declarations()}
+    texts = texts | {characters.DECLARATIONS: characters.declarations()}
     for path in sorted((repo / "handout/figures").glob("*.tex")):
         shutil.copyfile(path, folder / "figures" / path.name)
     for name, text in texts.items():
@@ -144,7 +144,7 @@ def _solutions(repo: Path, described: Description, paper: str, folder: Path) -> 
     sheet = Sheet(repo, described, paper, numbers)
     text = sheet.render("solutions")
     text = text.replace("\\end{document}", sheet.page("slips.tex.j2") + "\\end{document}")
-    letters.check(repo, text)
+    characters.check(repo, text)
     (folder / "sheet.tex").write_text(text, encoding="utf-8", newline="\n")
     return _typeset(repo, folder, "sheet.tex")
 

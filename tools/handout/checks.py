@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from ..described import Question
-from . import answers, letters, typeset
+from . import answers, characters, typeset
 from .description import describe
 from .sheet import Sheet, Slot
 from .templates import HandoutError, plain
@@ -25,7 +25,7 @@ def check(repo: Path, edition: str, dataset: str | None = None) -> None:
     described = describe(repo, edition, dataset)
     sheet = Sheet(repo, described, "letter")
     sheet.render("web")
-    letters.check(repo, sheet.render())
+    characters.check(repo, sheet.render())
     for question in described.edition.questions:
         slots = [slot for slot in sheet.slots if slot.topic == question.topic]
         check_places(edition, question, slots)

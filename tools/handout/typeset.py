@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from . import letters
+from . import characters
 from .templates import HandoutError, tex
 
 OVERFULL_PT = 2.0
@@ -85,7 +85,7 @@ def origin(repo: Path, folder: Path, message: str) -> str:
     first, last = int(found[1] or found[2]), int(found[1] or found[3])
     lines = (folder / "sheet.tex").read_text(encoding="utf-8").splitlines()[first - 1 : last]
     longest = max(" ".join(lines).split(), key=len, default="")
-    for value in letters.values(repo, letters.VALUES) if found[2] else ():
+    for value in characters.values(repo, characters.VALUES) if found[2] else ():
         words = tex(value.text).split()
         if longest and any(word in longest and 2 * len(word) > len(longest) for word in words):
             return f"{value.place}: "
