@@ -17,7 +17,7 @@ WRONG = {
     "Nones": ((None, None), "a tuple of 2: None, None, expected"),
     "one": (object(), "a value of type object, expected"),
     "three": ((1, 2, 3), "a tuple of 3: 1, 2, 3, expected"),
-    "a class": ((int, int), "a value of type type"),
+    "a class": ((int, int), "the class int itself"),
 }
 OF_HELPER = {
     "initialize_vanilla_model": ("finetuning", "expected a GPT\n"),
