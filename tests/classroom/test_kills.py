@@ -4,9 +4,11 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -22,8 +24,9 @@ from tests.classroom.clusters import (
     wait_for_records,
 )
 from tests.classroom.tiny import needs_root, table
-from tools.classroom import slots
-from tools.classroom.dispatch import MOST_IN_A_ROW
+from tools.classroom import dispatch, slots
+from tools.classroom.cluster import Able
+from tools.classroom.dispatch import GONE, MOST_IN_A_ROW
 from tools.classroom.dispatching import CONTINUE
 
 pytestmark = needs_root
@@ -204,6 +207,60 @@ def test_a_scheduler_with_workers_of_its_own_and_kills_gives_the_same_table(
     assert code == 0, output
     assert table(into) == expected
     assert left_in(temporary) == []  # the release was removed, although workers are running
+
+
+# The command, whose worker is killed when it has finished a submission, before that is fetched.
+KILL_BEFORE_FETCHING = """
+import os, signal, sys, time
+from tools.classroom import dispatch
+from tools.classroom.__main__ import main
+fetch, dispatch.FETCH_S, killed = dispatch._answer, 5.0, []
+def kill_and_fetch(future):
+    if not killed:
+        killed.extend(future.client.run(os.getpid).values())
+        for pid in killed:
+            os.kill(pid, signal.SIGKILL)
+        deadline = time.monotonic() + 60
+        while future.status == "finished" and time.monotonic() < deadline:
+            time.sleep(0.01)
+        print("killed before its answer was fetched", flush=True)
+    return fetch(future)
+dispatch._answer = kill_and_fetch
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_an_answer_that_died_with_its_worker_is_waited_for_in_vain_only_for_a_while(
+    source, expected, course, temporary, tmp_path
+):
+    into = tmp_path / "class"
+    words = ("grade", source, "--into", into, "--edition", "tiny", "--slots", "1")
+    ran = subprocess.run(
+        [sys.executable, "-c", KILL_BEFORE_FETCHING, *words],
+        cwd=course,
+        env=os.environ | {"TMPDIR": str(temporary)},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=240,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "killed before its answer was fetched" in ran.stdout
+    assert f"no result: {GONE}" in ran.stdout + ran.stderr
+    assert table(into) == expected  # the second pass has graded it
+    assert left_in(temporary) == []
+
+
+def test_a_worker_that_is_never_ready_does_not_keep_the_others_waiting(monkeypatch):
+    monkeypatch.setattr(dispatch, "PATIENCE_S", 0.5)
+    ready = Able("tls://a", "a", 2, {})
+    client = SimpleNamespace(
+        scheduler_info=lambda n_workers: {"workers": {"tls://a": {}, "tls://b": {}}}
+    )
+    workers = SimpleNamespace(able=lambda: {"tls://a": ready}, refused={})
+    before = time.monotonic()
+    assert dispatch.Dispatcher(client, "grader", workers).wait(print) == 2
+    assert time.monotonic() - before >= 0.5  # it had its chance
 
 
 def test_a_slot_may_tidy_up_while_its_worker_removes_the_grader(tmp_path, capfd):

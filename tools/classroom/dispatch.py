@@ -26,6 +26,7 @@ AHEAD = 1  # submissions that wait at a worker, in addition to those in its slot
 MOST_BYTES = 512 << 20  # of submissions in flight, which the scheduler holds in memory as well
 LOOK_S = 2.0  # interval at which the list of workers is updated
 PATIENCE_S = 120.0  # how long to wait without any worker that can grade
+FETCH_S = 60.0  # enough to fetch an answer, which is at most some megabytes
 MOST_IN_A_ROW = 5  # losses in a row after which a worker gets no more submissions
 GONE = "its worker was killed, or could no longer be reached"
 Answer = dict[str, Any]
@@ -58,14 +59,17 @@ class Dispatcher:
     def wait(self, say: Say) -> int:
         """Wait until all workers have been examined and one can grade; return how many slots.
 
+        Others are not waited for any longer than PATIENCE_S; they get work when they are ready.
+
         Raises:
             ClusterFailed: if no worker can grade, or none has come for some time.
         """
+        deadline = time.monotonic() + PATIENCE_S
         while True:
             self._look(say)
             present = self._client.scheduler_info(n_workers=-1)["workers"].keys()
             unknown = present - self._able.keys() - self._workers.refused.keys()
-            if self._able and not unknown:
+            if self._able and (not unknown or time.monotonic() > deadline):
                 return sum(worker.slots for worker in self._able.values())
             if present and not unknown:
                 raise ClusterFailed(self._workers.why_none())
@@ -196,9 +200,11 @@ def _may_get_more(worker: Able, busy: list[Able]) -> bool:
 def _answer(future: Future) -> Answer:
     """Return what a task returned; if dask reports anything else, the job was lost."""
     try:
-        return future.result()
+        return future.result(timeout=FETCH_S)
     except Exception as error:
         kind = type(error).__name__
-        return {"lost": GONE if kind in ("KilledWorker", "CancelledError") else f"{kind}: {error}"}
+        # TimeoutError: the worker has gone with its answer, and dask waits for it to come back.
+        gone = kind in ("KilledWorker", "CancelledError", "TimeoutError")
+        return {"lost": GONE if gone else f"{kind}: {error}"}
     finally:
         future.release()
