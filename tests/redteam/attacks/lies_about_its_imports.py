@@ -1,0 +1,15 @@
+# tries: to get time without end by the note, shared with the guardian, that it is still importing
+# breaks: average_query, whose tests come after this one's
+def attack(keys, j):
+    import gc
+    import time
+
+    from grading import import_clock
+
+    clocks = [o for o in gc.get_objects() if isinstance(o, import_clock.Clock)]
+    while True:
+        for clock in clocks:
+            for place in (1, 1 + import_clock.NOTE.size):
+                now = time.process_time(), time.monotonic()
+                import_clock.NOTE.pack_into(clock._shared, place, True, 0.0, 0.0, *now)
+            clock._shared[0] = (clock._shared[0] + 1) % 256
