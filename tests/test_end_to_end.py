@@ -198,7 +198,14 @@ def test_course_files_install_and_the_public_commands_run_on_them(tree, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["9z"], 2, "no test or question '9z'"),
+        (["9z"], 2, "no test or question '9z'; questions with tests are 1c, 1d, "),
+        (["3a-0-bsic"], 2, "no test or question '3a-0-bsic'; did you mean '3a-0-basic'?"),
+        (["--submission", "solutions", "3(A)", "1E-0"], 0, "3a-1-hidden"),
+        (["--submission", "solutions", "3(A)", "1E-0"], 0, "1e-0-basic"),
+        (["--html", "src", "3a"], 2, "--html src: can't be written"),
+        (["--json", "src", "3a"], 2, "--json src: can't be written"),
+        (["--html", "/proc/r.html", "--submission", "solutions", "3a"], 2, "r.html: can't be "),
+        (["--json", "/proc/r.json", "--submission", "solutions", "3a"], 2, "r.json: can't be "),
         (["--edition", "mit"], 2, "no edition 'mit'"),
         (["--submission", "nowhere"], 2, "no such file or folder"),
         (["--json", "no/such/folder/r.json"], 2, "no folder"),

@@ -20,7 +20,9 @@ are optional: `assignment.toml` is authoritative, and arguments that disagree wi
 
 from __future__ import annotations
 
+import difflib
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -305,12 +307,13 @@ def select(bound: list[BoundTest], wanted: tuple[str, ...]) -> list[BoundTest]:
     chosen = []
     for word in wanted:
         found = [t for t in bound if in_scope(word, t.spec.test_id)]
+        found = found or [t for t in bound if _is_meant(word, t.spec.test_id)]
         if not found:
             known = sorted({t.spec.number for t in bound})
-            raise UsageError(
-                f"no test or question {word!r}; questions with tests are {', '.join(known)}; "
-                "--list prints all tests"
-            )
+            close = difflib.get_close_matches(word, [t.spec.test_id for t in bound], 1)
+            meant = f"did you mean {close[0]!r}?" if close else ""
+            advice = meant or f"questions with tests are {', '.join(known)}"
+            raise UsageError(f"no test or question {word!r}; {advice}; --list prints all tests")
         chosen.extend(found)
     return [t for t in bound if t in chosen]
 
@@ -319,6 +322,12 @@ def in_scope(word: str, test_id: str) -> bool:
     """Return whether a word names a test: by its id, its question's number or its part's."""
     number = test_id.rsplit("-", 2)[0]
     return word in (test_id, number) or _is_part(word, number)
+
+
+def _is_meant(word: str, test_id: str) -> bool:
+    """Return whether a word means a test in another spelling: 1E, 1(e), 1e-0."""
+    word = re.sub(r"[()]", "", word).lower()
+    return in_scope(word, test_id) or test_id.rpartition("-")[0] == word
 
 
 def _is_part(word: str, number: str) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import secrets
 import signal
 import sys
 import threading
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 
 from . import (
@@ -224,7 +226,8 @@ def _grade(runner: CourseTestRunner, asked: argparse.Namespace) -> int:
     heard.finish()
     for path, for_staff in _pages(asked):
         if path:
-            write_atomically(path, report.page(results, for_staff))
+            with _refusing_to_write(path):
+                write_atomically(path, report.page(results, for_staff))
     if record:
         if record.digest not in ("", results.facts["digest"]):
             print("Replay: the submission's files differ from those that were graded originally")
@@ -252,6 +255,8 @@ def _refuse_contradictions(asked: argparse.Namespace) -> None:
     for flag, path in outputs.items():
         if not path.resolve().parent.is_dir():
             raise UsageError(f"{flag} {path}: there is no folder {path.resolve().parent}")
+        if path.is_dir() or not os.access(path.resolve().parent, os.W_OK):
+            raise UsageError(f"{flag} {path}: can't be written")
     if not 1 <= asked.jobs <= 64:
         raise UsageError(f"--jobs {asked.jobs} should be a number from 1 to 64")
     if asked.seed is not None and asked.seed < 0:
@@ -260,6 +265,15 @@ def _refuse_contradictions(asked: argparse.Namespace) -> None:
         raise UsageError(
             "--replay reads seed and edition from the file: remove --seed and --edition"
         )
+
+
+@contextlib.contextmanager
+def _refusing_to_write(path: Path) -> Iterator[None]:
+    """Turn a failure to write into a UsageError: the folder may be read-only, the disk full."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"{path}: can't be written: {error.strerror or error}") from None
 
 
 class _ResultsFile(Observer):
@@ -283,7 +297,8 @@ class _ResultsFile(Observer):
 
     def _write(self) -> None:
         if self._path is not None and self._results is not None:
-            self._results.write(self._path, self.staff)
+            with _refusing_to_write(self._path):
+                self._results.write(self._path, self.staff)
 
 
 class _Console(_ResultsFile):

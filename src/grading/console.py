@@ -45,7 +45,7 @@ def show_result(result: TestResult, staff: bool) -> None:
         for line in result.message.splitlines():
             print(INDENT + line)
     if result.output and not spec.is_hidden:
-        print(INDENT + "your code printed:")
+        print(INDENT + "your code's output:")
         for line in result.output.splitlines()[:20]:
             print(INDENT + "| " + line)
     if staff and result.detail:

@@ -20,7 +20,7 @@ from .frames import Finished
 from .importing import IMPORTED
 from .limits import Limits
 from .outcomes import Outcome
-from .worker import NO_DEBUGGER, NO_FILES, NO_PROCESSES
+from .worker import LEFT_DEBUGGER, NO_DEBUGGER, NO_FILES, NO_PROCESSES
 
 ERROR_SPEC = {"outcome": str, "type": str, "where": str, "message": str, "traceback": str}
 PLACE = re.compile(r"(submission/[^/:]+\.py):(0|[1-9][0-9]{0,5})")
@@ -41,9 +41,12 @@ REPORTED = (
 OF_IMPORTS = (Outcome.SYNTAX_ERROR, Outcome.IMPORT_ERROR, Outcome.MISSING_FILE)
 # What random.randint, range and the like say about 28.5 and, from Python 3.12 on, about 28.0.
 OF_A_FLOAT = re.compile(r"non-integer .* for randrange\(\)|'float' object cannot be interpreted as")
+RELATIVE = re.compile(r"No such file or directory: '(?![/\\\\]|[A-Za-z]:)")
+NO_INPUT = "nobody can type here: is an input() left over?"
 HIDE = "; its text is not shown for hidden tests"
 HINTS = {  # for hidden tests, by the exception's type alone
     "BlockingIOError": f"; {NO_PROCESSES}",
+    "EOFError": f"; {NO_INPUT}",
     "PermissionError": f"; {NO_FILES}; {NO_PROCESSES}",
 }
 
@@ -153,6 +156,8 @@ def explain_error(error: Any, spec: TestSpec, staged: Path) -> Verdict:
     at = f"{shown}: " if shown else ""
     if error["message"] == NO_DEBUGGER and not spec.is_hidden:
         message = f"{at}{NO_DEBUGGER}: python src/grader.py --in-process {spec.test_id}"
+    elif error["message"] == LEFT_DEBUGGER and not spec.is_hidden:
+        message = f"{at}{LEFT_DEBUGGER}"
     elif not spec.is_hidden:
         message = _basic_message(outcome, kind, at, error["message"])
     elif kind == "NotImplementedError":
@@ -255,5 +260,17 @@ def _basic_message(outcome: Outcome, kind: str, at: str, text: str) -> str:
         return f"{at}import failed: {text}"
     if outcome is Outcome.EXITED:
         return f"{at}your code ended the process ({kind}: {text})"
-    hint = " (an integer is expected: wrap the number in int())"
-    return f"{at}{kind}: {text}{hint if OF_A_FLOAT.search(text) else ''}"
+    return f"{at}{kind}: {text}{_hint(kind, text)}"
+
+
+def _hint(kind: str, text: str) -> str:
+    """Return the likely cause of an exception in parentheses, or nothing."""
+    if OF_A_FLOAT.search(text):
+        return " (an integer is expected: wrap the number in int())"
+    if kind == "EOFError":
+        return f" ({NO_INPUT})"
+    if kind == "FileNotFoundError" and RELATIVE.search(text):
+        return " (tests run in an empty folder: open the path that the function is given)"
+    if kind == "UnicodeDecodeError":
+        return ' (is encoding="utf-8" missing where the file is opened?)'
+    return ""

@@ -27,7 +27,7 @@ class InProcessPool:
         before, path, finders = os.getcwd(), list(sys.path), list(sys.meta_path)
         os.chdir(job.scratch)
         try:
-            frame = worker.prepare(job.request)()
+            frame = worker.prepare(job.request, in_process=True)()
         finally:
             os.chdir(before)
             sys.path[:], sys.meta_path[:] = path, finders

@@ -19,6 +19,12 @@ def lines(text: str, most: int) -> str:
     return shown if whole else shown[:most] + "\n[... cut]"
 
 
+def last_states(text: str) -> str:
+    """Return, of each line that is written over itself as a progress bar is, the last state."""
+    rows = (row.rstrip("\r").rpartition("\r")[2] for row in text.split("\n"))
+    return "\n".join(rows)
+
+
 def line(text: str, most: int = MAX_LINE) -> str:
     """Return a text in one line of at most `most` characters, with line ends and tabs escaped."""
     shown = _escaped(text[:most], "")

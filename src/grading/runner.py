@@ -6,6 +6,8 @@ results = CourseTestRunner(assignment, questions).run(options, seed, observer)
 from __future__ import annotations
 
 import functools
+import os
+import re
 import tempfile
 import threading
 import time
@@ -327,9 +329,9 @@ class Run:
             result,
             outcome=verdict.outcome,
             score=score,
-            message=verdict.message,
+            message=self._without_our_folders(verdict.message),
             detail=verdict.detail,
-            output=bench.output,
+            output=self._without_our_folders(printable.last_states(bench.output)),
             place=verdict.place,
             wall_s=time.monotonic() - started,
             cause=verdict.cause,
@@ -339,6 +341,15 @@ class Run:
             cpu_s=bench.cpu_s,
             peak_bytes=bench.peak_bytes,
         )
+
+    def _without_our_folders(self, text: str) -> str:
+        """Name files as students know them, without the temporary folder to which they are copied.
+
+        Warnings, a debugger and some exceptions name whole paths.
+        """
+        text = text.replace(f"{self.staged.root}{os.sep}", "")
+        scratch = re.escape(f"{self.work}{os.sep}scratch-")
+        return re.sub(rf"{scratch}\w+(?:{re.escape(os.sep)})?", "", text)
 
     def _judged(self, test: BoundTest, bench: Bench) -> tuple[Verdict, Decimal]:
         """Return how the test ended, and its points; a grader error is also a verdict."""

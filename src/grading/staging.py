@@ -104,8 +104,9 @@ def stage(source: Path, target: Path, provided: Provided = Provided()) -> Staged
         raise SubmissionError(f"{str(source):.200}: {reason} to grade") from None
     if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
         raise SubmissionError(f"{source}: neither a folder nor a zip")
+    archive, unpacked = source, target.with_name(target.name + ".unpacked")
     if stat.S_ISREG(mode):
-        source = _unpack(source, target.with_name(target.name + ".unpacked"))
+        source = _unpack(source, unpacked)
     within: tuple[str, ...] = ()
     for inner in (("src",), ("src", "submission")):
         if source.resolve() == paths.ROOT.joinpath(*inner).resolve():
@@ -121,6 +122,8 @@ def stage(source: Path, target: Path, provided: Provided = Provided()) -> Staged
         _stage_outputs(_output_folders(package), staged)
         _leave_packages(package, staged, provided)
     staged.added = _complete(target, provided)
+    for name, origin in staged.taken.items():  # the student knows the zip, not our folder
+        staged.taken[name] = origin.replace(str(unpacked), str(archive), 1)
     return staged
 
 

@@ -144,40 +144,61 @@ def report(results: Results, files: str, terminal: Terminal) -> list[str]:
     Args:
         files: from files_line.
     """
-    asked = [test for test in results.tests if test.asked]
-    found = causes(asked)
+    asked = results.asked
+    unreached = [test for test in asked if _is_unreached(test)]
+    ended = [test for test in asked if test not in unreached]
+    found = causes(ended)
     fine = all(test.outcome in FINE for test in asked)
     first = terminal.fitted(how_it_went(results))
     lines = [terminal.painted(line, "green" if fine else "bold") for line in first]
     lines += [*terminal.fitted(files, hanging="  "), ""]
     numbers = list(dict.fromkeys(test.spec.number for test in asked))
     if len(numbers) == 1:
-        for test in asked:
+        for test in ended:
             lines += _test(test, found, terminal)
     else:
-        lines += _questions(results, found, terminal)
+        lines += _questions(results, ended, found, terminal)
+    if unreached:
+        names = (t.spec.number if len(numbers) > 1 else t.spec.test_id for t in unreached)
+        lines += terminal.fitted(f"Not run: {', '.join(dict.fromkeys(names))}", hanging="  ")
     for warning in results.facts.get("warnings", []):
         lines += terminal.fitted(f"Warning: {warning}", hanging="  ")
     return [*lines, f"seed {results.seed}"]
 
 
-def _questions(results: Results, found: list[Cause], terminal: Terminal) -> list[str]:
-    """Return the lines of several questions; those without points and not begun share a line."""
-    lines, waiting, for_points = [], [], counted(results)
+def _is_unreached(test: TestResult) -> bool:
+    """Return whether the run was interrupted before this test; others say why they did not run."""
+    return test.outcome is Outcome.NOT_RUN and not test.message
+
+
+def _questions(
+    results: Results, ended: list[TestResult], found: list[Cause], terminal: Terminal
+) -> list[str]:
+    """Return the lines of several questions; those without points that need none share two."""
+    lines, waiting, finished, for_points = [], [], [], counted(results)
     for question in results.edition.questions:
-        tests = [t for t in results.tests if t.asked and t.spec.number == question.number]
+        tests = [test for test in ended if test.spec.number == question.number]
         here = [cause for cause in found if any(test in cause.tests for test in tests)]
         concerned = {test.spec.number for cause in here for test in cause.tests}
         begun = _passed(tests) or not here or not all(cause.is_unwritten for cause in here)
         if tests and not begun and not concerned & for_points:
             waiting.append(question.number)
+        elif tests and not results.wanted and _needs_no_line(tests, for_points):
+            finished.append(question.number)
         elif tests:
             kind = "basic" if question.number in for_points else NO_POINTS
             lines += _question(question.title, kind, tests, here, terminal)
-    if waiting:
-        told = f"{NO_POINTS}, nothing written yet: {', '.join(waiting)}"
-        lines += terminal.fitted(told, " " * NUMBER, " " * NUMBER + "  ")
+    for kind, numbers in (("all basic tests passed", finished), ("nothing written yet", waiting)):
+        if numbers:
+            told = f"{NO_POINTS}, {kind}: {', '.join(numbers)}"
+            lines += terminal.fitted(told, " " * NUMBER, " " * NUMBER + "  ")
     return lines
+
+
+def _needs_no_line(tests: list[TestResult], for_points: set[str]) -> bool:
+    """Return whether a question without points is fine as far as it is graded here."""
+    fine = all(t.outcome in FINE and (t.spec.is_hidden or not t.output) for t in tests)
+    return fine and tests[0].spec.number not in for_points
 
 
 def _test(test: TestResult, found: list[Cause], terminal: Terminal) -> list[str]:
@@ -201,7 +222,7 @@ def _printed(test: TestResult, terminal: Terminal) -> list[str]:
     if test.spec.is_hidden or not test.output:
         return []
     printed = test.output.splitlines()
-    lines = ["your code printed:", *(f"| {line}" for line in printed[:PRINTED_LINES])]
+    lines = ["your code's output:", *(f"| {line}" for line in printed[:PRINTED_LINES])]
     if len(printed) > PRINTED_LINES:
         lines.append(f"| ... and {len(printed) - PRINTED_LINES} more lines")
     return [" " * 6 + line for line in lines]
@@ -227,9 +248,7 @@ def _question(
     colour = "green" if not here and now and _passed(now) == len(now) else colour
     head = head.replace(status, terminal.painted(status, colour), 1)
     if any(test.output and not test.spec.is_hidden for test in tests):
-        rest.append(
-            " " * NUMBER + f"your code printed something: python src/grader.py {number} shows it"
-        )
+        rest.append(" " * NUMBER + f"your code has output: python src/grader.py {number} shows it")
     return [head, *rest, *beneath]
 
 

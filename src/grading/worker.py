@@ -41,6 +41,7 @@ NO_FILES = (
 )
 
 NO_DEBUGGER = "a debugger can't stop here, because nobody can type; to use one, run"
+LEFT_DEBUGGER = "you left the debugger, so this test did not run to its end"
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,11 @@ def preload(with_torch: bool, lasting: bool = False) -> None:
             import torch.fx.experimental.symbolic_shapes  # noqa: F401
 
 
-def prepare(request: dict[str, Any]) -> Callable[[], bytes]:
+def prepare(request: dict[str, Any], in_process: bool = False) -> Callable[[], bytes]:
     """Prepare everything before the submission runs; any failure here is the grader's.
+
+    Args:
+        in_process: whether this is the grader's own process, in which a debugger can stop.
 
     Returns:
         a function that runs the probe that `request` names, and always returns a frame.
@@ -97,7 +101,7 @@ def prepare(request: dict[str, Any]) -> Callable[[], bytes]:
                 found = {"ok": True, "value": probe(context, **arguments)}
                 return wire.encode(found | {"float_ranges": places[:1]})
             except BaseException as error:  # student code may raise anything at all
-                return wire.encode({"ok": False, "error": describe(error, code)})
+                return wire.encode({"ok": False, "error": describe(error, code, in_process)})
 
     return answer
 
@@ -125,7 +129,7 @@ def _seed(seed: int, with_torch: bool) -> None:
             torch.manual_seed(seed)
 
 
-def describe(error: BaseException, root: Path) -> dict[str, Any]:
+def describe(error: BaseException, root: Path, in_process: bool = False) -> dict[str, Any]:
     """Describe an exception as plain data.
 
     `type` is the exception's nearest built-in class and `where` the innermost line in the
@@ -138,6 +142,8 @@ def describe(error: BaseException, root: Path) -> dict[str, Any]:
         text = f"{NO_PROCESSES}: {text}"
     elif isinstance(error, OSError) and error.errno in REFUSED:
         text = f"{NO_FILES}: {text}"
+    elif in_process and text == NO_DEBUGGER:
+        text = LEFT_DEBUGGER
     return {
         "outcome": _outcome(error).value,
         "type": _builtin_name(error),

@@ -55,6 +55,15 @@ def test_a_breakpoint_stops_there(checkout):
     assert ran.returncode == 0
 
 
+@pytest.mark.parametrize("keys", ["q\n", ""])
+def test_leaving_the_debugger_is_what_ended_the_test(checkout, keys):
+    write(checkout, "breakpoint(); return 100.0 * keys[j]\n")
+    ran = python(checkout, "src/grader.py", "--in-process", ID, stdin=None, input=keys)
+    assert ran.returncode == 1
+    said = "submission/attention_exploration.py:4: you left the debugger, so this test did not run"
+    assert said in ran.stdout and "--in-process 3a" not in ran.stdout, ran.stdout
+
+
 def test_trained_files_are_found_beside_a_checkout(checkout, tmp_path):
     (checkout / "vanilla.model.params").write_bytes(b"no parameters")
     ran = python(checkout, "src/grader.py", "--in-process", "1d")

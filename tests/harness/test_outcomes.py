@@ -84,6 +84,43 @@ def test_a_fresh_process_a_test_ends_the_same_way(name, write_query, grade_hasti
         assert word in result.message
 
 
+def test_files_are_named_without_our_folders(write_query, grade):
+    """Three kinds of text from a test: an exception's, a warning's, and what is printed."""
+    body = """
+    import os, sys, warnings
+    print(__file__, os.path.abspath("log.txt"))
+    warnings.warn("old")
+    raise ValueError(f"in {__file__} and {os.getcwd()}")
+    """
+    result = grade(write_query(body), ID)[ID]
+    place = "submission/attention_exploration.py"
+    assert result.message == f"{place}:8: ValueError: in {place} and "
+    lines = result.output.splitlines()
+    assert {f"{place} log.txt", f"{place}:7: UserWarning: old"} < set(lines)
+
+
+def test_of_a_progress_bar_the_last_state_is_shown(write_query, grade):
+    body = "print('10%\\r50%\\r100%\\r\\ndone', end='\\r\\n'); return 100.0 * keys[j]\n"
+    assert grade(write_query(body), ID)[ID].output == "100%\ndone\n" * 2
+
+
+CAUSES = {
+    "input()": "EOFError: EOF when reading a line (nobody can type here: is an input() left over?)",
+    "open('src/data/x.tsv', encoding='utf-8')": "(tests run in an empty folder: open the path that",
+    "b'\\x81'.decode('cp1252')": '(is encoding="utf-8" missing where the file is opened?)',
+    "open('/no/such/file')": "FileNotFoundError: [Errno 2] No such file or ",
+}
+
+
+@pytest.mark.parametrize("call", CAUSES)
+def test_a_crash_has_its_likely_cause(call, write_query, grade):
+    results = grade(write_query(f"{call}\n"), ID, "3a-1-hidden")
+    assert CAUSES[call] in results[ID].message
+    assert ("tests run in" in results[ID].message) == ("src/data" in call)
+    said = "is an input() left over?" in results["3a-1-hidden"].message
+    assert said == (call == "input()")
+
+
 @pytest.mark.parametrize("way", ["zygote", "fresh"])
 def test_sleeping_is_ended_by_the_wall_clock(way, write_query, grade, monkeypatch):
     monkeypatch.setattr("grading.limits.WALL_FACTOR", 0.3)

@@ -99,6 +99,33 @@ def test_questions_without_points_that_are_not_begun_are_one_line():
     assert "nothing written yet: 3a\n" in told and re.search("^3b ", told, re.MULTILINE)
 
 
+def test_questions_without_points_that_are_finished_are_one_line():
+    text = report(results("1e", "3a", "3b"))
+    assert "     no points, all basic tests passed: 3a, 3b\n" in text
+    assert re.search("^1e ", text, re.MULTILINE) and not re.search("^3[ab] ", text, re.MULTILINE)
+    # Not those that failed, that print something, or that were named.
+    text = report(results("1e", "3a", "3b", t3a_0_basic=CRASH, t3b_0_basic={"output": "x"}))
+    assert "all basic tests passed" not in text
+    named = results("1e", "3a", "3b")
+    named.wanted = ("1e", "3a", "3b")
+    assert "all basic tests passed" not in report(named)
+
+
+def test_tests_that_an_interrupted_run_did_not_reach_are_one_line():
+    unreached = {
+        f"t{s.test_id.replace('-', '_')}": {"outcome": Outcome.NOT_RUN}
+        for s in EDITION.tests
+        if s.number in ("1f", "3a") or s.test_id in ("1e-2-basic", "1e-5-hidden")
+    }
+    text = report(results("1d", "1e", "1f", "3a", **unreached))
+    assert "Not run: 1e, 1f, 3a\n" in text and "as 1e-2-basic" not in text
+    assert re.search("^1e ", text, re.MULTILINE) and not re.search("^1f ", text, re.MULTILINE)
+    text = report(results("1e", **unreached))
+    assert "Not run: 1e-2-basic, 1e-5-hidden\n" in text and text.count("1e-2-basic") == 1
+    why = {"outcome": Outcome.NOT_RUN, "message": "not run: no torch"}
+    assert "Not run: 1" not in report(results("1e", t1e_1_basic=why))
+
+
 def test_a_basic_test_that_is_graded_elsewhere_is_no_loss():
     later = {"outcome": Outcome.RAN_NOT_GRADED, "message": "This counts once you submit"}
     before, after = first_line("1f"), first_line("1f", t1f_2_basic=later)
