@@ -72,6 +72,8 @@ def test_zips_are_unpacked_with_or_without_a_wrapping_folder(tmp_path, prefix):
     assert staged.path(OUTPUT) is not None
     names = {"submission/__init__.py", "submission/dataset.py", "submission/helper.py"}
     assert staged.taken.keys() == names | {OUTPUT}
+    # Origins name the zip, which the student knows, and not the folder in which we unpack it.
+    assert staged.taken[OUTPUT] == str(archive / prefix / OUTPUT)
     assert staged.left == []
 
 

@@ -183,20 +183,24 @@ def test_a_pipe_that_is_not_the_readers_keeps_its_traceback():
     assert ran.returncode == 1 and "BrokenPipeError" in ran.stderr
 
 
-def test_ctrl_c_while_packages_are_imported_is_one_line(tmp_path):
-    """torch's place is taken by a package in whose import Ctrl-C is pressed."""
-    (tmp_path / "torch.py").write_text("raise KeyboardInterrupt", encoding="utf-8")
-    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-    for name in ("run.py", "dataset.py", "london_baseline.py"):
-        ran = subprocess.run(
-            [sys.executable, *STRICT, f"src/{name}", "--help"],
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            encoding="utf-8",
-            stdin=subprocess.DEVNULL,
-        )
-        assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "\nInterrupted.\n")
+CTRL_C = """
+import builtins, runpy, sys
+usual = builtins.__import__
+def load(name, *rest):
+    if name == "torch":
+        raise KeyboardInterrupt
+    return usual(name, *rest)
+builtins.__import__ = load
+sys.path.insert(0, "src")
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("name", ["run.py", "dataset.py", "london_baseline.py"])
+def test_ctrl_c_while_torch_is_imported_is_one_line(name, run_python):
+    ran = run_python("-c", CTRL_C, f"src/{name}", "--help", cwd=ROOT)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "\nInterrupted.\n")
 
 
 # ---------------------------------------------------------------- which command
