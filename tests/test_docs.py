@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import pinned
 from tests.follow import commands_of
 
 # Run here, unchanged.
@@ -114,6 +115,18 @@ def test_commands_are_found_and_comments_are_not():
 
 def test_readme_starts_with_the_two_commands():
     assert README[:2] == ["make demo", "make test"]
+
+
+def test_readme_claims_of_leaks_and_pretraining_only_what_is_checked(root):
+    text = " ".join((root / "README.md").read_text(encoding="utf-8").split())
+    editions = pinned.load().editions.values()
+    exempt = [
+        e.name for e in editions if not any(".pretrain.params" in n for n in e.required_files)
+    ]
+    names = f", except in the edition `{exempt[0]}`" if exempt else ""
+    assert f"**Points for accuracy require pretraining**{names}" in text and len(exempt) <= 1
+    assert "any part of a solution" not in text
+    assert "`tools/leaks/__init__.py` lists what it looks for" in text
 
 
 def test_every_fenced_block_says_what_it_holds(root):

@@ -11,6 +11,7 @@ from benchmarks import chance, picture, tables
 from pretraining import plots
 from tests.interpreter import python
 from tests.project import ROOT
+from tools.described import load_assignment
 
 RUNS = tables.rows_of("training.jsonl")
 SVG = "{http://www.w3.org/2000/svg}"
@@ -104,6 +105,15 @@ def test_the_text_below_the_picture_has_the_same_numbers():
     assert counts == {3} and "medians of three trainings with different seeds (one for RoPE)" in (
         caption
     )
+
+
+def test_the_caption_says_that_the_variants_are_not_trained_for_equally_long():
+    caption = re.search(r"\) \*(`make demo`.*?)\* ", README)[1]
+    recipe = load_assignment().shipped_recipes()["recipes"]["laptop"]["pretrain"]
+    epochs = recipe["max_epochs"], recipe["synthesizer"]["max_epochs"]
+    assert f"the synthesizer for {epochs[1]} epochs, the two others for {epochs[0]}" in caption
+    heading = re.search(r'"(Three variants .*?)"', caption)[1]
+    assert f"\n## {heading}\n" in tables.README.read_text(encoding="utf-8")
 
 
 def test_the_picture_can_be_read_on_a_dark_page(drawn):
