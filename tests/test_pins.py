@@ -188,6 +188,19 @@ def test_uv_run_works_in_what_students_unpack(project, uv, root):
     assert again.stdout == "2.13.0 1e\n", again.stderr
 
 
+def test_students_pyproject_has_the_packages_of_the_lists(root):
+    made = tomllib.loads(student.project(root))
+    theirs = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    assert made["project"]["dependencies"] == theirs["project"]["dependencies"] != []
+    assert (
+        made["tool"]["uv"]["constraint-dependencies"]
+        == (theirs["tool"]["uv"]["constraint-dependencies"])
+    )
+    assert made["project"]["requires-python"] == theirs["project"]["requires-python"]
+    assert made["project"]["optional-dependencies"] == {"jupyter": ["notebook"]}
+    assert "dependency-groups" not in made and pins.differences(root) == []
+
+
 def test_uv_run_leaves_torch_from_another_index_alone_when_asked(project, uv):
     (project / "src").mkdir()
     grader = project / "src" / "grader.py"

@@ -10,8 +10,18 @@ from pathlib import Path
 import pytest
 
 from grading.assignment import load_assignment
-from tools import starter
-from tools.regions import END, START, RegionError, find_regions, resembles_marker, strip
+from tests import pinned
+from tests.laid_out import lay_out
+from tools import autograder, starter
+from tools.regions import (
+    END,
+    START,
+    RegionError,
+    find_regions,
+    leave_out,
+    resembles_marker,
+    strip,
+)
 
 NAME = "solutions/submission/toy.py"
 TRUTH = '''\
@@ -212,6 +222,82 @@ def test_truth_that_is_no_python_is_an_error_with_its_line():
 def test_every_fault_is_named_at_once():
     text = f"def f():\n    {END}\n    ### BEGIN CODE HERE ###\n    return 1\n    {START}\n"
     assert [fault.split(":")[1] for fault in faults_of(text)] == ["2", "3", "5"]
+
+
+# ---------------------------------------------------------------- functions of optional topics
+
+REGION = f"    {START}\n    return 1\n    {END}\n"
+KEPT = f"def kept():\n    # [span corruption]\n{REGION}"
+GIVEN = "def given():\n    return optional()\n"
+OPTIONAL = f'@cache\ndef optional():\n    """Doc."""\n    # [rope]\n    # Hint: 1.\n{REGION}'
+METHOD = f"class A:\n    def method(self):\n        # [rope]\n{textwrap.indent(REGION, '    ')}"
+BOTH = OPTIONAL.replace("optional", "both") + REGION.replace("    ### S", "    # [pre]\n    ### S")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([OPTIONAL, KEPT], [KEPT]),
+        ([KEPT, OPTIONAL, GIVEN], [KEPT, GIVEN]),
+        ([GIVEN, KEPT, OPTIONAL], [GIVEN, KEPT]),
+        ([METHOD, KEPT], [METHOD, KEPT]),
+        ([BOTH, OPTIONAL], [BOTH]),
+        ([GIVEN, KEPT], [GIVEN, KEPT]),
+    ],
+    ids=["first", "middle", "last", "a method stays", "of two topics stays", "none"],
+)
+def test_whole_functions_of_a_topic_are_left_out(before, after):
+    left = leave_out("\n\n".join(before), NAME, {"rope", "synthesizer"})
+    assert left == "\n\n".join(after)
+    assert leave_out("\n\n".join(before), NAME, ()) == "\n\n".join(before)
+
+
+@pytest.mark.parametrize(("edition", "has"), [("xcs224n", 0), ("cs224n", 0), ("current", 1)])
+def test_only_an_edition_that_asks_for_rope_has_its_functions(tree, edition, has):
+    package, reference = (f(tree, edition) for f in (starter.package_of, starter.reference_of))
+    for modules in (package, reference):
+        text = b"".join(modules.values()).decode("utf-8")
+        assert len(re.findall(r"# \[rope\]|def \w*(?:rope|rotary)\w*\(", text)) == 6 * has
+        assert "def initialize_synthesizer_model" in text and "# <" not in text
+    recipes = starter.recipes_file(tree, edition).decode("utf-8")
+    assert ('"rope"' in recipes.partition('"variants"')[2]) == bool(has)
+
+
+def test_given_code_is_the_same_in_all_editions(tree):
+    for edition in pinned.NAMES:
+        package = starter.package_of(tree, edition)
+        for name in starter.GIVEN:
+            assert package[name] == (tree / starter.STARTER / name).read_bytes()
+
+
+def test_the_committed_starter_has_every_function(tree):
+    made = {Path(name).name: text for name, text in starter.starter_files(tree).items()}
+    assert (
+        starter.package_of(tree, "current").items()
+        >= {name: text for name, text in made.items() if name.endswith(".py")}.items()
+    )
+
+
+@pytest.mark.parametrize("edition", pinned.NAMES)
+def test_counting_parameters_can_be_passed_in_every_edition(tree, tmp_path, run_python, edition):
+    """Its configurations have rope, whose functions only one edition's students write."""
+    for name, content in autograder.hand_in(tree, edition, tmp_path).items():
+        (tmp_path / "submission").mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    questions = load_assignment(tree / "assignment.toml").edition(edition).questions
+    number = next(q.number for q in questions if q.topic == "blocks_parameters")
+    options = ("--edition", edition, "--submission", tmp_path)
+    graded = run_python(tree / "src" / "grader.py", number, *options)
+    assert graded.returncode == 0, graded.stdout + graded.stderr
+
+
+def test_run_py_offers_the_variants_of_the_edition(tree, tmp_path, run_python):
+    source = lay_out(tmp_path / "root") / "src"
+    recipes = source / "pretraining" / "recipes.json"
+    for edition, offered in (("xcs224n", False), ("current", True)):
+        recipes.write_bytes(starter.recipes_file(tree, edition))
+        told = run_python(source / "run.py", "--help").stdout
+        assert "vanilla" in told and ("rope" in told) == offered
 
 
 # ---------------------------------------------------------------- the command

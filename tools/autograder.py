@@ -4,9 +4,10 @@
 
 dist/autograder-EDITION.zip contains setup.sh, run_autograder, the grader, the solutions, the
 answers, the data, and manifest.json with a hash of each file. The same inputs give the same bytes.
-The build fails unless the zip gives full marks to the reference submission and 0 to the untouched
-starter. Both are saved beside the zip for Gradescope's "Test Autograder", with the expected scores
-in their names. Files in dist/ are replaced only when all of them are built and verified.
+The build fails unless the reference submission passes every test through the zip, those without
+points, too, and the untouched starter earns 0. Both are saved beside the zip for Gradescope's "Test
+Autograder", with the expected scores in their names. Files in dist/ are replaced only when all of
+them are built and verified.
 Exit codes: 0 built and verified; 1 failed, with the reason; 2 wrong usage, a mistake in
 assignment.toml or course.toml, or no data set.
 """
@@ -111,11 +112,15 @@ def keep_secret(repo: Path) -> None:
             writer.write(secrets.token_hex(32) + "\n")
 
 
-def hand_in(folder: Path, required: tuple[str, ...]) -> dict[str, bytes]:
-    """Return the files that a student hands in, from a folder like build/reference."""
-    code = sorted((folder / "src" / "submission").glob("*.py"))
-    files = {f"submission/{path.name}": path.read_bytes() for path in code}
-    outputs = [folder / name for name in required]
+def hand_in(repo: Path, edition: str, trained: Path) -> dict[str, bytes]:
+    """Return the files that a perfect student of an edition hands in.
+
+    Args:
+        trained: a folder like build/reference.
+    """
+    code = starter.package_of(repo, edition) | starter.reference_of(repo, edition)
+    files = {f"submission/{name}": content for name, content in code.items()}
+    outputs = [trained / name for name in load_assignment(repo).edition(edition).required_files]
     return files | {path.name: path.read_bytes() for path in outputs if path.is_file()}
 
 
@@ -133,8 +138,8 @@ def build(
         limits: of the container in which the zip is verified.
 
     Raises:
-        BuildFailed: the zip doesn't give full marks to the reference and 0 to the starter;
-            then no zip is written.
+        BuildFailed: the reference fails a test, or the starter doesn't earn 0; then no zip is
+            written.
     """
     files = contents(repo, edition)
     target = dist / f"autograder-{edition}.zip"
@@ -166,7 +171,7 @@ def _prove(
     """Grade the reference submission or the starter through the zip, and save it beside the zip."""
     described = load_assignment(repo).edition(edition)
     if kind == "reference":
-        submission = hand_in(trained, described.required_files)
+        submission = hand_in(repo, edition, trained)
     else:
         made = starter.package_of(repo, edition)
         submission = {f"submission/{name}": content for name, content in made.items()}
@@ -182,6 +187,11 @@ def _prove(
             raise BuildFailed(
                 f"{edition}: the {kind} earns {score} through the zip, expected {points}\n"
                 + seen.reasons()
+            )
+        if kind == "reference" and (unpassed := seen.unpassed(described)):
+            raise BuildFailed(
+                f"{edition}: the reference does not pass every test through the zip: "
+                f"{', '.join(unpassed)}\n{seen.reasons()}"
             )
         shown = json.dumps(seen.results, ensure_ascii=False).encode()
         secrets, facts = leaks.secrets_of(repo), leaks.facts_of(repo, edition)

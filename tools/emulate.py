@@ -26,7 +26,7 @@ from typing import Any
 
 from . import container
 from .arguments import OneLineParser, one_of
-from .described import REPO, UsageError, load_assignment
+from .described import REPO, Edition, UsageError, load_assignment
 from .exchange import rebuilding
 from .telling import say, telling
 
@@ -67,6 +67,13 @@ class Seen:
     def score(self) -> Decimal | None:
         """The total score; None if the autograder failed."""
         return None if self.results is None else score_of(self.results)
+
+    def unpassed(self, edition: Edition) -> list[str]:
+        """Return "4r-0-basic: error" for each test that did not pass, with or without points."""
+        entries = (self.results or {}).get("tests", [])
+        outcomes = {k: v for e in entries for k, v in e["extra_data"]["outcomes"].items()}
+        ended = {test.test_id: outcomes.get(test.test_id, "no result") for test in edition.tests}
+        return [f"{test_id}: {end}" for test_id, end in ended.items() if end != "passed"]
 
     def reasons(self) -> str:
         """Return the lines of the standard output that explain a score.

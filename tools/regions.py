@@ -9,7 +9,8 @@ A region is the code between two comment lines of the same indentation:
 The markers are kept. Inside a function, the statements between them are replaced by a `raise
 NotImplementedError(...)` that says what to write, and in a class or module by `pass`, so that the
 starter can be imported. A comment `# [span corruption]` in the comment lines directly above the
-first marker names the topic of the region's question.
+first marker names the topic of the region's question. Editions that don't ask for an optional topic
+lack its functions (`leave_out`); no other line depends on the edition.
 
 Since a misspelt marker would ship the answer, every comment line that resembles one is an error: it
 begins with two or more `#`, begins with words like a marker's, or is short and contains them.
@@ -21,6 +22,7 @@ import difflib
 import io
 import re
 import tokenize
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from grading.markers import END, START
@@ -85,6 +87,35 @@ def strip(text: str, name: str) -> str:
     stripped = "\n".join(lines)
     _parse(stripped, f"{name}, stripped")
     return stripped
+
+
+def leave_out(text: str, name: str, topics: Collection[str]) -> str:
+    """Return a file without the functions whose regions all belong to some topics.
+
+    Functions in other functions or in classes stay, since given code around them may call them.
+
+    Args:
+        text: a Python file of the reference solution.
+        name: its name in messages.
+        topics: as assignment.toml writes them, such as `span_corruption`.
+
+    Raises:
+        RegionError: a marker is malformed, or the file is not valid Python.
+    """
+    regions = find_regions(text, name)
+    lines = text.split("\n")
+    for node in reversed(_parse(text, name).body):
+        last = node.end_lineno or node.lineno
+        inside = [region for region in regions if node.lineno < region.start <= last]
+        named = {_topic(lines[: region.start - 1]) for region in inside}
+        if not isinstance(node, FUNCTIONS) or not named or not named <= set(topics):
+            continue
+        first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+        last = max(last, inside[-1].end)  # a comment, which belongs to no statement
+        while last < len(lines) and not lines[last].strip():
+            last += 1
+        del lines[first - 1 : last]
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def find_regions(text: str, name: str) -> list[Region]:
@@ -210,8 +241,8 @@ def _stub(region: Region, scopes: list[Scope], lines: list[str], file: str) -> l
     indent = " " * region.indent
     if not scopes or not isinstance(scopes[-1], FUNCTIONS):
         return [indent + "pass"]
-    topic = _topic(lines[: region.start - 1])
-    subject = topic + ".".join(scope.name for scope in scopes)
+    topic = _topic(lines[: region.start - 1]).replace("_", " ")
+    subject = (f"[{topic}] " if topic else "") + ".".join(scope.name for scope in scopes)
     message = f'"{subject} in {file} is yours to write"'
     line = f"{indent}raise NotImplementedError({message})"
     if len(line) <= LINE_LENGTH:
@@ -224,10 +255,10 @@ def _stub(region: Region, scopes: list[Scope], lines: list[str], file: str) -> l
 
 
 def _topic(above: list[str]) -> str:
-    """Return `[span corruption] ` if a comment line directly above says so, or ""."""
+    """Return "span_corruption" if a comment line directly above says [span corruption], or ""."""
     for line in reversed(above):
         if not line.strip().startswith("#"):
             break
-        if match := re.fullmatch(r"# (\[[a-z ]+\])", line.strip()):
-            return match[1] + " "
+        if match := re.fullmatch(r"# \[([a-z ]+)\]", line.strip()):
+            return match[1].replace(" ", "_")
     return ""

@@ -3,8 +3,9 @@
     python -m tools.release [--edition NAME] [--recipe NAME] [--paper a4|letter]
 
 For each edition, builds the handout, the student release and the autograder. Then the reference's
-code and trained files are put into an unpacked student release, packed by the students' command,
-and graded by the autograder; the release fails unless they earn full marks. dist/manifest.json
+code and trained files are put into an unpacked student release, graded there, packed by the
+students' command, and graded by the autograder; the release fails unless they pass every test,
+those without points, too. dist/manifest.json
 contains a hash of each file. Whatever can be checked early is checked before anything is trained or
 built. dist/ is replaced as a whole at the end, so a release that fails leaves the last good one.
 Exit codes: 0 released; 1 failed, with the reason; 2 wrong usage, a mistake in assignment.toml or
@@ -38,30 +39,19 @@ def prove(repo: Path, edition: str, trained: Path, dist: Path) -> str:
     """Do as a perfect student: unpack, write the code, train (here: copy), collect, upload.
 
     Raises:
-        ReleaseFailed: the students' command reports a fault, or the score is not full marks.
+        ReleaseFailed: a students' command reports a fault, or a test doesn't pass.
     """
     described = load_assignment(repo).edition(edition)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / student.FOLDER
         with zipfile.ZipFile(dist / f"{edition}-student.zip") as opened:
             opened.extractall(place)
-        for path in sorted((trained / "src/submission").glob("*.py")):
-            code = starter.cut_for(repo, edition, path.name, path.read_bytes())
-            (folder / "src/submission" / path.name).write_bytes(code)
+        for name, content in starter.reference_of(repo, edition).items():
+            (folder / "src/submission" / name).write_bytes(content)
         for name in described.required_files:
             shutil.copyfile(trained / name, folder / name)
-        collected = subprocess.run(
-            [sys.executable, "-X", "utf8", "src/collect_submission.py"],
-            cwd=folder,
-            capture_output=True,
-            encoding="utf-8",
-            stdin=subprocess.DEVNULL,
-        )
-        if collected.returncode:
-            raise student.ReleaseFailed(
-                f"{edition}: collect_submission.py failed with exit code {collected.returncode} "
-                f"for the reference:\n{collected.stdout}{collected.stderr}".rstrip()
-            )
+        for script in ("grader.py", "collect_submission.py"):
+            _run_as_student(edition, folder, script)
         upload = folder / "assignment5.zip"
         with telling(f"{edition}: grading the reference through the release"):
             seen = emulate.grade(dist / f"autograder-{edition}.zip", upload)
@@ -71,8 +61,30 @@ def prove(repo: Path, edition: str, trained: Path, dist: Path) -> str:
             f"{edition}: through the release the reference earns {score} of {described.coding}\n"
             + seen.reasons()
         )
+    if unpassed := seen.unpassed(described):
+        raise student.ReleaseFailed(
+            f"{edition}: through the release the reference does not pass every test: "
+            f"{', '.join(unpassed)}\n{seen.reasons()}"
+        )
     earned = f"{plain(score)} of {plain(described.coding)} points"
     return f"  reference through the release: {earned}; {seen.costs()}"
+
+
+def _run_as_student(edition: str, folder: Path, script: str) -> None:
+    """Run a script of an unpacked student release that holds the reference's work."""
+    with telling(f"{edition}: running {script} in the student release"):
+        ran = subprocess.run(
+            [sys.executable, "-X", "utf8", f"src/{script}"],
+            cwd=folder,
+            capture_output=True,
+            encoding="utf-8",
+            stdin=subprocess.DEVNULL,
+        )
+    if ran.returncode:
+        raise student.ReleaseFailed(
+            f"{edition}: {script} failed with exit code {ran.returncode} "
+            f"for the reference:\n{ran.stdout}{ran.stderr}".rstrip()
+        )
 
 
 def manifest(dist: Path) -> dict[str, dict]:

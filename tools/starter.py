@@ -21,9 +21,8 @@ from questions.provided import PROVIDED
 
 from .arguments import OneLineParser
 from .commands import pipelines_of
-from .cuts import cut
 from .described import REPO, UsageError, load_assignment
-from .regions import RegionError, strip
+from .regions import RegionError, leave_out, strip
 
 GIVEN = PROVIDED.given
 TRUTH = Path("solutions/submission")
@@ -58,7 +57,6 @@ def starter_files(root: Path) -> dict[str, bytes]:
             faults.extend(error.faults)
     try:
         files[RECIPES.as_posix()] = recipes_file(root)
-        faults.extend(cut_faults(root, files))
     except RegionError as error:
         faults.extend(error.faults)
     if faults:
@@ -76,52 +74,46 @@ def starter_package(root: Path) -> dict[str, bytes]:
     return made | {name: (root / STARTER / name).read_bytes() for name in GIVEN}
 
 
-def cut_faults(root: Path, files: dict[str, bytes]) -> list[str]:
-    """Return the faults that cutting a module for an edition would raise; see tools/cuts.py."""
-    given = [root / STARTER / name for name in GIVEN]
-    modules = {name: content for name, content in files.items() if name.endswith(".py")}
-    modules |= {(STARTER / p.name).as_posix(): p.read_bytes() for p in given if p.is_file()}
-    known, faults = topics(root), dict[str, None]()
-    for name, content in modules.items():
-        for kept in (known, ()):
-            try:
-                cut(content.decode("utf-8"), name, kept, known)
-            except RegionError as error:
-                faults |= dict.fromkeys(error.faults)
-    return list(faults)
-
-
-def topics(root: Path) -> set[str]:
-    """Return the topics of all editions, and of all variants of the model.
-
-    Raises:
-        UsageError: assignment.toml has a mistake.
-    """
-    assignment = load_assignment(root)
-    asked = {question.topic for e in assignment.editions.values() for question in e.questions}
-    return asked | {variant.topic for variant in assignment.variants.values()}
-
-
 def package_of(root: Path, edition: str) -> dict[str, bytes]:
-    """Return src/submission's modules as an edition's students get them; see tools/cuts.py.
+    """Return the modules of src/submission that an edition's students get, by file name.
+
+    Given modules are the same in all editions. The generated ones lack the functions of variants
+    that the edition doesn't train.
 
     Raises:
-        RegionError: see starter_files, and `cuts.cut`.
+        RegionError: see starter_files.
         UsageError: the edition doesn't exist, or assignment.toml has a mistake.
     """
-    package = starter_package(root)
-    return {name: cut_for(root, edition, name, content) for name, content in package.items()}
+    made = starter_package(root)
+    for name, content in reference_of(root, edition).items():
+        made[name] = strip(content.decode("utf-8"), f"submission/{name}").encode("utf-8")
+    return made
 
 
-def cut_for(root: Path, edition: str, name: str, content: bytes) -> bytes:
-    """Return a module of `submission`, of the starter or the reference, cut for an edition.
+def reference_of(root: Path, edition: str) -> dict[str, bytes]:
+    """Return what a perfect student of an edition writes: modules by file name.
 
     Raises:
         RegionError, UsageError: see `package_of`.
     """
-    kept = {question.topic for question in load_assignment(root).edition(edition).questions}
-    text = content.decode("utf-8")
-    return cut(text, f"submission/{name}", kept, topics(root)).encode("utf-8")
+    variants = load_assignment(root).variants
+    trained = trained_variants(root, edition)
+    missing = {variants[name].topic for name in variants.keys() - trained}
+    modules = {}
+    for path in sorted((root / TRUTH).glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        modules[path.name] = leave_out(text, f"{TRUTH.as_posix()}/{path.name}", missing).encode()
+    return modules
+
+
+def trained_variants(root: Path, edition: str) -> set[str]:
+    """Return the variants of the model that an edition's commands train.
+
+    Raises:
+        UsageError: see `package_of`.
+    """
+    pipelines = pipelines_of(root, [edition]).values()
+    return {command.arguments[2] for todo in pipelines for command in todo}
 
 
 def recipes_file(root: Path, edition: str | None = None) -> bytes:
@@ -136,8 +128,7 @@ def recipes_file(root: Path, edition: str | None = None) -> bytes:
     try:
         content = load_assignment(root).shipped_recipes()
         if edition is not None:
-            pipelines = pipelines_of(root, [edition]).values()
-            trained = {command.arguments[2] for todo in pipelines for command in todo}
+            trained = trained_variants(root, edition)
             content["variants"] = [name for name in content["variants"] if name in trained]
     except UsageError as error:
         raise RegionError([str(error)]) from None

@@ -17,10 +17,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-# <rope>
 from pretraining import returned
-
-# </rope>
 from pretraining.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,7 +35,6 @@ def check_heads(n_embd: int, n_head: int) -> None:
         raise InputError(f"n_embd is {n_embd}, expected a multiple of n_head, {n_head}")
 
 
-# <rope>
 def precompute_rotary_emb(dim: int, max_positions: int) -> torch.Tensor:
     """Return the cosines and sines of RoPE's angles (Su et al. 2021, section 3.2.2, equation 15).
 
@@ -88,7 +84,6 @@ def apply_rotary_emb(x: torch.Tensor, rope_cache: torch.Tensor) -> torch.Tensor:
     ### END CODE HERE ###
 
 
-# </rope>
 class CausalSelfAttention(nn.Module):
     """Scaled dot-product attention (Vaswani et al. 2017, section 3.2) with a causal mask.
 
@@ -97,10 +92,9 @@ class CausalSelfAttention(nn.Module):
     """
 
     mask: torch.Tensor
-    # <rope>
-    # With config.rope, each head first rotates its X Q and X K by position (Su et al. 2021).
+    # With config.rope, each head first rotates its X Q and X K by position (Su et al. 2021), with
+    # precompute_rotary_emb and apply_rotary_emb; only editions with a question on RoPE have these.
     rope_cache: torch.Tensor
-    # </rope>
 
     def __init__(self, config: GPTConfig):
         """Make the layers.
@@ -122,7 +116,6 @@ class CausalSelfAttention(nn.Module):
         self.resid_drop = nn.Dropout(config.resid_pdrop)
         self.proj = nn.Linear(config.n_embd, config.n_embd)
         self.register_buffer("mask", causal_mask(config.block_size))
-        # <rope>
         self.rope = getattr(config, "rope", False)  # GPTConfig of earlier years lacks it
         if self.rope:
             hs = config.n_embd // config.n_head
@@ -134,9 +127,7 @@ class CausalSelfAttention(nn.Module):
             cache = precompute_rotary_emb(hs, config.block_size)
             cache = returned.tensor(precompute_rotary_emb, cache)
             self.register_buffer("rope_cache", cache, persistent=False)
-        # </rope>
 
-    # <rope>
     def rotated(self, x: torch.Tensor, rope_cache: torch.Tensor) -> torch.Tensor:
         """Rotate queries or keys, shape (B, nh, T, hs), float, with apply_rotary_emb."""
         # In float32 or wider: bfloat16 has 8 bits for an angle, and no complex numbers.
@@ -145,7 +136,6 @@ class CausalSelfAttention(nn.Module):
             turned = apply_rotary_emb(x.to(wide), rope_cache)
         return returned.tensor(apply_rotary_emb, turned, like=x).to(x.dtype)
 
-    # </rope>
     def forward(self, x: torch.Tensor, layer_past: object = None) -> torch.Tensor:
         """Compute causal self-attention.
 
@@ -161,10 +151,8 @@ class CausalSelfAttention(nn.Module):
         k = self.key(x).view(B, T, nh, hs).transpose(1, 2)  # (B, nh, T, hs)
         q = self.query(x).view(B, T, nh, hs).transpose(1, 2)  # (B, nh, T, hs)
         v = self.value(x).view(B, T, nh, hs).transpose(1, 2)  # (B, nh, T, hs)
-        # <rope>
         if self.rope:
             q, k = (self.rotated(each, self.rope_cache) for each in (q, k))
-        # </rope>
 
         scores = q @ k.transpose(-2, -1) / math.sqrt(hs)  # (B, nh, T, T)
         scores = scores.masked_fill(self.mask[:, :, :T, :T] == 0, float("-inf"))

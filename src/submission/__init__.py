@@ -25,11 +25,9 @@ _HOMES = {
     "TrainerConfig": "trainer",
     "evaluate_places": "utils",
     "sample": "utils",
-    # <rope>
     "apply_rotary_emb": "attention",
     "initialize_rope_model": "helper",
     "precompute_rotary_emb": "attention",
-    # </rope>
 }
 
 

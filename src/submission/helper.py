@@ -67,7 +67,6 @@ def initialize_synthesizer_model(mconf: GPTConfig) -> GPT:
     return attention_model
 
 
-# <rope>
 def initialize_rope_model(mconf: GPTConfig) -> GPT:
     """Return a new model whose CausalSelfAttention uses RoPE instead of learned positions.
 
@@ -86,7 +85,6 @@ def initialize_rope_model(mconf: GPTConfig) -> GPT:
     return attention_model
 
 
-# </rope>
 def finetune(
     reading_params_path: str | None,
     finetune_corpus_path: str,

@@ -31,6 +31,8 @@ class GPTConfig:
         embd_pdrop, resid_pdrop, attn_pdrop: probabilities of dropout, 0 to 1.
         n_layer, n_head, n_embd: number of blocks, of heads in each, of channels.
         synthesizer: whether blocks use SynthesizerAttention instead of CausalSelfAttention.
+        rope: whether CausalSelfAttention rotates queries and keys by their positions (RoPE); such
+            a model has no learned position embeddings.
     """
 
     vocab_size: int
@@ -42,11 +44,7 @@ class GPTConfig:
     n_head: int = 8
     n_embd: int = 256
     synthesizer: bool = False
-    # <rope>
-    # Whether CausalSelfAttention rotates queries and keys by their positions (RoPE); such a model
-    # has no learned position embeddings.
     rope: bool = False
-    # </rope>
 
 
 class Block(nn.Module):
@@ -82,20 +80,16 @@ class GPT(nn.Module):
             InputError: config asks for something impossible.
         """
         super().__init__()
-        # <rope>
         if config.synthesizer and config.rope:
             raise InputError(
                 "got synthesizer and rope, expected one: it has no queries and keys to rotate"
             )
-        # </rope>
         self.config = config
         self.block_size = config.block_size
         self.tok_emb = nn.Embedding(config.vocab_size, config.n_embd)
         self.pos_emb = nn.Parameter(torch.zeros(1, config.block_size, config.n_embd))
-        # <rope>
         if config.rope:  # the attention encodes the positions
             self.register_parameter("pos_emb", None)
-        # </rope>
         self.drop = nn.Dropout(config.embd_pdrop)
         self.blocks = nn.Sequential(*[Block(config) for _ in range(config.n_layer)])
         self.ln_f = nn.LayerNorm(config.n_embd)
@@ -144,10 +138,8 @@ class GPT(nn.Module):
         if T > self.block_size:
             raise InputError(f"got a sequence of length {T}, expected at most {self.block_size}")
         x = self.tok_emb(idx)  # (B, T, C)
-        # <rope>
         if self.config.rope:
             return self.ln_f(self.blocks(self.drop(x)))
-        # </rope>
         x = x + self.pos_emb[:, :T, :]
         return self.ln_f(self.blocks(self.drop(x)))
 

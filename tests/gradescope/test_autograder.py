@@ -21,7 +21,6 @@ import torch
 from tests.interpreter import python
 from tests.project import make
 from tools import archive, autograder, container, emulate, leaks
-from tools.described import load_assignment
 
 LIMITS = container.Limits(cpus=2.0)
 EDITION = "xcs224n"
@@ -54,8 +53,7 @@ def without_practice(tree: Path) -> str:
 @pytest.fixture
 def upload(tree, demo, tmp_path) -> Path:
     """The reference's hand-in as a folder, to be changed."""
-    described = load_assignment(tree).edition(EDITION)
-    files = autograder.hand_in(tree / "build" / "reference", described.required_files)
+    files = autograder.hand_in(tree, EDITION, tree / "build" / "reference")
     target = tmp_path / "upload"
     for name, content in files.items():
         (target / name).parent.mkdir(parents=True, exist_ok=True)
@@ -117,21 +115,28 @@ def test_both_editions_are_built(tree, release, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("test_id", "change", "words"),
     [
-        ({"score": 0.5}, "the reference earns .* through the zip, expected 53"),
+        ("1c-1-basic", {"score": 0.5}, "the reference earns .* through the zip, expected 53"),
         (
+            "1c-1-basic",
             {"output": "wiki and\n" + SECRET_LINE},
             "the reference's result, which students see, leaks",
         ),
+        (
+            "4r-1-hidden",
+            {"extra_data": {"outcomes": {"4r-0-basic": "error"}}},
+            "does not pass every test through the zip: 4r-0-basic: error, 4r-1-hidden: no result",
+        ),
     ],
-    ids=["earns less", "leaks"],
+    ids=["earns less", "leaks", "fails a test without points"],
 )
 def test_what_does_not_prove_itself_leaves_no_zip(
-    tree, graded, tmp_path, monkeypatch, change, words
+    tree, graded, tmp_path, monkeypatch, test_id, change, words
 ):
     results = json.loads(json.dumps(graded.results))
-    (results if "score" in change else results["tests"][3]).update(change)
+    (entry,) = (e for e in results["tests"] if test_id in e["extra_data"]["outcomes"])
+    (results if "score" in change else entry).update(change)
     poor = dataclasses.replace(graded, results=results)
     monkeypatch.setattr(emulate, "grade", lambda *_, **__: poor)
     with pytest.raises(autograder.BuildFailed, match=words):

@@ -16,7 +16,7 @@ import pytest
 
 from tests.forked import quick_python
 from tests.project import copy_of_the_project, make, without_structure
-from tools import autograder, container, leaks, release, starter, student
+from tools import archive, autograder, container, leaks, release, starter, student
 from tools.commands import PIPELINES
 from tools.described import load_assignment
 from tools.handout import build
@@ -135,7 +135,7 @@ def test_the_release_is_of_its_edition(tree, files):
 def test_the_code_asks_for_what_the_edition_asks(files):
     code = {n: c.decode() for n, c in files.items() if n.startswith("src/submission/")}
     assert len(code) > 8
-    assert not [n for n, c in code.items() if re.search(r"\brope\b|_rope_|rotary_|# <", c)]
+    assert not [n for n, c in code.items() if re.search(r"\[rope\]|def \w*(rope|rotary)", c)]
     assert "rope" not in json.loads(files["src/pretraining/recipes.json"])["variants"]
 
 
@@ -186,6 +186,21 @@ def test_every_command_of_the_students_readme_stands_on_one_line_and_is_the_shee
     made = r"conda |python3 -m venv \.venv$|\. \.venv/bin/activate$|make "
     known = re.compile(rf"(python|uv run) src/\w+\.py|{install}|{jupyter}|{made}")
     assert all(known.match(line) for line in lines), lines
+
+
+def test_a_reference_that_fails_a_test_as_a_student_is_not_released(tree, zipped, tmp_path):
+    """The students' zip lacks a field of GPTConfig that only a question without points needs."""
+    with zipfile.ZipFile(zipped) as opened:
+        files = {name: opened.read(name) for name in opened.namelist()}
+    name = f"{student.FOLDER}/src/submission/model.py"
+    files[name] = files[name].replace(b"    rope: bool = False\n", b"")
+    files[name] = files[name].replace(b"config.rope", b'getattr(config, "rope", False)')
+    archive.write(tmp_path / zipped.name, files)
+    with pytest.raises(student.ReleaseFailed) as caught:
+        release.prove(tree, EDITION, tree / "build" / "reference", tmp_path)
+    message = str(caught.value)
+    assert "xcs224n: grader.py failed with exit code 1 for the reference" in message
+    assert "4r-0-basic" in message and "unexpected keyword argument 'rope'" in message
 
 
 # Enough for a sheet whose template is changed.
@@ -275,9 +290,8 @@ def test_commands_copied_from_the_pdf_run(unpacked, tree, quick):
     """Print, write (the reference's code), train, collect. The release itself proves full marks."""
     copied = commands_of_the_pdf(unpacked / "handout.pdf")
     assert len(copied) >= 20
-    for path in sorted((tree / "solutions" / "submission").glob("*.py")):
-        code = starter.cut_for(tree, EDITION, path.name, path.read_bytes())
-        (unpacked / "src" / "submission" / path.name).write_bytes(code)
+    for name, content in starter.reference_of(tree, EDITION).items():
+        (unpacked / "src" / "submission" / name).write_bytes(content)
     shorten(unpacked / "src" / "pretraining" / "recipes.json")
     for command in copied:
         words = shlex.split(command)
