@@ -1,6 +1,10 @@
-"""docs/add-a-question.md leads to a question that works; `make question` begins it, or refuses."""
+"""docs/add-a-question.md leads to a question that works; `make question` begins it, or refuses.
+
+The document describes the shipped assignment.toml, so these tests use that one.
+"""
 
 import ast
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -25,15 +29,22 @@ LEFT_OUT = ("make handout EDITION=xcs224n", "make lint")
 pytestmark = pytest.mark.requires_tool("make")
 
 
+def project(target: Path) -> Path:
+    """Copy the project to a folder, with the assignment.toml that is shipped."""
+    tree = copy_of_the_project(target)
+    shutil.copy2(ROOT / "assignment.toml", tree)
+    return tree
+
+
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory) -> Path:
-    return copy_of_the_project(tmp_path_factory.mktemp("fresh"))
+    return project(tmp_path_factory.mktemp("fresh"))
 
 
 @pytest.fixture(scope="module")
 def followed(tmp_path_factory) -> tuple[Path, list[tuple[str, subprocess.CompletedProcess]]]:
     """Return a copy in which the document was followed, and what each command answered."""
-    tree = copy_of_the_project(tmp_path_factory.mktemp("followed"))
+    tree = project(tmp_path_factory.mktemp("followed"))
     answers = []
     for step in STEPS:
         if not isinstance(step, str):
@@ -248,7 +259,7 @@ def test_a_file_that_cannot_be_written_leaves_none_behind(fresh, capsys):
 
 def test_questions_follow_each_other(tmp_path, capsys):
     """A second one follows the first, both in its number and in the file."""
-    tree = copy_of_the_project(tmp_path)
+    tree = project(tmp_path)
     for topic, number in (("common_prefix", "3f"), ("beam_width", "3g")):
         assert question.main([topic], tree) == 0
         assert f"Question {number} works" in capsys.readouterr().out
@@ -258,3 +269,20 @@ def test_questions_follow_each_other(tmp_path, capsys):
         "beam_width",
     ]
     assert starter.stale(tree, starter.starter_files(tree)) == []
+
+
+def test_a_number_is_free_in_the_editions_that_get_the_question(tmp_path, capsys):
+    """`current` inherits the question and has a 3f; `cs224n`, whose 3f is another's, doesn't."""
+    tree = project(tmp_path)
+    path = tree / "assignment.toml"
+    text = path.read_text(encoding="utf-8")
+    before, current, after = text.partition("[editions.current]")
+    assert '{ number = "5a"' in after and '{ number = "3f"' in before
+    path.write_text(before + current + after.replace('"5a"', '"3f"', 1), encoding="utf-8")
+    assert question.main(["common_prefix"], tree) == 0
+    assert "Question 3g works" in capsys.readouterr().out
+    editions = load_assignment(tree).editions.values()
+    numbers = {
+        e.name: [q.number for q in e.questions if q.topic == "common_prefix"] for e in editions
+    }
+    assert numbers == {"xcs224n": ["3g"], "current": ["3g"], "cs224n": []}

@@ -47,7 +47,7 @@ def begin(root: Path, topic: str) -> tuple[list[str], str]:
     except UsageError as error:
         raise Refused(str(error)) from None
     refuse_name(root, topic)
-    before, number = place(described)
+    before, numbers = place(described)
     words = topic.replace("_", " ")
     values = {
         "TOPIC": topic,
@@ -55,7 +55,6 @@ def begin(root: Path, topic: str) -> tuple[list[str], str]:
         "WORDS_CAPITAL": words.capitalize(),
         "CLASS": words.title().replace(" ", ""),
         "TEX": topic.replace("_", r"\_"),
-        "NUMBER": number,
         "PART": next(q.part for q in described.edition(None).questions if q.topic == before),
     }
     files = new_files(values)
@@ -66,7 +65,7 @@ def begin(root: Path, topic: str) -> tuple[list[str], str]:
             )
     for name in TABLES:
         files[name] = with_sections(root, name, filled(FILES / f"{name}.txt", values), topic)
-    files[ASSIGNMENT] = described_with(root, described, before, values)
+    files[ASSIGNMENT], number = numbered(root, described, before, values, numbers)
     try:
         write_all(root, files)
     except DataError as error:
@@ -100,20 +99,19 @@ def refuse_name(root: Path, topic: str) -> None:
                 raise Refused(f"the name {topic} is taken by {name}")
 
 
-def place(described: Assignment) -> tuple[str, str]:
-    """Return the default edition's last topic that is not practice, and the next free number."""
+def place(described: Assignment) -> tuple[str, list[str]]:
+    """Return the default edition's last topic that is not practice, and the numbers after it."""
     asked = [q for q in described.edition(None).questions if not q.is_practice]
     if not asked:
         raise Refused(
             f"the edition {described.default_edition} has no question to put the new one after"
         )
     last = asked[-1]
-    numbers = {q.number for edition in described.editions.values() for q in edition.questions}
     section, letter = last.number[:-1], last.number[-1]
-    for following in string.ascii_lowercase[string.ascii_lowercase.index(letter) + 1 :]:
-        if section + following not in numbers:
-            return last.topic, section + following
-    raise Refused(f"section {section} already has a question for each letter")
+    letters = string.ascii_lowercase[string.ascii_lowercase.index(letter) + 1 :]
+    if not letters:
+        raise Refused(f"section {section} already has a question for each letter")
+    return last.topic, [section + following for following in letters]
 
 
 def filled(file: Path, values: dict[str, str]) -> str:
@@ -172,6 +170,24 @@ def described_with(root: Path, described: Assignment, before: str, values: dict[
     made = f"{head}\n\n{added['topic'].rstrip()}{rest}"
     expect_addition(described, made, values["TOPIC"])
     return made
+
+
+def numbered(
+    root: Path, described: Assignment, before: str, values: dict[str, str], numbers: list[str]
+) -> tuple[str, str]:
+    """Return assignment.toml with the topic, and its number, the first that can be given.
+
+    A number can't be given if an edition that inherits the question has another one of that number.
+
+    Raises:
+        Refused: see `described_with`.
+    """
+    for number in numbers:
+        try:
+            return described_with(root, described, before, values | {"NUMBER": number}), number
+        except Refused as refused:
+            refusal = refused
+    raise refusal
 
 
 def expect_addition(before: Assignment, text: str, topic: str) -> None:
