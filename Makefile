@@ -108,9 +108,10 @@ starter: $(STAMP) ## generate the starter code from solutions/submission
 question: $(STAMP) ## create a coding question with a working example: TOPIC=NAME
 	@$(PYTHON_VENV) -m tools.question -- "$$TOPIC"
 
-check: $(STAMP) ## fail if src/submission or a list in pyproject.toml is out of date
-	@$(PYTHON_VENV) -m tools.starter --check
-	@$(PYTHON_VENV) -m tools.pins --check
+GENERATED = $(PYTHON_VENV) -m tools.starter --check && $(PYTHON_VENV) -m tools.pins --check
+check: $(STAMP) ## fail if src/submission, a list in pyproject.toml or a file of dist/ is out of date
+	@$(GENERATED)
+	@$(PYTHON_VENV) -m tools.dist
 
 reference: $(STAMP) $(DATA) ## train the reference solution in build/reference [RECIPE=NAME EDITION=NAME]
 	@$(PYTHON_VENV) -m tools.reference $(call option,RECIPE,recipe) $(call option,EDITION,edition)
@@ -163,11 +164,13 @@ test test-quick: export PYTHONDONTWRITEBYTECODE :=
 
 test: $(STAMP) ## run all checks and tests [ARGS="-k starter"]
 	@$(PYTHON_VENV) -m tools.apt
-	@$(MAKE) check lint
+	@$(GENERATED)
+	@$(MAKE) lint
 	@$(PYTHON_VENV) $(STRICT) -m pytest $(if $(ARGS),$(ARGS),-n 4)
 
 test-quick: $(STAMP) ## run the tests that edits break most often: two minutes
-	@$(MAKE) check lint
+	@$(GENERATED)
+	@$(MAKE) lint
 	@$(PYTHON_VENV) $(STRICT) -m pytest -n 2 $(QUICK)
 
 seeds: $(STAMP) ## run every random test with 200 seeds on every right solution: hours [ARGS="--seeds 20"]

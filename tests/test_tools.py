@@ -19,6 +19,7 @@ COMMANDS = {
     "classroom": (("grade", "no/such", "--into=new"), ("--edition",), False),
     "compare": ((), ("--recipe",), True),
     "demo": ((), ("--recipe",), True),
+    "dist": ((), (), False),
     "emulate": (("src/submission",), ("--edition",), False),
     "handout": ((), ("--edition",), False),
     "install_data": (("no/such",), (), False),

@@ -24,7 +24,7 @@ from . import archive, container, emulate, leaks, reference, starter
 from .arguments import OneLineParser, add_editions, add_recipe
 from .datafiles import require_data_set
 from .described import REPO, UsageError, check_recipe, editions, load_assignment
-from .exchange import adding
+from .dist import Origin, adding
 from .starter import GIVEN
 from .telling import telling
 
@@ -51,6 +51,8 @@ TAKEN = (
     "solutions/data/birth_test.tsv",
     leaks.GRADING_SECRET,
 )
+ORIGIN = Origin("make autograder", (*TAKEN, *(f"{SCRIPTS_FROM.as_posix()}/{s}" for s in SCRIPTS)))
+ORIGINS = {"autograder-*.zip": ORIGIN, "test-*.zip": ORIGIN}
 
 
 class BuildFailed(Exception):
@@ -222,7 +224,7 @@ def main(arguments: list[str] | None = None) -> int:
         check(REPO, names, asked.recipe)
         trained = reference.train(recipe=asked.recipe, editions=names)
         older = [pattern for name in names for pattern in outdated(name)]
-        with adding(DIST, REPO / "build" / "autograder", older) as draft:
+        with adding(REPO, "autograder", ORIGINS, older) as draft:
             for edition in names:
                 for line in build(REPO, edition, trained, draft):
                     print(line, flush=True)

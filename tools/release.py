@@ -12,8 +12,6 @@ Exit codes: 0 released; 1 failed, with the reason; 2 wrong usage, a mistake in a
 course.toml, or no data set.
 """
 
-import hashlib
-import json
 import shutil
 import subprocess
 import sys
@@ -22,9 +20,7 @@ import zipfile
 from decimal import Decimal
 from pathlib import Path
 
-from pretraining.files import write_atomically
-
-from . import autograder, emulate, reference, starter, student
+from . import autograder, dist, emulate, reference, starter, student
 from .arguments import OneLineParser, add_editions, add_paper, add_recipe
 from .described import REPO, UsageError, check_recipe, editions, load_assignment
 from .exchange import rebuilding
@@ -32,10 +28,10 @@ from .handout.description import describe
 from .handout.templates import HandoutError, plain
 from .telling import telling
 
-MANIFEST = "manifest.json"
+ORIGINS = student.ORIGINS | autograder.ORIGINS
 
 
-def prove(repo: Path, edition: str, trained: Path, dist: Path) -> str:
+def prove(repo: Path, edition: str, trained: Path, folder: Path) -> str:
     """Do as a perfect student: unpack, write the code, train (here: copy), collect, upload.
 
     Raises:
@@ -43,18 +39,18 @@ def prove(repo: Path, edition: str, trained: Path, dist: Path) -> str:
     """
     described = load_assignment(repo).edition(edition)
     with tempfile.TemporaryDirectory() as place:
-        folder = Path(place) / student.FOLDER
-        with zipfile.ZipFile(dist / f"{edition}-student.zip") as opened:
+        copy = Path(place) / student.FOLDER
+        with zipfile.ZipFile(folder / f"{edition}-student.zip") as opened:
             opened.extractall(place)
         for name, content in starter.reference_of(repo, edition).items():
-            (folder / "src/submission" / name).write_bytes(content)
+            (copy / "src/submission" / name).write_bytes(content)
         for name in described.required_files:
-            shutil.copyfile(trained / name, folder / name)
+            shutil.copyfile(trained / name, copy / name)
         for script in ("grader.py", "collect_submission.py"):
-            _run_as_student(edition, folder, script)
-        upload = folder / "assignment5.zip"
+            _run_as_student(edition, copy, script)
+        upload = copy / "assignment5.zip"
         with telling(f"{edition}: grading the reference through the release"):
-            seen = emulate.grade(dist / f"autograder-{edition}.zip", upload)
+            seen = emulate.grade(folder / f"autograder-{edition}.zip", upload)
     score = seen.score
     if score != described.coding:
         raise student.ReleaseFailed(
@@ -87,18 +83,6 @@ def _run_as_student(edition: str, folder: Path, script: str) -> None:
         )
 
 
-def manifest(dist: Path) -> dict[str, dict]:
-    """Return the size and hash of each file in dist/."""
-    return {
-        path.name: {
-            "bytes": path.stat().st_size,
-            "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-        }
-        for path in sorted(dist.iterdir())
-        if path.is_file() and path.name != MANIFEST and not path.name.startswith(".")
-    }
-
-
 def summary(repo: Path, edition: str) -> str:
     """Return a line on an edition's points."""
     questions = describe(repo, edition).edition.questions
@@ -122,27 +106,22 @@ def release(repo: Path, editions: list[str], recipe: str | None, paper: str) -> 
     autograder.check(repo, editions, recipe)
     trained = reference.train(repo, recipe=recipe, editions=editions)
     # As a whole, so that no file of another release remains among these.
-    with rebuilding(repo / "dist", repo / "build" / "release") as dist:
-        listed = _build(repo, editions, trained, paper, dist)
-    total = sum(entry["bytes"] for entry in listed.values())
-    print(
-        f"{len(listed)} files in dist/, {total / 2**20:.1f} MiB; {MANIFEST} contains their hashes"
-    )
+    with rebuilding(repo / "dist", repo / "build" / "release") as folder:
+        for edition in editions:
+            _build(repo, edition, trained, paper, folder)
+        listed = dist.manifest(repo, folder, ORIGINS)
+        dist.write_manifest(folder, listed)
+    size = sum(entry["bytes"] for entry in listed.values()) / 2**20
+    print(f"{len(listed)} files in dist/, {size:.1f} MiB; {dist.MANIFEST} contains their hashes")
 
 
-def _build(
-    repo: Path, editions: list[str], trained: Path, paper: str, dist: Path
-) -> dict[str, dict]:
-    """Build and verify all editions in an empty folder; return the manifest, also written there."""
-    for edition in editions:
-        print(summary(repo, edition), flush=True)
-        print(f"  {student.release(repo, edition, paper, dist)[1]}", flush=True)
-        for line in autograder.build(repo, edition, trained, dist):
-            print(f"  {line}", flush=True)
-        print(prove(repo, edition, trained, dist), flush=True)
-    listed = manifest(dist)
-    write_atomically(dist / MANIFEST, json.dumps(listed, indent=1) + "\n")
-    return listed
+def _build(repo: Path, edition: str, trained: Path, paper: str, folder: Path) -> None:
+    """Build and verify an edition in a folder."""
+    print(summary(repo, edition), flush=True)
+    print(f"  {student.release(repo, edition, paper, folder)[1]}", flush=True)
+    for line in autograder.build(repo, edition, trained, folder):
+        print(f"  {line}", flush=True)
+    print(prove(repo, edition, trained, folder), flush=True)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -26,7 +26,7 @@ from .arguments import OneLineParser, add_editions, add_paper
 from .commands import EXPERIMENTS, pipelines_of, predict_unseen
 from .datafiles import require_data_set
 from .described import EDITION_FILE, REPO, UsageError, editions
-from .exchange import adding
+from .dist import Origin, adding
 from .handout import build, checks
 from .handout.description import describe
 from .handout.sheet import Sheet
@@ -49,6 +49,8 @@ TAKEN = (
     "src/questions/**/*.py",
     "src/data/*",
 )
+SOURCES = tuple(dict.fromkeys((*TAKEN, *build.SHEET, "mingpt-demo/*")))
+ORIGINS = build.ORIGINS | {"*-student.zip": Origin("make student", SOURCES)}
 DEMO = Path("mingpt-demo/play_char.ipynb")
 STUDENT = Path("handout/student")
 # The files with which a student's copy is compared when it is collected.
@@ -209,7 +211,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         names = editions(REPO, asked.edition)
         check(REPO, names)
-        with adding(REPO / "dist", REPO / "build" / "student") as draft:
+        with adding(REPO, "student", ORIGINS) as draft:
             for edition in names:
                 print(release(REPO, edition, asked.paper, draft)[1], flush=True)
     except (ReleaseFailed, HandoutError, RegionError, UsageError) as error:

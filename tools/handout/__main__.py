@@ -14,7 +14,7 @@ import sys
 
 from ..arguments import OneLineParser, add_editions, add_paper
 from ..described import REPO, UsageError, editions
-from ..exchange import adding
+from ..dist import adding
 from . import build, checks
 from .templates import HandoutError
 
@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
         names = editions(REPO, asked.edition)
         for edition in names:
             checks.check(REPO, edition, asked.dataset)
-        with adding(REPO / "dist", REPO / "build" / "handout.new") as draft:
+        with adding(REPO, "handout.new", build.ORIGINS) as draft:
             for edition in names:
                 made = build.build(REPO, edition, asked.dataset, asked.paper, draft)
                 print("\n".join(made.lines()), flush=True)

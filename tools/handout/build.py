@@ -12,6 +12,7 @@ from pretraining.files import write_atomically
 
 from .. import archive
 from ..described import editions as editions
+from ..dist import Origin
 from ..exchange import rebuilding
 from ..telling import telling
 from . import characters, typeset, web
@@ -29,6 +30,18 @@ PRINT = (
 WITH_SOLUTIONS = "\\def\\withanswers{}\n\\input{sheet.tex}\n"
 SCRIPT = "solutions/written/quoted_numbers.py"
 TRAINED = "build/reference"
+SHEET = (
+    "assignment.toml",
+    "course.toml",
+    "handout/**/*",
+    "src/data/dataset.json",
+    "src/submission/*.py",
+)
+ORIGINS = {
+    "*-handout.*": Origin("make handout", SHEET),
+    "*-outline.csv": Origin("make handout", SHEET),
+    "*-solutions.pdf": Origin("make handout", (*SHEET, "solutions/written/*")),
+}
 
 
 @dataclass(frozen=True)
