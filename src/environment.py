@@ -21,7 +21,8 @@ LIBRARIES = ("torch", "numpy", "tqdm", "tensorboard", "jinja2")
 def hiding_files() -> list:
     """Return the files that would be imported in place of a module of Python, a library, or ours.
 
-    Python looks first in the folder of the command, where students may put files of their own.
+    Python looks first in the folder of the command, where students may put files of their own, and
+    then in those of PYTHONPATH, where libraries may be installed.
     """
     found = []
     names = set(getattr(sys, "stdlib_module_names", ())) - set(sys.builtin_module_names)
@@ -30,22 +31,31 @@ def hiding_files() -> list:
         if os.path.realpath(folder) == library:
             break  # what comes later hides nothing
         own = os.path.basename(folder) not in ("site-packages", "dist-packages")
+        is_ours = os.path.realpath(folder) == os.path.dirname(os.path.realpath(__file__))
         entries = sorted(os.listdir(folder)) if own and os.path.isdir(folder) else []
         for entry in entries:
             name, suffix = os.path.splitext(entry)
             is_package = os.path.isfile(os.path.join(folder, entry, "__init__.py"))
-            if is_package and entry + ".py" in entries:  # the package comes first
-                found.append(os.path.join(folder, entry))
-            elif (is_package or suffix == ".py") and (name in names or name in LIBRARIES):
+            hides = name in names or (is_ours and name in LIBRARIES)
+            hides_ours = is_ours and entry + ".py" in entries  # a package comes first
+            if (is_package and hides_ours) or (hides and (is_package or suffix == ".py")):
                 found.append(os.path.join(folder, entry))
     return found
 
 
+def _from_here(path: str) -> str:
+    try:
+        return os.path.relpath(path)
+    except ValueError:  # another drive on Windows
+        return path
+
+
 HIDING = hiding_files()
+COMMAND = os.path.basename(sys.argv[0]).replace("-m", "error")
 for _file in HIDING:
     print(
-        f"{os.path.basename(sys.argv[0])}: {os.path.relpath(_file)} has the name of a module that "
-        "Python or the commands need, and would be imported in its place: rename it",
+        f"{COMMAND}: {_from_here(_file)} has the name of a module that Python or the commands "
+        "need, and would be imported in its place: rename it",
         file=sys.stderr,
     )
 if HIDING:
@@ -64,7 +74,7 @@ OLDEST = (3, 11)  # the first one with tomllib and typing.Self
 NEWER = ("3.12", "3.13", "3.14", "3.11")  # Pythons to look for; Gradescope uses the first
 USAGE, INTERRUPTED = 2, 130  # exit codes
 # What commands import from src/; other files there are commands themselves, such as dataset.py.
-OURS = ("environment", "experiments", "inputs", "run")
+OURS = ("environment", "experiments", "inputs", "letters", "run")
 
 
 def check(*packages: str, wanted: str = "") -> None:
@@ -243,13 +253,6 @@ def _windows() -> bool:
 def _path(*names: str) -> str:
     """Return a path in the assignment's folder, relative to here and quoted for a shell."""
     return _quoted(_from_here(os.path.join(ROOT, *names)))
-
-
-def _from_here(path: str) -> str:
-    try:
-        return os.path.relpath(path)
-    except ValueError:  # another drive on Windows
-        return path
 
 
 def _quoted(word: str) -> str:

@@ -7,6 +7,8 @@ from pathlib import PurePosixPath
 
 import pytest
 
+import environment
+
 STUDENTS_LIBRARIES = {"torch", "numpy", "tqdm", "tensorboard"}
 LIBRARIES = STUDENTS_LIBRARIES | {"jinja2", "pytest"}
 OURS = {"submission", "pretraining", "grading", "grader", "run", "hidden", "solutions"}
@@ -170,6 +172,16 @@ def test_forbidden_import_is_found(path, statement):
 )
 def test_allowed_import_passes(path, statement):
     assert violations(path, statement) == []
+
+
+def test_modules_that_commands_import_are_never_hidden_by_the_submissions(root):
+    files = {path.stem: path for path in (root / "src").glob("*.py")}
+    names = {
+        (name or "").partition(".")[0]
+        for path in files.values()
+        for _, name in imported(path.read_text(encoding="utf-8"))
+    }
+    assert names & files.keys() == set(environment.OURS)
 
 
 def test_rules_are_written_for_this_tree(root):

@@ -160,7 +160,9 @@ def test_libraries_and_our_own_modules_can_be_hidden_too(made, source):
 
 def test_folders_of_pythonpath_are_searched_and_other_files_hide_nothing(source, tmp_path):
     folder, library = tmp_path / "mine", tmp_path / "site-packages"
-    for path in (folder / "random.py", library / "random.py", folder / "data" / "random.py"):
+    (folder / "numpy").mkdir(parents=True)
+    (folder / "numpy" / "__init__.py").touch()  # a library may be there
+    for path in (folder / "random.py", library / "wave.py", folder / "data" / "random.py"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("from secrets import *\n", encoding="utf-8")
     for name in ("sys.py", "notes.py", "random.txt"):
@@ -170,11 +172,11 @@ def test_folders_of_pythonpath_are_searched_and_other_files_hide_nothing(source,
         path: interpreter.python(
             source.parent, "src/check_written.py", "--help", env={"PYTHONPATH": str(path)}
         )
-        for path in (folder, folder / "nothing")
+        for path in (folder, library)
     }
     expected = said_of("random.py").format(command="check_written.py").replace("src", "mine")
     assert ran[folder].stderr == expected
-    assert ran[folder / "nothing"].stderr == ""
+    assert ran[library].stderr == ""
 
 
 def test_a_pipe_that_is_not_the_readers_keeps_its_traceback():
