@@ -75,7 +75,8 @@ def declared() -> dict[str, str]:
 
 def _composed(letter: str) -> str:
     """Return a letter with accents as LaTeX, or "" if LaTeX can't compose it."""
-    base, *accents = unicodedata.normalize("NFD", letter)
+    decomposed = unicodedata.normalize("NFD", letter)
+    base, accents = decomposed[0], decomposed[1:]
     above = [accent for accent in accents if accent in ABOVE]
     below = [accent for accent in accents if accent in BELOW]
     if not accents or not (base.isascii() or base in KNOWN) or len(below) > 1:

@@ -227,7 +227,7 @@ def _grade(runner: CourseTestRunner, asked: argparse.Namespace) -> int:
     for path, for_staff in _pages(asked):
         if path:
             with _refusing_to_write(path):
-                write_atomically(path, report.page(results, for_staff))
+                write_atomically(path, report.page(results, for_staff, is_judged=staff))
     if record:
         if record.digest not in ("", results.facts["digest"]):
             print("Replay: the submission's files differ from those that were graded originally")

@@ -1,6 +1,8 @@
 """Writes a result as one self-contained HTML file, for phones, print and screen readers.
 
-No meaning is in colours alone: outcomes are words and signs, and lost points are hatched.
+No meaning is in colours alone: outcomes are words and signs, lost points are hatched, and points of
+tests that are graded elsewhere are dotted. On a student's computer, where hidden tests are not
+judged, the report counts tests, as the terminal does, and not points.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 from decimal import Decimal
 from html import escape
 
-from . import printable
+from . import printable, student_console
 from .assignment import Question
 from .console import identity, passed_of, points
 from .outcomes import Outcome
@@ -16,6 +18,14 @@ from .results import Results, TestResult
 
 SIGNS = {Outcome.PASSED: "✓", Outcome.RAN_NOT_GRADED: "○", Outcome.NOT_RUN: "–"}
 BAR_WIDTH, BAR_HEIGHT = 240, 16
+EARNED, LOST, LATER = "currentColor", "url(#lost)", "url(#later)"
+# The patterns of bars, which refer to them.
+PATTERNS = """<svg width="0" height="0" aria-hidden="true" style="position: absolute"><defs>
+<pattern id="lost" width="8" height="8" patternUnits="userSpaceOnUse">
+<path d="M-2 2 l4 -4 M0 8 l8 -8 M6 10 l4 -4" stroke="currentColor"/></pattern>
+<pattern id="later" width="8" height="8" patternUnits="userSpaceOnUse">
+<path d="M3 4 h2" stroke="currentColor" stroke-width="2"/></pattern>
+</defs></svg>"""
 
 STYLE = """
 :root { color-scheme: light dark; --line: #767676; --soft: #f2f2f2; --ink: #1a1a1a; --paper: #fff }
@@ -41,20 +51,22 @@ code { overflow-wrap: anywhere }
 """
 
 
-def page(results: Results, staff: bool) -> str:
+def page(results: Results, staff: bool, is_judged: bool = True) -> str:
     """Return the whole file.
 
     Args:
         staff: whether to include what only staff may read: got, expected, tracebacks, and prints
             in hidden tests.
+        is_judged: whether hidden tests were judged, which they are not on a student's computer.
     """
     edition = results.edition
     whose = "Staff's report: not for students" if staff else "Report"
-    scored = f"{points(results.score)} of {points(results.max_score)} points{results.only}"
-    title = escape(f"{edition.title}: {scored}")
+    scored = f"{points(results.score)} of {points(results.max_score)} points"
+    went = scored if is_judged else student_console.how_it_went(results)
+    title = escape(f"{edition.title}: {went}{results.only}")
     asked, folded = results.asked, results.folded
     counted = [t for t in asked if t.spec.number not in folded]
-    sections = [_section(question, counted, staff) for question in edition.questions]
+    sections = [_section(question, counted, staff, is_judged) for question in edition.questions]
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -67,10 +79,11 @@ def page(results: Results, staff: bool) -> str:
 <main>
 <h1>{title}</h1>
 <p>{whose}. {escape(identity(results))}.</p>
-<p>{escape(_told(asked, counted))}</p>
-{_overview(results, counted)}
+<p>{escape(_told(asked, counted, is_judged))}</p>
+{PATTERNS}
+{_overview(results, counted, is_judged)}
 {"".join(sections)}
-{_without_points(results, staff)}
+{_without_points(results, staff, is_judged)}
 <h2>How this was graded</h2>
 {_facts(results)}
 </main>
@@ -79,84 +92,117 @@ def page(results: Results, staff: bool) -> str:
 """
 
 
-def _told(asked: list[TestResult], counted: list[TestResult]) -> str:
+def _told(asked: list[TestResult], counted: list[TestResult], is_judged: bool) -> str:
     """Summarize the report in a few sentences; `counted` are the tests that are not folded."""
     passed = sum(t.outcome is Outcome.PASSED for t in counted)
-    told = f"{passed} of {len(counted)} tests passed."
+    told = [f"{passed} of {len(counted)} tests passed."] if is_judged else []
     if any(t.outcome is Outcome.GRADER_ERROR for t in asked):
-        told += " The grader itself failed: the scores of this run don't count."
-    if any(t.outcome is Outcome.RAN_NOT_GRADED for t in asked):
-        told += " Hidden tests ran and are graded when you submit."
-    return told
+        told.append("The grader itself failed: the scores of this run don't count.")
+    if not is_judged:
+        told.append("Points are counted when you submit: hidden tests are not graded here.")
+    elif any(t.outcome is Outcome.RAN_NOT_GRADED for t in asked):
+        told.append("Hidden tests ran and are graded when you submit.")
+    return " ".join(told)
 
 
-def _points(tests: list[TestResult]) -> tuple[Decimal, Decimal]:
+def _went(tests: list[TestResult], is_judged: bool) -> str:
+    """Say how a question's tests went: their points, or how many passed if not all are judged."""
+    if not is_judged:
+        return "; ".join(student_console.parts(tests, "basic"))
     score = sum((t.score for t in tests), Decimal(0))
-    return score, sum((t.spec.max_score for t in tests), Decimal(0))
+    worth = sum((t.spec.max_score for t in tests), Decimal(0))
+    return f"{points(score)} of {points(worth)} points"
 
 
-def _overview(results: Results, asked: list[TestResult]) -> str:
+def _counted(tests: list[TestResult], is_judged: bool) -> str:
+    """Return `_went` in the few words of a cell: `7 of 10`."""
+    if is_judged:
+        return _went(tests, is_judged).removesuffix(" points")
+    now = [test for test in tests if not student_console.is_later(test)]
+    passed = sum(test.outcome is Outcome.PASSED for test in now)
+    return f"{passed} of {len(now)}" if now else "none"
+
+
+def _overview(results: Results, asked: list[TestResult], is_judged: bool) -> str:
     rows = []
     for question in results.edition.questions:
         tests = [t for t in asked if t.spec.number == question.number]
         if tests:
-            score, worth = _points(tests)
-            words = f"{points(score)} of {points(worth)}"
+            words = _went(tests, is_judged)
             rows.append(
                 f'<tr><th scope="row"><a href="#q{escape(question.number)}">'
                 f"{escape(question.number)}</a></th><td>{escape(question.title)}</td>"
-                f'<td class="number">{words}</td><td>{_bar(score, worth, words)}</td></tr>'
+                f'<td class="number">{_counted(tests, is_judged)}</td>'
+                f"<td>{_bar(tests, is_judged, words)}</td></tr>"
             )
-    head = '<th scope="col">Question</th><th scope="col">Title</th><th scope="col">Points</th>'
-    head += '<th scope="col">Share</th>'
-    legend = "<caption>Share: the filled part is earned, the hatched part is not.</caption>"
-    return f"<table>{legend}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    counted = "Points" if is_judged else "Basic tests"
+    head = '<th scope="col">Question</th><th scope="col">Title</th>'
+    head += f'<th scope="col">{counted}</th><th scope="col">Share</th>'
+    legend = "Share: the filled part is earned, the hatched part is not."
+    if not is_judged:
+        legend = (
+            "Share of the points: filled for tests that pass, hatched for those that don't, dotted "
+            "for those that are graded when you submit."
+        )
+    caption = f"<caption>{legend}</caption>"
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
-def _bar(score: Decimal, worth: Decimal, words: str) -> str:
-    """Draw earned points as a full bar, lost ones hatched."""
+def _bar(tests: list[TestResult], is_judged: bool, words: str) -> str:
+    """Draw the tests' points: those that are earned, lost, and graded elsewhere."""
+    worth = sum((t.spec.max_score for t in tests), Decimal(0))
     if not worth:
         return "no points"
-    earned = float(score / worth) * BAR_WIDTH
-    lost = BAR_WIDTH - earned
-    lines = [
-        f'<path d="M{x} {BAR_HEIGHT} l{BAR_HEIGHT} -{BAR_HEIGHT}" stroke="currentColor"/>'
-        for x in range(int(earned), BAR_WIDTH, 8)
-    ]
+    waiting = [] if is_judged else [t for t in tests if _is_waiting(t)]
+    later = sum((t.spec.max_score for t in waiting), Decimal(0))
+    earned = sum((t.score for t in tests), Decimal(0))
+    drawn, place = "", 0.0
+    for share, fill in ((earned, EARNED), (worth - earned - later, LOST), (later, LATER)):
+        width = float(share / worth) * BAR_WIDTH
+        if share:
+            drawn += (
+                f'<rect x="{place:.1f}" width="{width:.1f}" height="{BAR_HEIGHT}" fill="{fill}"/>'
+            )
+        place += width
     return (
-        f'<svg viewBox="0 0 {BAR_WIDTH} {BAR_HEIGHT}" role="img" aria-label="{words} points">'
-        f'<svg x="{earned:.1f}" width="{lost:.1f}" height="{BAR_HEIGHT}" '
-        f'viewBox="{earned:.1f} 0 {max(lost, 0.1):.1f} {BAR_HEIGHT}">{"".join(lines)}</svg>'
-        f'<rect width="{earned:.1f}" height="{BAR_HEIGHT}" fill="currentColor"/>'
+        f'<svg viewBox="0 0 {BAR_WIDTH} {BAR_HEIGHT}" role="img" aria-label="{words}">{drawn}'
         f'<rect x=".5" y=".5" width="{BAR_WIDTH - 1}" height="{BAR_HEIGHT - 1}" fill="none" '
         'stroke="currentColor"/></svg>'
     )
 
 
-def _section(question: Question, asked: list[TestResult], staff: bool) -> str:
+def _is_waiting(test: TestResult) -> bool:
+    """Return whether a test is graded elsewhere, and does not fail already."""
+    fails = test.outcome not in (*student_console.FINE, Outcome.NOT_RUN)
+    return student_console.is_later(test) and not fails
+
+
+def _section(question: Question, asked: list[TestResult], staff: bool, is_judged: bool) -> str:
     tests = [t for t in asked if t.spec.number == question.number]
     if not tests:
         return ""
-    score, worth = _points(tests)
-    head = f"{question.number} {question.title}: {points(score)} of {points(worth)} points"
-    shown = "".join(_test(test, staff) for test in tests)
+    head = f"{question.number} {question.title}: {_went(tests, is_judged)}"
+    shown = "".join(_test(test, staff, is_judged) for test in tests)
     return f'<h2 id="q{escape(question.number)}">{escape(head)}</h2>{shown}'
 
 
-def _without_points(results: Results, staff: bool) -> str:
+def _without_points(results: Results, staff: bool, is_judged: bool) -> str:
     """Return the questions without points, in a collapsed section."""
     tests = [t for t in results.asked if t.spec.number in results.folded]
     if not tests:
         return ""
-    sections = [_section(question, tests, staff) for question in results.edition.questions]
+    questions = results.edition.questions
+    sections = [_section(question, tests, staff, is_judged) for question in questions]
     head = f"Questions without points: {passed_of(tests)}"
     return f"<details><summary>{head}</summary>{''.join(sections)}</details>"
 
 
-def _test(test: TestResult, staff: bool) -> str:
+def _test(test: TestResult, staff: bool, is_judged: bool) -> str:
     sign = SIGNS.get(test.outcome, "✗")
     worth = f"{points(test.score)} of {points(test.spec.max_score)}"
-    opened = "" if test.outcome is Outcome.PASSED else " open"
+    if not is_judged and _is_waiting(test):
+        worth = f"worth {points(test.spec.max_score)}"
+    opened = "" if test.outcome in student_console.FINE else " open"
     body = []
     if test.outcome is not Outcome.PASSED:
         sentence, _, rest = test.message.partition("\n")

@@ -88,24 +88,25 @@ def how_it_went(results: Results) -> str:
     for_points = [test for test in asked if test.spec.number in numbers]
     others = [test for test in asked if test.spec.number not in numbers]
     if not for_points:
-        return "; ".join([*_parts(others, "basic"), "no points"])
-    return "; ".join([*_parts(for_points, "basic"), *_parts(others, "without points")[:1]])
+        return "; ".join([*parts(others, "basic"), "no points"])
+    return "; ".join([*parts(for_points, "basic"), *parts(others, "without points")[:1]])
 
 
-def _parts(tests: list[TestResult], kind: str) -> list[str]:
-    later = [t for t in tests if _is_later(t)]
-    now = [t for t in tests if not _is_later(t)]
-    parts = [f"{kind} {_passed(now)} of {len(now)}"] if now else []
+def parts(tests: list[TestResult], kind: str) -> list[str]:
+    """Return how tests went: "basic 4 of 4", and how many are graded elsewhere."""
+    later = [t for t in tests if is_later(t)]
+    now = [t for t in tests if not is_later(t)]
+    told = [f"{kind} {_passed(now)} of {len(now)}"] if now else []
     if later:
         hidden = "hidden " if all(t.spec.is_hidden for t in later) else ""
         many = f"{len(later)} {hidden}test{'s are' if len(later) > 1 else ' is'}"
         failing = sum(t.outcome not in (*FINE, Outcome.NOT_RUN) for t in later)
         already = f" ({failing} fail{'s' * (failing == 1)} already)" if failing else ""
-        parts.append(f"{many} graded when you submit{already}")
-    return parts
+        told.append(f"{many} graded when you submit{already}")
+    return told
 
 
-def _is_later(test: TestResult) -> bool:
+def is_later(test: TestResult) -> bool:
     """Return whether a test is graded elsewhere."""
     unjudged = test.spec.is_hidden and test.outcome is not Outcome.PASSED
     return unjudged or test.outcome is Outcome.RAN_NOT_GRADED
@@ -232,7 +233,7 @@ def _question(
     title: str, kind: str, tests: list[TestResult], here: list[Cause], terminal: Terminal
 ) -> list[str]:
     """Return a question's lines, if several were selected: just one if it is enough."""
-    number, now = tests[0].spec.number, [test for test in tests if not _is_later(test)]
+    number, now = tests[0].spec.number, [test for test in tests if not is_later(test)]
     status = f"{kind} {_passed(now)} of {len(now)}" if now else kind
     beneath: list[str] = []
     text = title

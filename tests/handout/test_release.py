@@ -105,6 +105,7 @@ def test_students_get_what_they_need_and_nothing_else(files):
         "src/grader.py",
         "src/collect_submission.py",
         "src/check_written.py",
+        "src/letters.py",
         "src/submission/helper.py",
         "src/submission/trainer.py",
         "src/pretraining/fast.py",
@@ -116,6 +117,7 @@ def test_students_get_what_they_need_and_nothing_else(files):
         "written/submission.tex",
         "written/with_solutions.tex",
         "written/handout.sty",
+        "written/letters.tex",
         "written/figures/key_range.tex",
         "written/Makefile",
     } <= files.keys()
