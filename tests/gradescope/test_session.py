@@ -217,7 +217,7 @@ def test_an_earlier_upload_without_a_time_is_reported_and_not_counted(grade, cap
     ("kind", "usual", "then"),
     [
         ("first", "visible", "after_due_date"),
-        ("extension", "visible", "after_due_date"),
+        ("extension", "visible", "after_published"),  # the others' due date is over
         ("late", "visible", "after_published"),  # the due date is over: it would show at once
         ("group", "visible", "after_published"),  # one member's due date is over
         ("first", "after_due_date", "after_due_date"),

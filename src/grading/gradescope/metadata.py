@@ -35,6 +35,7 @@ class Metadata:
     submission_id: str | None = None
     created: datetime | None = None
     due: tuple[datetime | None, ...] = ()  # for each member of the group, extensions included
+    assignment_due: datetime | None = None  # without extensions
     previous: tuple[Previous, ...] = ()  # those that came before this one, oldest first
     problems: tuple[str, ...] = field(default=(), compare=False)  # for staff
 
@@ -63,10 +64,12 @@ class Metadata:
         return DAY - (self.created - used[-a_day].submitted)
 
     def is_early(self) -> bool:
-        """Return whether it is certain that nobody's due date had come when this arrived."""
-        if self.created is None or not self.due:
-            return False
-        return all(due is not None and self.created < due for due in self.due)
+        """Return whether it is certain that no due date had come when this arrived.
+
+        Gradescope doesn't say whether `after_due_date` heeds extensions, so all dates count.
+        """
+        created, dates = self.created, (self.assignment_due, *self.due)
+        return created is not None and all(due is not None and created < due for due in dates)
 
 
 def _day_before(time: datetime, submissions: list[Previous]) -> list[Previous]:
@@ -95,10 +98,12 @@ def read(path: Path) -> Metadata:
         submission_id = None
     created = _time(raw.get("created_at"), "created_at", problems)
     previous = _previous(raw, created, problems)
+    general = _dict(raw.get("assignment")).get("due_date")
     return Metadata(
         None if submission_id is None else str(submission_id),
         created,
         _due(raw, problems),
+        None if general is None else _time(general, "due_date", problems),
         previous,
         tuple(problems),
     )
