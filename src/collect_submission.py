@@ -7,7 +7,8 @@ The zip contains src/submission/*.py and the required parameters and predictions
 assignment's root, src/ or src/submission/. Unfinished work is packed, too: warnings name what is
 missing or looks wrong, but the zip is still written.
 
-Exit codes: 0 complete; 1 written, but see the warnings; 2 nothing written; 130 interrupted.
+Exit codes: 0 complete; 1 the zip was written, with warnings; 2 nothing was written; 130
+interrupted.
 """
 
 import environment

@@ -149,6 +149,8 @@ def lines_of_submission(error, trace):  # type: ignore[no-untyped-def]  # (old P
     file, number = own[-1]
     name = "submission/" + file[len(package) :].replace(os.sep, "/")
     text = " ".join(traceback.format_exception_only(type(error), error)[-1].split())[:500]
+    if isinstance(error, UnicodeDecodeError):
+        text += ' (is encoding="utf-8" missing where the file is opened?)'
     head = ["Traceback, without libraries:"] if shown else []
     return [*head, *shown, f"error: {name}:{number}: {text}"]
 

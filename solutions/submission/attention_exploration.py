@@ -11,6 +11,11 @@ right. `python src/attention_exploration.py` plots what one head and two heads d
 
 import numpy as np
 
+if __name__ == "__main__":
+    raise SystemExit(
+        "This file only defines functions; its command is: python src/attention_exploration.py"
+    )
+
 
 def attention(q: np.ndarray, keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Compute attention for one query.

@@ -4,6 +4,11 @@ Run it (from the assignment's root) on the development set:
     python src/london_baseline.py
 """
 
+if __name__ == "__main__":
+    raise SystemExit(
+        "This file only defines functions; its command is: python src/london_baseline.py"
+    )
+
 from .utils import evaluate_places
 
 

@@ -122,6 +122,6 @@ def changed_outside(where: str, text: str, given: list[str]) -> list[str]:
     added = sum(end - start for _, _, _, start, end in changes)
     removed = sum(end - start for _, start, end, _, _ in changes)
     return [
-        f"{where}:{number}: changed outside the markers (in this file, {added} lines were added "
-        f"and {removed} removed); change only what is between the markers"
+        f"{where}:{number}: changed outside the markers (lines in this file: {added} added, "
+        f"{removed} removed); change only what is between the markers"
     ]

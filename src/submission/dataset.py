@@ -14,6 +14,9 @@ import random
 import torch
 from torch.utils.data import Dataset
 
+if __name__ == "__main__":
+    raise SystemExit("This file only defines datasets; its command is: python src/dataset.py")
+
 from pretraining import given
 from pretraining.errors import InputError
 

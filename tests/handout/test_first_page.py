@@ -60,7 +60,7 @@ def test_every_test_with_points_is_in_its_questions_row(repo, edition):
 def test_times_are_given_for_both_processors(rendered, change):
     text = " ".join(rendered()[0].split())
     assert f"about 3 minutes {WORLD}, and 7 minutes where it has AVX2 only (most laptops)" in text
-    assert f"about 1 minute {WORLD}, and 1 minute where it has AVX2" in text
+    assert "about 1 minute" in text and f"about 1 minute {WORLD}" not in text  # twice the same
     assert f"about 9 minutes {WORLD}, and 20 minutes" in text
     assert "computing: about 9 to 20 minutes" in text
     change("assignment.toml", "pretraining = [3, 7]", "pretraining = [3, 0]")

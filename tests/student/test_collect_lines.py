@@ -27,7 +27,7 @@ def test_lines_cut_off_at_the_end_are_named(desk):
     last, gone = kept.count("\n"), [line for line in text[len(kept) :].split("\n") if line.strip()]
     (line,) = desk.warnings()
     assert line.startswith(f"src/submission/utils.py:{last}: changed outside the markers")
-    assert f"(in this file, 0 lines were added and {len(gone)} removed)" in line
+    assert f"(lines in this file: 0 added, {len(gone)} removed)" in line
 
 
 def test_a_given_module_that_is_gone_is_named(desk):

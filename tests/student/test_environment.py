@@ -185,6 +185,21 @@ def test_a_pipe_that_is_not_the_readers_keeps_its_traceback():
     assert ran.returncode == 1 and "BrokenPipeError" in ran.stderr
 
 
+NAMESAKES = [name for name in COMMANDS if (ROOT / "src" / "submission" / name).exists()]
+
+
+def test_some_modules_have_a_command():
+    assert {"dataset.py", "london_baseline.py"} <= set(NAMESAKES)
+
+
+@pytest.mark.parametrize("name", NAMESAKES)
+def test_a_module_that_is_run_names_its_command(name, run_python):
+    """An editor may run the file that is open."""
+    ran = run_python(ROOT / "src" / "submission" / name)
+    assert ran.returncode == 1 and ran.stderr.count("\n") == 1
+    assert ran.stderr.endswith(f"; its command is: python src/{name}\n")
+
+
 CTRL_C = """
 import builtins, runpy, sys
 usual = builtins.__import__

@@ -219,7 +219,7 @@ def _both(minutes: Minutes) -> str:
 
 def _in_full(minutes: Minutes) -> str:
     """Return both times with their processors: avx512_bf16 (servers), AVX2 only (laptops)."""
-    if minutes.laptop is None:
+    if minutes.laptop in (None, minutes.server):
         return _duration(minutes.server)
     estimated = "by our estimate " if minutes.is_estimate else ""
     return (
