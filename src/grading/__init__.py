@@ -17,8 +17,8 @@ staff's solutions/hidden/. The harness knows no topic: the tests are in `questio
     imports.py            modules that a submission imports and the autograder lacks
     processes.py, jobs.py, zygotes.py, zygote.py, guardian.py, killer.py, huge_pages.py, worker.py,
     frames.py, importing.py, import_clock.py, inprocess.py: how workers start, live and end
-    sandbox.py, landlock.py, seccomp.py, kernel.py, limits.py, leftovers.py, exposure.py: what
-                          confines them
+    sandbox.py, landlock.py, seccomp.py, system_calls.py, kernel.py, limits.py, leftovers.py,
+    exposure.py           what confines them
     authoritative.py, canary.py, requirements.py: what a run whose score counts requires
     outcomes.py, endings.py, causes.py, printable.py, float_ranges.py: how a test ended, in words
     results.py, console.py, report.py, replay.py, provenance.py: results, and how they are shown
@@ -64,8 +64,19 @@ What is not guaranteed:
 - Hidden tests' inputs are visible to the code that gets them, and a test's outcome reveals
   something about them. Code written for this purpose can choose among a dozen outcomes, 70 types
   of exceptions, the functions of a file and some seconds of time: ten to fifteen bits per hidden
-  test and run. A limit on hidden feedback (`hidden_feedback_a_day`) bounds how often; inputs are
-  drawn again for each submission, so what one submission reveals is of no use to the next.
+  test and run. A limit on hidden feedback (`hidden_feedback_a_day`) bounds how often. On
+  Gradescope, inputs are drawn again for each submission, so what one submission reveals is of no
+  use to the next. All submissions of a class that one release grades get the same inputs.
+- Two submissions that are graded on one machine at the same time can tell each other something, if
+  they were written for it: in a class with several slots, where both have the same inputs, one
+  could pass on answers. The filter of system calls refuses or ignores whatever one process can set
+  and another one ask for, such as locks, leases and notices (`system_calls.py`). But how much of
+  the machine is used can't be hidden: the next process id, and the numbers of processes, of free
+  pages of memory, of free blocks and files of a disk, and of a process's CPU seconds; whether a
+  library was read since yesterday (its time of access); and, by how long it takes, which parts of
+  it are in memory. Processes of one user can also see each other's folders in /proc. This suffices
+  for some hundred bits a second. On Gradescope, nobody else's submission is in the container; in a
+  class, a run with one slot on each machine leaves only what lasts longer than a test.
 - Code in a worker can answer for the probe. It then has to know the right answer: points depend on
   values that only correct code computes, on random inputs. The tests of setups (helper.py) are an
   exception: their answers are in the docstrings, and forging them is more work than the task.
@@ -78,9 +89,11 @@ What is not guaranteed:
   searching the corpus. If an edition does not require them (cs224n), a model that was finetuned
   only on such questions passes, as in the public course.
 - Free disk space while a test runs: files that it has removed but still holds open take up space
-  that can't be measured until it ends. If this fills the disk while another submission is copied,
-  that is the grader's fault and costs no points: the run of a class grades it again, alone on its
-  machine.
+  that can't be measured until it ends. If the temporary folder is in memory (a tmpfs), this is
+  memory, up to the size of that file system; `TMPDIR=/var/tmp` avoids it. If this fills the disk
+  while another submission is copied, that is the grader's fault and costs no points: the run of a
+  class grades it again, alone on its machine. Without Landlock, memory that is mapped from
+  /dev/zero and dropped from the mapping can't be measured, either.
 - Kernel bugs and timing side channels. On Windows and macOS: everything except a process, a time
   limit and an environment of its own; a run there is for the student's own information.
 """

@@ -31,7 +31,8 @@ PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
 FIRST_UID, UIDS = 61_000, 4_000  # beyond adduser's; systemd's dynamic users lie among them
 CLAIMS = Path("/run/grading-uids")  # which of these are in use; root's alone
 LIBRARIES = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime")
-DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
+# Not /dev/zero: what is mapped from it is shared memory without a file, see system_calls.MMAP.
+DEVICES = ("/dev/null", "/dev/urandom", "/dev/random")
 FACTS = ("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/sys/devices/system", "/proc/self")
 CLEANUP_S = 5.0
 
