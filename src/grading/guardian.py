@@ -95,10 +95,10 @@ def watch(pid: int, limits: Limits, lifeline: int, scratch: str, clock: Clock) -
     cpu_s = _reaped_cpu_s() - before_s
     imports = clock.read(cpu_s)
     died_of = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-    if not reason and died_of in (signal.SIGXCPU, signal.SIGKILL) and cpu_s >= limits.cpu_s:
-        reason = (
-            "import" if imports.under_way else "cpu"
-        )  # the kernel's limit acted before the watch
+    killed = died_of == signal.SIGKILL and cpu_s >= limits.cpu_s
+    if not reason and (died_of == signal.SIGXCPU or killed):
+        # The kernel's limit acted before the watch; its count may be ahead of ours.
+        reason = "import" if imports.under_way else "cpu"
     held = rusage.ru_maxrss * 1024 - libraries
     if not reason and died_of == signal.SIGKILL and held > limits.memory_bytes // 2:
         reason = "memory"  # the kernel acted: a container was full

@@ -180,7 +180,8 @@ def _work(
         wanted = wire.decode(wire.read_frame(lambda n: os.read(REQUEST_FD, n)))
         os.listdir(os.path.join(wanted["submission"], "submission"))  # TMPDIR may be locked
         answer = worker.prepare(wanted)
-        worker.tell_where_when_asked(FRAME_FD, signal.SIGUSR1)
+        for asked in (signal.SIGUSR1, signal.SIGXCPU):  # by the guardian, by the kernel
+            worker.tell_where_when_asked(FRAME_FD, asked)
         worker.refuse_breakpoints()
         os.write(FRAME_FD, worker.READY)
         stuck = wanted.get("stuck", ())

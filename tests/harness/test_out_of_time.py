@@ -68,6 +68,15 @@ def test_code_that_waits_names_its_line_too(way, write_query, grade, monkeypatch
     assert "waiting" in message and message.endswith("submission/attention_exploration.py:5")
 
 
+@pytest.mark.parametrize("way", ["zygote", "fresh"])
+def test_the_kernels_own_limit_is_a_time_out_and_names_the_line(way, write_query, grade):
+    """Its count may be ahead of the guardian's, which then finds less time used than allowed."""
+    upload = write_query("import os, signal\nos.kill(os.getpid(), signal.SIGXCPU)\nreturn 0")
+    found = grade(upload, ID, way=way)[ID]
+    assert found.outcome is Outcome.TIMED_OUT, found.message
+    assert found.message.endswith("it was at submission/attention_exploration.py:5")
+
+
 def test_a_module_that_never_ends_names_its_line(write_query, grade):
     message = grade(write_query("return 0", before="x = 1\nwhile True: pass\n"), ID)[ID].message
     assert "while submission/attention_exploration.py was imported" in message
