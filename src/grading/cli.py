@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from . import (
+    authoritative,
     console,
     doctor,
     paths,
@@ -197,6 +198,8 @@ def _grade(runner: CourseTestRunner, asked: argparse.Namespace) -> int:
     seed = secrets.randbits(63) if asked.seed is None else asked.seed
     if asked.in_process:
         print("In-process: no isolation and no limits; this result does not count.\n")
+    if asked.authoritative and asked.seed is not None:
+        seed = authoritative.large_seed(seed)
     if record:
         seed, asked.edition = record.seed, record.edition
         judged_by = provenance.judged_by(runner.questions.provided)

@@ -4,6 +4,7 @@ If they do, no hidden test is judged: exit code 2, or 3 if the run should be aut
 folders of the machine itself are changed only in a mount namespace.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -145,3 +146,56 @@ def test_a_bind_mount_among_libraries_ends_the_run(
     assert "READ" not in ran.stdout
     assert ran.returncode == (3 if authoritative else 2), ran.stdout + ran.stderr
     assert f"could read {THERE}" in ran.stderr and "may read /usr for libraries" in ran.stderr
+
+
+FINDS_THE_SEED = """
+import hashlib, os, random
+
+def derive(seed, name):
+    digest = hashlib.sha256(f"{seed}:{name}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+def of_worker(seed):
+    return random.Random(derive(derive(seed, "attention_copying.perpendicular"), "worker"))
+
+known = [seed for seed in range(20) if of_worker(seed).getstate() == random.getstate()]
+hashes = os.environ["PYTHONHASHSEED"]
+known += [seed for seed in range(20) if str(derive(seed, "hash") % 2**32) == hashes]
+raise RuntimeError(f"the seed is among {known}")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.getuid() != 0, reason="needs root")
+@pytest.mark.skipif(bool(sandbox.detect().missing()), reason="not every protection works here")
+def test_the_small_seed_of_an_authoritative_run_cannot_be_recognized(make_tree, upload):
+    """With the seed, code could draw what a test will draw. The inputs, too, depend on it."""
+    tree = make_tree()
+    world.main(["--dataset", "smoke", "--seed", "1", "--out", str(tree)])
+    results = tree / "out" / "results.json"
+    (upload / FILE).write_text(FINDS_THE_SEED, encoding="utf-8")
+
+    def run(*options):
+        ran = subprocess.run(
+            [sys.executable, *STRICT, tree / "src" / "grader.py", ASKED, "--submission", upload]
+            + [*options],
+            env={"PATH": os.environ["PATH"], "TMPDIR": str(tree.parent / "tmp")},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=120,
+            check=False,
+        )
+        return ran.stdout + ran.stderr
+
+    assert "the seed is among [7, 7]" in run("--seed", "7")  # where nothing counts
+    lacking = run("--seed", "7", "--authoritative")
+    assert "solutions/data/grading_secret" in lacking and "Traceback" not in lacking
+    (tree / "solutions" / "data" / "grading_secret").write_text("0" * 64 + "\n", encoding="ascii")
+    seeds = []
+    for _ in range(2):
+        ran = run("--seed", "7", "--authoritative", "--json", results)
+        assert "the seed is among []" in ran
+        seeds.append(json.loads(results.read_text(encoding="utf-8"))["seed"])
+    assert seeds[0] == seeds[1] and int(seeds[0]) >= 2**62  # what is printed repeats the run, too
+    assert f"seed {seeds[0]}" in run("--seed", seeds[0], "--authoritative")
+    assert "every test ended as it did originally" in run("--replay", results)

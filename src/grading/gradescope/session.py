@@ -7,8 +7,6 @@ records no grade, whereas it would record any valid file, whatever the exit code
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import os
 import secrets
 import time
@@ -20,9 +18,10 @@ from typing import Any
 
 from .. import console, paths, printable, replay, report
 from ..assignment import Edition
+from ..authoritative import SECRET, seed_from_secret
 from ..console import Teller
 from ..editions import VISIBILITIES
-from ..errors import GradingError, SubmissionError
+from ..errors import SubmissionError
 from ..observer import Observer
 from ..outcomes import ExitCode, Outcome, exit_code
 from ..results import Results, TestResult, write_atomically
@@ -32,7 +31,6 @@ from . import document, metadata
 from .feedback import shortened
 from .metadata import Metadata
 
-SECRET = "grading_secret"  # in solutions/data: determines a submission's seed, with its id
 UPLOAD, METADATA = "submission", "submission_metadata.json"
 RESULTS = Path("results") / "results.json"
 
@@ -222,12 +220,6 @@ def seed_of(about: Metadata) -> int:
     Raises:
         GradingError: the release has no secret.
     """
-    try:
-        secret = (paths.ANSWERS / SECRET).read_bytes()
-    except OSError as error:
-        raise GradingError(f"the release lacks solutions/data/{SECRET}: {error}") from None
     if about.submission_id is None:
         return secrets.randbits(63)  # recorded in extra_data, like any other
-    name = about.submission_id.encode("utf-8", errors="surrogatepass")
-    digest = hmac.new(secret, name, hashlib.sha256).digest()
-    return int.from_bytes(digest[:8], "big") >> 1
+    return seed_from_secret(about.submission_id)
