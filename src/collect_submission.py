@@ -38,6 +38,7 @@ from questions.shared.data_set import QUESTION_FILES, CourseData
 NAME = "assignment5.zip"
 LINES = "submission_lines.json"  # in src/ of a student's copy: see markers.fingerprints()
 MAX_UPLOAD_BYTES = 100 * 10**6  # Gradescope's limit
+UNPACKING_S = 60  # files from a zip are dated when it was unpacked; trainings take longer
 DATE = (1980, 1, 1, 0, 0, 0)  # of each file in the zip, so that the same work gives the same bytes
 # Modules whose regions belong only to these topics, and matter only where they have points.
 TOPICS_OF_FILE = {
@@ -96,6 +97,7 @@ def gather(scratch: Path) -> Work:
     check_code(work, edition)
     for name in edition.required_files:
         work.warnings += check_output(name, staged, assignment)
+    work.warnings += check_ages(work, edition)
     check_left(work, staged, edition)
     return work
 
@@ -232,6 +234,30 @@ def check_parameters(name: str, path: Path) -> list[str]:
     except (errors.InputError, OSError) as error:
         return [str(error)]
     return []
+
+
+def check_ages(work: Work, edition: Edition) -> list[str]:
+    """Return a warning for each output that is older than the parameters it should come from."""
+    found = []
+    for question in edition.questions:
+        ages = {
+            n: work.origins[n].stat().st_mtime for n in question.required_files if n in work.files
+        }
+        for name, written in ages.items():
+            newer = [n for n in ages if _step(n) < _step(name) and ages[n] > written + UNPACKING_S]
+            if newer:
+                found.append(
+                    f"{name} is older than {newer[0]}: did you train again? run the command of "
+                    f"question {question.number} that writes it once more"
+                )
+    return found
+
+
+def _step(name: str) -> int:
+    """Return a file's place in the order in which a question's commands write their files."""
+    if name.endswith(".params"):
+        return 0 if ".pretrain." in name else 1
+    return 2
 
 
 def check_predictions(

@@ -14,8 +14,8 @@ def test_a_line_changed_outside_the_markers_is_named(desk):
     desk.replace("dataset.py", "PAD_CHAR = ", "MY_CHAR = ")
     number = number_of(desk.code / "dataset.py", "import math")
     assert desk.warnings() == [
-        f"src/submission/dataset.py:{number}: changed outside the markers (in this file, 2 lines "
-        "were added and 1 removed); change only what is between the markers"
+        f"src/submission/dataset.py:{number}: changed outside the markers (lines in this file: 2 "
+        "added, 1 removed); change only what is between the markers"
     ]
 
 

@@ -1,5 +1,6 @@
 """Handing in: each thing that looks wrong gets one line."""
 
+import os
 import re
 import shutil
 import zipfile
@@ -254,6 +255,29 @@ def test_a_folder_of_modules_is_named(desk):
     (desk.code / "parts").mkdir()
     (desk.code / "parts" / "mine.py").write_text("x = 1\n", encoding="utf-8")
     assert desk.warnings() == ["submission/parts is not packed (only submission/*.py is copied)"]
+
+
+@pytest.mark.parametrize(
+    ("again", "warned"),
+    [
+        ("vanilla.model.params", ["vanilla.nopretrain.dev", "vanilla.nopretrain.test"]),
+        ("vanilla.finetune.params", ["vanilla.pretrain.dev", "vanilla.pretrain.test"]),
+        (
+            "vanilla.pretrain.params",
+            ["vanilla.finetune.params", "vanilla.pretrain.dev", "vanilla.pretrain.test"],
+        ),
+        ("vanilla.pretrain.dev.predictions", []),
+    ],
+)
+def test_outputs_older_than_their_parameters_are_named(desk, again, warned):
+    written = (desk.root / again).stat().st_mtime
+    os.utime(desk.root / again, (written + 50, written + 50))  # as if it came from the same zip
+    assert desk.warnings() == []
+    os.utime(desk.root / again, (written + 90, written + 90))
+    found = desk.warnings()
+    assert len(found) == len(warned)
+    for line, name in zip(sorted(found), warned, strict=True):
+        assert line.startswith(name) and f" is older than {again}: did you train again?" in line
 
 
 def test_without_the_data_lines_are_not_counted(desk):
