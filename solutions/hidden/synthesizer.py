@@ -61,12 +61,14 @@ def synthesizer_no_leak(case: AsksSynthesizer, runs: list[dict]) -> None:
                 changed_from=t,
                 length=plain.shape[1],
             )
+            _expect_own_moved(case, plain, out, t)
         _expect_all_moved(case, plain, first)
 
 
 def synthesizer_batch_invariance(case: AsksSynthesizer, inputs: list, got: dict) -> None:
-    together, other, *alone = case.outputs(got, inputs)
-    _expect_all_moved(case, together, other)
+    together, first, last, *alone = case.outputs(got, inputs)
+    _expect_all_moved(case, together, first)
+    _expect_own_moved(case, together, last, -1)
     for row, out in enumerate(alone):
         sentence = "a sequence's output depends on the others in its batch"
         expect_close(case, out, together[row : row + 1], FLOAT64, sentence)
@@ -80,6 +82,19 @@ def _expect_all_moved(case: AsksSynthesizer, plain: np.ndarray, changed: np.ndar
     case.expect(
         bool(moved(plain, changed).all()),
         "the output at some position does not depend on the first position of its sequence",
+    )
+
+
+def _expect_own_moved(
+    case: AsksSynthesizer, plain: np.ndarray, changed: np.ndarray, position: int
+) -> None:
+    """Expect the output at a position to depend on the input there.
+
+    Otherwise the first position's output, repeated, would pass.
+    """
+    case.expect(
+        bool(moved(plain, changed)[:, position].all()),
+        "the output at some position does not depend on the input there",
     )
 
 

@@ -139,3 +139,15 @@ def test_data_that_vanish_in_a_run_that_counts_are_our_fault(
     places = {"data": installed / "src/data", "answers": installed / "solutions/data"}
     result = grade(submission, "1d-0-basic", complete=True, **places)["1d-0-basic"]
     assert result.outcome is Outcome.GRADER_ERROR
+
+
+def test_lines_without_parameters_earn_nothing(installed, tmp_path, grade):
+    places = {"data": installed / "src/data", "answers": installed / "solutions/data"}
+    upload = tmp_path / "upload"
+    (upload / "submission").mkdir(parents=True)
+    (upload / "submission" / "dataset.py").touch()
+    for name in ("nopretrain.dev", "nopretrain.test", "pretrain.dev", "pretrain.test"):
+        (upload / f"vanilla.{name}.predictions").write_text("London\n" * 20, encoding="utf-8")
+    results = grade(upload, "1d", "1f", **places)
+    assert results["1d-0-basic"].outcome is Outcome.PASSED
+    assert not any(result.score for result in results.values())

@@ -17,7 +17,8 @@ GRADIENTS = table({"names": str, "arrays": specs.ANY_REAL}, w2=[int])
 # Whether an output depends on position 0. If it doesn't, kernels that sum in a different order move
 # it by 1e-15; if it does, it moves by about the largest weight that a head gives to position 0. In
 # 2 million draws that was below 1e-6 with probability 2e-6, and each further decade divides this by
-# 5 to 10: 2e-8 for 1e-9 and 7 positions, in the basic test; 1e-9 with 4 heads (63 positions).
+# 5 to 10: 2e-8 for 1e-9 and 7 positions, in the basic test; 1e-9 with 4 heads (63 positions). That
+# an output depends on its own position is surer still, since the scores change with it.
 MOVED = 1e-9
 
 
@@ -106,26 +107,26 @@ class AsksSynthesizer(GradedTestCase):
     def perturbed(
         self, n_embd: int, n_head: int, block_size: int, lengths: list[int]
     ) -> list[dict[str, Any]]:
-        """Return for each length the inputs of `_changes`, and the outputs."""
-        groups = [self._changes(self.rng.normal(size=(1, T, n_embd))) for T in lengths]
+        """Return for each length the inputs of `changes`, and the outputs."""
+        groups = [self.changes(self.rng.normal(size=(1, T, n_embd))) for T in lengths]
         inputs = [x for group in groups for x in group]
         got = self.forward(n_embd, n_head, block_size, inputs)
         outputs = _parted(got, [len(group) for group in groups])
         return [{"inputs": group, "got": out} for group, out in zip(groups, outputs, strict=True)]
 
-    def _changes(self, x: np.ndarray) -> list[np.ndarray]:
+    def changes(self, x: np.ndarray) -> list[np.ndarray]:
         """Return x, copies of it changed from each position on, and one changed at the first."""
         inputs = [x]
         for t in range(1, x.shape[1]):
             other = x.copy()
             other[:, t:] = self.rng.normal(size=other[:, t:].shape)
             inputs.append(other)
-        return [*inputs, self.changed_at_first(x)]
+        return [*inputs, self.changed_at(x, 0)]
 
-    def changed_at_first(self, x: np.ndarray) -> np.ndarray:
-        """Copy x with other vectors at position 0, on which each output depends."""
+    def changed_at(self, x: np.ndarray, position: int) -> np.ndarray:
+        """Copy x with other vectors at a position; on the first one each output depends."""
         other = x.copy()
-        other[:, 0] = self.rng.normal(size=other[:, 0].shape)
+        other[:, position] = self.rng.normal(size=other[:, position].shape)
         return other
 
     def dropouts(self, n_embd: int, n_head: int, block_size: int) -> dict[str, Any]:

@@ -25,10 +25,11 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles):
     @graded()
     def test_shapes(self) -> None:
         """The output has the input's shape (B, T, C), and is computed from the input."""
-        shapes = [(1, 1, 12), (2, 5, 12), (3, 9, 12)] * 2
-        inputs = [self.rng.normal(size=s) for s in shapes]
+        shapes = [(1, 1, 12), (2, 5, 12), (3, 9, 12)]
+        first = [self.rng.normal(size=s) for s in shapes]
+        inputs = [*first, *(self.changed_at(x, -1) for x in first)]
         out = self.forward(12, 3, 10, inputs)
-        for form, shape in zip(out["forms"], shapes, strict=False):
+        for form, shape in zip(out["forms"], shapes * 2, strict=False):
             expected = f"float64[{', '.join(map(str, shape))}]"
             self.expect(
                 form == expected,
@@ -38,11 +39,11 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles):
                 look_at=FORWARD,
             )
         outputs = self.outputs(out, inputs, look_at=FORWARD)
-        first, second = outputs[:3], outputs[3:]
+        pairs = zip(outputs[:3], outputs[3:], strict=True)
         self.expect(
-            all(moved(one, other).all() for one, other in zip(first, second, strict=True)),
-            "the output is the same for a different input",
-            cause="zeros or another constant is returned instead of the computed output",
+            all(moved(plain, other)[:, -1].all() for plain, other in pairs),
+            "the output at the last position is the same for a different input there",
+            cause="a constant, or the same output for all positions, is returned",
             look_at=FORWARD,
         )
         self.expect(
@@ -54,29 +55,29 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles):
     @graded()
     def test_causality(self) -> None:
         """The output at a position depends on earlier positions, but not on later ones."""
-        x = self.rng.normal(size=(1, 8, 12))
-        changed = x.copy()
-        changed[:, 5:] = self.rng.normal(size=(1, 3, 12))
-        inputs = [x, changed, self.changed_at_first(x)]
-        plain, later, first = self.outputs(self.forward(12, 3, 10, inputs), inputs, look_at=FORWARD)
-        # Nothing before position 5 should move at all; 1e-9 leaves room for kernels that sum in a
+        inputs = self.changes(self.rng.normal(size=(1, 8, 12)))
+        got = self.forward(12, 3, 10, inputs)
+        plain, *later, first = self.outputs(got, inputs, look_at=FORWARD)
+        # Nothing before position t should move at all; 1e-9 leaves room for kernels that sum in a
         # different order. A leak moves the output by 0.01 to 1.
-        at = moved(plain, later)[0]
-        self.expect(
-            not at[:5].any(),
-            "a change at position 5 changed the output before it",
-            got=f"positions that changed: {np.flatnonzero(at).tolist()}",
-            expected="only 5, 6, 7",
-            cause="the causal mask is missing, or applied to the wrong axis",
-            look_at=FORWARD,
-        )
-        self.expect(
-            at[5:].all(),
-            "a change at positions 5, 6, 7 did not change the output there",
-            got=f"positions that changed: {np.flatnonzero(at).tolist()}",
-            expected="5, 6, 7",
-            look_at=FORWARD,
-        )
+        for t, out in enumerate(later, start=1):
+            at = moved(plain, out)[0]
+            self.expect(
+                not at[:t].any(),
+                f"a change from position {t} on changed the output before it",
+                got=f"positions that changed: {np.flatnonzero(at).tolist()}",
+                expected=f"only {t} to 7",
+                cause="the causal mask is missing, or applied to the wrong axis",
+                look_at=FORWARD,
+            )
+            self.expect(
+                at[t:].all(),
+                f"a change from position {t} on did not change the output there",
+                got=f"positions that changed: {np.flatnonzero(at).tolist()}",
+                expected=f"{t} to 7",
+                cause="a position should see itself, too",
+                look_at=FORWARD,
+            )
         at = moved(plain, first)[0]
         self.expect(
             at.all(),
@@ -143,7 +144,8 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles):
     def test_batch_invariance(self) -> None:
         """Each sequence of a batch gives the same output as it does alone."""
         x = self.rng.normal(size=(5, 9, 24))
-        inputs = [x, self.changed_at_first(x), *(x[i : i + 1] for i in range(5))]
+        changed = [self.changed_at(x, position) for position in (0, -1)]
+        inputs = [x, *changed, *(x[i : i + 1] for i in range(5))]
         self.judge(inputs=inputs, got=self.forward(24, 4, 16, inputs))
 
     @graded(is_hidden=True)
