@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from grading import worker
 from grading.outcomes import Outcome
 from tests.interpreter import python
 
@@ -91,6 +92,18 @@ def test_a_module_in_utf16_is_named(encoding, way, write_query, grade):
     result = grade(upload, ID, way=way)[ID]
     assert UTF16.format("mine") in result.message
     assert result.outcome is Outcome.SYNTAX_ERROR
+
+
+@pytest.mark.parametrize("kind", [ValueError, SyntaxError])  # before and from Python 3.12 on
+def test_pythons_own_error_names_no_file_and_ours_does(kind, tmp_path):
+    package = tmp_path / "submission"
+    package.mkdir()
+    (package / "fine.py").write_text("x = 1\n", encoding="utf-8")
+    error = kind("source code string cannot contain null bytes")
+    assert worker.describe(error, tmp_path)["where"] == ""
+    (package / "mine.py").write_text("x = 1\n", encoding="utf-16")
+    found = worker.describe(error, tmp_path)
+    assert (found["where"], found["type"]) == ("submission/mine.py:1", "SyntaxError")
 
 
 def test_in_process_each_test_has_its_own_modules(checkout):
