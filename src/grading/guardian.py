@@ -95,7 +95,8 @@ def watch(pid: int, limits: Limits, lifeline: int, scratch: str, clock: Clock) -
     cpu_s = _reaped_cpu_s() - before_s
     imports = clock.read(cpu_s)
     died_of = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-    killed = died_of == signal.SIGKILL and cpu_s >= limits.cpu_s
+    import_s = min(imports.cpu_s, limits.import_s, cpu_s)
+    killed = died_of == signal.SIGKILL and cpu_s - import_s >= limits.cpu_s
     if not reason and (died_of == signal.SIGXCPU or killed):
         # The kernel's limit acted before the watch; its count may be ahead of ours.
         reason = "import" if imports.under_way else "cpu"
@@ -104,7 +105,6 @@ def watch(pid: int, limits: Limits, lifeline: int, scratch: str, clock: Clock) -
         reason = "memory"  # the kernel acted: a container was full
     code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 0
     peak = max(peak, rusage.ru_maxrss * 1024)
-    import_s = min(imports.cpu_s, limits.import_s, cpu_s)
     return Ending(code, died_of, reason, cpu_s, time.monotonic() - started, peak, import_s)
 
 

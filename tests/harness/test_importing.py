@@ -88,6 +88,13 @@ def test_the_limit_of_the_test_begins_after_its_imports(way, submission, grade_h
     assert results[ASKED[0]].outcome is Outcome.TIMED_OUT and "0.5 seconds of CPU" in message
 
 
+def test_what_is_killed_after_a_long_import_has_not_used_its_own_seconds(submission, grade_hastily):
+    seed = "import os, time\nwhile time.process_time() < 1.5: pass\n"
+    body = "def copying_query(keys, j):\n    os.kill(os.getpid(), 9)\n"
+    result = grade_hastily(append(submission, f"\n{seed}{body}"), *ASKED[:1])[ASKED[0]]
+    assert result.outcome is Outcome.KILLED, result
+
+
 FORGERIES = {
     "that it still imports": "True, 0.0, 0.0, 0.0, time.monotonic()",
     "that imports took all of its time": "False, 1e9, 1e9, 0.0, 0.0",
