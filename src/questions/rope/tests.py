@@ -7,11 +7,9 @@ import numpy as np
 from grading.cases import graded
 from questions.shared.setups import AsksHelper
 
+from . import causes
+from .causes import CLOSE
 from .rotating import ANGLES, TURN, AsksRope
-
-# Rounding moves results by 1e-14 in float64, and by 1e-5 if the angles of a dozen positions are
-# computed in float32; a mistake moves them by 0.01 to 1.
-CLOSE = 1e-4
 
 
 class Rope(AsksRope, AsksHelper):
@@ -50,7 +48,7 @@ class Rope(AsksRope, AsksHelper):
             "precompute_rotary_emb(4, 3) is wrong, where theta is 1 and 1/100",
             got=f"{out[t, k, i]:.4f} at position {t}, pair {k}, place {i}",
             expected=f"{('cos', 'sin')[i]} {angles[t, k]:g} = {right[t, k, i]:.4f}",
-            cause="k counts from 0; the last axis holds the cosine first, then the sine",
+            **_cause(causes.of_angles(out)),
             look_at=ANGLES,
         )
 
@@ -69,7 +67,7 @@ class Rope(AsksRope, AsksHelper):
             "with hs = 2, (1, 0) and (0, 1) should be rotated by the angle t at position t",
             got=f"position {first}: {np.round(out[0, :, first], 4).tolist()}",
             expected=f"position {first}: {(np.round(expected[0, :, first], 4) + 0.0).tolist()}",
-            cause="(a, b) becomes (a cos - b sin, a sin + b cos)",
+            **_cause(causes.of_turned(axes, out, np.ones(1))),
             look_at=TURN,
         )
 
@@ -77,11 +75,12 @@ class Rope(AsksRope, AsksHelper):
     def test_relative(self) -> None:
         """Position 0 is unchanged, lengths stay, and scores depend only on distances."""
         x, y = np.repeat(self.rng.normal(size=(2, 1, 2, 1, 8)), 9, axis=3)
-        q, k = self.turned_arrays([x, y], theta=np.array([1.0, 0.6, 0.4, 0.1]))
+        theta = np.array([1.0, 0.6, 0.4, 0.1])
+        q, k = self.turned_arrays([x, y], theta)
         self.expect(
             np.abs(q[:, :, 0] - x[:, :, 0]).max() <= CLOSE,
             "at position 0, where all angles are 0, x should not change",
-            cause="coordinates are returned in a different order",
+            **_cause(causes.of_turned(x, q, theta)),
             look_at=TURN,
         )
         # A vector's product with itself, at distance 0, is its length squared.
@@ -95,11 +94,14 @@ class Rope(AsksRope, AsksHelper):
             cause="both coordinates of a pair need the same angle: are the pairings mixed?",
             look_at=TURN,
         )
-        # The pair with theta = 1 moves a coordinate by at least a fifth of the pair's length. A
-        # pair is shorter than 5 * CLOSE with probability 1.3e-7, and all four would have to be.
+        # At positions 4 and 8, the pair (a, b) with theta = 0.1 moves its coordinates by .08 a +
+        # .39 b and .30 a + .72 b, others by more at some positions. Neither exceeds 1e-6 only if a
+        # and b are below 2e-5, which has a probability below 3e-10 for each of eight coordinates.
+        still = (np.abs(q - x).max(axis=(0, 1, 2)) <= 1e-6).nonzero()[0]
         self.expect(
-            (np.abs(q - x)[:, :, 1:].max(axis=3) > CLOSE).all(),
-            "at positions after 0, x should be rotated, but it is returned unchanged",
+            not len(still),
+            "x should be rotated, but some of its coordinates are the same at all positions",
+            got=f"coordinates {still.tolist()} of 8 never change",
             look_at=TURN,
         )
 
@@ -153,3 +155,8 @@ class Rope(AsksRope, AsksHelper):
     def test_matches_checkpoint(self) -> None:
         """The predictions are the answers of rope.finetune.params."""
         self.judge(**self.regenerated("rope.finetune.params", "rope.pretrain"))
+
+
+def _cause(cause: str) -> dict[str, str]:
+    """Return a cause as a detail of a message; none if it is not known."""
+    return {"cause": cause} if cause else {}
