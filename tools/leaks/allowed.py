@@ -50,6 +50,6 @@ PATHS = {
     },
     "says where staff's answers and secret are, which no release contains": {
         "src/questions/shared/data_set.py": "solutions/data",
-        "src/grading/gradescope/session.py": "solutions/data",
+        "src/grading/authoritative.py": "solutions/data",
     },
 }
