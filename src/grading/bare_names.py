@@ -70,8 +70,12 @@ def _is_file_in_utf16(path: Path) -> bool:
 
 
 def is_utf16(data: bytes) -> bool:
-    """Return whether a source is in UTF-16, with or without a byte order mark; or in UTF-32."""
-    return data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data
+    """Return whether a source is in UTF-16, with or without a byte order mark; or in UTF-32.
+
+    Of ASCII in UTF-16, every second byte is 0. A single one has another cause.
+    """
+    zeros = max(data[::2].count(0), data[1::2].count(0))
+    return data.startswith((b"\xff\xfe", b"\xfe\xff")) or zeros > len(data) // 4
 
 
 UTF16 = (

@@ -21,7 +21,7 @@ def build(variant: str, config: dict[str, Any]) -> Any:
     What torch.compile made of a model is that model: compiling takes longer than a test may.
 
     Raises:
-        WrongReturn: the helper returned something else than a model.
+        WrongReturn: the helper returned something other than a model.
     """
     import submission.helper as helper  # here, so that a missing file is reported as such
     from pretraining import returned  # here, so that it is the copy that the submission imports
