@@ -87,7 +87,7 @@ def gather(scratch: Path) -> Work:
             "src/submission contains no *.py, expected the assignment's code; "
             "unpack the course's zip again"
         )
-    staged = staging.stage(paths.SRC, scratch / "staged", PROVIDED)
+    staged = staging.stage(paths.SRC, scratch / "staged", PROVIDED, edition.required_files)
     wanted = [name for name in staged.taken if _is_code(name) or name in edition.required_files]
     work = Work(
         files={name: staged.root / name for name in wanted},
@@ -199,9 +199,11 @@ def check_output(name: str, staged: staging.Staged, assignment: Assignment) -> l
     """Return a warning if a required file is missing, empty or of the wrong kind."""
     path = staged.path(name)
     if path is None:
-        if any(_left_name(entry) == name for entry in staged.left):
+        if any(Path(_left_name(entry)).name == name for entry in staged.left):
             return []  # check_left() says why it was left out
-        return [f"{name} is missing{_how_to_make(name, assignment.edition(None))}"]
+        hint = staged.hint(name)
+        how = f": {hint}" if hint else _how_to_make(name, assignment.edition(None))
+        return [f"{name} is missing{how}"]
     if path.stat().st_size == 0:
         return [f"{name} is empty{_how_to_make(name, assignment.edition(None))}"]
     if path.suffix == ".params":
@@ -284,12 +286,11 @@ def check_predictions(
 
 def check_left(work: Work, staged: staging.Staged, edition: Edition) -> None:
     """Report what isn't packed, with a warning if the grader needs it."""
-    package = paths.SRC / "submission"
     for entry in staged.left:
         name = _left_name(entry)
-        path = package / Path(name).name
-        folder = _is_code(name) and path.is_dir() and any(path.rglob("*.py"))
-        if name in edition.required_files or name.endswith(".py") or folder:
+        path = paths.ROOT / name
+        folder = path.is_dir() and any(path.rglob("*.py"))
+        if path.name in edition.required_files or path.suffix.lower() == ".py" or folder:
             work.warnings.append(f"{name} is not packed{entry.removeprefix(name)}")
         else:
             work.notes.append(f"Not packed: {entry}")
@@ -304,7 +305,7 @@ def check_left(work: Work, staged: staging.Staged, edition: Edition) -> None:
 
 
 def _left_name(entry: str) -> str:
-    """Return the name in an entry of Staged.left, which is `NAME (REASON)`."""
+    """Return the path in an entry of Staged.left, which is `PATH (REASON)`."""
     return entry.rpartition(" (")[0]
 
 

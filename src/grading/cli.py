@@ -218,8 +218,7 @@ def _grade(runner: CourseTestRunner, asked: argparse.Namespace) -> int:
         private=tuple(written),
     )
     staff = runner.hidden is not None
-    required = runner.assignment.edition(asked.edition).required_files
-    heard = _Console(asked.json, required) if staff else _StudentConsole(asked.json)
+    heard = _Console(asked.json) if staff else _StudentConsole(asked.json)
     try:
         results = runner.run(options, seed, heard)
     except KeyboardInterrupt:
@@ -309,12 +308,8 @@ class _Console(_ResultsFile):
 
     staff = True
 
-    def __init__(self, path: Path | None, required: tuple[str, ...]) -> None:
-        super().__init__(path)
-        self._required = required
-
     def staged(self, staged: Staged) -> None:
-        console.show_staged(staged, self._required)
+        console.show_staged(staged)
 
     def started(self, results: Results) -> None:
         super().started(results)

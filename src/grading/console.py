@@ -17,7 +17,7 @@ def points(value: Decimal) -> str:
     return f"{value.normalize():f}" if value else "0"
 
 
-def show_staged(staged: Staged, required: tuple[str, ...]) -> None:
+def show_staged(staged: Staged) -> None:
     """Print which files are graded, which were left out, and which are still missing."""
     print(f"Taken: {len(staged.taken)} files")
     folders: dict[str, list[str]] = {}
@@ -30,9 +30,10 @@ def show_staged(staged: Staged, required: tuple[str, ...]) -> None:
         print(f"  added by the grader  {' '.join(staged.added)}")
     for left in staged.left:
         print(f"  left out: {left}")
-    missing = [name for name in required if name not in staged.taken]
-    if missing:
-        print(f"Not there yet: {' '.join(missing)}")
+    if staged.missing:
+        print(f"Not there yet: {' '.join(staged.missing)}")
+    for name in staged.renamed:
+        print(f"  {staged.hint(name)}")
     print()
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .assignment import Assignment
+from .assignment import Assignment, Edition
 from .cases import BoundTest, GradedTestCase
 from .errors import UsageError
 from .judges import place_of
@@ -70,6 +70,10 @@ class QuestionSet:
         """Return "module:function" for the name of a probe, "TOPIC.FUNCTION"."""
         topic, _, function = name.partition(".")
         return f"{self.package}.{topic}.probe:{function}"
+
+    def required_files(self, edition: Edition) -> tuple[str, ...]:
+        """Return the names of all files that a complete submission to an edition has."""
+        return edition.required_files
 
     def prepare(self, assignment: Assignment, root: Path) -> None:
         """Add generated files to a staged submission, or to the reference."""

@@ -129,7 +129,8 @@ class CourseTestRunner:
             for test in wanted:  # libraries are imported while files are staged
                 if provenance.has_torch() or not test.spec.torch:
                     pool.warm(test.spec.torch)
-            staged = stage(options.submission, work / "staged", self.questions.provided)
+            required = self.questions.required_files(edition)
+            staged = stage(options.submission, work / "staged", self.questions.provided, required)
             self.questions.prepare(self.assignment, staged.root)
             observer.staged(staged)
             run = Run(
@@ -162,7 +163,7 @@ class CourseTestRunner:
             ]
             files = provenance.digests(staged)
             results.facts |= {"digest": provenance.digest_of(files), "files": files}
-            results.facts["left"] = staged.left
+            results.facts |= {"left": staged.left, "place": staged.place}
             results.facts |= authority_facts
             observer.started(results)
             with ThreadPoolExecutor(options.jobs) as executor:

@@ -1,9 +1,11 @@
 """Finds and copies a submission: the grader uses a staged copy, never the student's own files.
 
-A submission is a folder or a zip: `submission/*.py`, and `*.params` and `*.predictions` next to it
-or, as in earlier years, inside it. One wrapping folder is fine; litter is ignored. Only regular
-files are copied, links on the path to any of them are refused (`upload.py`), and what was copied
-and what was left out is reported. No file is ever completely in memory.
+A submission is a folder, a zip or a tar: `submission/*.py`, and `*.params` and `*.predictions` next
+to it or, as in earlier years, inside it. One wrapping folder is fine; litter is ignored. If the
+code isn't there, it is searched everywhere, also in the only archive of an upload. Only regular
+files are copied, links on the path to any of them are refused (`upload.py`, `archives.py`), and
+what was copied and what was left out is reported, by the paths in the upload. No file is ever
+completely in memory.
 
 The copy also gets what the assignment provides: given modules that the submission lacks, and
 packages that are always the grader's own.
@@ -12,32 +14,25 @@ packages that are always the grader's own.
 from __future__ import annotations
 
 import errno
-import io
-import os
 import shutil
 import stat
-import zipfile
-from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from . import compiled, paths, printable
+from . import archives, compiled, layouts, paths, printable
 from .errors import GradingError, SubmissionError
-from .upload import MAX_ENTRIES, OF_THE_MACHINE, Folder, refusal
+from .upload import CHUNK_BYTES, OF_THE_MACHINE, Folder, Reader, is_litter, refusal
 
 MAX_CODE_BYTES = 4 << 20
 # The largest recipe's parameters (`original`) take 14 MB, as float64 27 MB.
 MAX_OUTPUT_BYTES = 64 << 20
 # Gradescope accepts 100 MB, and parameters hardly shrink when zipped.
 MAX_TOTAL_BYTES = 256 << 20
-CHUNK_BYTES = 1 << 20
-DEEPEST = 4  # names on the path to a file: wrapping/src/submission/dataset.py
 OUTPUT_SUFFIXES = (".params", ".predictions")
-LITTER = ("__MACOSX", ".DS_Store", "__pycache__", ".ipynb_checkpoints")
 NO_TEXT = "its name is not text"
 REFUSED_NAMES = ("sitecustomize.py", "usercustomize.py")
-TOO_MANY = f"too many files, more than {MAX_ENTRIES}: is this a submission?"
 
 
 @dataclass(frozen=True)
@@ -45,13 +40,14 @@ class Provided:
     """What the grader adds to every submission.
 
     Attributes:
-        given: modules of `submission` that students don't edit: the grader's, if an upload lacks
-            them.
+        modules: the modules of `submission` that students write.
+        given: those that students don't edit: the grader's, if an upload lacks them.
         packages: packages next to `submission`, which are always the grader's.
         generated: files that the question set's `prepare` writes to `submission`; an upload's own
             are left out silently.
     """
 
+    modules: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
     generated: tuple[str, ...] = ()
@@ -64,7 +60,10 @@ class Staged:
     `root` contains the package `submission`, and the parameter and prediction files next to it;
     `taken` maps each staged name to its origin; `left` says what was left out and why; `added`
     names the given modules that the grader added; `total_bytes` is the size of what was copied;
-    `package` is the folder of the student's modules.
+    `package` is the folder of the student's modules, unless it is in an archive; `place` says where
+    it was found, if it is an unusual place; `required` names all files that count, and `renamed`
+    maps those that are missing to a file that was probably meant; `is_checkout` is true of the
+    assignment's own folder, which nobody has uploaded.
     """
 
     root: Path
@@ -73,23 +72,50 @@ class Staged:
     added: list[str] = field(default_factory=list)
     total_bytes: int = 0
     package: Path | None = None
+    place: str = ""
+    required: tuple[str, ...] = ()
+    is_checkout: bool = False
+    renamed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def missing(self) -> list[str]:
+        """The required files that are missing."""
+        return [name for name in self.required if name not in self.taken]
 
     def path(self, name: str) -> Path | None:
         """Return the staged file of that name, or None."""
         return self.root / name if name in self.taken else None
+
+    def hint(self, name: str) -> str:
+        """Return what to do about a file that is there under another name; "" if there is none."""
+        other = self.renamed.get(name)
+        if other is None:
+            return ""
+        file, expected = other.rpartition("/")[2], name.rpartition("/")[2]
+        is_near = other in (file, f"submission/{file}") and file != expected
+        steps = [] if is_near else ["put it next to the folder `submission`"]
+        steps += [f"rename it to `{expected}`"] if file != expected else []
+        verb = "there is" if self.is_checkout else "you uploaded"
+        return f"{verb} `{file if is_near else other}`: {' and '.join(steps)}"
 
     def leave(self, name: str, reason: str) -> None:
         """Record a file that is left out; its name may be anything."""
         self.left.append(f"{printable.line(name, 200)} ({reason})")
 
 
-def stage(source: Path, target: Path, provided: Provided = Provided()) -> Staged:
+def stage(
+    source: Path,
+    target: Path,
+    provided: Provided = Provided(),
+    required: tuple[str, ...] = (),
+) -> Staged:
     """Copy a submission into the empty folder `target`.
 
     Args:
-        source: a zip, or a folder: an unpacked upload, or the assignment's root. If it is the
-            assignment's own `src/` or `src/submission/`, outputs may also be above it.
+        source: a zip, a tar, or a folder: an unpacked upload, or the assignment's root. If it is
+            the assignment's own `src/` or `src/submission/`, outputs may also be above it.
         provided: what the copy gets from the grader.
+        required: names of the files that count; those that are missing are searched.
 
     Raises:
         SubmissionError: there is no submission, it contains a link, it is too large, or two files
@@ -104,27 +130,56 @@ def stage(source: Path, target: Path, provided: Provided = Provided()) -> Staged
         raise SubmissionError(f"{str(source):.200}: {reason} to grade") from None
     if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
         raise SubmissionError(f"{source}: neither a folder nor a zip")
-    archive, unpacked = source, target.with_name(target.name + ".unpacked")
-    if stat.S_ISREG(mode):
-        source = _unpack(source, unpacked)
     within: tuple[str, ...] = ()
     for inner in (("src",), ("src", "submission")):
         if source.resolve() == paths.ROOT.joinpath(*inner).resolve():
             source, within = paths.ROOT, inner
-    staged = Staged(target)
+    is_checkout = source.resolve() == paths.ROOT.resolve()
+    staged = Staged(target, required=required, is_checkout=is_checkout)
     (target / "submission").mkdir(parents=True)
     for folder in (target, target / "submission"):
         folder.chmod(0o755)
-    with Folder.given(source) as top:
-        package = _find_package(_below(top, within) or top)
-        staged.package = package.path
-        _stage_code(package, staged, provided.generated)
-        _stage_outputs(_output_folders(package), staged)
-        _leave_packages(package, staged, provided)
+    with ExitStack() as stack:
+        if stat.S_ISREG(mode):
+            unpacked = target.with_name(f"{target.name}.unpacked")
+            top = stack.enter_context(archives.opened(source, source, unpacked))
+        else:
+            top = archives.straightened(stack.enter_context(Folder.given(source)))
+        top, package = _find(top, top.below(within) or top, staged, provided, stack)
+        _stage_code(package.folder, staged, provided)
+        _stage_outputs(package.output_folders(), staged)
+        _leave_packages(package.folder, staged, provided)
+        _search_outputs(top, package.output_folders(), staged)
     staged.added = _complete(target, provided)
-    for name, origin in staged.taken.items():  # the student knows the zip, not our folder
-        staged.taken[name] = origin.replace(str(unpacked), str(archive), 1)
     return staged
+
+
+def _find(
+    top: Folder, start: Folder, staged: Staged, provided: Provided, stack: ExitStack
+) -> tuple[Folder, layouts.Package]:
+    """Find the student's modules, also in the only archive; record where.
+
+    Returns:
+        the whole upload, or the archive; and the modules' folder in it.
+
+    Raises:
+        SubmissionError: there are none.
+    """
+    package, origin = layouts.find_package(start, provided.modules, provided.given), ""
+    inner = None if package else layouts.only_archive(start)
+    if inner is not None:
+        way, name = inner
+        unpacked = staged.root.with_name(f"{staged.root.name}.inner")
+        top = start = stack.enter_context(archives.opened_within(start, way, name, unpacked))
+        package, origin = layouts.find_package(start, provided.modules, provided.given), name
+    if package is None:
+        raise layouts.nothing_found(start)
+    place = package.folder.path.relative_to(top.path).as_posix()
+    if origin or not package.is_usual:
+        staged.place = "/".join(filter(None, (origin, place.removeprefix("."))))
+    if not isinstance(package.folder, archives.PackedFolder):
+        staged.package = package.folder.path
+    return top, package
 
 
 def stage_reference(target: Path, provided: Provided) -> list[Path]:
@@ -173,71 +228,51 @@ def _leave_packages(package: Folder, staged: Staged, provided: Provided) -> None
     """Record that an upload's own packages are not used, unless it is the assignment's folder."""
     outer = package.parent
     for name in provided.packages:
-        if package.path.name == "submission" and outer and name in outer.names():
+        if layouts.PACKAGE.fullmatch(package.path.name) and outer and name in outer.names():
             if outer.path / name != paths.SRC / name:
-                staged.leave(name, "the grader uses its own")
+                staged.leave(outer.called(name), "the grader uses its own")
 
 
-def _below(folder: Folder, names: tuple[str, ...]) -> Folder | None:
-    """Return the folder at the path of these names, or None if one is missing."""
-    found: Folder | None = folder
-    for name in names:
-        found = found and found.folder(name)
-    return found
-
-
-def _find_package(start: Folder) -> Folder:
-    """Find the folder of the student's modules: `submission`, or one with the modules in it."""
-    for find_outer in (lambda: start, lambda: _only_child(start)):
-        outer = find_outer()
-        for names in (("submission",), ("src", "submission"), ()):
-            candidate = outer and _below(outer, names)
-            if candidate and any(name.endswith(".py") for name in candidate.names()):
-                return candidate
-    raise SubmissionError(
-        f"{start.path}: no folder `submission` with Python files in it; expected submission/*.py, "
-        "at most inside one wrapping folder"
-    )
-
-
-def _output_folders(package: Folder) -> list[Folder]:
-    """List where outputs may be: next to the code, and where `run.py` was called."""
-    folders = [package]
-    if package.path.name == "submission" and package.parent:
-        folders.insert(0, package.parent)
-        if package.parent.path.name == "src" and package.parent.parent:
-            folders.insert(0, package.parent.parent)
-    return folders
-
-
-def _only_child(folder: Folder) -> Folder | None:
-    """Return the folder that wraps everything, if there is one and nothing next to it."""
-    names = [n for n in folder.names() if n not in LITTER and not n.startswith(".")]
-    return folder.folder(names[0]) if len(names) == 1 else None
-
-
-def _stage_code(package: Folder, staged: Staged, generated: Sequence[str]) -> None:
-    for file in package.names():
+def _stage_code(package: Folder, staged: Staged, provided: Provided) -> None:
+    names = package.names()
+    lacking = [name for name in provided.modules if name not in names]
+    for file in names:
         suffix = Path(file).suffix
-        if file in LITTER or suffix in OUTPUT_SUFFIXES or file in generated:
+        if is_litter(file) or suffix in OUTPUT_SUFFIXES or file in provided.generated:
             continue
-        name = f"submission/{file}"
+        meant = layouts.meant_by(file, lacking)
         if not file.isprintable():  # escapes could overwrite the grader's own lines
-            staged.leave(name, NO_TEXT)
+            staged.leave(package.called(file), NO_TEXT)
+        elif meant is not None:
+            package.refuse_link(file)
+            staged.leave(package.called(file), f"rename it to {meant}")
+            staged.renamed.setdefault(f"submission/{meant}", f"submission/{file}")
         elif suffix != ".py" or file in REFUSED_NAMES:
             package.refuse_link(file)  # links are refused, whatever they are called
-            staged.leave(name, "only submission/*.py is copied")
+            staged.leave(package.called(file), "only submission/*.py is copied")
         else:
-            _take(package, file, name, MAX_CODE_BYTES, staged)
+            _take(package, file, f"submission/{file}", MAX_CODE_BYTES, staged)
+
+
+def _search_outputs(top: Folder, folders: list[Folder], staged: Staged) -> None:
+    """Record which files were probably meant to be the required outputs that are missing."""
+    for name in staged.missing:
+        if Path(name).suffix not in OUTPUT_SUFFIXES:
+            continue
+        near = (other for folder in folders for other in folder.names())
+        other = next((other for other in near if layouts.meant_by(other, [name])), None)
+        other = other or layouts.elsewhere(top, folders, name)
+        if other is not None:
+            staged.renamed[name] = printable.line(other, 200)
 
 
 def _stage_outputs(folders: list[Folder], staged: Staged) -> None:
     for folder in folders:
         for name in folder.names():
-            if Path(name).suffix not in OUTPUT_SUFFIXES:
+            if Path(name).suffix not in OUTPUT_SUFFIXES or is_litter(name):
                 continue
             if not name.isprintable():
-                staged.leave(name, NO_TEXT)
+                staged.leave(folder.called(name), NO_TEXT)
             elif name not in staged.taken:
                 _take(folder, name, name, MAX_OUTPUT_BYTES, staged)
             elif not _is_same(folder, name, staged.root / name):
@@ -253,40 +288,54 @@ def _take(folder: Folder, file: str, name: str, limit_bytes: int, staged: Staged
     Raises:
         SubmissionError: it is a link, or makes the submission too large.
     """
-    problem = _copy(folder, file, staged.root / name, limit_bytes)
-    if problem is not None:
-        staged.leave(name, problem)
-        return
-    staged.taken[name] = str(folder.path / file)
-    staged.total_bytes += (staged.root / name).stat().st_size
-    if staged.total_bytes > MAX_TOTAL_BYTES:
+    try:
+        size = folder.size(file)
+        if size <= limit_bytes:
+            _refuse_too_large(staged.total_bytes + size, folder.called(file))
+            size = _copy(folder, file, staged.root / name, limit_bytes)
+    except OSError as error:
+        if error.errno in OF_THE_MACHINE:
+            raise refusal(error, f"{folder.called(file)} can't be copied") from None
+        staged.leave(folder.called(file), f"can't be read: {error.strerror}")
+    except ValueError as error:
+        staged.leave(folder.called(file), str(error))
+    else:
+        if size > limit_bytes:
+            staged.leave(folder.called(file), f"{size} bytes, more than {limit_bytes}")
+            return
+        staged.taken[name] = str(folder.path / file)
+        staged.total_bytes += size
+        _refuse_too_large(staged.total_bytes, folder.called(file))
+
+
+def _refuse_too_large(total_bytes: int, file: str) -> None:
+    if total_bytes > MAX_TOTAL_BYTES:
         raise SubmissionError(
-            f"too large: its files up to {folder.called(file)} have {staged.total_bytes} bytes, "
+            f"too large: its files up to {file} have {total_bytes} bytes, "
             f"more than {MAX_TOTAL_BYTES}; remove files that are not required"
         )
 
 
-def _copy(folder: Folder, file: str, target: Path, limit_bytes: int) -> str | None:
-    """Copy one regular file; on failure, leave nothing of it and return the reason."""
-    try:
-        with folder.file(file) as reader, open(target, "wb") as writer:
-            size = os.fstat(reader.fileno()).st_size
-            if size <= limit_bytes:
-                size = _pump(reader, writer, limit_bytes + 1)  # it may be growing
-    except OSError as error:
-        if error.errno in OF_THE_MACHINE:
-            raise refusal(error, f"{folder.called(file)} can't be copied") from None
-        return f"can't be read: {error.strerror}"
-    except ValueError as error:
-        return str(error)
-    if size > limit_bytes:
-        target.unlink()
-        return f"{size} bytes, more than {limit_bytes}"
-    target.chmod(0o644)  # readable for every uid, whatever the umask
-    return None
+def _copy(folder: Folder, file: str, target: Path, limit_bytes: int) -> int:
+    """Copy a regular file of at most `limit_bytes`; return how many bytes it has.
+
+    A longer one, which may be growing, leaves nothing.
+    """
+    is_whole = False
+    with folder.file(file) as reader, open(target, "xb") as writer:
+        try:
+            size = _pump(reader, writer, limit_bytes + 1)
+            is_whole = size <= limit_bytes
+        finally:
+            if not is_whole:
+                writer.close()
+                target.unlink()
+    if is_whole:
+        target.chmod(0o644)  # readable for every uid, whatever the umask
+    return size
 
 
-def _pump(reader: IO[bytes], writer: IO[bytes], most: int) -> int:
+def _pump(reader: Reader, writer: IO[bytes], most: int) -> int:
     """Copy at most `most` bytes in small pieces; return how many were copied."""
     left = most
     while left and (chunk := reader.read(min(left, CHUNK_BYTES))):
@@ -305,71 +354,3 @@ def _is_same(folder: Folder, file: str, staged: Path) -> bool:
     except (OSError, ValueError):
         pass
     return False
-
-
-def _unpack(archive: Path, target: Path) -> Path:
-    """Unpack a zip's regular files, refusing any that could write elsewhere or fill the disk."""
-    try:
-        with _Listing(io.FileIO(archive)) as file, zipfile.ZipFile(file) as opened:
-            infos = [i for i in opened.infolist() if not i.is_dir() and _wanted(i.filename)]
-            if len(infos) > MAX_ENTRIES:
-                raise SubmissionError(TOO_MANY)
-            if sum(i.file_size for i in infos) > MAX_TOTAL_BYTES:
-                raise SubmissionError(f"too large once unpacked, at most {MAX_TOTAL_BYTES} bytes")
-            target.mkdir(parents=True)
-            for info in infos:
-                _unpack_one(opened, info, target)
-    except SubmissionError as error:
-        raise SubmissionError(f"{archive.name}: {error}") from None
-    except MemoryError:
-        raise  # not the upload's fault, such as a full disk
-    except Exception as error:  # zlib's and others' own kinds, names too long, ...
-        if isinstance(error, OSError) and error.errno in OF_THE_MACHINE:
-            raise refusal(error, f"{archive.name} can't be unpacked") from None
-        raise SubmissionError(f"{archive.name} is not a readable zip: {error!s:.200}") from None
-    return target
-
-
-class _Listing(io.BufferedReader):
-    """A zip's bytes, which limits the length of its list of files.
-
-    `zipfile` reads a zip's whole list of files, and makes an object for each, before it can tell
-    how many there are: a list of 100 MB would take gigabytes. One mebibyte lists 20,000 files.
-    """
-
-    def read(self, size: int | None = -1) -> bytes:
-        if size is not None and size > CHUNK_BYTES:
-            raise SubmissionError(TOO_MANY)
-        return super().read(size)
-
-
-def _wanted(name: str) -> bool:
-    return not any(part in LITTER for part in name.replace("\\", "/").split("/"))
-
-
-def _unpack_one(opened: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path) -> None:
-    parts = [p for p in info.filename.replace("\\", "/").split("/") if p not in ("", ".")]
-    if ".." in parts or (parts and ":" in parts[0]):
-        raise SubmissionError(f"the name {info.filename!a} leads outside the zip")
-    if not parts:
-        raise SubmissionError(f"{info.filename!a} is not the name of a file")
-    kind = stat.S_IFMT(info.external_attr >> 16)
-    if kind == stat.S_IFLNK:
-        raise SubmissionError(f"{info.filename!a} is a link: pack the folder or file itself")
-    if kind not in (0, stat.S_IFREG):  # 0: packed by a program that doesn't set it
-        return  # such as a device: not copied
-    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        # With other methods, a few kilobytes are unpacked to gigabytes at once.
-        raise SubmissionError(
-            f"{info.filename!a} uses an unusual compression method: pack an ordinary zip"
-        )
-    if len(parts) > DEEPEST:  # not searched: a megabyte of names can make 400,000 folders
-        target.joinpath(*parts[:DEEPEST]).mkdir(parents=True, exist_ok=True)
-        return
-    path = target.joinpath(*parts)
-    if os.path.lexists(path):
-        raise SubmissionError(f"it contains {'/'.join(parts)!r} twice; pack your files again")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with opened.open(info) as reader, open(path, "wb") as writer:
-        # Never write more than the announced size, which was counted.
-        _pump(reader, writer, info.file_size)

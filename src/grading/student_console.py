@@ -26,7 +26,8 @@ COLOURS = {
 }
 # endings.py's message for parts that raise NotImplementedError, with the text of their stubs.
 UNWRITTEN = re.compile(r"(submission/\S+:\d+): not written yet(: .*)?")
-LACKING = re.compile(r"(\S+) is missing; ")  # see questions/shared/trained_files.py
+# See questions/shared/trained_files.py, and staging.Staged.hint.
+LACKING = re.compile(r"(\S+) is missing; ((?:you uploaded|there is) .*)?")
 PRINTED_LINES = 20
 NO_POINTS = "no points"
 LEFT_SHOWN = 3
@@ -68,10 +69,12 @@ def causes(asked: Iterable[TestResult]) -> list[Cause]:
     order = {test.spec.test_id: place for place, test in enumerate(failing)}
     for cause in found.values():
         cause.tests.sort(key=lambda test: order[test.spec.test_id])
-        lacked = dict.fromkeys(m[1] for t in cause.tests if (m := LACKING.match(t.message)))
+        lacked = {m[1]: m[2] for t in cause.tests if (m := LACKING.match(t.message))}
         if len(lacked) > 1:
-            files = ", ".join(lacked)
-            cause.message = f"missing: {files}; the question's commands write them"
+            advice = [hint for hint in lacked.values() if hint]
+            if not all(lacked.values()):
+                advice.append("the question's commands write them")
+            cause.message = f"missing: {', '.join(lacked)}; {'; '.join(advice)}"
     return sorted(found.values(), key=lambda cause: order[cause.tests[0].spec.test_id])
 
 
@@ -127,7 +130,8 @@ def files_line(staged: Staged) -> str:
     left = ", ".join(staged.left[:LEFT_SHOWN])
     more = len(staged.left) - LEFT_SHOWN
     behind = f"; left out: {left}{f' and {more} more' if more > 0 else ''}" if left else ""
-    return f"Files: {taken or 'none'}{ours}{behind}"
+    renamed = "".join(f"; {staged.hint(name)}" for name in staged.renamed)
+    return f"Files: {taken or 'none'}{ours}{behind}{renamed}"
 
 
 def _near(folder: str) -> str:

@@ -4,7 +4,7 @@ A link makes whoever follows it read files that its maker may not be able to rea
 submitted as a link to the reference solution's folder, would earn full marks. So every entry below
 the given path is opened from its parent's descriptor with a flag that refuses links, which no
 rename in between can circumvent. If the platform can't do that (Windows), the entry is checked
-first.
+first. `archives.py` has the same for what is packed.
 """
 
 from __future__ import annotations
@@ -12,15 +12,23 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Protocol, cast
 
 from . import paths
 from .errors import GradingError, SubmissionError
 
-MAX_ENTRIES = 2_000  # of a folder that is searched; an assignment's own have a few dozen
+CHUNK_BYTES = 1 << 20
+MAX_ENTRIES = 2_000  # of a folder from which files are taken; an assignment's own have a few dozen
+MAX_FILES = 50_000  # of everything that is searched; an environment with torch has 20,000
+TOO_MANY = "too many files, more than {}: is this a submission?"
+# Names on the path to a file: content/drive/MyDrive/Colab Notebooks/a5/src/submission/dataset.py,
+# and two more.
+DEEPEST = 10
+LITTER = ("__MACOSX", ".DS_Store", "__pycache__", ".ipynb_checkpoints", "Thumbs.db", "desktop.ini")
+UNSEARCHED = ("__MACOSX", "__pycache__", "site-packages", "node_modules")
 JUNCTION = 0xA0000003  # Windows: IO_REPARSE_TAG_MOUNT_POINT, a link to a folder by another name
 # Errors that no upload causes, such as a full disk. They must not count as unreadable files.
 OF_THE_MACHINE = (
@@ -35,8 +43,19 @@ OF_THE_MACHINE = (
 BY_DESCRIPTOR = {os.open, os.stat} <= os.supports_dir_fd and os.scandir in os.supports_fd
 
 
+class Reader(Protocol):
+    """An open file of an upload."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return at most `size` bytes."""
+
+    def __enter__(self) -> Reader: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
 class Folder:
-    """An open folder of an upload.
+    """An open folder of an upload, on disk.
 
     Attributes:
         path: where it is, for people.
@@ -63,8 +82,7 @@ class Folder:
             yield top
         finally:
             for folder in top._opened:
-                if folder._descriptor is not None:
-                    os.close(folder._descriptor)
+                folder.close()
 
     @property
     def top(self) -> Folder:
@@ -82,19 +100,91 @@ class Folder:
         Raises:
             SubmissionError: there are too many for a submission, or they can't be listed.
         """
-        found = []
+        names = sorted(self.entries())
+        if len(names) > MAX_ENTRIES:
+            raise SubmissionError(f"{self.path}: {TOO_MANY.format(MAX_ENTRIES)}")
+        return names
+
+    def entries(self) -> Iterable[str]:
+        """Return the names of all entries, however many.
+
+        Raises:
+            SubmissionError: there are too many to be searched, or they can't be listed.
+        """
+        names = []
         try:
             with os.scandir(self.path if self._descriptor is None else self._descriptor) as entries:
                 for entry in entries:
-                    found.append(entry.name)
-                    if len(found) > MAX_ENTRIES:
-                        raise SubmissionError(
-                            f"{self.path}: too many files, more than {MAX_ENTRIES}: "
-                            "is this a submission?"
-                        )
+                    names.append(entry.name)
+                    if len(names) > MAX_FILES:
+                        raise SubmissionError(f"{self.path}: {TOO_MANY.format(MAX_FILES)}")
         except OSError as error:
             raise refusal(error, f"{self.path} can't be listed") from None
-        return sorted(found)
+        return names
+
+    def searched(self) -> Iterator[tuple[tuple[str, ...], Folder, list[str]]]:
+        """Yield this folder and all below it in which a submission may be, links excepted.
+
+        Yields:
+            the names on the folder's path, the folder, which is closed afterwards, and the names
+            of its files.
+
+        Raises:
+            SubmissionError: there are too many files.
+        """
+        left = MAX_FILES
+        waiting: list[tuple[str, ...]] = [()]
+        while waiting:
+            way = waiting.pop()
+            with suppress(SubmissionError), self._opened_for_a_while(way) as folder:
+                names = sorted(folder.entries())
+                left -= len(names)
+                inner = [name for name in names if folder.is_folder(name)]
+                if left >= 0:
+                    yield way, folder, [name for name in names if name not in inner]
+                if len(way) + 1 < DEEPEST:
+                    waiting += [(*way, name) for name in reversed(inner) if is_searched(name)]
+            if left < 0:
+                raise SubmissionError(f"{self.path}: {TOO_MANY.format(MAX_FILES)}")
+
+    @contextmanager
+    def _opened_for_a_while(self, way: tuple[str, ...]) -> Iterator[Folder]:
+        """Open the folder at a path; close it, and those on the way to it, at the end."""
+        before = len(self._opened)
+        try:
+            folder = self.below(way)
+        finally:
+            opened = self._opened[before:]
+            del self._opened[before:]
+        try:
+            if folder is None:
+                raise SubmissionError(f"{'/'.join(way)!a} was removed")
+            yield folder
+        finally:
+            for each in opened:
+                each.close()
+
+    def close(self) -> None:
+        """Close the folder; nothing in it can be opened afterwards."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def is_folder(self, name: str) -> bool:
+        """Return whether an entry is a folder, not a link to one."""
+        place, where = self._at(name)
+        try:
+            status = os.stat(place, **where, follow_symlinks=False)
+        except OSError:
+            return False
+        return stat.S_ISDIR(status.st_mode) and not _is_junction(status)
+
+    def below(self, names: Iterable[str]) -> Folder | None:
+        """Open the folder at the path of these names; return None if one is missing."""
+        folder: Folder | None = self
+        for name in names:
+            folder = folder and folder.folder(name)
+        return folder
 
     def folder(self, name: str) -> Folder | None:
         """Open the folder of that name in this one; return None if there is no such folder.
@@ -116,7 +206,12 @@ class Folder:
             raise refusal(error, f"{self.called(name)} can't be read") from None
         return Folder(self.path / name, self, descriptor)
 
-    def file(self, name: str) -> BinaryIO:
+    def size(self, name: str) -> int:
+        """Return how many bytes a file has, as far as is known before it is read."""
+        place, where = self._at(name)
+        return os.stat(place, **where, follow_symlinks=False).st_size
+
+    def file(self, name: str) -> Reader:
         """Open the regular file of that name in this folder, for reading.
 
         Raises:
@@ -137,7 +232,7 @@ class Folder:
                 raise SubmissionError(
                     f"{self.called(name)} is a hard link to a file outside: submit a copy"
                 )
-            return os.fdopen(descriptor, "rb")
+            return cast(Reader, os.fdopen(descriptor, "rb"))
         except BaseException:
             os.close(descriptor)
             raise
@@ -150,7 +245,7 @@ class Folder:
         """
         place, where = self._at(name)
         status = os.stat(place, **where, follow_symlinks=False)
-        if stat.S_ISLNK(status.st_mode) or getattr(status, "st_reparse_tag", 0) == JUNCTION:
+        if stat.S_ISLNK(status.st_mode) or _is_junction(status):
             raise SubmissionError(
                 f"{self.called(name)} is a link, and links are not followed: submit the folder or "
                 "file itself"
@@ -162,6 +257,20 @@ class Folder:
         if self._descriptor is None:
             return str(self.path / name), {}
         return name, {"dir_fd": self._descriptor}
+
+
+def is_litter(name: str) -> bool:
+    """Return whether operating systems and editors leave a file or folder of this name behind."""
+    return name in LITTER or name.startswith("._")
+
+
+def is_searched(name: str) -> bool:
+    """Return whether a submission may be in a folder of this name."""
+    return name not in UNSEARCHED and not name.startswith(".")
+
+
+def _is_junction(status: os.stat_result) -> bool:
+    return getattr(status, "st_reparse_tag", 0) == JUNCTION
 
 
 def refusal(error: OSError, what: str) -> GradingError:

@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from grading.assignment import Assignment
+from grading.assignment import Assignment, Edition
 from grading.cases import BoundTest
 from grading.question_set import QuestionSet
 from grading.results import Results
 from grading.runner import Run
 
 from . import leaderboard
-from .provided import PROVIDED, RECIPES
+from .provided import PROVIDED, RECIPES, TOPICS_OF_MODULE
 from .shared.data_set import CourseData
 
 
@@ -37,6 +37,16 @@ class Course(QuestionSet):
             "synthesizer.gradients",
         }
     )
+
+    def required_files(self, edition: Edition) -> tuple[str, ...]:
+        """Return the modules that count in the edition, and its outputs."""
+        topics = [question.topic for question in edition.questions if question.coding]
+        modules = [
+            f"submission/{module}"
+            for module, beginning in TOPICS_OF_MODULE.items()
+            if any(topic.startswith(beginning) for topic in topics)
+        ]
+        return (*modules, *edition.required_files)
 
     def prepare(self, assignment: Assignment, root: Path) -> None:
         """Write the recipes, never a student's. Earlier uploads expect them in both folders."""

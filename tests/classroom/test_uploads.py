@@ -35,7 +35,7 @@ def test_folders_deeper_than_the_grader_looks_are_not_copied(tmp_path):
     assert len(list(copy.rglob("*"))) < 8
     (tmp_path / "work").mkdir()
     packed = shipping.pack(copy, tmp_path / "work", Course().provided)
-    assert packed.left == ["submission/d (only submission/*.py is copied)"]
+    assert packed.facts["left"] == ["submission/d (only submission/*.py is copied)"]
 
 
 def test_a_flood_of_folders_in_a_zip_is_not_copied(tmp_path):

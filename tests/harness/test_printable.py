@@ -59,7 +59,7 @@ def test_a_file_with_such_a_name_stays_behind(tmp_path, capsys, name, place):
     with open(os.fsencode(tmp_path / "upload" / place) + b"/" + _bytes(name), "wb") as writer:
         writer.write(b"x")
     staged = stage(tmp_path / "upload", tmp_path / "staged")
-    console.show_staged(staged, ())
+    console.show_staged(staged)
     print(student_console.files_line(staged))
     assert set(staged.taken) == {"submission/__init__.py"}
     taken = name.endswith(".py") and place == "."  # no code is expected there
@@ -79,7 +79,7 @@ def test_a_wrapping_folder_with_such_a_name_forges_no_line(tmp_path, capsys, tex
         with open(folder + b"/" + name, "wb"):
             pass
     staged = stage(tmp_path / "upload", tmp_path / "staged")
-    console.show_staged(staged, ())
+    console.show_staged(staged)
     print(student_console.files_line(staged))
     assert only_text(capsys.readouterr().out)
 

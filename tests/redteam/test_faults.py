@@ -11,6 +11,7 @@ import os
 import shutil
 import stat
 import subprocess
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -35,6 +36,42 @@ def zipped(change=lambda writer: None, method=zipfile.ZIP_DEFLATED, name=FILE):
             writer.writestr(name, RIGHT)
             change(writer)
         return archive
+
+    return make
+
+
+def tarred(upload: Path) -> Path:
+    """A fault: the submission as a compressed tar."""
+    archive = upload.parent / "upload.tar.gz"
+    with tarfile.open(archive, "w:gz") as writer:
+        writer.add(upload, arcname=".")
+    return archive
+
+
+def tar_changed(change):
+    """A fault: the tar's bytes are changed."""
+    return lambda upload: renamed("upload.tar.gz", change(tarred(upload).read_bytes()))(upload)
+
+
+def renamed(name: str, data: bytes):
+    """A fault: another file is handed in."""
+
+    def make(upload: Path) -> Path:
+        (upload.parent / name).write_bytes(data)
+        return upload.parent / name
+
+    return make
+
+
+def in_a_zip(make_archive):
+    """A fault: the archive is packed again."""
+
+    def make(upload: Path) -> Path:
+        inner = make_archive(upload)
+        outer = upload.parent / "outer.zip"
+        with zipfile.ZipFile(outer, "w") as writer:
+            writer.write(inner, "inner" + "".join(inner.suffixes))
+        return outer
 
     return make
 
@@ -141,7 +178,7 @@ UPLOADS = {
     "a zip without kinds of files": (zipped(), 0, ""),
     "a zip from Windows": (zipped(name="work\\submission\\attention_exploration.py"), 0, ""),
     "a zip with absolute names": (zipped(name="/etc/submission/attention_exploration.py"), 0, ""),
-    "a zip with a name too long": (zipped(lambda z: z.writestr("x" * 300, b"")), 2, "zip"),
+    "a zip with a name too long": (zipped(lambda z: z.writestr("x" * 300, b"")), 0, ""),
     "a zip with a deep name": (zipped(lambda z: z.writestr("d/" * 3000 + "x", b"")), 0, ""),
     "a zip whose file is a folder": (
         zipped(lambda z: z.writestr(FILE + "/inner.py", b"")),
@@ -149,10 +186,29 @@ UPLOADS = {
         "zip",
     ),
     "a zip with a null in a name": (zipped(lambda z: z.writestr("a\0b.py", b"")), 0, ""),
-    "a zip in a zip": (
-        lambda u: zipped(name="inner.zip")(shutil.rmtree(u / "submission") or u),
+    "no zip in a zip": (zipped(name="inner.zip"), 2, "inner.zip is not a readable zip"),
+    "a zip in a zip": (in_a_zip(zipped()), 0, "inner.zip/submission"),
+    "a tar in a zip": (in_a_zip(tarred), 0, "inner.tar.gz/submission"),
+    "a tar": (tarred, 0, ""),
+    "a tar cut off": (tar_changed(lambda data: data[: len(data) // 2]), 2, "not a readable tar"),
+    "a tar of zeros": (tar_changed(lambda data: bytes(5000)), 2, "not a readable tar"),
+    "a rar": (renamed("up.rar", b"Rar!"), 2, "up.rar: it can't be opened: upload a zip"),
+    "a folder of another name": (
+        lambda u: (u / "submission").rename(u / "Submission (1)") and u,
+        0,
+        "Submission (1)/",
+    ),
+    "two folders of another name": (
+        lambda u: (
+            shutil.copytree((u / "submission").rename(u / "SUBMISSION"), u / "b/submission") and u
+        ),
         2,
-        "no folder",
+        "2 folders with the code: SUBMISSION and b/submission; upload one of them",
+    ),
+    "a source of another name": (
+        lambda u: (u / FILE).rename(u / FILE.replace(".py", " (1).py")) and u,
+        1,
+        "rename it to `attention_exploration.py`",
     ),
     "a zip of thousands of files": (
         zipped(lambda z: [z.writestr(f"submission/{n}.py", "") for n in range(3000)]),
@@ -309,7 +365,7 @@ def test_a_full_disk_is_a_grader_error_and_leaves_whole_results(
 # The grader's own bugs ----------------------------------------------------------------------------
 
 STAGES = [  # file of src, and the function of ours that crashes there
-    ("grading/staging.py", "_find_package"),
+    ("grading/layouts.py", "find_package"),
     ("grading/staging.py", "_copy"),
     ("grading/runner.py", "load_hidden"),
     ("questions/shared/data_set.py", "CourseData.__init__"),

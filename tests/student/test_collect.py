@@ -149,7 +149,7 @@ def test_what_nobody_asks_for_stays_behind_and_is_named(desk):
     code, out, _ = desk.collect()
     assert code == 0
     assert "Not packed, because it is not required: rope.pretrain.params\n" in out
-    assert "Not packed: submission/ideas.txt (only submission/*.py is copied)\n" in out
+    assert "Not packed: src/submission/ideas.txt (only submission/*.py is copied)\n" in out
     assert not {"rope.pretrain.params", "submission/ideas.txt"} & desk.packed().keys()
 
 

@@ -248,13 +248,27 @@ def test_too_large_a_module_is_named(desk, monkeypatch):
     monkeypatch.setattr(staging, "MAX_CODE_BYTES", 30_000)
     (desk.code / "mine.py").write_bytes(b"#" * 30_001)
     (line,) = desk.warnings()
-    assert line == "submission/mine.py is not packed (30001 bytes, more than 30000)"
+    assert line == "src/submission/mine.py is not packed (30001 bytes, more than 30000)"
+
+
+def test_files_under_another_name_are_named(desk):
+    params = next(name for name in required_files() if name.endswith(".params"))
+    (desk.root / params).rename(desk.root / params.replace(".params", " (1).params"))
+    (desk.code / "helper.py").rename(desk.code / "helper - Copy.py")
+    found = desk.warnings()
+    assert (
+        f"{params} is missing: there is `{params.removesuffix('.params')} (1).params`: "
+        f"rename it to `{params}`"
+    ) in found
+    assert "src/submission/helper - Copy.py is not packed (rename it to helper.py)" in found
 
 
 def test_a_folder_of_modules_is_named(desk):
     (desk.code / "parts").mkdir()
     (desk.code / "parts" / "mine.py").write_text("x = 1\n", encoding="utf-8")
-    assert desk.warnings() == ["submission/parts is not packed (only submission/*.py is copied)"]
+    assert desk.warnings() == [
+        "src/submission/parts is not packed (only submission/*.py is copied)"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -171,12 +171,15 @@ class ClassRun:
                 unpacked.mkdir()
                 work.mkdir()
                 upload = self._submissions[submission_id].unpack(unpacked)
-                packed = shipping.pack(upload, work, self._runner.questions.provided)
+                questions = self._runner.questions
+                edition = self._runner.assignment.edition(self._asked.edition)
+                required = questions.required_files(edition)
+                packed = shipping.pack(upload, work, questions.provided, required)
         except SubmissionError as error:
             self._finish(submission_id, self._nothing(submission_id, str(error)))
             self._say(f"{submission_id}: nothing to grade: {error}")
             return None
-        return Job(submission_id, packed.content, packed.left, request)
+        return Job(submission_id, packed.content, packed.facts, request)
 
     def _nothing(self, submission_id: str, why: str) -> Record:
         """Return the record of an upload that can't be graded at all."""
@@ -217,7 +220,7 @@ class ClassRun:
             self._finish(submission_id, self._graded(job, answer, alone=True))
 
     def _graded(self, job: Job, answer: Answer, alone: bool) -> Record:
-        answer["results"]["facts"]["left"] = job.left
+        answer["results"]["facts"] |= job.facts
         record = records.graded(self._digests[job.submission_id], answer, alone)
         wanted = job.request["wanted"]  # other tests were not run, as nobody asked for them
         again = [test for test in record["again"] if not wanted or test in wanted]

@@ -3,7 +3,7 @@
     byronada_LATE_340934_208490284_work.zip             Canvas: a student's ID, then an upload's
     Ada Byron_657737_assignsubmission_file_work.zip     Moodle, as files
     Ada Byron_657737_assignsubmission_file/work.zip     Moodle, as folders
-    ada.zip, ada/                                       anything else
+    ada.zip, ada.tar.gz, ada/                           anything else
 
 Each entry is read by its own name, so an unusual name doesn't affect the other entries.
 """
@@ -14,7 +14,7 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
-from grading import printable
+from grading import archives, printable
 
 from .places import Place, tidy
 from .submissions import MARKER, Student, Submission, id_of
@@ -64,7 +64,7 @@ def read(folder: Place) -> tuple[list[Submission], list[str]]:
             pieces[piece.owner].append(piece)
         elif place.kind == "folder" and MARKER in {inner.name for inner in place.children()}:
             notes.append(f"{printable.line(place.name)} is left out: it is a class's folder")
-        elif place.kind == "folder" or place.name.lower().endswith(".zip"):
+        elif place.kind == "folder" or archives.is_archive(place.name):
             found.append(_plain(place))
         else:
             notes.append(f"{printable.line(place.name)} is left out: neither a folder nor a zip")
@@ -105,7 +105,7 @@ def _moodle(place: Place) -> _Piece | None:
 
 def _plain(place: Place) -> Submission:
     name = place.name
-    stem = name[: -len(".zip")] if name.lower().endswith(".zip") else name
+    stem = name[: len(name) - len(archives.ending(name))]
     submission_id = id_of("upload", name)
     upload = Upload((("" if place.kind == "folder" else name, place),))
     # The key includes the ending: `ada.zip` and `ada/` may be one student or two.
@@ -113,8 +113,8 @@ def _plain(place: Place) -> Submission:
 
 
 def _attempts(pieces: list[_Piece], notes: list[str]) -> list[Submission]:
-    """Return a student's attempts: each zip or folder is one, and all loose files are one."""
-    whole = [piece for piece in pieces if not piece.name or piece.name.lower().endswith(".zip")]
+    """Return a student's attempts: each archive or folder is one, and all loose files are one."""
+    whole = [piece for piece in pieces if not piece.name or archives.is_opened(piece.name)]
     whole = [piece for piece in whole if not (TEXT in piece.place.name and len(pieces) > 1)]
     whole.sort(key=lambda piece: (piece.upload, piece.place.name))
     loose = [piece for piece in pieces if piece not in whole]

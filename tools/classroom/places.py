@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import IO, Literal
 
 from grading.errors import SubmissionError, UsageError
-from grading.staging import LITTER
-from grading.upload import is_somebody_elses
+from grading.upload import is_litter, is_somebody_elses
 
 Kind = Literal["file", "folder", "link", "other"]
 PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others can't be unpacked in parts
@@ -80,11 +79,6 @@ class Place(ABC):
             yield from ((name, child) for name, child in inner if child.kind != "folder")
             folders = [(f"{name}/", child) for name, child in inner if child.kind == "folder"]
             waiting.extend(reversed(folders))
-
-
-def is_litter(name: str) -> bool:
-    """Return whether a name is of a file that operating systems or editors leave behind."""
-    return name in LITTER or name.startswith("._") or name in ("Thumbs.db", "desktop.ini")
 
 
 def tidy(places: list[Place]) -> list[Place]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from grading import paths, printable
+from grading import archives, paths, printable
 from grading.errors import UsageError
+from grading.layouts import PACKAGE
 
 from . import downloads, gradescope_export
 from .attempts import choose
@@ -84,7 +85,8 @@ def _metadata(folder: Place) -> bool:
 def is_submission(folder: Place) -> bool:
     """Return whether a folder contains what one student hands in."""
     inner = [place for place in tidy(folder.children()) if not downloads.is_download(place.name)]
-    if any(place.name in ("submission", "src") and place.kind == "folder" for place in inner):
+    folders = [place.name for place in inner if place.kind == "folder"]
+    if any(name == "src" or PACKAGE.fullmatch(name) for name in folders):
         return True
     return any(place.name.endswith(".py") and place.kind == "file" for place in inner)
 
@@ -93,7 +95,7 @@ def _refuse_one_submission(root: Place, source: Path) -> None:
     inner = tidy(root.children())
     if MARKER in {place.name for place in inner}:
         raise UsageError(f"{source} is a class's folder of results; expected submissions")
-    several = [p for p in inner if p.name.lower().endswith(".zip") or downloads.is_download(p.name)]
+    several = [p for p in inner if archives.is_archive(p.name) or downloads.is_download(p.name)]
     if is_submission(root) and not several:
         raise UsageError(
             f"{source} is a single submission; expected a class. To grade one submission, run "

@@ -62,38 +62,44 @@ def seed_of(secret: bytes, release: str) -> int:
 
 @dataclass(frozen=True)
 class Packed:
-    """A submission as it is sent: a zip of what is graded, and which files are left out and why."""
+    """A submission as it is sent.
+
+    Attributes:
+        content: a zip of what is graded.
+        facts: what its results should say of the upload: which files are left out and why, and
+            where the code was, if in an unusual place.
+    """
 
     content: bytes
-    left: list[str]
+    facts: dict[str, Any]
 
 
-def pack(upload: Path, work: Path, provided: Provided) -> Packed:
+def pack(upload: Path, work: Path, provided: Provided, required: tuple[str, ...] = ()) -> Packed:
     """Pack the files of a submission that the grader takes, by the grader's own rules.
 
     No code is run. Hostile zips are dealt with here, and files that nobody needs, such as a whole
     environment, aren't sent. From the packed files, the grader takes the same as from the upload.
 
     Args:
-        upload: a folder or zip.
+        upload: a folder or an archive.
         work: an empty folder.
         provided: what the question set adds; it isn't sent.
+        required: the files that count.
 
     Raises:
         SubmissionError: if there is nothing to grade.
     """
     try:
-        staged = stage(upload, work / "staged", provided)
+        staged = stage(upload, work / "staged", provided, required)
     except SubmissionError as error:
-        why = str(error)
-        for path in (work / "staged.unpacked", upload):  # a zip's files, a folder's
-            why = why.replace(str(path), "the upload")
-        raise SubmissionError(why) from None
+        raise SubmissionError(str(error).replace(str(upload), "the upload")) from None
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as opened:  # uncompressed: parameters hardly shrink
         for name in sorted(staged.taken):
             opened.write(staged.root / name, name)
-    return Packed(buffer.getvalue(), staged.left)
+        for name in sorted({*staged.renamed.values()} - staged.taken.keys()):
+            opened.writestr(name, b"")  # for messages about it
+    return Packed(buffer.getvalue(), {"left": staged.left, "place": staged.place})
 
 
 @dataclass(frozen=True)
@@ -103,11 +109,11 @@ class Job:
     Attributes:
         submission_id: its id, which workers don't see.
         upload: the zip to send.
-        left: which files were left out, and why (`pack`).
+        facts: what its results should say of the upload (`Packed`).
         request: the request to a host (`grading/host.py`), except for the file.
     """
 
     submission_id: str
     upload: bytes
-    left: list[str]
+    facts: dict[str, Any]
     request: dict[str, Any]

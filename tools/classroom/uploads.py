@@ -13,18 +13,18 @@ from pathlib import Path
 from typing import IO
 from zipfile import BadZipFile
 
+from grading import archives
 from grading.errors import SubmissionError
-from grading.staging import DEEPEST
+from grading.upload import CHUNK_BYTES, DEEPEST, MAX_FILES, is_searched
 
 from .places import Place
 
-# The grader has its own limits for the files that it takes. These limits protect the disk, but a
+# The grader has its own limits for the files that it takes. This limit protects the disk, but a
 # folder that contains a whole Python environment is still graded.
 MAX_BYTES = 1 << 30
-MAX_FILES = 50_000
-CHUNK_BYTES = 1 << 20
 ZIP, EMPTY_ZIP = b"PK\3\4", b"PK\5\6"  # the first bytes of a zip
-COPY = "upload"  # the name of the copied folder; with `.zip`, of a copied zip
+COPY = "upload"  # the name of the copied folder; with an ending, of a copied archive
+SHALLOW = 2  # of what isn't searched, no deeper folders are made
 # Errors caused by names, which students choose. Any other, such as a full disk, is a staff fault.
 BAD_NAME = (
     errno.ENAMETOOLONG,
@@ -64,31 +64,36 @@ class Upload:
                     )
                 yield "/".join(filter(None, (name, way))) or file.name, file
 
-    def zip(self) -> Place | None:
-        """Return the zip if there is nothing else: some platforms don't unpack zips.
+    def archive(self) -> Place | None:
+        """Return the archive if there is nothing else: some platforms don't unpack them.
 
         Raises:
             SubmissionError: if the files can't be listed.
         """
         found = [file for _, file in itertools.islice(self.files(), 2)]
-        is_zip = len(found) == 1 and found[0].kind == "file"
-        return found[0] if is_zip and found[0].name.lower().endswith(".zip") else None
+        is_file = len(found) == 1 and found[0].kind == "file"
+        return found[0] if is_file and archives.is_archive(found[0].name) else None
 
     def fault(self) -> str | None:
         """Return what is obviously wrong, in words, or None."""
         try:
             if not list(self.files()):
                 return "it contains no files"
-            packed = self.zip()
+            packed = self.archive()
             if packed is None:
                 return None
             with packed.open() as reader:
-                begins = _read(packed, reader, 4)
+                head = _read(packed, reader, archives.HEAD_BYTES)
         except SubmissionError as error:
             return str(error)
-        if begins == EMPTY_ZIP:
+        if head.startswith(EMPTY_ZIP):
             return f"{packed.name!a} is an empty zip"
-        return None if begins == ZIP else f"{packed.name!a} is not a zip file"
+        if head.startswith(ZIP) or archives.is_tar(head):
+            return None
+        if archives.is_opened(packed.name, head):
+            kind = "tar" if archives.ending(packed.name) in archives.TAR else "zip"
+            return f"{packed.name!a} is not a {kind} file"
+        return f"{packed.name!a} can't be opened: ask for a zip"
 
     def digest(self) -> str:
         """Return the SHA-256 of all files and their names, in hexadecimal digits.
@@ -111,11 +116,11 @@ class Upload:
         return digest.hexdigest()
 
     def unpack(self, into: Path) -> Path:
-        """Copy the files to an empty folder; return the folder or zip to grade.
+        """Copy the files to an empty folder; return the folder or archive to grade.
 
         Links are copied as links, after everything else, so the grader can refuse them and nothing
-        is ever written through one. Of anything nested more deeply than the grader looks, only a
-        folder is made, because a flood of folders takes long to make and to remove.
+        is ever written through one. Of anything in a folder where the grader doesn't look, at most
+        two folders are made, because a flood of folders takes long to make and to remove.
 
         Raises:
             SubmissionError: if there are too many files, they are too large, two have the same
@@ -123,9 +128,9 @@ class Upload:
             OSError: if they can't be written, although their names are valid.
         """
         try:
-            packed = self.zip()
+            packed = self.archive()
             if packed is not None:
-                target = into / f"{COPY}.zip"
+                target = into / f"{COPY}{archives.ending(packed.name)}"
                 _copy(packed, target, MAX_BYTES)
                 return target
             target = into / COPY
@@ -145,8 +150,8 @@ class Upload:
         left, links = MAX_BYTES, []
         for name, file in self.files():
             parts = name.split("/")
-            if len(parts) > DEEPEST:
-                folder = target.joinpath(*parts[:DEEPEST])
+            if len(parts) > DEEPEST or not all(map(is_searched, parts[:-1])):
+                folder = target.joinpath(*parts[: min(SHALLOW, len(parts) - 1)])
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 continue
             path = target / name

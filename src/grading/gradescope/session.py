@@ -119,9 +119,11 @@ class Session(Observer):
                 os.chmod(path, mode)
 
     def staged(self, staged: Staged) -> None:
-        console.show_staged(staged, self._edition.required_files)
-        missing = [n for n in self._edition.required_files if n not in staged.taken]
-        self._note("Missing files: ", missing)
+        console.show_staged(staged)
+        if staged.place:
+            self._notes.append(f"Your code was taken from {shortened(staged.place, 200)}.")
+        missing = [n for n in staged.missing if n not in staged.renamed]
+        self._note("Missing files: ", [*map(staged.hint, staged.renamed), *missing])
         self._note("Files that were left out: ", staged.left)
 
     def started(self, results: Results) -> None:
@@ -142,7 +144,7 @@ class Session(Observer):
 
     def _note(self, words: str, names: list[str]) -> None:
         if names:
-            shown = [shortened(name, 60) for name in names[:8]]
+            shown = [shortened(name, 160) for name in names[:8]]
             more = f", and {len(names) - 8} more" if len(names) > 8 else ""
             self._notes.append(words + ", ".join(shown) + more + ".")
 

@@ -116,12 +116,8 @@ class AsksFiles(GradedTestCase):
         """
         if self.lab.staged.path(params) is None:
             command = "pretrain" if ".pretrain." in params else "finetune"
-            raise Verdict(
-                Outcome.MISSING_FILE,
-                f"{params} is missing; run.py {command} with `--writing_params_path {params}` "
-                "writes it",
-                way="parameters",
-            )
+            writes = f"run.py {command} with `--writing_params_path {params}` writes it"
+            raise trained_files.missing(self.lab.staged, params, writes, "parameters")
         read = self.probe("shared.read_parameters", specs.PARAMETERS, name=params)
         weights = trained_files.parameters(read, params)
         vocab_size = len(items.expected_vocabulary([self.lab.data.corpus()]))

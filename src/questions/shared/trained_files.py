@@ -28,11 +28,11 @@ def read_predictions(staged: Staged, name: str, expected_lines: int) -> list[str
     """
     path = staged.path(name)
     if path is None:
-        raise Verdict(
-            Outcome.MISSING_FILE,
-            f"{name} is missing; it is written by the command in the handout that ends in "
-            f"`--outputs_path {name}`",
-            way="predictions",
+        raise missing(
+            staged,
+            name,
+            f"it is written by the command in the handout that ends in `--outputs_path {name}`",
+            "predictions",
         )
     if path.stat().st_size > MAX_PREDICTION_BYTES:
         raise Verdict(Outcome.FAILED, f"{name} is far too long for {expected_lines} places")
@@ -62,6 +62,12 @@ def read_predictions(staged: Staged, name: str, expected_lines: int) -> list[str
             way="predictions-have-another-length",
         )
     return lines
+
+
+def missing(staged: Staged, name: str, written_by: str, way: str) -> Verdict:
+    """Return the verdict of a missing file: what was handed in instead, or what writes it."""
+    message = f"{name} is missing; {staged.hint(name) or written_by}"
+    return Verdict(Outcome.MISSING_FILE, message, way=way)
 
 
 def _why_so_many(lines: list[str], expected: int) -> str:

@@ -1,0 +1,329 @@
+"""Whatever folder a student packs, and with whatever program, the same files are graded.
+
+Each layout is handed in to the grader itself, to Gradescope, which unpacks zips as they are, and as
+part of a class. All three take the same files, or refuse the upload with a sentence that names what
+it holds.
+"""
+
+import io
+import tarfile
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from grading.errors import SubmissionError
+from grading.staging import Staged, stage
+from questions.provided import PROVIDED
+from tools.classroom import shipping
+from tools.classroom.roster import read_class
+
+Files = dict[str, bytes]
+MODULES = {f"submission/{name}" for name in (*PROVIDED.modules, *PROVIDED.given)}
+OUTPUTS = {
+    "vanilla.nopretrain.dev.predictions",
+    "vanilla.model.params",
+    "vanilla.finetune.params",
+}
+HAND_IN: Files = {name: f"# {name}\n".encode() for name in sorted(MODULES | OUTPUTS)}
+REQUIRED = (*sorted(f"submission/{name}" for name in PROVIDED.modules), *sorted(OUTPUTS))
+
+
+@dataclass(frozen=True)
+class Upload:
+    """What a student uploads.
+
+    Attributes:
+        lacks: required files that are missing, each with the sentence about it.
+        refused: words of the sentence with which it is refused; () if it is graded.
+        place: where the code was found, if that is unusual.
+    """
+
+    content: bytes
+    name: str = "work.zip"
+    lacks: tuple[tuple[str, str], ...] = ()
+    refused: tuple[str, ...] = ()
+    place: str = ""
+
+
+def zipped(files: Files) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as writer:
+        for name, content in files.items():
+            writer.writestr(name, content)
+    return buffer.getvalue()
+
+
+def tarred(files: Files, mode: str = "w:gz") -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode=mode) as writer:
+        for name, content in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            writer.addfile(info, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def moved(change: Callable[[str], str], files: Files = HAND_IN) -> Files:
+    return {change(name): content for name, content in files.items()}
+
+
+def below(folder: str, files: Files = HAND_IN) -> Files:
+    return moved(lambda name: folder + name, files)
+
+
+def renamed(old: str, new: str, files: Files = HAND_IN) -> Files:
+    assert old in files
+    return moved(lambda name: new if name == old else name, files)
+
+
+def base(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+def code_in(folder: str) -> Files:
+    """The modules in a folder of another name, and the outputs beside it."""
+    return moved(lambda name: name.replace("submission/", f"{folder}/"))
+
+
+RELEASE = below("a5/src/") | {
+    f"a5/{name}": b"# given\n"
+    for name in (
+        *("src/run.py", "src/dataset.py", "src/attention_exploration.py", "src/grader.py"),
+        *("src/london_baseline.py", "src/pretraining/pace.py", "README.md", "assignment.toml"),
+        *("src/data/wiki.txt", "written/submission.tex"),
+    )
+}
+RELEASE = {name.replace("a5/src/vanilla", "a5/vanilla"): text for name, text in RELEASE.items()}
+ENVIRONMENT = {f".venv/lib/python3.12/site-packages/torch/{n}.py": b"" for n in range(2_500)} | {
+    f".git/objects/{n:02x}/{n:038x}": b"" for n in range(256)
+}
+SECOND = "you uploaded `dataset (1).py`: rename it to `dataset.py`"
+DRIVE = "content/drive/MyDrive/Colab Notebooks/a5/src/"
+
+LAYOUTS: dict[str, Upload] = {
+    # Today's rules.
+    "as collect_submission packs": Upload(zipped(HAND_IN)),
+    "src/submission": Upload(zipped(below("src/"))),
+    "outputs inside": Upload(zipped(moved(lambda n: f"submission/{base(n)}"))),
+    "submission in submission": Upload(zipped(below("submission/"))),
+    "a5/src/submission": Upload(zipped(below("a5/src/"))),
+    "flat": Upload(zipped(moved(base))),
+    "flat in a folder": Upload(zipped(moved(lambda n: f"a5/{base(n)}"))),
+    "backslashes": Upload(zipped(moved(lambda n: n.replace("/", "\\")))),
+    "backslashes below src": Upload(zipped(moved(lambda n: f"a5\\src\\{n}".replace("/", "\\")))),
+    "backslashes with folders": Upload(
+        zipped({"submission\\": b""} | moved(lambda n: n.replace("/", "\\")))
+    ),
+    ".git and .venv": Upload(zipped(HAND_IN | ENVIRONMENT)),
+    ".git and .venv in the folder": Upload(zipped(below("a5/", HAND_IN | ENVIRONMENT))),
+    "a copy beside": Upload(zipped(HAND_IN | {"submission copy/dataset.py": b"# old\n"})),
+    "a Mac's zip": Upload(
+        zipped(HAND_IN | {"__MACOSX/submission/._dataset.py": b"\0", ".DS_Store": b"\0"})
+    ),
+    "the whole release": Upload(zipped(RELEASE)),
+    "no given files": Upload(
+        zipped({n: t for n, t in HAND_IN.items() if base(n) not in PROVIDED.given})
+    ),
+    "a notebook beside": Upload(zipped(HAND_IN | {"colab.ipynb": b"{}"})),
+    # Found by a search.
+    "src/*.py": Upload(zipped(code_in("src")), place="src"),
+    "a5/src/*.py": Upload(zipped(below("a5/", code_in("src"))), place="a5/src"),
+    "code/*.py, a README beside": Upload(
+        zipped(code_in("my code") | {"README.md": b""}), place="my code"
+    ),
+    "from Colab": Upload(zipped(below(DRIVE)), place=f"{DRIVE}submission"),
+    "from Colab, flat": Upload(
+        zipped(below("content/a5/", code_in("code")) | {"content/sample_data/x.csv": b""}),
+        place="content/a5/code",
+    ),
+    "a/b/submission": Upload(zipped(below("a/b/")), place="a/b/submission"),
+    "a README beside the folder": Upload(
+        zipped(below("a5/") | {"README.txt": b""}), place="a5/submission"
+    ),
+    "a script beside the folder": Upload(
+        zipped(below("a5/") | {"main.py": b""}), place="a5/submission"
+    ),
+    "Submission": Upload(zipped(code_in("Submission")), place="Submission"),
+    "submission (1)": Upload(zipped(code_in("submission (1)")), place="submission (1)"),
+    "Submission(2) in src": Upload(
+        zipped(below("src/", code_in("Submission(2)"))), place="src/Submission(2)"
+    ),
+    "an environment of 4 namesakes": Upload(
+        zipped(
+            below("a5/", code_in("src"))
+            | below("env/lib/site-packages/a5/", code_in("src"))
+            | below(".venv/a5/", code_in("src"))
+        ),
+        place="a5/src",
+    ),
+    "a release without its package": Upload(
+        zipped({n: t for n, t in RELEASE.items() if "/submission/" not in n}),
+        refused=("no folder `submission`", "a5/README.md"),
+    ),
+    "two copies": Upload(
+        zipped(below("old/") | below("new/")),
+        refused=("2 folders with the code", "new/submission and old/submission", "one of them"),
+    ),
+    "two copies of other names": Upload(
+        zipped(below("old/", code_in("src")) | below("new/", code_in("src"))),
+        refused=("2 folders with the code", "new/src and old/src"),
+    ),
+    # Archives.
+    "a zip in a zip": Upload(zipped({"a5.zip": zipped(HAND_IN)}), place="a5.zip/submission"),
+    "a zip in a folder in a zip": Upload(
+        zipped({"a5/a5.zip": zipped(below("a5/"))}), place="a5.zip/a5/submission"
+    ),
+    "a zip beside a PDF": Upload(
+        zipped({"a5.zip": zipped(HAND_IN), "report.pdf": b"%PDF"}), place="a5.zip/submission"
+    ),
+    "a tar.gz in a zip": Upload(
+        zipped({"a5.tar.gz": tarred(HAND_IN)}), place="a5.tar.gz/submission"
+    ),
+    "a tar.gz": Upload(tarred(HAND_IN), "work.tar.gz", place="work.tar.gz/submission"),
+    "a tgz of a folder": Upload(tarred(below("./a5/")), "work.tgz", place="work.tgz/a5/submission"),
+    "a tar": Upload(tarred(HAND_IN, "w"), "work.tar", place="work.tar/submission"),
+    "a Mac's tar.gz": Upload(
+        tarred(HAND_IN | moved(lambda n: n.replace("submission/", "submission/._"))),
+        "work.tar.gz",
+        place="work.tar.gz/submission",
+    ),
+    "a zip in a zip in a zip in a zip": Upload(
+        zipped({"a.zip": zipped({"b.zip": zipped({"c.zip": zipped(HAND_IN)})})}),
+        refused=("no folder `submission`", ".zip, which is not opened here"),
+    ),
+    "two zips": Upload(
+        zipped({"code.zip": zipped(HAND_IN), "params.zip": zipped(HAND_IN)}),
+        refused=("code.zip and params.zip", "in one zip"),
+    ),
+    "a zip beside parameters": Upload(
+        zipped({"code.zip": zipped(HAND_IN), "vanilla.model.params": b""}),
+        refused=("code.zip", "everything in one zip"),
+    ),
+    "a rar": Upload(b"Rar!\x1a\7\1\0", "work.rar", refused=("work.rar", "upload a zip")),
+    "a 7z": Upload(b"7z\xbc\xaf\x27\x1c", "work.7z", refused=("work.7z", "upload a zip")),
+    "a rar in a zip": Upload(zipped({"hw.rar": b"Rar!"}), refused=("hw.rar", "upload a zip")),
+    "a rar called zip": Upload(b"Rar!\x1a\7\1\0", "work.zip", refused=("upload a zip",)),
+    # Nothing to grade.
+    "a PDF": Upload(zipped({"report.pdf": b"%PDF"}), refused=("it holds report.pdf",)),
+    "a notebook": Upload(zipped({"a5.ipynb": b"{}"}), refused=("a5.ipynb", "not a notebook")),
+    "nothing": Upload(zipped({"a5/.DS_Store": b""}), refused=("it holds no files",)),
+    # Files under another name.
+    "dataset (1).py": Upload(
+        zipped(renamed("submission/dataset.py", "submission/dataset (1).py")),
+        lacks=(("submission/dataset.py", SECOND),),
+    ),
+    "Dataset.PY": Upload(
+        zipped(renamed("submission/dataset.py", "submission/Dataset.PY")),
+        lacks=(("submission/dataset.py", "you uploaded `Dataset.PY`: rename it to `dataset.py`"),),
+    ),
+    "outputs in data": Upload(
+        zipped(moved(lambda n: n if n in MODULES else f"data/{n}")),
+        lacks=tuple(
+            (n, f"you uploaded `data/{n}`: put it next to the folder `submission`")
+            for n in sorted(OUTPUTS)
+        ),
+    ),
+    "x (1).params": Upload(
+        zipped(renamed("vanilla.model.params", "vanilla.model (1).params")),
+        lacks=(
+            (
+                "vanilla.model.params",
+                "you uploaded `vanilla.model (1).params`: rename it to `vanilla.model.params`",
+            ),
+        ),
+    ),
+    "x.predictions.txt in data": Upload(
+        zipped(
+            renamed(
+                "vanilla.nopretrain.dev.predictions", "data/vanilla.nopretrain.dev.predictions.txt"
+            )
+        ),
+        lacks=(
+            (
+                "vanilla.nopretrain.dev.predictions",
+                "you uploaded `data/vanilla.nopretrain.dev.predictions.txt`: put it next to the "
+                "folder `submission` and rename it to `vanilla.nopretrain.dev.predictions`",
+            ),
+        ),
+    ),
+}
+
+
+def by_the_grader(upload: Upload, work: Path) -> Staged:
+    path = work / upload.name
+    path.write_bytes(upload.content)
+    return stage(path, work / "staged", PROVIDED, REQUIRED)
+
+
+def on_gradescope(upload: Upload, work: Path) -> Staged:
+    """Zips are unpacked as they are, so that backslashes stay in names; other files are not."""
+    path, folder = work / upload.name, work / "submission"
+    path.write_bytes(upload.content)
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as opened:
+            opened.extractall(folder)
+    else:
+        folder.mkdir()
+        path.rename(folder / upload.name)
+    return stage(folder, work / "staged", PROVIDED, REQUIRED)
+
+
+def in_a_class(name: str) -> Callable[[Upload, Path], Staged]:
+    """In a class, the files are sent to a worker, which finds them again."""
+
+    def staged(upload: Upload, work: Path) -> Staged:
+        (work / "class").mkdir()
+        (work / "class" / "another_2_2_work.zip").write_bytes(zipped(HAND_IN))
+        (work / "class" / name.format(upload.name)).write_bytes(upload.content)
+        roll = read_class(work / "class")
+        assert len(roll.submissions) == 2, roll.notes
+        (one,) = (s for s in roll.submissions if "canvas_2" not in s.submission_id)
+        for folder in ("unpacked", "packing"):
+            (work / folder).mkdir()
+        packed = shipping.pack(one.unpack(work / "unpacked"), work / "packing", PROVIDED, REQUIRED)
+        (work / "sent.zip").write_bytes(packed.content)
+        found = stage(work / "sent.zip", work / "staged", PROVIDED, REQUIRED)
+        found.place = packed.facts["place"]
+        return found
+
+    return staged
+
+
+WAYS: dict[str, Callable[[Upload, Path], Staged]] = {
+    "grader": by_the_grader,
+    "gradescope": on_gradescope,
+    "canvas": in_a_class("ada_1_9_{}"),
+    "plain": in_a_class("{}"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_layout_costs_nothing_or_is_named(layout, way, tmp_path):
+    upload = LAYOUTS[layout]
+    try:
+        staged = WAYS[way](upload, tmp_path)
+    except SubmissionError as error:
+        assert upload.refused, str(error)
+        for words in upload.refused:
+            # A class doesn't repeat a file's own name, which may be the student's.
+            assert words.replace("work.", "upload." if way in ("canvas", "plain") else "work.") in (
+                str(error)
+            )
+        return
+    assert not upload.refused
+    lacking = {name for name, _ in upload.lacks}
+    assert {*staged.taken} >= {*REQUIRED} - lacking
+    assert {*staged.taken} & lacking == set()
+    assert [*staged.missing] == sorted(lacking, key=REQUIRED.index)
+    assert [staged.hint(name) for name in staged.missing] == [hint for _, hint in upload.lacks]
+    for name in {*staged.taken} & {*HAND_IN}:
+        assert (staged.root / name).read_bytes() == HAND_IN[name], name
+    for name in PROVIDED.given:
+        assert (staged.root / "submission" / name).is_file()
+    # Elsewhere, what isn't a zip is opened like one.
+    is_unpacked = zipfile.is_zipfile(io.BytesIO(upload.content))
+    assert staged.place == (upload.place if is_unpacked or way == "gradescope" else "")
