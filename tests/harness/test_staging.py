@@ -181,6 +181,10 @@ def entry(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> tarfile
     return info
 
 
+def named(value: object) -> str:
+    return value.name if isinstance(value, tarfile.TarInfo) else str(value)
+
+
 def tar_with(folder: Path, archive: Path, *entries: tarfile.TarInfo, mode: str = "w:gz") -> Path:
     with tarfile.open(archive, mode) as writer:
         writer.add(folder, arcname=".")
@@ -214,7 +218,7 @@ def test_of_a_tar_the_same_files_are_taken_as_of_a_zip(tmp_path, mode):
         (entry("submission", tarfile.SYMTYPE, "/etc"), "is a link"),
         (entry("./submission/dataset.py"), "contains 'submission/dataset.py' twice"),
     ],
-    ids=str,
+    ids=named,
 )
 def test_a_hostile_entry_of_a_tar_is_refused(tmp_path, info, words):
     package = make_package(tmp_path / "p" / "submission")
@@ -233,7 +237,7 @@ def test_a_hostile_entry_of_a_tar_is_refused(tmp_path, info, words):
         entry("submission/device.py", tarfile.CHRTYPE),
         entry("submission/pipe.py", tarfile.FIFOTYPE),
     ],
-    ids=str,
+    ids=named,
 )
 def test_other_entries_of_a_tar_stay_behind(tmp_path, info):
     package = make_package(tmp_path / "p" / "submission")
