@@ -103,7 +103,7 @@ class Bench:
                 place = float_ranges(envelope, self.staged.root)
                 self._run.float_ranges = self._run.float_ranges or place
             return value
-        raise explain_error(value, self._spec, self.staged.root)
+        raise explain_error(value, self._spec, self.staged, self.edition.name)
 
     def measure(self, name: str, value: float) -> None:
         """Store a number that the test measured, if it is finite."""

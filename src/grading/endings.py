@@ -20,6 +20,7 @@ from .frames import Finished
 from .importing import IMPORTED
 from .limits import Limits
 from .outcomes import Outcome
+from .staging import Staged
 from .worker import LEFT_DEBUGGER, NO_DEBUGGER, NO_FILES, NO_PROCESSES
 
 ERROR_SPEC = {"outcome": str, "type": str, "where": str, "message": str, "traceback": str}
@@ -43,6 +44,15 @@ OF_IMPORTS = (Outcome.SYNTAX_ERROR, Outcome.IMPORT_ERROR, Outcome.MISSING_FILE)
 OF_A_FLOAT = re.compile(r"non-integer .* for randrange\(\)|'float' object cannot be interpreted as")
 RELATIVE = re.compile(r"No such file or directory: '(?![/\\\\]|[A-Za-z]:)")
 NO_INPUT = "nobody can type here: is an input() left over?"
+# What Python says of a module, or of a name in one, that isn't there.
+NO_MODULE = re.compile(
+    r"No module named '(?:submission\.)?(?P<file>\w+)'"
+    r"|cannot import name '(?P<file2>\w+)' from 'submission' \("
+)
+NO_NAME = re.compile(
+    r"module 'submission\.(?P<file>\w+)' has no attribute '(?P<name>\w+)'"
+    r"|cannot import name '(?P<name2>\w+)' from 'submission\.(?P<file2>\w+)' \("
+)
 HIDE = "; its text is not shown for hidden tests"
 HINTS = {  # for hidden tests, by the exception's type alone
     "BlockingIOError": f"; {NO_PROCESSES}",
@@ -132,11 +142,14 @@ def _numbers(limits: Limits) -> dict[str, float]:
     }
 
 
-def explain_error(error: Any, spec: TestSpec, staged: Path) -> Verdict:
+def explain_error(error: Any, spec: TestSpec, submission: Staged, edition: str) -> Verdict:
     """Return the verdict of an exception that a worker reported (see `worker.describe`).
 
     The report comes from the student's process, so each field is checked before it is repeated,
-    the place against the files in `staged`.
+    the place against the files that are staged.
+
+    Args:
+        edition: the name of the edition, for messages.
 
     Returns:
         The verdict; a Doubtful one if no line of the student's is involved, or a module could not
@@ -150,16 +163,22 @@ def explain_error(error: Any, spec: TestSpec, staged: Path) -> Verdict:
         return malformed()
     if outcome not in REPORTED:
         outcome = Outcome.ERROR
+    staged, text = submission.root, error["message"]
+    lacking = _lacking(text, submission, edition)
+    if _missing_module(text, submission):
+        outcome = Outcome.MISSING_FILE
     where = _place(error["where"], staged)
     kind = error["type"] if _is_builtin(error["type"]) else "Exception"
     shown = _function_of(where, staged) if spec.is_hidden else where
     at = f"{shown}: " if shown else ""
-    if error["message"] == NO_DEBUGGER and not spec.is_hidden:
+    if lacking:
+        message = lacking
+    elif text == NO_DEBUGGER and not spec.is_hidden:
         message = f"{at}{NO_DEBUGGER}: python src/grader.py --in-process {spec.test_id}"
     elif error["message"] == LEFT_DEBUGGER and not spec.is_hidden:
         message = f"{at}{LEFT_DEBUGGER}"
     elif not spec.is_hidden:
-        message = _basic_message(outcome, kind, at, error["message"])
+        message = _basic_message(outcome, kind, at, text)
     elif kind == "NotImplementedError":
         message = f"{at}this part is not written yet"
     else:
@@ -170,6 +189,39 @@ def explain_error(error: Any, spec: TestSpec, staged: Path) -> Verdict:
     place = f"{kind} {_function_of(where, staged) or where}" if where else ""
     kind_of_verdict = Doubtful if doubtful else Verdict
     return kind_of_verdict(outcome, message, detail, place=place, way=kind, where=where)
+
+
+def _missing_module(text: str, submission: Staged) -> str:
+    """Return which of the assignment's modules could not be imported as it is not there, or ""."""
+    lost = NO_MODULE.match(text)
+    file = f"{lost['file'] or lost['file2']}.py" if lost else ""
+    name = f"submission/{file}"
+    return name if file in submission.modules and name not in submission.taken else ""
+
+
+def _lacking(text: str, submission: Staged, edition: str) -> str:
+    """Return a sentence on what the submission lacks, a module or a function; "" if nothing.
+
+    Only the assignment's own names are repeated, and only if they really are not there: with names
+    of their own, students could reveal hidden inputs.
+    """
+    if name := _missing_module(text, submission):
+        hint = submission.hint(name)
+        return f"{name} is missing; {hint}" if hint else f"{name} is missing"
+    lost = NO_NAME.match(text)
+    if lost is None:
+        return ""
+    file, name = f"submission/{lost['file'] or lost['file2']}.py", lost["name"] or lost["name2"]
+    path = submission.path(file)
+    own = _given_functions(file, submission.root)
+    if path is None or own is None or (name not in own and paths.SOLUTIONS.exists()):
+        return ""
+    if re.search(rf"\b{name}\b", path.read_text(encoding="utf-8", errors="replace")):
+        return ""
+    return (
+        f"{file} has no {name}, which the edition {edition} asks for: was it deleted, or is this "
+        "the code of another edition or year?"
+    )
 
 
 def float_ranges(envelope: dict[str, Any], staged: Path) -> str:

@@ -61,9 +61,9 @@ class Staged:
     `taken` maps each staged name to its origin; `left` says what was left out and why; `added`
     names the given modules that the grader added; `total_bytes` is the size of what was copied;
     `package` is the folder of the student's modules, unless it is in an archive; `place` says where
-    it was found, if it is an unusual place; `required` names all files that count, and `renamed`
-    maps those that are missing to a file that was probably meant; `is_checkout` is true of the
-    assignment's own folder, which nobody has uploaded.
+    it was found, if it is an unusual place; `modules` names those that students write, `required`
+    all files that count, and `renamed` maps those that are missing to a file that was probably
+    meant; `is_checkout` is true of the assignment's own folder, which nobody has uploaded.
     """
 
     root: Path
@@ -74,6 +74,7 @@ class Staged:
     package: Path | None = None
     place: str = ""
     required: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
     is_checkout: bool = False
     renamed: dict[str, str] = field(default_factory=dict)
 
@@ -135,7 +136,7 @@ def stage(
         if source.resolve() == paths.ROOT.joinpath(*inner).resolve():
             source, within = paths.ROOT, inner
     is_checkout = source.resolve() == paths.ROOT.resolve()
-    staged = Staged(target, required=required, is_checkout=is_checkout)
+    staged = Staged(target, required=required, modules=provided.modules, is_checkout=is_checkout)
     (target / "submission").mkdir(parents=True)
     for folder in (target, target / "submission"):
         folder.chmod(0o755)

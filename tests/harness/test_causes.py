@@ -12,6 +12,7 @@ from grading.guardian import Ending
 from grading.limits import Limits
 from grading.outcomes import Outcome
 from grading.results import Results, TestResult
+from grading.staging import Staged
 from tests import pinned
 
 EDITION = pinned.load().edition(None)
@@ -78,12 +79,12 @@ def test_a_crash_has_its_type_and_for_staff_its_line(tmp_path):
     hidden = next(spec for spec in EDITION.tests if spec.is_hidden)
     report = {"outcome": "error", "message": "secret", "traceback": "", "where": ""}
     report |= {"type": "KeyError", "where": "submission/dataset.py:2"}
-    verdict = endings.explain_error(report, hidden, tmp_path)
+    verdict = endings.explain_error(report, hidden, Staged(tmp_path), "xcs224n")
     assert (verdict.cause, verdict.where) == ("error.KeyError", "submission/dataset.py:2")
     assert ":2" not in verdict.message
     # A type or a place that the code made up is ignored.
     report |= {"type": "Carries42", "where": "submission/other.py:42"}
-    verdict = endings.explain_error(report, hidden, tmp_path)
+    verdict = endings.explain_error(report, hidden, Staged(tmp_path), "xcs224n")
     assert (verdict.cause, verdict.where) == ("error.Exception", "")
 
 

@@ -66,7 +66,7 @@ def test_an_uploads_pretraining_is_left_and_ours_is_used(submission, tmp_path, p
         for name in modules(paths.SRC / "pretraining"):
             writer.writestr(f"{prefix}pretraining/{name}", RAISES)
     staged = stage(archive, tmp_path / "staged", PROVIDED)
-    assert staged.left == [NOTE]
+    assert staged.left == [prefix + NOTE]
     assert modules(staged.root / "pretraining") == modules(paths.SRC / "pretraining")
     assert failures(grade(archive, "1e-2-basic", "1e-5-hidden")) == {}
 

@@ -373,14 +373,56 @@ def test_a_missing_file_is_named(submission, grade):
     assert "attention_exploration" in result.message
 
 
-@pytest.mark.parametrize("test_id", ["1c-0-basic", "1f-0-basic"])
+@pytest.mark.parametrize("test_id", ["1c-0-basic", "1f-0-basic", "1g-12-hidden"])
 def test_a_missing_helper_is_a_missing_file(test_id, submission, grade):
+    """There is nothing to hide about it in a hidden test."""
     (submission / "submission" / "helper.py").unlink()
     result = grade(submission, test_id)[test_id]
     assert result.outcome is Outcome.MISSING_FILE
-    assert result.message == (
-        "a file of the submission is missing: No module named 'submission.helper'"
-    )
+    assert result.message == "submission/helper.py is missing"
+
+
+@pytest.mark.parametrize("imported", ["from . import helper", "import submission.helper"])
+def test_a_file_under_another_name_is_named_where_it_is_missing(
+    imported, submission, write_query, grade
+):
+    helper = submission / "submission" / "helper.py"
+    helper.rename(helper.with_name("helper (1).py"))
+    for test_id in (ID, HIDDEN):
+        result = grade(write_query(RIGHT, before=f"{imported}\n"), test_id)[test_id]
+        assert result.outcome is Outcome.MISSING_FILE
+        assert result.message == (
+            "submission/helper.py is missing; you uploaded `helper (1).py`: rename it to "
+            "`helper.py`"
+        )
+
+
+@pytest.mark.parametrize("named", ["secret", "submission.secret"])
+def test_a_hidden_test_names_only_the_assignments_own_files(named, write_query, grade):
+    before = f"raise ModuleNotFoundError(\"No module named '{named}'\", name='{named}')\n"
+    result = grade(write_query(RIGHT, before=before), HIDDEN)[HIDDEN]
+    assert "secret" not in result.message
+
+
+def test_a_function_of_another_edition_is_named(submission, grade):
+    path = submission / "submission" / "helper.py"
+    text = path.read_text(encoding="utf-8").replace("initialize_synthesizer_model", "mine")
+    path.write_text(text, encoding="utf-8")
+    for test_id in ("1g-0-basic", "1g-12-hidden"):
+        result = grade(submission, test_id)[test_id]
+        assert result.outcome in (Outcome.ERROR, Outcome.IMPORT_ERROR)
+        assert result.message == (
+            "submission/helper.py has no initialize_synthesizer_model, which the edition xcs224n "
+            "asks for: was it deleted, or is this the code of another edition or year?"
+        )
+
+
+def test_a_function_that_is_there_but_not_found_is_not_said_to_be_missing(submission, grade):
+    path = submission / "submission" / "helper.py"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(f"{text}\ndel initialize_synthesizer_model\n", encoding="utf-8")
+    result = grade(submission, "1g-0-basic")["1g-0-basic"]
+    assert "no attribute" in result.message and "has no initialize" not in result.message
 
 
 def test_a_missing_name_is_an_error_that_names_it(submission, grade):
