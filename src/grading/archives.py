@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from .errors import SubmissionError
 from .upload import (
@@ -168,8 +168,11 @@ def opened_within(
             raise refusal(error, f"{folder.called(name)} can't be read") from None
         raise SubmissionError(f"{folder.called(name)}: {error}") from None
     data = scratch.with_name(f"{scratch.name}.data")
-    with opened(scratch, folder.path / name, data) as inside:
-        yield inside
+    try:
+        with opened(scratch, folder.path / name, data) as inside:
+            yield inside
+    finally:
+        scratch.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -256,14 +259,13 @@ def _data_of_tar(file: io.FileIO, head: bytes, scratch: Path) -> Iterator[io.Fil
     if not head.startswith(GZIP_HEAD):
         yield file
         return
-    with open(scratch, "w+b", buffering=0) as stored:
-        try:
-            with gzip.GzipFile(fileobj=file) as packed:
-                store(packed, stored)
-            stored.seek(0)
+    try:
+        with gzip.GzipFile(fileobj=file) as packed, open(scratch, "wb") as writer:
+            store(cast(Reader, packed), writer)
+        with io.FileIO(scratch) as stored:
             yield stored
-        finally:
-            os.unlink(scratch)
+    finally:
+        scratch.unlink(missing_ok=True)
 
 
 def store(reader: Reader, writer: IO[bytes]) -> None:

@@ -141,6 +141,7 @@ def stage(
     for folder in (target, target / "submission"):
         folder.chmod(0o755)
     with ExitStack() as stack:
+        top: Folder
         if stat.S_ISREG(mode):
             unpacked = target.with_name(f"{target.name}.unpacked")
             top = stack.enter_context(archives.opened(source, source, unpacked))
