@@ -59,6 +59,7 @@ def answer(texts: list[str], documents: list[str]) -> dict:
     sizes = np.array([len(row[1:]) for row in rows])
     return {
         "length": len(documents),
+        "kept": len(documents),
         "forms": [f"tuple of int64[{BLOCK_SIZE}], int64[{BLOCK_SIZE}]"],
         "x": np.array([i for row in rows for i in row[:-1]], dtype=np.int64),
         "y": np.array([i for row in rows for i in row[1:]], dtype=np.int64),
@@ -152,14 +153,15 @@ def test_an_empty_span_is_drawn_legibly():
 
 
 def test_a_lost_document_is_counted():
-    case = Case({**answer([], [DOCUMENT]), "length": 3}, is_hidden=False)
-    with pytest.raises(Verdict) as verdict:
-        case.draw([DOCUMENT] * 4, BLOCK_SIZE, repeat=1)
-    expected = "3 documents, expected 4: was `__init__` changed?"
-    assert verdict.value.message.splitlines()[0] == expected
-    with pytest.raises(Verdict) as verdict:
-        Case(case._answer).draw([DOCUMENT] * 4, BLOCK_SIZE, repeat=1)
-    assert "__init__" in verdict.value.message and "3" not in verdict.value.message
+    for kept, changed in ((3, "__init__"), (4, "__len__"), (-1, "__init__")):
+        case = Case({**answer([], [DOCUMENT]), "length": 3, "kept": kept}, is_hidden=False)
+        with pytest.raises(Verdict) as verdict:
+            case.draw([DOCUMENT] * 4, BLOCK_SIZE, repeat=1)
+        expected = f"3 documents, expected 4: was `{changed}` changed?"
+        assert verdict.value.message.splitlines()[0] == expected
+        with pytest.raises(Verdict) as verdict:
+            Case(case._answer).draw([DOCUMENT] * 4, BLOCK_SIZE, repeat=1)
+        assert changed in verdict.value.message and "3" not in verdict.value.message
 
 
 SIZES = (
@@ -190,7 +192,7 @@ def test_several_draws_come_from_one_worker_and_are_checked_one_by_one():
     first, second = Case({"runs": [right, right]}).drawings(asked, asked)
     assert first == second == {**run([RIGHT], [DOCUMENT]), "drawn": right}
     with pytest.raises(Verdict, match="__init__"):
-        Case({"runs": [right, {**right, "length": 3}]}).drawings(asked, asked)
+        Case({"runs": [right, {**right, "length": 3, "kept": 3}]}).drawings(asked, asked)
 
 
 @pytest.mark.parametrize(("ids", "dtype"), [([0, 255], "u1"), ([0, 256], "i8"), ([-1], "i8")])
@@ -260,6 +262,8 @@ def test_a_span_in_the_middle_is_called_so(hidden):
 WHY = {
     (0.12, 0.12, 0.12): "too short",
     (0.31, 0.30, 0.32): "too long",
+    (0.65, 0.54, 0.64): "too long",
+    (0.15, 0.08, 0.14): "too short",
     (0.26, 0.15, 0.25): "shorter than a block",
     (0.30, 0.70, 0.25): "shorter than a block",
     (0.25, 0.26, 0.03): "longer than a block",

@@ -21,7 +21,8 @@ def documents(rng: np.random.Generator, lengths: list[int], alphabet: str = FRIE
     """Draw documents of these lengths (2 or more), no two with the same beginning.
 
     Each starts with a different character, so that every prefix identifies its document, and
-    neither starts nor ends with a blank, since a constructor may strip its lines.
+    neither starts nor ends with a blank, since a constructor may strip its lines: one test is
+    about that (`span_corruption.short_documents`).
     """
     visible = list(alphabet.replace(" ", ""))
     firsts = rng.choice(visible, size=len(lengths), replace=False)

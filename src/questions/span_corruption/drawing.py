@@ -11,9 +11,7 @@ from grading.cases import GradedTestCase
 from . import items
 
 MOST_ENTRIES = 1_536_000  # of x, and of y, in one answer: 25 MB
-OTHER_LENGTH = (
-    "the dataset has more or fewer documents than its text has lines: was `__init__` changed?"
-)
+OTHER_LENGTH = "the dataset has more or fewer documents than its text has lines"
 
 
 class AsksCorruption(GradedTestCase):
@@ -23,7 +21,7 @@ class AsksCorruption(GradedTestCase):
         """Draw all documents in turn, `repeat` times."""
         spec = items.drawn(len(documents), repeat)
         drawn = self.probe("span_corruption.draw", spec, **_asked(documents, block_size, repeat))
-        self.expect_length(drawn["length"], len(documents))
+        self.expect_length(drawn, len(documents))
         return drawn
 
     def drawings(self, *runs: tuple[list[str], int, int]) -> list[dict[str, Any]]:
@@ -37,14 +35,19 @@ class AsksCorruption(GradedTestCase):
             runs=[_asked(*run) for run in runs],
         )
         for drawn, (documents, _, _) in zip(got["runs"], runs, strict=True):
-            self.expect_length(drawn["length"], len(documents))
+            self.expect_length(drawn, len(documents))
         return [_drawing(d, *run[:2]) for d, run in zip(got["runs"], runs, strict=True)]
 
-    def expect_length(self, got: int, expected: int) -> None:
-        """Fail unless the dataset has a document for each line of its text."""
-        said = f"{got} documents, expected {expected}: was `__init__` changed?"
+    def expect_length(self, got: dict[str, Any], expected: int) -> None:
+        """Fail unless the dataset has a document for each line of its text.
+
+        If the list `data` has them all, `__len__` is wrong.
+        """
+        changed = "__len__" if got["kept"] == expected else "__init__"
+        said = f"{got['length']} documents, expected {expected}: was `{changed}` changed?"
         detail = {"got": said} if self.spec.is_hidden else {}
-        self.expect(got == expected, OTHER_LENGTH if detail else said, **detail)
+        fixed = f"{OTHER_LENGTH}: was `{changed}` changed?"
+        self.expect(got["length"] == expected, fixed if detail else said, **detail)
 
     def drawing(self, documents: list[str], block_size: int, repeat: int) -> dict[str, Any]:
         """Return what `items.read` needs to read examples back."""

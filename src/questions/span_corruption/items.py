@@ -27,6 +27,7 @@ VECTOR = Array("int64", (None,))
 ENTRIES = AnyOf((Array("uint8", (None,)), VECTOR))  # ids as bytes, or any integers
 DRAWN = {
     "length": int,
+    "kept": int,
     "forms": [str],
     "x": ENTRIES,
     "y": ENTRIES,
@@ -34,6 +35,7 @@ DRAWN = {
     "y_sizes": VECTOR,
 }
 VOCABULARY = {
+    "kept": int,
     "itos": [str],
     "stoi_agrees": bool,
     "vocab_size": int,

@@ -26,6 +26,7 @@ def draw(
 
     Returns:
         length: of the dataset. If it is not that of `documents`, nothing is drawn.
+        kept: how many documents its `data` holds, -1 if it is no list.
         forms: the distinct forms of the items, e.g. "tuple of int64[32], int64[32]".
         x, y: the concatenated entries of all items, uint8 if all fit, else int64; `x_sizes`,
             `y_sizes`: how many belong to each item, 0 if it is not a pair of vectors of integers.
@@ -50,6 +51,7 @@ def draw(
                 y.add(pair[1])
     return {
         "length": len(dataset),
+        "kept": _kept(dataset),
         "forms": list(dict.fromkeys(forms.values()))[:10],
         "x": x.array(),
         "y": y.array(),
@@ -72,7 +74,13 @@ def vocabulary(context: Context, documents: list[str], block_size: int) -> dict[
         "vocab_size": int(dataset.vocab_size),
         "block_size": int(dataset.block_size),
         "length": len(dataset),
+        "kept": _kept(dataset),
     }
+
+
+def _kept(dataset: Any) -> int:
+    data = getattr(dataset, "data", None)
+    return len(data) if isinstance(data, list | tuple) else -1
 
 
 def _dataset(documents: list[str], block_size: int) -> Any:

@@ -27,7 +27,7 @@ class SpanCorruption(AsksCorruption):
         got = self.probe(
             "span_corruption.vocabulary", items.VOCABULARY, documents=documents, block_size=64
         )
-        self.expect_length(got["length"], len(documents))
+        self.expect_length(got, len(documents))
         itos = items.expected_vocabulary(documents)
         self.expect(
             got["itos"] == itos and got["stoi_agrees"] and got["vocab_size"] == len(itos),
@@ -134,7 +134,13 @@ class SpanCorruption(AsksCorruption):
         """The arrangement is right for short documents, too."""
         documents = random_inputs.documents(self.rng, [4, 4, 5, 6, 7, 8, 9, 11, 13, 17, 21])
         sizes = [24, 32, 128]
-        self.judge(runs=self.drawings(*((documents, size, 40) for size in sizes)))
+        # Two documents of 5 characters with a blank, which is at the end of the second. Both are
+        # drawn 1,400 times, often enough for each of their lengths: see the judge.
+        first, second = random_inputs.documents(self.rng, [4, 4])
+        ends = [f"{first[:2]} {first[2:]}", f"{second} "]
+        asked = [(documents, size, 40) for size in sizes]
+        *runs, of_ends = self.drawings(*asked, (ends, 24, 1400))
+        self.judge(runs=runs, ends=of_ends)
 
     @graded(is_hidden=True)
     def test_any_alphabet(self) -> None:
