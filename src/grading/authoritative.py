@@ -35,6 +35,8 @@ LINKS = {
     "wrapping": ".",
     "wrapping/submission": "submission",
     "submission/dataset.py": "submission/dataset.py",
+    "deep/er/Submission (1)": "submission",
+    "deep/er": ".",
 }
 
 

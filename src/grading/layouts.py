@@ -162,11 +162,14 @@ def meant_by(name: str, expected: Iterable[str]) -> str | None:
     return next((one for one in expected if one != name and one.lower() == plain), None)
 
 
-def elsewhere(top: Folder, folders: list[Folder], name: str) -> str | None:
-    """Return the path of an output that is not in the folders where outputs may be."""
-    near = {folder.path for folder in folders}
-    for way, folder, names in top.searched():
-        for other in names if folder.path not in near else ():
-            if other == name or meant_by(other, [name]):
-                return "/".join((*way, other))
-    return None
+def outputs_elsewhere(
+    top: Folder, folders: list[Folder], expected: Collection[str]
+) -> dict[str, str]:
+    """Return the paths of outputs that are not in the folders where outputs may be, by name."""
+    near, found = {folder.path for folder in folders}, dict[str, str]()
+    for way, folder, files in top.searched():
+        for file in files if folder.path not in near else ():
+            name = file if file in expected else meant_by(file, expected)
+            if name is not None:
+                found.setdefault(name, "/".join((*way, file)))
+    return found

@@ -239,6 +239,7 @@ def _facts(results: Results) -> str:
         ("Versions", ", ".join(f"{k} {v}" for k, v in facts.get("versions", {}).items())),
         ("Release", facts.get("judged_by", "")),
         ("Warnings", " ".join(facts.get("warnings", [])) or "none"),
+        ("Code found in", facts.get("place") or "the usual folder"),
         ("Left out", "; ".join(facts.get("left", [])) or "nothing"),
     ]
     cells = "".join(

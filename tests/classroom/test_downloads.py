@@ -76,14 +76,14 @@ def test_uploads_of_canvas_are_attempts_in_the_order_of_their_numbers(download, 
     assert sorted(one.attempt for one in roll.submissions) == expected
     last = max(roll.submissions, key=lambda one: one.attempt)
     assert last.submission_id == "canvas_1_100" and last.late
-    assert not any("several zips" in note for note in roll.notes)
+    assert not any("several archives" in note for note in roll.notes)
     assert any("points are not all recorded" in note for note in roll.notes) == (attempts == "best")
 
 
 def test_zips_of_different_names_are_noted(download):
     roll = download({"ada_1_9_code.zip": CODE, "ada_1_10_params.zip": CODE})
     assert [one.submission_id for one in roll.submissions] == ["canvas_1_10"]
-    assert any("student's several zips or folders" in note for note in roll.notes)
+    assert any("student's several archives or folders" in note for note in roll.notes)
 
 
 def test_loose_files_make_one_submission_with_their_own_names(download, tmp_path):
@@ -110,7 +110,7 @@ def test_files_beside_a_zip_are_noted(download):
     roll = download({"ada_1_9_work.zip": CODE, "ada_1_10_report.pdf": b"%PDF"})
     assert [one.submission_id for one in roll.submissions] == ["canvas_1_9"]
     (note,) = roll.notes
-    assert note.startswith("ada_1_10_report.pdf is left out: the same student has a zip")
+    assert note.startswith("ada_1_10_report.pdf is left out: the same student has an archive")
 
 
 def test_a_text_that_was_typed_into_moodle_hides_no_file(download):
@@ -130,4 +130,4 @@ def test_several_zips_of_moodle_are_noted(download):
     names = [f"Ada_1_assignsubmission_file_{n}.zip" for n in ("a", "b")]
     roll = download(dict.fromkeys(names, CODE), "all")
     assert len({one.submission_id for one in roll.submissions}) == 2
-    assert any("several zips" in note for note in roll.notes)
+    assert any("several archives" in note for note in roll.notes)

@@ -3,6 +3,7 @@
 import copy
 import json
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -11,10 +12,54 @@ from grading import paths
 from grading.gradescope import session
 from grading.outcomes import Outcome
 from grading.results import Results, TestResult
+from grading.staging import Staged
 from tests import pinned
 from tools import emulate
 
 NOON = datetime.fromisoformat("2027-01-28T12:00:00.250000-08:00")
+
+
+def staged_of(**changed):
+    required = ("submission/dataset.py", "submission/helper.py", "vanilla.model.params")
+    return Staged(Path("staged"), required=required, **changed)
+
+
+@pytest.mark.parametrize(
+    ("staged", "sentences"),
+    [
+        (
+            staged_of(taken={"submission/dataset.py": "there"}),
+            ["Missing files: submission/helper.py, vanilla.model.params."],
+        ),
+        (
+            staged_of(
+                taken={"submission/dataset.py": "there"},
+                renamed={
+                    "submission/helper.py": "submission/Helper.PY",
+                    "vanilla.model.params": "data/vanilla.model.params",
+                },
+            ),
+            [
+                "Missing files: you uploaded `Helper.PY`: rename it to `helper.py`, you uploaded "
+                "`data/vanilla.model.params`: put it next to the folder `submission`."
+            ],
+        ),
+        (
+            staged_of(
+                taken=dict.fromkeys(staged_of().required, "there"), place="a.zip/src/Submission"
+            ),
+            ["Your code was taken from a.zip/src/Submission."],
+        ),
+    ],
+)
+def test_the_overview_says_what_is_missing_and_where_the_code_was(
+    staged, sentences, grade, monkeypatch, tmp_path
+):
+    run = Runner.run
+    monkeypatch.setattr(Runner, "run", lambda *given: given[-1].staged(staged) or run(*given))
+    output = emulate.readable(grade(edition_of(), None)["output"])
+    for sentence in sentences:
+        assert sentence in output
 
 
 class Runner:

@@ -21,6 +21,7 @@ def test_no_link_can_be_handed_in(tmp_path):
 def test_a_grader_that_follows_links_is_caught(tmp_path, monkeypatch):
     """Every place where staging would follow a link again is reported."""
     monkeypatch.setattr(Folder, "folder", _follow)
+    monkeypatch.setattr(Folder, "is_folder", lambda self, name: (self.path / name).is_dir())
     monkeypatch.setattr(Folder, "file", lambda self, name: open(self.path / name, "rb"))
     monkeypatch.setattr(staging.Folder, "refuse_link", lambda self, name: None)
     assert authoritative.hand_in_links(tmp_path) == list(authoritative.LINKS)

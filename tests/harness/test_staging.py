@@ -300,6 +300,8 @@ def test_a_search_reads_no_more_than_it_may(tmp_path, monkeypatch):
         (tmp_path / "upload" / "a" / f"{number}.txt").touch()
     with pytest.raises(SubmissionError, match="too many files, more than 100"):
         stage(tmp_path / "upload", tmp_path / "again")
+    make_package(tmp_path / "upload" / "submission")
+    assert stage(tmp_path / "upload", tmp_path / "usual", required=(OUTPUT,)).missing == [OUTPUT]
 
 
 def test_a_search_keeps_no_folders_open_and_follows_no_link(tmp_path):

@@ -171,15 +171,18 @@ class ClassRun:
                 unpacked.mkdir()
                 work.mkdir()
                 upload = self._submissions[submission_id].unpack(unpacked)
-                questions = self._runner.questions
-                edition = self._runner.assignment.edition(self._asked.edition)
-                required = questions.required_files(edition)
-                packed = shipping.pack(upload, work, questions.provided, required)
+                provided = self._runner.questions.provided
+                packed = shipping.pack(upload, work, provided, self._required())
         except SubmissionError as error:
             self._finish(submission_id, self._nothing(submission_id, str(error)))
             self._say(f"{submission_id}: nothing to grade: {error}")
             return None
         return Job(submission_id, packed.content, packed.facts, request)
+
+    def _required(self) -> tuple[str, ...]:
+        """Return the files that count; another release may have editions that are unknown here."""
+        edition = self._runner.assignment.editions.get(self._asked.edition)
+        return self._runner.questions.required_files(edition) if edition else ()
 
     def _nothing(self, submission_id: str, why: str) -> Record:
         """Return the record of an upload that can't be graded at all."""

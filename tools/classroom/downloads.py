@@ -1,4 +1,4 @@
-"""Reads downloads from Canvas and Moodle, and any folder of zips and folders.
+"""Reads downloads from Canvas and Moodle, and any folder of archives and folders.
 
     byronada_LATE_340934_208490284_work.zip             Canvas: a student's ID, then an upload's
     Ada Byron_657737_assignsubmission_file_work.zip     Moodle, as files
@@ -67,7 +67,9 @@ def read(folder: Place) -> tuple[list[Submission], list[str]]:
         elif place.kind == "folder" or archives.is_archive(place.name):
             found.append(_plain(place))
         else:
-            notes.append(f"{printable.line(place.name)} is left out: neither a folder nor a zip")
+            notes.append(
+                f"{printable.line(place.name)} is left out: neither a folder nor an archive"
+            )
     for owned in pieces.values():
         found += _attempts(owned, notes)
     _compare_names(found, notes)
@@ -122,12 +124,13 @@ def _attempts(pieces: list[_Piece], notes: list[str]) -> list[Submission]:
     if not whole:
         return [_loose(f"{platform}_{user}", student, loose, notes)]
     for piece in loose:
-        notes.append(
-            f"{printable.line(piece.place.name)} is left out: the same student has a zip or folder"
-        )
+        shown = printable.line(piece.place.name)
+        notes.append(f"{shown} is left out: the same student has an archive or folder")
     if len({piece.name for piece in whole}) > 1:
         names = ", ".join(printable.line(piece.place.name, 200) for piece in whole)
-        notes.append(f"{names}: each of a student's several zips or folders counts as an attempt")
+        notes.append(
+            f"{names}: each of a student's several archives or folders counts as an attempt"
+        )
     found = []
     for number, piece in enumerate(whole, 1):
         submission_id = f"{platform}_{user}"

@@ -49,7 +49,7 @@ def rows(made):
     import csv
     import io
 
-    text = table(made.folder, newest_release(made.folder))
+    text = write(table(made.folder, newest_release(made.folder)))
     found = {row["submission"]: row for row in csv.DictReader(io.StringIO(text))}
     return [found[one] for one in made.ids_by_name()]
 

@@ -121,6 +121,7 @@ def _facts(record: Record) -> list[tuple[str, str]]:
         ("Edition", results.get("edition", "")),
         ("Seed", str(results.get("seed", ""))),
         ("Files (hash)", facts.get("digest", "")),
+        ("Code found in", facts.get("place", "")),
         ("Files not graded", "; ".join(facts.get("left", []))),
         ("Versions", versions),
         ("Processor", record.get("processor", "")),
