@@ -6,6 +6,7 @@ import pytest
 
 from tests.classroom.regrading.conftest import BASELINE, described, entry, ids_of
 from tools.classroom.folder import read_json
+from tools.classroom.gradebook.cells import write
 from tools.classroom.table import newest_release, table
 
 NEW = described(two={"digest": "new"})
