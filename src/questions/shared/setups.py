@@ -56,7 +56,12 @@ class AsksHelper(GradedTestCase):
         trained_files.refuse_large(shape["shapes"])
         weights = random_inputs.model_weights(self.rng, shape["names"], shape["shapes"])
         ids = self.rng.integers(0, config["vocab_size"], size=(3, 15))
-        asked = {"variant": variant, "config": config, "weights": weights, "ids": ids}
+        asked: dict[str, Any] = {
+            "variant": variant,
+            "config": config,
+            "weights": weights,
+            "ids": ids,
+        }
         return {"asked": asked, "got": self._ask("shared.model_logits", specs.LOGITS, **asked)}
 
     def pretraining(self, variant: str) -> dict[str, Any]:
