@@ -115,12 +115,25 @@ class BlocksMasks(AsksBlocks):
     def test_memory(self) -> None:
         """cross_attention reads keys and values from the encoder, queries from the decoder."""
         H, one = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]), np.eye(2)
-        (answer,) = self.ask("cross_attention", [[np.array([[50.0, 0.0]]), H, one, one, 3 * one]])
+        first_to_second = np.array([[0.0, 1.0], [0.0, 0.0]])
+        along, between = self.ask(
+            "cross_attention",
+            [
+                [np.array([[50.0, 0.0]]), H, one, one, 3 * one],
+                [np.array([[0.0, np.log(3)]]), H, one, first_to_second, 5 * one],
+            ],
+        )
         self.expect_close(
-            answer,
+            along,
             [[3.0, 0.0]],
             "a query that points along the first encoder output should get that output's value",
             cause="keys and values come from H, queries from Z; the softmax is over the keys",
+        )
+        self.expect_close(
+            between,
+            [[3.0, 1.0]],
+            "with the scores ln 3, 0 and 0, the values should have the weights 3/5, 1/5 and 1/5",
+            cause="Q multiplies Z, and K multiplies H; the scores are not scaled",
         )
 
     @graded(is_hidden=True)
