@@ -40,8 +40,9 @@ def staged_of(**changed):
                 },
             ),
             [
-                "Missing files: you uploaded `Helper.PY`: rename it to `helper.py`, you uploaded "
-                "`data/vanilla.model.params`: put it next to the folder `submission`."
+                "Missing files: submission/helper.py, vanilla.model.params.",
+                "You uploaded `Helper.PY`: rename it to `helper.py`.",
+                "You uploaded `data/vanilla.model.params`: put it next to the folder `submission`.",
             ],
         ),
         (

@@ -1,12 +1,14 @@
-"""No upload causes a grader error or changes the result of the next one: zips of any kind.
+"""No upload causes a grader error or changes the result of the next one: archives of any kind.
 
-python -m pytest tests/redteam/test_fuzz_uploads.py      130 zips, the same each time
-make redteam ARGS="-k fuzz_uploads"                      3,200, different ones each time
+python -m pytest tests/redteam/test_fuzz_uploads.py      190 archives, the same each time
+make redteam ARGS="-k fuzz_uploads"                      4,000, different ones each time
 """
 
+import gzip
 import io
 import os
 import struct
+import tarfile
 import time
 import warnings
 import zipfile
@@ -31,8 +33,10 @@ NAMES = [
     *("submission/../../x.py", "/x.py", "C:/x.py", "a\\b\\x.py", "x.predictions", "edition.txt"),
     *("pretraining/pace.py", "submission/recipes.json", "submission/sitecustomize.py", FILE),
     *("__MACOSX/submission/x.py", "d/" * 30 + "x.py", "submission/" + "é" * 200 + ".py"),
+    *("Submission/x.py", "deep/er/submission (1)/x.py", "inner.zip", "x (1).params"),
     *(".", "a\0b.py", "\x1b[2J.py", "\u202e.py", "submission/\n.py", "submission/*.py"),
 ]
+TYPES = [bytes([kind]) for kind in b"\x00012345670LKSxgAV"]
 KINDS = [0, 0, 0o100644, 0o40755, 0o120777, 0o10644, 0o20644, 0o140644]  # as in st_mode
 NUMBERS = [0, 1, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF, 2**63, 2**64 - 1, MAX_TOTAL_BYTES]
 HEADERS = (b"PK\1\2", b"PK\3\4", b"PK\5\6")  # of the list of files, of each file, of the end
@@ -60,6 +64,31 @@ def zips(draw: st.DrawFn) -> bytes:
     return data[:cut]
 
 
+@st.composite
+def tars(draw: st.DrawFn) -> bytes:
+    """A right submission with odd entries beside it, and some changed bytes in its headers."""
+    stream = io.BytesIO()
+    form = draw(st.sampled_from([tarfile.PAX_FORMAT, tarfile.GNU_FORMAT, tarfile.USTAR_FORMAT]))
+    with tarfile.open(fileobj=stream, mode="w", format=form) as writer:
+        for name in [FILE, *draw(st.lists(st.sampled_from(NAMES), max_size=3))]:
+            info = tarfile.TarInfo(name[:40] if form == tarfile.USTAR_FORMAT else name)
+            info.type = draw(st.sampled_from(TYPES)) if name != FILE else tarfile.REGTYPE
+            content = RIGHT if name == FILE else draw(st.sampled_from([b"", b"x = 1\n"]))
+            info.size, info.linkname = len(content), draw(st.sampled_from(["", "/etc/passwd"]))
+            writer.addfile(info, io.BytesIO(content))
+    data = bytearray(stream.getvalue())
+    for _ in range(draw(st.integers(0, 3))):
+        block = 512 * draw(st.integers(0, len(data) // 512 - 1))
+        at = draw(st.sampled_from([0, 100, 124, 156, 157, 257, 345, 386, 482, 483]))
+        field = draw(st.binary(min_size=1, max_size=12))
+        data[block + at : block + at + len(field)] = field
+        head = data[block : block + 512]
+        total = sum(head[:148]) + 8 * 32 + sum(head[156:])
+        data[block + 148 : block + 156] = b"%06o\0 " % total
+    whole = bytes(data[: draw(st.sampled_from([None] * 5 + [-1, -30, len(data) // 2]))])
+    return gzip.compress(whole) if draw(st.booleans()) else whole
+
+
 def _places(data: bytes, header: bytes) -> list[int]:
     found, at = [], data.find(header)
     while at >= 0:
@@ -68,12 +97,13 @@ def _places(data: bytes, header: bytes) -> list[int]:
     return found
 
 
+@pytest.mark.parametrize("archives", [zips(), tars()], ids=["zip", "tar"])
 @pytest.mark.parametrize("count", BOTH)
-def test_any_zip_is_staged_or_refused_in_one_line(count, tmp_path):
+def test_any_archive_is_staged_or_refused_in_one_line(count, archives, tmp_path):
     archive, work = tmp_path / "up.zip", tmp_path / "work"
 
     @examples(count, 4)
-    @given(zips())
+    @given(archives)
     def holds(data):
         archive.write_bytes(data)
         work.mkdir()

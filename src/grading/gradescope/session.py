@@ -122,8 +122,9 @@ class Session(Observer):
         console.show_staged(staged)
         if staged.place:
             self._notes.append(f"Your code was taken from {shortened(staged.place, 200)}.")
-        missing = [n for n in staged.missing if n not in staged.renamed]
-        self._note("Missing files: ", [*map(staged.hint, staged.renamed), *missing])
+        self._note("Missing files: ", staged.missing)
+        hints = [shortened(staged.hint(name), 300) for name in [*staged.renamed][:8]]
+        self._notes += [f"{hint[0].upper()}{hint[1:]}." for hint in hints]
         self._note("Files that were left out: ", staged.left)
 
     def started(self, results: Results) -> None:
@@ -144,7 +145,7 @@ class Session(Observer):
 
     def _note(self, words: str, names: list[str]) -> None:
         if names:
-            shown = [shortened(name, 160) for name in names[:8]]
+            shown = [shortened(name, 120) for name in names[:8]]
             more = f", and {len(names) - 8} more" if len(names) > 8 else ""
             self._notes.append(words + ", ".join(shown) + more + ".")
 
