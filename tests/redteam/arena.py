@@ -200,7 +200,7 @@ class Arena:
     def _grade(self, upload: Path) -> tuple:
         from grading import cli, runner
 
-        report = cli._Console(self._results, ())
+        report = cli._Console(self._results)
         options = runner.Options(upload, wanted=ATTACKED + UNTOUCHED, layers=self._layers)
         screen = io.StringIO()
         with contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen):
