@@ -7,8 +7,8 @@ import numpy as np
 from grading.cases import graded
 from questions.shared.setups import AsksHelper
 
-from . import causes
-from .causes import CLOSE
+from . import mistakes
+from .mistakes import CLOSE
 from .rotating import ANGLES, TURN, AsksRope
 
 
@@ -48,7 +48,7 @@ class Rope(AsksRope, AsksHelper):
             "precompute_rotary_emb(4, 3) is wrong, where theta is 1 and 1/100",
             got=f"{out[t, k, i]:.4f} at position {t}, pair {k}, place {i}",
             expected=f"{('cos', 'sin')[i]} {angles[t, k]:g} = {right[t, k, i]:.4f}",
-            **_cause(causes.of_angles(out)),
+            **_cause(mistakes.of_angles(out)),
             look_at=ANGLES,
         )
 
@@ -67,7 +67,7 @@ class Rope(AsksRope, AsksHelper):
             "with hs = 2, (1, 0) and (0, 1) should be rotated by the angle t at position t",
             got=f"position {first}: {np.round(out[0, :, first], 4).tolist()}",
             expected=f"position {first}: {(np.round(expected[0, :, first], 4) + 0.0).tolist()}",
-            **_cause(causes.of_turned(axes, out, np.ones(1))),
+            **_cause(mistakes.of_turned(axes, out, np.ones(1))),
             look_at=TURN,
         )
 
@@ -80,7 +80,7 @@ class Rope(AsksRope, AsksHelper):
         self.expect(
             np.abs(q[:, :, 0] - x[:, :, 0]).max() <= CLOSE,
             "at position 0, where all angles are 0, x should not change",
-            **_cause(causes.of_turned(x, q, theta)),
+            **_cause(mistakes.of_turned(x, q, theta)),
             look_at=TURN,
         )
         # A vector's product with itself, at distance 0, is its length squared.
