@@ -187,7 +187,7 @@ def test_a_recipe_changes_all_tests(digests, read, text, key):
 
 
 def test_a_time_limit_changes_its_own_test(digests, read, text, runner):
-    line = 'remembers_training = { kind = "hidden", weight = 3, timeout_s = 60'
+    line = 'remembers_training = { kind = "hidden", weight = 4, timeout_s = 60'
     differ = changed(digests(), digests(read((line, line.replace("60", "61")))))
     (test_id,) = differ
     tests = {t.test_id: t for t in runner.assignment.edition("current").tests}
