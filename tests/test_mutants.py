@@ -79,18 +79,17 @@ def files(tmp_path, lines: int, sentence: str = "") -> Case:
     return Case(lab(PLACES, tmp_path), answers)
 
 
-def lab(predicted: list[str] | None, tmp_path, hidden=None) -> SimpleNamespace:
-    """Return what a test finds: a prediction file with these lines, or no file."""
+def lab(predicted: list[str], tmp_path, hidden=None) -> SimpleNamespace:
+    """Return what a test finds: a prediction file with these lines."""
     path = tmp_path / "file"
-    if predicted is not None:
-        path.write_text("".join(f"{place}\n" for place in predicted), encoding="utf-8")
+    path.write_text("".join(f"{place}\n" for place in predicted), encoding="utf-8")
     data = SimpleNamespace(
         dataset=SimpleNamespace(thresholds={"vanilla": 0.5}, recipe="smoke"),
         questions=lambda split: [f"Where was P{n} born?" for n in range(len(PLACES))],
         places=lambda split: PLACES,
         corpus=lambda: "corpus",
     )
-    staged = SimpleNamespace(path=lambda name: path if predicted is not None else None)
+    staged = SimpleNamespace(path=lambda name: path)
     return SimpleNamespace(
         data=data,
         staged=staged,
@@ -101,10 +100,10 @@ def lab(predicted: list[str] | None, tmp_path, hidden=None) -> SimpleNamespace:
     )
 
 
-def fits(tmp_path, file: bool, shape: int) -> None:
+def fits(tmp_path, shape: int) -> None:
     read = {"problem": "", "names": ["w"], "arrays": [np.zeros(shape, np.float32)]}
     answers = {"shared.read_parameters": read, "shared.shapes": SHAPES}
-    found = Case(lab(PLACES if file else None, tmp_path), answers).fitting("v.params", "vanilla")
+    found = Case(lab(PLACES, tmp_path), answers).fitting("v.params", "vanilla")
     assert found is None or found[0].keys() == {"w"}
 
 
@@ -139,10 +138,7 @@ WRONG_ANSWERS = {
     f"{FILES}.expect_accuracy: correct >= threshold * len(places)": lambda hidden, tmp_path: (
         Judging(lab([*PLACES[:4], *"??????"], tmp_path, hidden)).expect_accuracy("file", "vanilla")
     ),
-    f"{FILES}.fitting: Outcome.MISSING_FILE": lambda _, tmp_path: fits(
-        tmp_path, file=False, shape=2
-    ),
-    f"{FILES}.fitting: Outcome.FAILED": lambda _, tmp_path: fits(tmp_path, file=True, shape=3),
+    f"{FILES}.fitting: Outcome.FAILED": lambda _, tmp_path: fits(tmp_path, shape=3),
 }
 
 

@@ -139,7 +139,7 @@ def test_the_same_bytes_with_a_trained_model(with_trained, trained, tmp_path, ru
     "name, text, expected",
     [
         ("vanilla.finetune.params", None, "no such file"),
-        ("vanilla.finetune.params", "no parameters", "no readable parameters"),
+        ("vanilla.finetune.params", "no parameters", "can't be read as parameters"),
         ("vanilla.pretrain.dev.predictions", "Oslo\n", "got 1 lines, expected 20"),
         ("src/data/birth_unseen_inputs.tsv", None, "no such file"),
     ],
