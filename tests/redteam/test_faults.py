@@ -332,9 +332,7 @@ def test_a_narrow_umask_does_no_harm(upload, grade):
 
 @ROOT_ONLY
 @pytest.mark.parametrize("full", ["results", "temporary"])
-def test_a_full_disk_ends_the_run_and_leaves_whole_results(
-    full, tree, upload, grade, tmp_path
-):
+def test_a_full_disk_ends_the_run_and_leaves_whole_results(full, tree, upload, grade, tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(
