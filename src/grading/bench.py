@@ -68,7 +68,7 @@ class Bench:
                 reached any student code.
         """
         if self._spec.torch and not provenance.has_torch():
-            raise Verdict(Outcome.NOT_RUN, NO_TORCH, way="no-torch")
+            raise Verdict(Outcome.NOT_RUN, NO_TORCH, id="no-torch")
         remembered = self._run.runner.remembered
         if remembered is None or role != "reference":
             return self._observe(probe, role, args, seed)
@@ -82,7 +82,7 @@ class Bench:
         cut = finished.frame is None or finished.ending.reason == "wall"
         if cut and time.monotonic() >= self._run.deadline:
             # nobody's fault: it was cut short
-            raise Verdict(Outcome.NOT_RUN, OUT_OF_TIME, way="run-out-of-time")
+            raise Verdict(Outcome.NOT_RUN, OUT_OF_TIME, id="run-out-of-time")
         if not finished.ready:
             raise GradingError(f"a worker failed before it was ready: {finished.output[-2000:]}")
         if asked_of == "reference":

@@ -169,25 +169,25 @@ class GradedTestCase:
         """End the test as one that ran but was not judged."""
         raise NotGraded(reason)
 
-    def expect(self, condition: bool, sentence: str, way: str = "", **detail: Any) -> None:
+    def expect(self, condition: bool, sentence: str, id: str = "", **detail: Any) -> None:
         """Fail with `sentence` unless `condition` holds.
 
         Args:
-            way: see `errors.Verdict`: keeps a failure's id when its sentence is reworded.
+            id: see `errors.Verdict`: keeps a failure's id when its sentence is reworded.
             sentence: what is wrong, in the student's words. For a hidden test it is all that a
                 student reads, so it is a fixed sentence without values.
             detail: got, expected, cause, look_at: shown below it for basic tests, and only to
                 staff for hidden ones.
         """
         if not condition:
-            self.fail(sentence, way=way, **detail)
+            self.fail(sentence, id=id, **detail)
 
     def fail(
         self,
         sentence: str,
         credit: Fraction = Fraction(0),
         private: bool = False,
-        way: str = "",
+        id: str = "",
         **detail: Any,
     ) -> NoReturn:
         """End the test as failed; see `expect`.
@@ -199,9 +199,9 @@ class GradedTestCase:
         lines = [f"{key.replace('_', ' ')}: {value}" for key, value in detail.items()]
         if self.spec.is_hidden or private:
             staff = "\n".join([*lines, f"seed: {self.seed}"])
-            raise Verdict(Outcome.FAILED, sentence, staff, credit, way=way)
+            raise Verdict(Outcome.FAILED, sentence, staff, credit, id=id)
         shown = "\n".join([sentence, *(f"  {line}" for line in lines)])
-        raise Verdict(Outcome.FAILED, shown, credit=credit, way=way)
+        raise Verdict(Outcome.FAILED, shown, credit=credit, id=id)
 
     def _observe(self, role: str, name: str, answer: Any, args: dict[str, Any]) -> Any:
         # The worker has its own seed: student code must not be able to predict what is drawn here.

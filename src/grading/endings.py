@@ -102,10 +102,10 @@ def explain_ending(finished: Finished, limits: Limits) -> Verdict | None:
     if ending.reason:
         outcome, sentence = BY_REASON[ending.reason]
         message = "your code " + sentence.format(**_numbers(limits))
-        return Verdict(outcome, message, detail, way=ending.reason)
+        return Verdict(outcome, message, detail, id=ending.reason)
     if ending.signal:
         said = SIGNALS.get(ending.signal, f"was ended by signal {ending.signal}")
-        return Verdict(Outcome.KILLED, "your code " + said, detail, way=f"signal-{ending.signal}")
+        return Verdict(Outcome.KILLED, "your code " + said, detail, id=f"signal-{ending.signal}")
     if finished.frame is None:
         return Verdict(
             Outcome.EXITED, "your code ended the process (exit, quit or os._exit?)", detail
@@ -126,7 +126,7 @@ def at_place(verdict: Verdict, stack: str, spec: TestSpec, staged: Path) -> Verd
     message = verdict.message if spec.is_hidden else f"{verdict.message}; it was at {place}"
     where = f"out of time {_function_of(place, staged) or place}"
     detail = f"{verdict.detail}\nat: {place}"
-    return Verdict(verdict.outcome, message, detail, place=where, way=verdict.way, where=place)
+    return Verdict(verdict.outcome, message, detail, place=where, id=verdict.id, where=place)
 
 
 def _numbers(limits: Limits) -> dict[str, float]:
@@ -188,7 +188,7 @@ def explain_error(error: Any, spec: TestSpec, submission: Staged, edition: str) 
     doubtful = outcome in OF_IMPORTS or (outcome is Outcome.ERROR and not where)
     place = f"{kind} {_function_of(where, staged) or where}" if where else ""
     kind_of_verdict = Doubtful if doubtful else Verdict
-    return kind_of_verdict(outcome, message, detail, place=place, way=kind, where=where)
+    return kind_of_verdict(outcome, message, detail, place=place, id=kind, where=where)
 
 
 def _missing_module(text: str, submission: Staged) -> str:

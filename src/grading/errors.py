@@ -61,7 +61,7 @@ class Verdict(GradingError):
             for hidden tests.
         credit: the share of the test's points that is still earned, 0 to 1.
         place: the kind and function of a crash, which identify tests with the same crash.
-        way: the name of this way of failing among those of the same outcome (`causes.py`), for
+        id: the name of this way of failing among those of the same outcome (`causes.py`), for
             staff; by default, that of the message. Nothing in it may come from a student.
         where: the student's line of a crash (`submission/dataset.py:57`), for staff.
     """
@@ -73,7 +73,7 @@ class Verdict(GradingError):
         detail: str = "",
         credit: Fraction = Fraction(0),
         place: str = "",
-        way: str = "",
+        id: str = "",
         where: str = "",
     ) -> None:
         super().__init__(message)
@@ -82,14 +82,14 @@ class Verdict(GradingError):
         self.detail = detail
         self.credit = credit
         self.place = place
-        self.way = way
+        self.id = id
         self.where = where
 
     @property
     def cause(self) -> str:
         """The id of this way of failing; "" for a pass."""
-        is_worded = self.outcome is Outcome.FAILED and not self.way
-        way = causes.way_of(self.message.partition("\n")[0]) if is_worded else self.way
+        is_worded = self.outcome is Outcome.FAILED and not self.id
+        way = causes.way_of(self.message.partition("\n")[0]) if is_worded else self.id
         return causes.cause_of(self.outcome, way)
 
 
@@ -106,4 +106,4 @@ class Doubtful(Verdict):
 
 def malformed(detail: str = "") -> Verdict:
     """Return the verdict for an answer that no probe gives; `detail` is for staff."""
-    return Verdict(Outcome.ERROR, MALFORMED, detail, way="malformed")
+    return Verdict(Outcome.ERROR, MALFORMED, detail, id="malformed")

@@ -158,7 +158,7 @@ class Stuck:
         where = self.where(is_hidden)
         sentence = f"not run: importing {where} took too long in an earlier test"
         message = sentence if is_hidden else f"{sentence}; {ADVICE}"
-        return Verdict(Outcome.TIMED_OUT, message, f"stuck: {self.file}", way=WAY)
+        return Verdict(Outcome.TIMED_OUT, message, f"stuck: {self.file}", id=WAY)
 
     def explain(self, verdict: Verdict, is_hidden: bool) -> Verdict:
         """Return the verdict of the test that found the module stuck, with its place."""
@@ -166,7 +166,7 @@ class Stuck:
         if not is_hidden:
             message = message.removesuffix(IMPORTED)
             message = f"{message} while {self.where(is_hidden)} was imported; {ADVICE}"
-        return Verdict(verdict.outcome, message, f"{verdict.detail}\nstuck: {self.file}", way=WAY)
+        return Verdict(verdict.outcome, message, f"{verdict.detail}\nstuck: {self.file}", id=WAY)
 
 
 def find_stuck(

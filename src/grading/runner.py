@@ -358,7 +358,7 @@ class Run:
             verdict = self._verdict(test, bench)
             return verdict, share_of(test.spec.max_score, verdict.credit)
         except DataError as error:
-            lacking = Verdict(Outcome.NOT_RUN, f"{NO_DATA}: {error}", way="no-data")
+            lacking = Verdict(Outcome.NOT_RUN, f"{NO_DATA}: {error}", id="no-data")
             # In a run that counts, all data was there at the beginning.
             return _our_fault() if self.counts else lacking, Decimal("0.00")
         except UsageError:

@@ -43,8 +43,8 @@ def test_sentences_with_other_words_are_other_ways():
     [
         (Verdict(Outcome.PASSED, "", credit=Fraction(1)), ""),
         (Verdict(Outcome.RAN_NOT_GRADED, "later"), "ran-not-graded"),
-        (Verdict(Outcome.ERROR, "KeyError: 3", way="KeyError"), "error.KeyError"),
-        (Verdict(Outcome.FAILED, "worded anew", way="shape"), "failed.shape"),
+        (Verdict(Outcome.ERROR, "KeyError: 3", id="KeyError"), "error.KeyError"),
+        (Verdict(Outcome.FAILED, "worded anew", id="shape"), "failed.shape"),
         (Verdict(Outcome.FAILED, "no pairs\n  got: 7"), "failed.no-pairs-5448"),
     ],
 )

@@ -137,5 +137,5 @@ class AsksFiles(GradedTestCase):
             Outcome.FAILED,
             f"{params} does not fit the {variant} model: {first}; was it written for a different "
             "variant, or trained on a different corpus or recipe?",
-            way="parameters-fit-no-model",
+            id="parameters-fit-no-model",
         )

@@ -29,7 +29,7 @@ class AsksHelper(GradedTestCase):
                 "returns the wrong thing"
             )
             detail = {"got": wrong}
-        self.expect("wrong_return" not in got, sentence, way="wrong-return", **detail)
+        self.expect("wrong_return" not in got, sentence, id="wrong-return", **detail)
         return got
 
     def expect_attention(self, variant: str, wanted: str) -> dict[str, Any]:

@@ -59,15 +59,15 @@ def read_predictions(staged: Staged, name: str, expected_lines: int) -> list[str
             Outcome.FAILED,
             f"{name} has {got}, expected {expected_lines}, one for each question: "
             + _why_so_many(lines, expected_lines),
-            way="predictions-have-another-length",
+            id="predictions-have-another-length",
         )
     return lines
 
 
-def missing(staged: Staged, name: str, written_by: str, way: str) -> Verdict:
+def missing(staged: Staged, name: str, written_by: str, id: str) -> Verdict:
     """Return the verdict of a missing file: what was handed in instead, or what writes it."""
     message = f"{name} is missing; {staged.hint(name) or written_by}"
-    return Verdict(Outcome.MISSING_FILE, message, way=way)
+    return Verdict(Outcome.MISSING_FILE, message, id=id)
 
 
 def _why_so_many(lines: list[str], expected: int) -> str:
@@ -114,7 +114,7 @@ def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:
         raise Verdict(
             Outcome.FAILED,
             read["problem"],
-            way="parameters-can-not-be-read",
+            id="parameters-can-not-be-read",
         )
     weights = dict(zip(read["names"], read["arrays"], strict=True))
     for key, array in weights.items():
@@ -122,7 +122,7 @@ def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:
             raise Verdict(
                 Outcome.FAILED,
                 f"{name}: {_named(key)} contains numbers that are not finite; train again",
-                way="parameters-are-not-finite",
+                id="parameters-are-not-finite",
             )
     return weights
 
