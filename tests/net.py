@@ -24,6 +24,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ from .redteam import arena
 from .variants import ROOT, Variant, all_variants, lay_out
 
 BASELINE = Path(__file__).with_name("net.json.xz")
+STORED = Path(__file__).with_name("net_result.json")  # of --json, at the baseline
 EDITIONS = ("xcs224n", "cs224n", "current")
 SEED, SECOND_SEED = 2024, 7
 WORLD_SEED = 1
@@ -62,6 +64,16 @@ class Case:
     gradescope: bool = False
     is_short: bool = False
     repeatable: bool = True  # False: hostile code, whose words may differ from run to run
+
+
+@dataclass(frozen=True)
+class Command:
+    """What a command of the project leaves, whatever verdicts say; `observe` runs it."""
+
+    name: str
+    observe: Callable[[], Any]
+    is_short: bool = False
+    repeatable: bool = True
 
 
 class Net:
@@ -115,8 +127,10 @@ class Net:
             timeout=CASE_S,
         )
 
-    def result(self, case: Case) -> dict[str, Any]:
+    def result(self, case: Case | Command) -> dict[str, Any]:
         """Grade a case; return what is compared."""
+        if isinstance(case, Command):
+            return {"command": case.observe()}
         folder = Path(tempfile.mkdtemp(prefix="net-", dir=self._work))
         folder.chmod(0o755)
         try:
@@ -136,6 +150,38 @@ class Net:
         finally:
             subprocess.run(["chmod", "-R", "u+rwX", folder], check=False, capture_output=True)
             shutil.rmtree(folder, ignore_errors=True)
+
+    def printed(self, *arguments: str) -> str:
+        """Return what the grader prints without a submission."""
+        ran = self._grade(self._tree / "src", arguments, self._work)
+        return masked(ran.stdout + ran.stderr)
+
+    def places(self, *arguments: str) -> list[str]:
+        """Return what --where prints, without names of files and functions: these may change."""
+        lines = self.printed(*arguments, "--where").splitlines()
+        return [line.split()[0] if line.startswith(" ") else line for line in lines]
+
+    def replayed(self) -> str:
+        """Replay the baseline's result of the reference; record it if there is none."""
+        stored = self._work / "stored.json"
+        upload = net_submissions.reference(Path(tempfile.mkdtemp(dir=self._work)))
+        if not STORED.exists():
+            options = ("--edition", "current", "--seed", "5", "3a", "1e", "--json", str(STORED))
+            self._grade(upload, options, self._work)
+        shutil.copy(STORED, stored)
+        ran = self._grade(upload, ("--replay", str(stored)), self._work)
+        return masked(f"{ran.returncode}\n{ran.stdout}{ran.stderr}")
+
+    def built(self, what: str, *options: str) -> list[str]:
+        """Build a zip; return the names of its files, and the lines of its notebooks' cells."""
+        command = [sys.executable, "-m", f"tools.{what}", "--edition", "xcs224n", *options]
+        subprocess.run(command, cwd=self._tree, check=True, capture_output=True)
+        (path,) = (self._tree / "dist").glob(f"*{what}*.zip")
+        with zipfile.ZipFile(path) as archive:
+            names = sorted(archive.namelist())
+            books = [json.loads(archive.read(n)) for n in names if n.endswith(".ipynb")]
+        cells = ["".join(cell["source"]) for book in books for cell in book["cells"]]
+        return [*names, *masked("\n".join(cells)).splitlines()]
 
     def _on_gradescope(self, case: Case, folder: Path, upload: Path) -> dict[str, Any]:
         root = folder / "autograder"
@@ -174,8 +220,9 @@ def masked(text: str) -> str:
 # -- cases --------------------------------------------------------------------------------------
 
 
-def cases(net: Net) -> Iterator[Case]:
+def cases(net: Net) -> Iterator[Case | Command]:
     """Return all cases."""
+    yield from _commands(net)
     yield from _golden(net)
     yield from _attacks()
     yield from _submissions(net)
@@ -238,6 +285,16 @@ def _submissions(net: Net) -> Iterator[Case]:
         yield Case(f"gradescope/trained/{edition}", trained, options, gradescope=True)
 
 
+def _commands(net: Net) -> Iterator[Command]:
+    for edition in EDITIONS:
+        options = ("--edition", edition)
+        yield Command(f"list/{edition}", lambda o=options: net.printed(*o, "--list"), True)
+        yield Command(f"where/{edition}", lambda o=options: net.places(*o), True)
+    yield Command("replay", net.replayed, True)
+    yield Command("zip/student", lambda: net.built("student"))
+    yield Command("zip/autograder", lambda: net.built("autograder", "--recipe", "smoke"))
+
+
 # -- comparing ----------------------------------------------------------------------------------
 
 
@@ -251,6 +308,8 @@ def differences(name: str, old: Any, new: Any, key: str = "") -> Iterator[str]:
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for before, after in zip(old, new, strict=True):
             yield from differences(name, before, after, key)
+    elif key == "command" and isinstance(old, list) and isinstance(new, list):
+        yield from differences(name, "\n".join(old), "\n".join(new), key)
     elif isinstance(old, str) and isinstance(new, str) and ("\n" in old or "\n" in new):
         for line in difflib.unified_diff(old.split("\n"), new.split("\n"), lineterm="", n=0):
             if not line.startswith(("---", "+++", "@@")):
@@ -290,10 +349,10 @@ def read_baseline() -> dict[str, Any]:
     return json.loads(lzma.decompress(BASELINE.read_bytes()))
 
 
-def run(net: Net, chosen: list[Case], twice: bool) -> dict[str, dict[str, Any]]:
+def run(net: Net, chosen: list[Case | Command], twice: bool) -> dict[str, dict[str, Any]]:
     """Grade the cases, two at a time; `twice` finds what isn't repeatable."""
 
-    def one(case: Case) -> dict[str, Any]:
+    def one(case: Case | Command) -> dict[str, Any]:
         result = net.result(case)
         return stable(result, net.result(case)) if twice and not case.repeatable else result
 

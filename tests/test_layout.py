@@ -4,6 +4,8 @@ import hashlib
 import re
 import subprocess
 
+import pytest
+
 from grading import where
 from grading.assignment import load_assignment
 from grading.runner import CourseTestRunner
@@ -95,6 +97,24 @@ def test_the_architecture_names_files_that_exist(root):
             ("solutions/data/", "src/data/", "build/", "dist/")
         )
         assert any(path.exists() for path in found) or made, name
+
+
+# Where files are named by their paths, in tables that nothing else reads strictly.
+TABLES = (
+    "pyproject.toml",
+    "tools/leaks/allowed.py",
+    "tests/mutants.py",
+    "CONTRIBUTING.md",
+    "docs/grading-a-class.md",
+)
+PATH = re.compile(r"\b(?:src|solutions|tools|tests|docs|handout|benchmarks)(?:/[\w.-]+)+\.\w+")
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_tables_name_files_that_exist(root, table):
+    text = (root / table).read_text(encoding="utf-8")
+    names = {name for name in PATH.findall(text) if not name.startswith(MADE)}
+    assert [name for name in sorted(names) if not (root / name).exists()] == []
 
 
 def _below(folder):
