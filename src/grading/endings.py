@@ -165,7 +165,9 @@ def explain_error(error: Any, spec: TestSpec, submission: Staged, edition: str) 
         outcome = Outcome.ERROR
     staged, text = submission.root, error["message"]
     lacking = _lacking(text, submission, edition)
-    if _missing_module(text, submission):
+    missing = _missing_module(text, submission)
+    hint = submission.hint(missing) if missing else ""
+    if missing:
         outcome = Outcome.MISSING_FILE
     where = _place(error["where"], staged)
     kind = error["type"] if _is_builtin(error["type"]) else "Exception"
@@ -188,7 +190,17 @@ def explain_error(error: Any, spec: TestSpec, submission: Staged, edition: str) 
     doubtful = outcome in OF_IMPORTS or (outcome is Outcome.ERROR and not where)
     place = f"{kind} {_function_of(where, staged) or where}" if where else ""
     kind_of_verdict = Doubtful if doubtful else Verdict
-    return kind_of_verdict(outcome, message, detail, place=place, id=kind, where=where)
+    return kind_of_verdict(
+        outcome,
+        message,
+        detail,
+        place=place,
+        id=kind,
+        where=where,
+        is_unwritten=kind == "NotImplementedError",
+        missing_file=missing if hint else "",  # students write modules: no command does
+        hint=hint,
+    )
 
 
 def _missing_module(text: str, submission: Staged) -> str:

@@ -64,6 +64,9 @@ class Verdict(GradingError):
         id: the name of this way of failing among those of the same outcome (`causes.py`), for
             staff; by default, that of the message. Nothing in it may come from a student.
         where: the student's line of a crash (`submission/dataset.py:57`), for staff.
+        is_unwritten: whether the part that is tested is not written yet.
+        missing_file: the name of a file that is missing and can be produced or renamed.
+        hint: what was handed in instead of it, or "".
     """
 
     def __init__(
@@ -75,6 +78,9 @@ class Verdict(GradingError):
         place: str = "",
         id: str = "",
         where: str = "",
+        is_unwritten: bool = False,
+        missing_file: str = "",
+        hint: str = "",
     ) -> None:
         super().__init__(message)
         self.outcome = outcome
@@ -84,6 +90,9 @@ class Verdict(GradingError):
         self.place = place
         self.id = id
         self.where = where
+        self.is_unwritten = is_unwritten
+        self.missing_file = missing_file
+        self.hint = hint
 
     @property
     def cause(self) -> str:

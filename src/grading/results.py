@@ -42,7 +42,11 @@ class TestResult:
     output: str = ""
     wall_s: float = 0.0
     asked: bool = True  # False: the command line named other tests
-    place: str = ""  # see errors.Verdict; it stays on this computer
+    # See errors.Verdict; they stay on this computer:
+    place: str = ""
+    is_unwritten: bool = False
+    missing_file: str = ""
+    hint: str = ""
     # For staff only:
     cause: str = ""  # the id of the way to fail (causes.py); "" for a pass
     where: str = ""  # the student's line where it crashed or ran out of time

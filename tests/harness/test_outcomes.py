@@ -67,6 +67,7 @@ def test_each_ending_has_its_outcome(name, write_query, grade_hastily):
     assert results[ID].outcome is outcome, results[ID]
     for word in words:
         assert word in results[ID].message
+    assert results[ID].is_unwritten == (name == "not written")
     # The file lacks average_query, so the other test fails for that reason, whatever the first did.
     assert results["3b-0-basic"].outcome is Outcome.ERROR
     assert "average_query" in results["3b-0-basic"].message
@@ -395,6 +396,8 @@ def test_a_file_under_another_name_is_named_where_it_is_missing(
             "submission/helper.py is missing; you uploaded `helper (1).py`: rename it to "
             "`helper.py`"
         )
+        assert result.missing_file == "submission/helper.py"
+        assert result.message.endswith(f"; {result.hint}") and "you uploaded" in result.hint
 
 
 @pytest.mark.parametrize("named", ["secret", "submission.secret"])

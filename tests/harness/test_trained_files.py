@@ -65,6 +65,7 @@ def test_each_fault_has_its_message(tmp_path, data, outcome, words):
     assert caught.value.outcome is outcome
     for word in [NAME, *words]:
         assert word in caught.value.message
+    assert caught.value.missing_file == (NAME if data is None else "")
 
 
 def test_a_file_that_was_cut_off_says_so(tmp_path):
