@@ -1,0 +1,123 @@
+"""Each view of a run: for students and staff, in the terminal, as web page, JSON, and Gradescope.
+
+The runs are those of made.py, so that the files show the same run side by side.
+"""
+
+import json
+
+import pytest
+
+from grading import console, report, student_console
+from grading.gradescope import document
+from grading.staging import Staged
+from grading.terminal import Terminal
+from tests.snapshots import check, in_lines, made
+from tools import emulate
+from tools.classroom.records import Record
+from tools.classroom.reports import result_pages
+
+MIXED = "some of everything"
+STAGED = Staged(
+    None,
+    taken={f"submission/{n}.py": f"ROOT/src/submission/{n}.py" for n in ("attention", "dataset")}
+    | {"vanilla.model.params": "ROOT/vanilla.model.params"},
+    left=[f"notes{n}.txt (why)" for n in range(5)],
+    added=["model.py", "trainer.py"],
+    renamed={"submission/helper.py": "submission/Helper (1).py"},
+    required=("submission/helper.py", "vanilla.pretrain.params"),
+)
+
+
+def students(run, terminal):
+    files = student_console.files_line(STAGED)
+    return "\n".join(student_console.report(made.results(run, False), files, terminal))
+
+
+@pytest.mark.parametrize("width", [None, 60])
+def test_terminal_of_students(width):
+    name = f"terminal_student_{width}" if width else "terminal_student"
+    check(name, {run: students(run, Terminal(width)) for run in made.RUNS})
+
+
+def test_colours():
+    shown = students(MIXED, Terminal(80, colours=True))
+    check("terminal_colours", {MIXED: shown.replace("\033", "ESC")})
+
+
+def test_terminal_of_staff(capsys):
+    shown = {}
+    for run in made.RUNS:
+        results = made.results(run, True)
+        console.show_staged(STAGED)
+        teller = console.Teller(results, staff=True)
+        for test in results.asked:
+            teller.tell(test)
+        console.show_summary(results, staff=True)
+        shown[run] = capsys.readouterr().out
+    check("terminal_staff", shown)
+
+
+@pytest.mark.parametrize("whose", ["at_home", "student", "staff"])
+def test_report_as_a_web_page(whose):
+    pages = {}
+    for run in (MIXED, "one question", "the grader failed"):
+        results = made.results(run, whose != "at_home")
+        page = report.page(results, staff=whose == "staff", is_judged=whose != "at_home")
+        pages[run] = in_lines(page) if run == MIXED else in_lines(page).partition("<h2")[0]
+    check(f"report_{whose}", pages)
+
+
+@pytest.mark.parametrize("whose", ["student", "staff"])
+def test_results_as_json(whose, tmp_path):
+    results = made.results("one question", whose == "staff")
+    results.write(tmp_path / "results.json", staff=whose == "staff")
+    content = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    check(f"json_{whose}", {"--json, one question": _laid_out(content)})
+
+
+def _laid_out(content):
+    return json.dumps(content, indent=1, ensure_ascii=False)
+
+
+NOTES = ["You submitted 2 times before; best so far: 12 points.", "Missing files: helper.py."]
+EXTRA = {"judged_by": "f" * 64, "versions": {"torch": "2"}, "layers": [], "missing": []}
+EXTRA |= {"authoritative": True, "submission": "submission 7", "graded": "now", "digest": ""}
+
+
+def test_gradescope():
+    shown = {}
+    for run in (MIXED, "the untouched starter", "everything is right"):
+        content = document.document(made.results(run, True), "visible", NOTES, EXTRA, 12.4)
+        shown[f"{run}: what students see"] = "\n".join(emulate.student_lines(content))
+    content = document.document(made.results(MIXED, True), "visible", NOTES, EXTRA, 12.4)
+    shown[f"{MIXED}: results.json"] = _laid_out(content)
+    for moment in ("after_due_date", "after_published"):
+        content = document.document(made.results(MIXED, True), moment, NOTES, EXTRA, 12.4)
+        shown[f"hidden tests {moment}: what students see"] = "\n".join(
+            emulate.student_lines(content)
+        )
+    check("gradescope", shown)
+
+
+def record(**changed) -> Record:
+    made_of = {"format": 1, "upload": "u", "counts": True, "refused": "", "again": [], "fault": ""}
+    return made_of | {"results": made.results(MIXED, True).as_dict(staff=True)} | changed
+
+
+def test_a_classs_result_pages(tmp_path):
+    pages = {}
+    for title, each, staff in (
+        ("a student's", record(), False),
+        ("staff's", record(), True),
+        ("nothing was graded", record(results=None, refused="it holds no files"), False),
+        (
+            "a preview with a fault, for staff",
+            record(results=None, counts=False, fault="lost"),
+            True,
+        ),
+    ):
+        path = tmp_path / "page.html"
+        known = {"span_corruption": "Define a span corruption function"}
+        result_pages.write_result(path, each, "Ada Lovelace", staff, known, "A note.")
+        pages[title] = in_lines(path.read_text(encoding="utf-8"))
+    check("class_result_pages", pages)
