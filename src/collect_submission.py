@@ -98,7 +98,7 @@ def gather(scratch: Path) -> Work:
     for name in edition.required_files:
         work.warnings += check_output(name, staged, assignment)
     work.warnings += check_ages(work, edition)
-    check_left(work, staged, edition)
+    check_omissions(work, staged, edition)
     return work
 
 
@@ -114,7 +114,7 @@ def check_code(work: Work, edition: Edition) -> None:
     given = _given_lines(work)
     for name in sorted(given.keys() - work.files.keys()):
         path = paths.SRC / name
-        if not os.path.lexists(path):  # check_left() reports files that were left out
+        if not os.path.lexists(path):  # check_omissions() reports files that were left out
             work.warnings.append(f"src/{name} is missing; take it from the course's zip")
         elif not _is_code(name):
             text = path.read_text(encoding="utf-8", errors="replace")
@@ -199,8 +199,8 @@ def check_output(name: str, staged: staging.Staged, assignment: Assignment) -> l
     """Return a warning if a required file is missing, empty or of the wrong kind."""
     path = staged.path(name)
     if path is None:
-        if any(Path(_left_name(entry)).name == name for entry in staged.left):
-            return []  # check_left() says why it was left out
+        if any(Path(omission.name).name == name for omission in staged.omissions):
+            return []  # check_omissions() says why it was left out
         hint = staged.hint(name)
         how = f": {hint}" if hint else _how_to_make(name, assignment.edition(None))
         return [f"{name} is missing{how}"]
@@ -284,16 +284,15 @@ def check_predictions(
 # -- what stays behind ----------------------------------------------------------------------------
 
 
-def check_left(work: Work, staged: staging.Staged, edition: Edition) -> None:
+def check_omissions(work: Work, staged: staging.Staged, edition: Edition) -> None:
     """Report what isn't packed, with a warning if the grader needs it."""
-    for entry in staged.left:
-        name = _left_name(entry)
-        path = paths.ROOT / name
+    for omission in staged.omissions:
+        path = paths.ROOT / omission.name
         folder = path.is_dir() and any(path.rglob("*.py"))
         if path.name in edition.required_files or path.suffix.lower() == ".py" or folder:
-            work.warnings.append(f"{name} is not packed{entry.removeprefix(name)}")
+            work.warnings.append(f"{omission.name} is not packed ({omission.reason})")
         else:
-            work.notes.append(f"Not packed: {entry}")
+            work.notes.append(f"Not packed: {omission}")
     others = sorted(staged.taken.keys() - work.files.keys())
     if others:
         work.notes.append(f"Not packed, because it is not required: {', '.join(others)}")
@@ -302,11 +301,6 @@ def check_left(work: Work, staged: staging.Staged, edition: Edition) -> None:
             "there is a folder submission next to src (an unpacked zip?): it isn't packed, but "
             "grader.py would grade it instead of src/submission; delete it"
         )
-
-
-def _left_name(entry: str) -> str:
-    """Return the path in an entry of Staged.left, which is `PATH (REASON)`."""
-    return entry.rpartition(" (")[0]
 
 
 # -- the zip --------------------------------------------------------------------------------------
@@ -335,9 +329,10 @@ def _write_zip(out: Path, files: dict[str, Path], scratch: Path) -> int:
     size = draft.stat().st_size
     if size > MAX_UPLOAD_BYTES:
         raise UsageError(_too_large(size, files))
-    taken = staging.stage(draft, scratch / "again", PROVIDED)
-    if taken.left or taken.taken.keys() != files.keys():
-        raise UsageError(f"the grader would not accept all of it: {'; '.join(taken.left)}")
+    staged = staging.stage(draft, scratch / "again", PROVIDED)
+    if staged.omissions or staged.taken.keys() != files.keys():
+        reasons = "; ".join(map(str, staged.omissions))
+        raise UsageError(f"the grader would not accept all of it: {reasons}")
     write_atomically(out, draft.read_bytes())
     return size
 

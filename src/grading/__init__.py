@@ -12,8 +12,8 @@ staff's solutions/hidden/. The harness knows no topic: the tests are in `questio
     question_set.py       the parts of an assignment that its description does not contain
     cases.py, functions.py, judges.py, where.py: tests, their judges, the lines that decide a test
     runner.py, options.py, bench.py, observer.py: a run, the environment of a test, notifications
-    staging.py, layouts.py, upload.py, archives.py, trees.py, compiled.py: which files are graded,
-                          what is added, what is removed
+    staging.py, upload.py, trees.py, compiled.py: which files are graded, what is added,
+                          what is removed
     imports.py            modules that a submission imports and the autograder lacks
     processes.py, jobs.py, zygotes.py, zygote.py, guardian.py, killer.py, huge_pages.py, worker.py,
     frames.py, importing.py, import_clock.py, inprocess.py: how workers start, live and end

@@ -28,8 +28,8 @@ def show_staged(staged: Staged) -> None:
         print(f"  {printable.line(folder)}  {' '.join(sorted(names))}")
     if staged.added:
         print(f"  added by the grader  {' '.join(staged.added)}")
-    for left in staged.left:
-        print(f"  left out: {left}")
+    for omission in staged.omissions:
+        print(f"  left out: {omission}")
     if staged.missing:
         print(f"Not there yet: {' '.join(staged.missing)}")
     for name in staged.renamed:

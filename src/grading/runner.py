@@ -163,7 +163,7 @@ class CourseTestRunner:
             ]
             files = provenance.digests(staged)
             results.facts |= {"digest": provenance.digest_of(files), "files": files}
-            results.facts |= {"left": staged.left, "place": staged.place}
+            results.facts |= {"left": [*map(str, staged.omissions)], "place": staged.place}
             results.facts |= authority_facts
             observer.started(results)
             with ThreadPoolExecutor(options.jobs) as executor:

@@ -3,27 +3,46 @@
 A submission is a folder, a zip or a tar: `submission/*.py`, and `*.params` and `*.predictions` next
 to it or, as in earlier years, inside it. One wrapping folder is fine; litter is ignored. If the
 code isn't there, it is searched everywhere, also in the only archive of an upload. Only regular
-files are copied, links on the path to any of them are refused (`upload.py`, `archives.py`), and
-what was copied and what was left out is reported, by the paths in the upload. No file is ever
+files are copied, links on the path to any of them are refused (`upload.py`), and what was copied
+and what was left out is reported, by the paths in the upload. No file is ever
 completely in memory.
 
 The copy also gets what the assignment provides: given modules that the submission lacks, and
 packages that are always the grader's own.
+
+People zip the folder above, the folder below, or all of a drive; browsers and systems change names.
+Where the code is found decides nothing else: it is graded alike. What can't be found, or is there
+twice, is said in one sentence with the names that are there.
 """
 
 from __future__ import annotations
 
 import errno
+import re
 import shutil
 import stat
+from collections.abc import Collection, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from . import archives, compiled, layouts, paths, printable
+from . import compiled, paths, printable
 from .errors import GradingError, SubmissionError
-from .upload import CHUNK_BYTES, OF_THE_MACHINE, Folder, Reader, is_litter, refusal
+from .upload import (
+    CHUNK_BYTES,
+    MACHINE_ERRNOS,
+    Folder,
+    PackedFolder,
+    Reader,
+    is_archive,
+    is_litter,
+    is_supported,
+    open_archive,
+    open_inner_archive,
+    refusal,
+    unfold_backslashes,
+)
 
 MAX_CODE_BYTES = 4 << 20
 # The largest recipe's parameters (`original`) take 14 MB, as float64 27 MB.
@@ -33,6 +52,17 @@ MAX_TOTAL_BYTES = 256 << 20
 OUTPUT_SUFFIXES = (".params", ".predictions")
 NO_TEXT = "its name is not text"
 REFUSED_NAMES = ("sitecustomize.py", "usercustomize.py")
+# A folder of this name is taken wherever it is, and any that has so many of the package's modules;
+# src/ of a release has three files of the same names.
+PACKAGE = re.compile(r"submission( ?\(\d+\))?", re.IGNORECASE)
+ENOUGH_MODULES = 4
+# What is added to names: dataset (1).py, dataset - Copy.py, Copy of dataset.py, dataset-1.py,
+# dataset 2.py, x.predictions.txt
+ADDED = re.compile(
+    r"^copy of |[ _-]*\(\d+\)|[ _-]+copy( \d+)?(?=\.|$)|[ -]\d{1,2}(?=\.)|\.txt$", re.IGNORECASE
+)
+GRADED = (".py", *OUTPUT_SUFFIXES)
+SHOWN = 4  # names in a sentence
 
 
 @dataclass(frozen=True)
@@ -53,22 +83,38 @@ class Provided:
     generated: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Omission:
+    """A file of an upload that is not copied.
+
+    Attributes:
+        name: its path in the upload, which is safe to print.
+        reason: why, in words.
+    """
+
+    name: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.reason})"
+
+
 @dataclass
 class Staged:
     """A staged submission.
 
     `root` contains the package `submission`, and the parameter and prediction files next to it;
-    `taken` maps each staged name to its origin; `left` says what was left out and why; `added`
-    names the given modules that the grader added; `total_bytes` is the size of what was copied;
-    `package` is the folder of the student's modules, unless it is in an archive; `place` says where
-    it was found, if it is an unusual place; `modules` names those that students write, `required`
-    all files that count, and `renamed` maps those that are missing to a file that was probably
-    meant; `is_checkout` is true of the assignment's own folder, which nobody has uploaded.
+    `taken` maps each staged name to its origin; `omissions` lists what was left out; `added` names
+    the given modules that the grader added; `total_bytes` is the size of what was copied; `package`
+    is the folder of the student's modules, unless it is in an archive; `place` says where it was
+    found, if it is an unusual place; `modules` names those that students write, `required` all
+    files that count, and `renamed` maps those that are missing to a file that was probably meant;
+    `is_checkout` is true of the assignment's own folder, which nobody has uploaded.
     """
 
     root: Path
     taken: dict[str, str] = field(default_factory=dict)
-    left: list[str] = field(default_factory=list)
+    omissions: list[Omission] = field(default_factory=list)
     added: list[str] = field(default_factory=list)
     total_bytes: int = 0
     package: Path | None = None
@@ -99,9 +145,9 @@ class Staged:
         verb = "there is" if self.is_checkout else "you uploaded"
         return f"{verb} `{file if is_near else other}`: {' and '.join(steps)}"
 
-    def leave(self, name: str, reason: str) -> None:
+    def omit(self, name: str, reason: str) -> None:
         """Record a file that is left out; its name may be anything."""
-        self.left.append(f"{printable.line(name, 200)} ({reason})")
+        self.omissions.append(Omission(printable.line(name, 200), reason))
 
 
 def stage(
@@ -144,21 +190,21 @@ def stage(
         top: Folder
         if stat.S_ISREG(mode):
             unpacked = target.with_name(f"{target.name}.unpacked")
-            top = stack.enter_context(archives.opened(source, source, unpacked))
+            top = stack.enter_context(open_archive(source, source, unpacked))
         else:
-            top = archives.straightened(stack.enter_context(Folder.given(source)))
-        top, package = _find(top, top.below(within) or top, staged, provided, stack)
+            top = unfold_backslashes(stack.enter_context(Folder.open_top(source)))
+        top, package = _locate(top, top.below(within) or top, staged, provided, stack)
         _stage_code(package.folder, staged, provided)
         _stage_outputs(package.output_folders(), staged)
-        _leave_packages(package.folder, staged, provided)
+        _omit_packages(package.folder, staged, provided)
         _search_outputs(top, package.output_folders(), staged)
     staged.added = _complete(target, provided)
     return staged
 
 
-def _find(
+def _locate(
     top: Folder, start: Folder, staged: Staged, provided: Provided, stack: ExitStack
-) -> tuple[Folder, layouts.Package]:
+) -> tuple[Folder, Package]:
     """Find the student's modules, also in the only archive; record where.
 
     Returns:
@@ -167,19 +213,19 @@ def _find(
     Raises:
         SubmissionError: there are none.
     """
-    package, origin = layouts.find_package(start, provided.modules, provided.given), ""
-    inner = None if package else layouts.only_archive(start)
+    package, origin = find_package(start, provided.modules, provided.given), ""
+    inner = None if package else _only_archive(start)
     if inner is not None:
-        way, name = inner
+        parts, name = inner
         unpacked = staged.root.with_name(f"{staged.root.name}.inner")
-        top = start = stack.enter_context(archives.opened_within(start, way, name, unpacked))
-        package, origin = layouts.find_package(start, provided.modules, provided.given), name
+        top = start = stack.enter_context(open_inner_archive(start, parts, name, unpacked))
+        package, origin = find_package(start, provided.modules, provided.given), name
     if package is None:
-        raise layouts.nothing_found(start)
+        raise _no_package(start)
     place = package.folder.path.relative_to(top.path).as_posix()
     if origin or not package.is_usual:
         staged.place = "/".join(filter(None, (origin, place.removeprefix("."))))
-    if not isinstance(package.folder, archives.PackedFolder):
+    if not isinstance(package.folder, PackedFolder):
         staged.package = package.folder.path
     return top, package
 
@@ -226,13 +272,13 @@ def _complete(root: Path, provided: Provided) -> list[str]:
     return lacking
 
 
-def _leave_packages(package: Folder, staged: Staged, provided: Provided) -> None:
+def _omit_packages(package: Folder, staged: Staged, provided: Provided) -> None:
     """Record that an upload's own packages are not used, unless it is the assignment's folder."""
     outer = package.parent
     for name in provided.packages:
-        if layouts.PACKAGE.fullmatch(package.path.name) and outer and name in outer.names():
+        if PACKAGE.fullmatch(package.path.name) and outer and name in outer.names():
             if outer.path / name != paths.SRC / name:
-                staged.leave(outer.called(name), "the grader uses its own")
+                staged.omit(outer.label(name), "the grader uses its own")
 
 
 def _stage_code(package: Folder, staged: Staged, provided: Provided) -> None:
@@ -242,16 +288,16 @@ def _stage_code(package: Folder, staged: Staged, provided: Provided) -> None:
         suffix = Path(file).suffix
         if is_litter(file) or suffix in OUTPUT_SUFFIXES or file in provided.generated:
             continue
-        meant = layouts.meant_by(file, lacking)
+        intended = _intended_name(file, lacking)
         if not file.isprintable():  # escapes could overwrite the grader's own lines
-            staged.leave(package.called(file), NO_TEXT)
-        elif meant is not None:
+            staged.omit(package.label(file), NO_TEXT)
+        elif intended is not None:
             package.refuse_link(file)
-            staged.leave(package.called(file), f"rename it to {meant}")
-            staged.renamed.setdefault(f"submission/{meant}", f"submission/{file}")
+            staged.omit(package.label(file), f"rename it to {intended}")
+            staged.renamed.setdefault(f"submission/{intended}", f"submission/{file}")
         elif suffix != ".py" or file in REFUSED_NAMES:
             package.refuse_link(file)  # links are refused, whatever they are called
-            staged.leave(package.called(file), "only submission/*.py is copied")
+            staged.omit(package.label(file), "only submission/*.py is copied")
         else:
             _take(package, file, f"submission/{file}", MAX_CODE_BYTES, staged)
 
@@ -260,13 +306,13 @@ def _search_outputs(top: Folder, folders: list[Folder], staged: Staged) -> None:
     """Record which files were probably meant to be the required outputs that are missing."""
     missing = [name for name in staged.missing if Path(name).suffix in OUTPUT_SUFFIXES]
     for other in (name for folder in folders for name in folder.names()):
-        if name := layouts.meant_by(other, missing):
+        if name := _intended_name(other, missing):
             staged.renamed.setdefault(name, printable.line(other, 200))
     far = [name for name in missing if name not in staged.renamed]
     # Staff's own checkout has trained files for tests.
     if far and not (staged.is_checkout and paths.SOLUTIONS.exists()):
         with suppress(SubmissionError):  # too many files, which cost nothing where nobody looks
-            for name, other in layouts.outputs_elsewhere(top, folders, far).items():
+            for name, other in _outputs_elsewhere(top, folders, far).items():
                 staged.renamed[name] = printable.line(other, 200)
 
 
@@ -276,7 +322,7 @@ def _stage_outputs(folders: list[Folder], staged: Staged) -> None:
             if Path(name).suffix not in OUTPUT_SUFFIXES or is_litter(name):
                 continue
             if not name.isprintable():
-                staged.leave(folder.called(name), NO_TEXT)
+                staged.omit(folder.label(name), NO_TEXT)
             elif name not in staged.taken:
                 _take(folder, name, name, MAX_OUTPUT_BYTES, staged)
             elif not _is_same(folder, name, staged.root / name):
@@ -295,21 +341,21 @@ def _take(folder: Folder, file: str, name: str, limit_bytes: int, staged: Staged
     try:
         size = folder.size(file)
         if size <= limit_bytes:
-            _refuse_too_large(staged.total_bytes + size, folder.called(file))
+            _refuse_too_large(staged.total_bytes + size, folder.label(file))
             size = _copy(folder, file, staged.root / name, limit_bytes)
     except OSError as error:
-        if error.errno in OF_THE_MACHINE:
-            raise refusal(error, f"{folder.called(file)} can't be copied") from None
-        staged.leave(folder.called(file), f"can't be read: {error.strerror}")
+        if error.errno in MACHINE_ERRNOS:
+            raise refusal(error, f"{folder.label(file)} can't be copied") from None
+        staged.omit(folder.label(file), f"can't be read: {error.strerror}")
     except ValueError as error:
-        staged.leave(folder.called(file), str(error))
+        staged.omit(folder.label(file), str(error))
     else:
         if size > limit_bytes:
-            staged.leave(folder.called(file), f"{size} bytes, more than {limit_bytes}")
+            staged.omit(folder.label(file), f"{size} bytes, more than {limit_bytes}")
             return
         staged.taken[name] = str(folder.path / file)
         staged.total_bytes += size
-        _refuse_too_large(staged.total_bytes, folder.called(file))
+        _refuse_too_large(staged.total_bytes, folder.label(file))
 
 
 def _refuse_too_large(total_bytes: int, file: str) -> None:
@@ -341,11 +387,11 @@ def _copy(folder: Folder, file: str, target: Path, limit_bytes: int) -> int:
 
 def _pump(reader: Reader, writer: IO[bytes], most: int) -> int:
     """Copy at most `most` bytes in small pieces; return how many were copied."""
-    left = most
-    while left and (chunk := reader.read(min(left, CHUNK_BYTES))):
+    remaining = most
+    while remaining and (chunk := reader.read(min(remaining, CHUNK_BYTES))):
         writer.write(chunk)
-        left -= len(chunk)
-    return most - left
+        remaining -= len(chunk)
+    return most - remaining
 
 
 def _is_same(folder: Folder, file: str, staged: Path) -> bool:
@@ -358,3 +404,153 @@ def _is_same(folder: Folder, file: str, staged: Path) -> bool:
     except (OSError, ValueError):
         pass
     return False
+
+
+# Where the code is --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Package:
+    """The folder of a student's modules.
+
+    Attributes:
+        is_usual: whether it is where the assignment's own commands put it.
+    """
+
+    folder: Folder
+    is_usual: bool = True
+
+    def output_folders(self) -> list[Folder]:
+        """List where outputs may be: next to the code, and where `run.py` was called."""
+        folders, outer = [self.folder], self.folder.parent
+        if outer and (PACKAGE.fullmatch(self.folder.path.name) or not self.is_usual):
+            folders.insert(0, outer)
+            if outer.path.name == "src" and outer.parent:
+                folders.insert(0, outer.parent)
+        return folders
+
+
+def find_package(start: Folder, own: Collection[str], given: Collection[str]) -> Package | None:
+    """Return the folder of the student's modules, or None if there is none.
+
+    Args:
+        own: the modules that students write.
+        given: the other modules of the package.
+
+    Raises:
+        SubmissionError: there are two, and none is where it is expected.
+    """
+    usual, is_loose = _usual_place(start)
+    if usual is None:
+        return _search(start, own, given)
+    if is_loose and own and not {*own} & {*usual.names()}:  # a script beside a folder, for example
+        try:
+            return _search(start, own, given) or Package(usual)
+        except SubmissionError:
+            pass
+    return Package(usual)
+
+
+def _usual_place(start: Folder) -> tuple[Folder | None, bool]:
+    """Return the folder with Python files where it usually is, and whether it has another name."""
+    for find_outer in (lambda: start, lambda: _only_child(start)):
+        outer = find_outer()
+        for parts in (("submission",), ("src", "submission"), ()):
+            folder = outer and outer.below(parts)
+            if folder and _has_python(folder.names()):
+                return folder, not parts
+    return None, False
+
+
+def _only_child(folder: Folder) -> Folder | None:
+    """Return the folder that wraps everything, if there is one and nothing next to it."""
+    names = [n for n in folder.names() if not is_litter(n) and not n.startswith(".")]
+    return folder.folder(names[0]) if len(names) == 1 else None
+
+
+def _search(start: Folder, own: Collection[str], given: Collection[str]) -> Package | None:
+    """Find the modules anywhere: by the folder's name, else by the modules' names.
+
+    Raises:
+        SubmissionError: two folders have them.
+    """
+    files = [(parts, set(names)) for parts, _, names in start.walk()]
+    known = {*own, *given} - {"__init__.py"}
+    named = [p for p, names in files if p and PACKAGE.fullmatch(p[-1]) and _has_python(names)]
+    full = [parts for parts, names in files if len(known & names) >= ENOUGH_MODULES]
+    for places in (named, full):
+        if len(places) > 1:
+            raise SubmissionError(
+                f"{start.path}: there are {len(places)} folders with the code: "
+                f"{_listed(['/'.join(parts) or '.' for parts in places])}; upload one of them"
+            )
+        if places and (folder := start.below(places[0])):
+            return Package(folder, is_usual=False)
+    return None
+
+
+def _has_python(names: Iterable[str]) -> bool:
+    return any(name.endswith(".py") for name in names)
+
+
+def _only_archive(start: Folder) -> tuple[tuple[str, ...], str] | None:
+    """Return folder and name of the archive in an upload without anything else to grade."""
+    files = _files(start)
+    packed = [(parts, name) for parts, name in files if is_archive(name)]
+    if len(packed) != 1 or any(name.lower().endswith(GRADED) for _, name in files):
+        return None
+    return packed[0] if is_supported(packed[0][1]) else None
+
+
+def _no_package(start: Folder) -> SubmissionError:
+    """Return what to say of an upload without Python files where the grader looks."""
+    files = ["/".join((*parts, name)) for parts, name in _files(start)]
+    packed = [file for file in files if is_archive(file)]
+    closed = [file for file in packed if not is_supported(file)]
+    if closed:
+        holds = f"it holds {closed[0]}, which can't be opened: upload a zip"
+    elif len(packed) == 1:
+        holds = f"it holds {packed[0]}, which is not opened here: upload everything in one zip"
+    elif packed:
+        holds = f"it holds {_listed(packed)}: upload everything in one zip"
+    elif any(file.endswith(".ipynb") for file in files):
+        holds = f"it holds {_listed(files)}; expected submission/*.py, not a notebook"
+    elif files:
+        holds = f"it holds {_listed(files)}; expected submission/*.py"
+    else:
+        holds = "it holds no files; expected submission/*.py"
+    return SubmissionError(f"{start.path}: no folder `submission` with Python files in it: {holds}")
+
+
+def _files(start: Folder) -> list[tuple[tuple[str, ...], str]]:
+    return [(p, name) for p, _, names in start.walk() for name in names if not is_litter(name)]
+
+
+def _listed(names: list[str]) -> str:
+    """Return names for a sentence: "a, b and 3 more"."""
+    shown = [name if len(name) <= 80 else f"{name[:76]} ..." for name in names]
+    if len(shown) > SHOWN:
+        return f"{', '.join(shown[:SHOWN])} and {len(shown) - SHOWN} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+# Files under another name -------------------------------------------------------------------------
+
+
+def _intended_name(name: str, expected: Iterable[str]) -> str | None:
+    """Return the expected name of which this is probably a changed form."""
+    plain = ADDED.sub("", name).lower()
+    return next((one for one in expected if one != name and one.lower() == plain), None)
+
+
+def _outputs_elsewhere(
+    top: Folder, folders: list[Folder], expected: Collection[str]
+) -> dict[str, str]:
+    """Return the paths of outputs that are not in the folders where outputs may be, by name."""
+    near, places = {folder.path for folder in folders}, dict[str, str]()
+    for parts, folder, files in top.walk():
+        for file in files if folder.path not in near else ():
+            name = file if file in expected else _intended_name(file, expected)
+            if name is not None:
+                places.setdefault(name, "/".join((*parts, file)))
+    return places

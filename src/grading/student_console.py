@@ -30,7 +30,7 @@ UNWRITTEN = re.compile(r"(submission/\S+:\d+): not written yet(: .*)?")
 LACKING = re.compile(r"(\S+) is missing; ((?:you uploaded|there is) .*)?")
 PRINTED_LINES = 20
 NO_POINTS = "no points"
-LEFT_SHOWN = 3
+OMISSIONS_SHOWN = 3
 OTHERS_SHOWN = 4
 NUMBER, STATUS = 5, 18  # widths of columns
 
@@ -127,9 +127,9 @@ def files_line(staged: Staged) -> str:
         folders[folder] = folders.get(folder, 0) + 1
     taken = " and ".join(f"{count} of {printable.line(f)}" for f, count in folders.items())
     ours = f"; added by the grader: {', '.join(staged.added)}" if staged.added else ""
-    left = ", ".join(staged.left[:LEFT_SHOWN])
-    more = len(staged.left) - LEFT_SHOWN
-    behind = f"; left out: {left}{f' and {more} more' if more > 0 else ''}" if left else ""
+    omitted = ", ".join(map(str, staged.omissions[:OMISSIONS_SHOWN]))
+    more = len(staged.omissions) - OMISSIONS_SHOWN
+    behind = f"; left out: {omitted}{f' and {more} more' if more > 0 else ''}" if omitted else ""
     renamed = "".join(f"; {staged.hint(name)}" for name in staged.renamed)
     return f"Files: {taken or 'none'}{ours}{behind}{renamed}"
 

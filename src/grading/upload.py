@@ -1,21 +1,31 @@
-"""Walks the folders of an upload without following links.
+"""Opens an upload as a tree of folders: without following links, or unpacking a zip or a tar.
 
 A link makes whoever follows it read files that its maker may not be able to read: `submission`,
 submitted as a link to the reference solution's folder, would earn full marks. So every entry below
 the given path is opened from its parent's descriptor with a flag that refuses links, which no
 rename in between can circumvent. If the platform can't do that (Windows), the entry is checked
-first. `archives.py` has the same for what is packed.
+first.
+
+No file is ever made under a name from an archive, so no name can lead elsewhere, and what isn't
+graded, such as a whole Python environment, takes no space. Only a tar's data are stored, in one
+file, because a compressed tar can't be read at any place.
 """
 
 from __future__ import annotations
 
 import errno
+import gzip
+import io
 import os
 import stat
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Protocol, cast
+from typing import IO, Any, Protocol, cast
 
 from . import paths
 from .errors import GradingError, SubmissionError
@@ -31,7 +41,7 @@ LITTER = ("__MACOSX", ".DS_Store", "__pycache__", ".ipynb_checkpoints", "Thumbs.
 UNSEARCHED = ("__MACOSX", "__pycache__", "site-packages", "node_modules")
 JUNCTION = 0xA0000003  # Windows: IO_REPARSE_TAG_MOUNT_POINT, a link to a folder by another name
 # Errors that no upload causes, such as a full disk. They must not count as unreadable files.
-OF_THE_MACHINE = (
+MACHINE_ERRNOS = (
     errno.ENOSPC,
     errno.EDQUOT,
     errno.EROFS,
@@ -41,6 +51,14 @@ OF_THE_MACHINE = (
     errno.ENOMEM,
 )
 BY_DESCRIPTOR = {os.open, os.stat} <= os.supports_dir_fd and os.scandir in os.supports_fd
+MAX_ARCHIVE_BYTES = 1 << 30  # of an archive in an upload, and of a tar's data
+MAX_LISTING_BYTES = 8 << 20  # 50,000 files whose paths have 100 characters
+ZIP, TAR = ".zip", (".tar", ".tar.gz", ".tgz")
+OTHERS = (".rar", ".7z", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".gz", ".bz2", ".xz")
+# The first bytes of archives; a tar's are at an offset.
+GZIP_HEAD, TAR_MARK, TAR_MARK_AT = b"\x1f\x8b", b"ustar", 257
+OTHER_HEADS = (b"Rar!", b"7z\xbc\xaf\x27\x1c", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")
+HEAD_BYTES = 512
 
 
 class Reader(Protocol):
@@ -66,12 +84,12 @@ class Folder:
         self.path, self.parent = path, parent
         self._descriptor = descriptor
         # All folders that were opened from the given one, itself included.
-        self._opened: list[Folder] = [] if parent is None else parent._opened
-        self._opened.append(self)
+        self._open_folders: list[Folder] = [] if parent is None else parent._open_folders
+        self._open_folders.append(self)
 
     @classmethod
     @contextmanager
-    def given(cls, path: Path) -> Iterator[Folder]:
+    def open_top(cls, path: Path) -> Iterator[Folder]:
         """Open the given folder, which may be a link; all folders are closed at the end."""
         path = path.resolve()
         try:
@@ -81,7 +99,7 @@ class Folder:
         try:
             yield top
         finally:
-            for folder in top._opened:
+            for folder in top._open_folders:
                 folder.close()
 
     @property
@@ -89,7 +107,7 @@ class Folder:
         """The given folder."""
         return self if self.parent is None else self.parent.top
 
-    def called(self, name: str) -> str:
+    def label(self, name: str) -> str:
         """Return an entry's name for messages: its path relative to the given folder."""
         path = (self.path / name).relative_to(self.top.path).as_posix()
         return path if path.isprintable() else ascii(path)
@@ -122,7 +140,7 @@ class Folder:
             raise refusal(error, f"{self.path} can't be listed") from None
         return names
 
-    def searched(self) -> Iterator[tuple[tuple[str, ...], Folder, list[str]]]:
+    def walk(self) -> Iterator[tuple[tuple[str, ...], Folder, list[str]]]:
         """Yield this folder and all below it in which a submission may be, links excepted.
 
         Yields:
@@ -132,36 +150,36 @@ class Folder:
         Raises:
             SubmissionError: there are too many files.
         """
-        left = MAX_FILES
+        remaining = MAX_FILES
         waiting: list[tuple[str, ...]] = [()]
         while waiting:
-            way = waiting.pop()
-            with suppress(SubmissionError), self._opened_for_a_while(way) as folder:
+            parts = waiting.pop()
+            with suppress(SubmissionError), self._visit(parts) as folder:
                 names = sorted(folder.entries())
-                left -= len(names)
+                remaining -= len(names)
                 inner = [name for name in names if folder.is_folder(name)]
-                if left >= 0:
-                    yield way, folder, [name for name in names if name not in inner]
-                if len(way) + 1 < DEEPEST:
-                    waiting += [(*way, name) for name in reversed(inner) if is_searched(name)]
-            if left < 0:
+                if remaining >= 0:
+                    yield parts, folder, [name for name in names if name not in inner]
+                if len(parts) + 1 < DEEPEST:
+                    waiting += [(*parts, name) for name in reversed(inner) if is_searched(name)]
+            if remaining < 0:
                 raise SubmissionError(f"{self.path}: {TOO_MANY.format(MAX_FILES)}")
 
     @contextmanager
-    def _opened_for_a_while(self, way: tuple[str, ...]) -> Iterator[Folder]:
+    def _visit(self, parts: tuple[str, ...]) -> Iterator[Folder]:
         """Open the folder at a path; close it, and those on the way to it, at the end."""
-        before = len(self._opened)
+        before = len(self._open_folders)
         try:
-            folder = self.below(way)
+            folder = self.below(parts)
         finally:
-            opened = self._opened[before:]
-            del self._opened[before:]
+            new = self._open_folders[before:]
+            del self._open_folders[before:]
         try:
             if folder is None:
-                raise SubmissionError(f"{'/'.join(way)!a} was removed")
+                raise SubmissionError(f"{'/'.join(parts)!a} was removed")
             yield folder
         finally:
-            for each in opened:
+            for each in new:
                 each.close()
 
     def close(self) -> None:
@@ -203,7 +221,7 @@ class Folder:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise refusal(error, f"{self.called(name)} can't be read") from None
+            raise refusal(error, f"{self.label(name)} can't be read") from None
         return Folder(self.path / name, self, descriptor)
 
     def size(self, name: str) -> int:
@@ -230,7 +248,7 @@ class Folder:
                 raise ValueError("not a regular file")
             if is_somebody_elses(status, self.top.path):
                 raise SubmissionError(
-                    f"{self.called(name)} is a hard link to a file outside: submit a copy"
+                    f"{self.label(name)} is a hard link to a file outside: submit a copy"
                 )
             return cast(Reader, os.fdopen(descriptor, "rb"))
         except BaseException:
@@ -247,7 +265,7 @@ class Folder:
         status = os.stat(place, **where, follow_symlinks=False)
         if stat.S_ISLNK(status.st_mode) or _is_junction(status):
             raise SubmissionError(
-                f"{self.called(name)} is a link, and links are not followed: submit the folder or "
+                f"{self.label(name)} is a link, and links are not followed: submit the folder or "
                 "file itself"
             )
         return status
@@ -275,8 +293,8 @@ def _is_junction(status: os.stat_result) -> bool:
 
 def refusal(error: OSError, what: str) -> GradingError:
     """Return what to raise if an upload can't be read or copied: its fault, or the grader's."""
-    said = f"{what}: {error.strerror or error}"
-    return (GradingError if error.errno in OF_THE_MACHINE else SubmissionError)(said)
+    message = f"{what}: {error.strerror or error}"
+    return (GradingError if error.errno in MACHINE_ERRNOS else SubmissionError)(message)
 
 
 def is_somebody_elses(status: os.stat_result, top: Path) -> bool:
@@ -293,3 +311,347 @@ def is_somebody_elses(status: os.stat_result, top: Path) -> bool:
         return True
     solutions = (path.stat() for path in paths.SOLUTIONS.rglob("*") if path.is_file())
     return any(os.path.samestat(status, each) for each in solutions)
+
+
+# Archives -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Member:
+    """A file in an archive.
+
+    Attributes:
+        kind: "file", "link" or "other".
+        size: how many bytes it has, as the archive says; `open` yields no more.
+    """
+
+    kind: str
+    size: int
+    open: Callable[[], Reader]
+
+
+Tree = dict[str, "Tree | Member"]
+
+
+class PackedFolder(Folder):
+    """A folder in an archive."""
+
+    def __init__(self, path: Path, parent: Folder | None, tree: Tree) -> None:
+        """
+        Args:
+            path: where it would be if the archive were a folder.
+        """
+        super().__init__(path, parent, None)
+        self._tree = tree
+
+    def entries(self) -> Iterable[str]:
+        return self._tree
+
+    def is_folder(self, name: str) -> bool:
+        return isinstance(self._tree.get(name), dict)
+
+    def folder(self, name: str) -> Folder | None:
+        self.refuse_link(name)
+        inner = self._tree.get(name)
+        return PackedFolder(self.path / name, self, inner) if isinstance(inner, dict) else None
+
+    def file(self, name: str) -> Reader:
+        self.refuse_link(name)
+        member = self._tree[name]
+        if isinstance(member, dict) or member.kind != "file":
+            raise ValueError("not a regular file")
+        return member.open()
+
+    def size(self, name: str) -> int:
+        member = self._tree[name]
+        return 0 if isinstance(member, dict) else member.size
+
+    def refuse_link(self, name: str) -> Any:
+        member = self._tree.get(name)
+        if isinstance(member, Member):
+            _refuse_link(member, f"{self.top.path.name}: {self.label(name)!a}")
+
+
+def is_archive(name: str) -> bool:
+    """Return whether a file's name is that of an archive, of whatever kind."""
+    return name.lower().endswith((ZIP, *TAR, *OTHERS))
+
+
+def archive_suffix(name: str) -> str:
+    """Return the end of an archive's name, such as ".tar.gz"; "" if it isn't an archive's."""
+    longest_first = sorted((ZIP, *TAR, *OTHERS), key=len, reverse=True)
+    return next((end for end in longest_first if name.lower().endswith(end)), "")
+
+
+def is_supported(name: str, head: bytes = b"") -> bool:
+    """Return whether an archive is of a kind that is opened, by its name and its first bytes."""
+    return not head.startswith(OTHER_HEADS) and archive_suffix(name) in (ZIP, *TAR)
+
+
+def is_tar(head: bytes) -> bool:
+    """Return whether a file is a tar, possibly compressed, by its first bytes."""
+    return head.startswith(GZIP_HEAD) or head[TAR_MARK_AT:].startswith(TAR_MARK)
+
+
+@contextmanager
+def open_archive(archive: Path, path: Path, scratch: Path) -> Iterator[PackedFolder]:
+    """Open a zip or a tar as a folder, whatever its name is.
+
+    Args:
+        path: where the archive is, for people.
+        scratch: where a tar's data may be stored.
+
+    Raises:
+        SubmissionError: it is neither, is damaged, or is too large.
+    """
+    with ExitStack() as stack:
+        with _archive_errors(path.name):
+            file = stack.enter_context(io.FileIO(archive))
+            head = file.read(HEAD_BYTES)
+            file.seek(0)
+            if head.startswith(OTHER_HEADS):
+                raise SubmissionError("it can't be opened: upload a zip")
+            if is_tar(head):
+                file = stack.enter_context(_data_of_tar(file, head, scratch))
+                tar = stack.enter_context(tarfile.open(fileobj=_Listing(file), mode="r:"))
+                tree = _tree(_tar_members(tar, path.name))
+            else:
+                packed = stack.enter_context(zipfile.ZipFile(_Listing(file)))
+                tree = _tree(_zip_members(packed, path.name))
+        yield PackedFolder(path, None, tree)
+
+
+@contextmanager
+def open_inner_archive(
+    start: Folder, parts: tuple[str, ...], name: str, scratch: Path
+) -> Iterator[PackedFolder]:
+    """Open an archive of an upload, after copying it to `scratch`.
+
+    Raises:
+        SubmissionError: it can't be read, is damaged, or is too large.
+    """
+    folder = start.below(parts)
+    assert folder is not None  # it was just searched
+    try:
+        with folder.file(name) as reader, open(scratch, "wb") as writer:
+            store(reader, writer)
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError):
+            raise refusal(error, f"{folder.label(name)} can't be read") from None
+        raise SubmissionError(f"{folder.label(name)}: {error}") from None
+    data = scratch.with_name(f"{scratch.name}.data")
+    try:
+        with open_archive(scratch, folder.path / name, data) as inside:
+            yield inside
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+@contextmanager
+def _archive_errors(name: str) -> Iterator[None]:
+    """Turn whatever a damaged or hostile archive raises into a sentence.
+
+    Raises:
+        SubmissionError: instead.
+    """
+    try:
+        yield
+    except SubmissionError as error:
+        raise SubmissionError(f"{name}: {error}") from None
+    except MemoryError:
+        raise  # not the upload's fault, such as a full disk
+    except Exception as error:  # zlib's and others' own kinds, names too long, ...
+        if isinstance(error, OSError) and error.errno in MACHINE_ERRNOS:
+            raise refusal(error, f"{name} can't be unpacked") from None
+        kind = "tar" if archive_suffix(name) in TAR else "zip"
+        raise SubmissionError(f"{name} is not a readable {kind}: {error!s:.200}") from None
+
+
+class _Listing(io.BufferedReader):
+    """An archive's bytes, which limits the length of what describes its files.
+
+    `zipfile` reads a zip's whole list of files, and makes an object for each, before it can tell
+    how many there are: a list of 100 MB would take gigabytes. `tarfile` reads a file's description
+    at once, however long it says that it is.
+    """
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is not None and size > MAX_LISTING_BYTES:
+            raise SubmissionError(TOO_MANY.format(MAX_FILES))
+        return super().read(size)
+
+
+class _Reader:
+    """Reads a file of an archive; damage anywhere in it is one sentence."""
+
+    def __init__(self, archive: str, stream: IO[bytes]) -> None:
+        self._archive, self._stream = archive, stream
+
+    def read(self, size: int, /) -> bytes:
+        with _archive_errors(self._archive):
+            return self._stream.read(size)
+
+    def __enter__(self) -> _Reader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stream.close()
+
+
+# zip and tar --------------------------------------------------------------------------------------
+
+
+def _zip_members(zip_file: zipfile.ZipFile, archive: str) -> Iterator[tuple[str, Member]]:
+    for info in zip_file.infolist():
+        mode = stat.S_IFMT(info.external_attr >> 16)
+        is_file = mode in (0, stat.S_IFREG)  # 0: packed by a program that doesn't set it
+        kind = "file" if is_file else "link" if mode == stat.S_IFLNK else "other"
+        if not info.is_dir():
+            read = partial(_open_in_zip, zip_file, info, archive)
+            yield info.filename, Member(kind, info.file_size, read)
+
+
+def _open_in_zip(zip_file: zipfile.ZipFile, info: zipfile.ZipInfo, archive: str) -> Reader:
+    with _archive_errors(archive):
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            # With other methods, a few kilobytes are unpacked to gigabytes at once.
+            raise SubmissionError(
+                f"{info.filename!a} uses an unusual compression method: pack an ordinary zip"
+            )
+        return _Reader(archive, zip_file.open(info))
+
+
+@contextmanager
+def _data_of_tar(file: io.FileIO, head: bytes, scratch: Path) -> Iterator[io.FileIO]:
+    """Store a tar's data, without its compression.
+
+    Raises:
+        SubmissionError: they are too large.
+    """
+    if not head.startswith(GZIP_HEAD):
+        yield file
+        return
+    try:
+        with gzip.GzipFile(fileobj=file) as packed, open(scratch, "wb") as writer:
+            store(cast(Reader, packed), writer)
+        with io.FileIO(scratch) as stored:
+            yield stored
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def store(reader: Reader, writer: IO[bytes]) -> None:
+    """Copy an archive, or the data of one.
+
+    Raises:
+        SubmissionError: they are too large.
+    """
+    remaining = MAX_ARCHIVE_BYTES
+    while chunk := reader.read(CHUNK_BYTES):
+        remaining -= len(chunk)
+        if remaining < 0:
+            raise SubmissionError(f"too large, more than {MAX_ARCHIVE_BYTES} bytes")
+        writer.write(chunk)
+
+
+def _tar_members(tar_file: tarfile.TarFile, archive: str) -> Iterator[tuple[str, Member]]:
+    for info in tar_file:
+        if info.size < 0:  # tarfile would read the same description again, for ever
+            raise SubmissionError(f"{info.name!a} has a negative size")
+        is_file = info.isreg() and not info.issparse()
+        kind = "file" if is_file else "link" if info.issym() or info.islnk() else "other"
+        if not info.isdir():
+            read = partial(_open_in_tar, tar_file, info, archive)
+            yield info.name, Member(kind, info.size, read)
+
+
+def _open_in_tar(tar_file: tarfile.TarFile, info: tarfile.TarInfo, archive: str) -> Reader:
+    with _archive_errors(archive):
+        stream = tar_file.extractfile(info)
+        assert stream is not None  # it is a file
+        return _Reader(archive, stream)
+
+
+# Names --------------------------------------------------------------------------------------------
+
+
+def _tree(members: Iterable[tuple[str, Member]]) -> Tree:
+    """Return an archive's files by folder, as far as a submission is searched.
+
+    Raises:
+        SubmissionError: a name leads elsewhere, is there twice, or there are too many.
+    """
+    tree: Tree = {}
+    for number, (name, member) in enumerate(members):
+        if number >= MAX_FILES:
+            raise SubmissionError(TOO_MANY.format(MAX_FILES))
+        _add(tree, name, member)
+    return tree
+
+
+def _add(tree: Tree, name: str, member: Member) -> None:
+    """Add a file to a tree.
+
+    Where the search ends, the folder is empty: a megabyte of names can mean 400,000 folders.
+    """
+    parts = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".")]
+    if ".." in parts or (parts and ":" in parts[0]):
+        raise SubmissionError(f"the name {name!a} leads outside the archive")
+    if not parts:
+        raise SubmissionError(f"{name!a} is not the name of a file")
+    *folders, file = parts
+    beyond = (place for place, folder in enumerate(folders) if not is_searched(folder))
+    ends = min(next(beyond, len(folders)) + 1, DEEPEST)
+    for folder in folders[:ends]:
+        inner = tree.setdefault(folder, {})
+        if isinstance(inner, Member):
+            _refuse_link(inner, f"{folder!a}")
+            raise _is_there_twice(parts)
+        tree = inner
+    is_folder = name.endswith("\\")  # as old programs of Windows mark them
+    if ends <= len(folders) or is_folder or is_litter(file):
+        return
+    if file in tree:
+        _refuse_link(member, f"{name!a}")
+        raise _is_there_twice(parts)
+    tree[file] = member
+
+
+def _is_there_twice(parts: list[str]) -> SubmissionError:
+    return SubmissionError(f"it contains {'/'.join(parts)!r} twice; pack your files again")
+
+
+def _refuse_link(member: Member, name: str) -> None:
+    if member.kind == "link":
+        raise SubmissionError(f"{name} is a link: pack the folder or file itself")
+
+
+# A folder into which a zip from Windows was unpacked ----------------------------------------------
+
+
+def unfold_backslashes(top: Folder) -> Folder:
+    r"""Return a folder with the folders that its files' names mean.
+
+    Some programs, Gradescope's among them, unpack `submission\dataset.py` from a zip that was made
+    on Windows as a file of that name.
+    """
+    if os.sep == "\\" or not any("\\" in name for name in top.entries()):
+        return top
+    tree: Tree = {}
+    for parts, folder, files in top.walk():
+        for name in files:
+            _add(tree, "/".join((*parts, name)), _member(top, parts, folder, name))
+    return PackedFolder(top.path, None, tree)
+
+
+def _member(top: Folder, parts: tuple[str, ...], folder: Folder, name: str) -> Member:
+    def read() -> Reader:
+        inner = top.below(parts)
+        assert inner is not None  # it was there a moment ago
+        return inner.file(name)
+
+    try:
+        folder.refuse_link(name)
+    except SubmissionError:
+        return Member("link", 0, read)
+    return Member("file", folder.size(name), read)

@@ -63,7 +63,7 @@ def test_a_file_with_such_a_name_stays_behind(tmp_path, capsys, name, place):
     print(student_console.files_line(staged))
     assert set(staged.taken) == {"submission/__init__.py"}
     taken = name.endswith(".py") and place == "."  # no code is expected there
-    assert len(staged.left) == (0 if taken else 1)
+    assert len(staged.omissions) == (0 if taken else 1)
     assert only_text(capsys.readouterr().out)
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from grading import archives, staging
+from grading import staging, upload
 from grading.errors import GradingError, SubmissionError, UsageError
-from grading.staging import stage
+from grading.staging import Omission, stage
 
 OUTPUT = "vanilla.model.params"
 
@@ -76,7 +76,7 @@ def test_zips_are_unpacked_with_or_without_a_wrapping_folder(tmp_path, prefix):
     assert staged.taken.keys() == names | {OUTPUT}
     # Origins name the zip, which the student knows, and not the folder in which we unpack it.
     assert staged.taken[OUTPUT] == str(archive / prefix / OUTPUT)
-    assert staged.left == []
+    assert staged.omissions == []
 
 
 def test_what_is_no_python_source_stays_behind(tmp_path):
@@ -90,9 +90,9 @@ def test_what_is_no_python_source_stays_behind(tmp_path):
         "submission/dataset.py",
         "submission/helper.py",
     ]
-    left = " ".join(staged.left)
+    omissions = " ".join(map(str, staged.omissions))
     for name in ("fast.so", "x.pth", "sitecustomize.py", "m.pyc", "notes.txt"):
-        assert name in left
+        assert name in omissions
 
 
 def test_what_is_no_regular_file_stays_behind(tmp_path):
@@ -101,7 +101,7 @@ def test_what_is_no_regular_file_stays_behind(tmp_path):
     (package / "model.py").mkdir()
     staged = stage(tmp_path / "upload", tmp_path / "staged")
     assert not {"submission/model.py", "submission/trainer.py"} & set(staged.taken)
-    assert sum("not a regular file" in line for line in staged.left) == 2
+    assert [one.reason for one in staged.omissions].count("not a regular file") == 2
 
 
 def test_a_wide_total_is_refused_in_folders_too(tmp_path, monkeypatch):
@@ -119,7 +119,7 @@ def test_too_large_an_output_stays_behind_and_leaves_nothing(tmp_path, monkeypat
     (tmp_path / "upload" / OUTPUT).write_bytes(bytes(101))
     staged = stage(tmp_path / "upload", tmp_path / "staged")
     assert staged.path(OUTPUT) is None and not (staged.root / OUTPUT).exists()
-    assert staged.left == [f"{OUTPUT} (101 bytes, more than 100)"]
+    assert staged.omissions == [Omission(OUTPUT, "101 bytes, more than 100")]
 
 
 @pytest.mark.parametrize("name", ["../evil.py", "submission/../../evil.py", "C:/evil.py"])
@@ -244,11 +244,11 @@ def test_other_entries_of_a_tar_stay_behind(tmp_path, info):
     staged = stage(tar_with(package.parent, tmp_path / "up.tar.gz", info), tmp_path / "staged")
     names = {"submission/__init__.py", "submission/dataset.py", "submission/helper.py"}
     assert staged.taken.keys() == names
-    assert all("not a regular file" in line for line in staged.left)
+    assert {one.reason for one in staged.omissions} <= {"not a regular file"}
 
 
 def test_a_tar_that_is_a_bomb_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(archives, "MAX_BYTES", 1 << 20)
+    monkeypatch.setattr(upload, "MAX_ARCHIVE_BYTES", 1 << 20)
     package = make_package(tmp_path / "p" / "submission")
     (tmp_path / "p" / "zeros.bin").write_bytes(bytes(2 << 20))
     archive = tar_with(package.parent, tmp_path / "up.tar.gz")
@@ -343,7 +343,9 @@ def test_of_what_lies_deep_in_a_zip_no_folders_are_made(tmp_path):
         writer.writestr("wrapping/src/submission/deeper/x.py", b"")
     staged = stage(archive, tmp_path / "staged")
     assert "submission/dataset.py" in staged.taken
-    assert staged.left == ["wrapping/src/submission/deeper (only submission/*.py is copied)"]
+    assert staged.omissions == [
+        Omission("wrapping/src/submission/deeper", "only submission/*.py is copied")
+    ]
     assert {path.name for path in tmp_path.iterdir()} == {"p", "up.zip", "staged"}
 
 

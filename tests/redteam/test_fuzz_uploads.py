@@ -110,8 +110,8 @@ def test_any_archive_is_staged_or_refused_in_one_line(count, archives, tmp_path)
         started = time.process_time()
         try:
             staged = stage(archive, work / "staged", Course().provided)
-            assert set(map(len, map(str.splitlines, staged.left))) <= {1}
-            assert all(name.isprintable() for name in [*staged.taken, *staged.left])
+            assert {len(str(one).splitlines()) for one in staged.omissions} <= {1}
+            assert all(name.isprintable() for name in [*staged.taken, *map(str, staged.omissions)])
             assert sum((staged.root / n).stat().st_size for n in staged.taken) < MAX_TOTAL_BYTES
         except SubmissionError as refusal:
             assert str(refusal) == printable.line(str(refusal))

@@ -46,7 +46,7 @@ class Desk(Folder):
         code, out, err = self.collect()
         found = [line.removeprefix("Warning: ") for line in out.splitlines() if "Warning: " in line]
         assert (code, err) == (1 if found else 0, "")
-        assert staging.stage(self.zip, Path(tempfile.mkdtemp(dir=self.root.parent))).left == []
+        assert staging.stage(self.zip, Path(tempfile.mkdtemp(dir=self.root.parent))).omissions == []
         return found
 
     def packed(self) -> dict[str, bytes]:

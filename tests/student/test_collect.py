@@ -44,7 +44,7 @@ def test_what_went_in_is_listed_with_sizes_and_where_to_upload(desk):
 def test_the_grader_takes_the_whole_zip(desk, tmp_path):
     desk.collect()
     staged = staging.stage(desk.zip, tmp_path / "staged")
-    assert staged.left == []
+    assert staged.omissions == []
     assert staged.taken.keys() == desk.packed().keys()
     for name, content in desk.packed().items():
         source = desk.root / ("src" if name.startswith("submission/") else "") / name

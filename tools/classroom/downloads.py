@@ -14,7 +14,8 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
-from grading import archives, printable
+from grading import printable
+from grading.upload import archive_suffix, is_archive, is_supported
 
 from .places import Place, tidy
 from .submissions import MARKER, Student, Submission, id_of
@@ -64,7 +65,7 @@ def read(folder: Place) -> tuple[list[Submission], list[str]]:
             pieces[piece.owner].append(piece)
         elif place.kind == "folder" and MARKER in {inner.name for inner in place.children()}:
             notes.append(f"{printable.line(place.name)} is left out: it is a class's folder")
-        elif place.kind == "folder" or archives.is_archive(place.name):
+        elif place.kind == "folder" or is_archive(place.name):
             found.append(_plain(place))
         else:
             notes.append(
@@ -107,7 +108,7 @@ def _moodle(place: Place) -> _Piece | None:
 
 def _plain(place: Place) -> Submission:
     name = place.name
-    stem = name[: len(name) - len(archives.ending(name))]
+    stem = name[: len(name) - len(archive_suffix(name))]
     submission_id = id_of("upload", name)
     upload = Upload((("" if place.kind == "folder" else name, place),))
     # The key includes the ending: `ada.zip` and `ada/` may be one student or two.
@@ -116,7 +117,7 @@ def _plain(place: Place) -> Submission:
 
 def _attempts(pieces: list[_Piece], notes: list[str]) -> list[Submission]:
     """Return a student's attempts: each archive or folder is one, and all loose files are one."""
-    whole = [piece for piece in pieces if not piece.name or archives.is_opened(piece.name)]
+    whole = [piece for piece in pieces if not piece.name or is_supported(piece.name)]
     whole = [piece for piece in whole if not (TEXT in piece.place.name and len(pieces) > 1)]
     whole.sort(key=lambda piece: (piece.upload, piece.place.name))
     loose = [piece for piece in pieces if piece not in whole]

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from grading import archives, paths, printable
+from grading import paths, printable
 from grading.errors import UsageError
-from grading.layouts import PACKAGE
+from grading.staging import PACKAGE
+from grading.upload import is_archive
 
 from . import downloads, gradescope_export
 from .attempts import choose
@@ -95,7 +96,7 @@ def _refuse_one_submission(root: Place, source: Path) -> None:
     inner = tidy(root.children())
     if MARKER in {place.name for place in inner}:
         raise UsageError(f"{source} is a class's folder of results; expected submissions")
-    several = [p for p in inner if archives.is_archive(p.name) or downloads.is_download(p.name)]
+    several = [p for p in inner if is_archive(p.name) or downloads.is_download(p.name)]
     if is_submission(root) and not several:
         raise UsageError(
             f"{source} is a single submission; expected a class. To grade one submission, run "

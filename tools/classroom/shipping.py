@@ -99,7 +99,7 @@ def pack(upload: Path, work: Path, provided: Provided, required: tuple[str, ...]
             opened.write(staged.root / name, name)
         for name in sorted({*staged.renamed.values()} - staged.taken.keys()):
             opened.writestr(name, b"")  # for messages about it
-    return Packed(buffer.getvalue(), {"left": staged.left, "place": staged.place})
+    return Packed(buffer.getvalue(), {"left": [*map(str, staged.omissions)], "place": staged.place})
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,19 @@ from pathlib import Path
 from typing import IO
 from zipfile import BadZipFile
 
-from grading import archives
 from grading.errors import SubmissionError
-from grading.upload import CHUNK_BYTES, DEEPEST, MAX_FILES, is_searched
+from grading.upload import (
+    CHUNK_BYTES,
+    DEEPEST,
+    HEAD_BYTES,
+    MAX_FILES,
+    TAR,
+    archive_suffix,
+    is_archive,
+    is_searched,
+    is_supported,
+    is_tar,
+)
 
 from .places import Place
 
@@ -72,7 +82,7 @@ class Upload:
         """
         found = [file for _, file in itertools.islice(self.files(), 2)]
         is_file = len(found) == 1 and found[0].kind == "file"
-        return found[0] if is_file and archives.is_archive(found[0].name) else None
+        return found[0] if is_file and is_archive(found[0].name) else None
 
     def fault(self) -> str | None:
         """Return what is obviously wrong, in words, or None."""
@@ -83,15 +93,15 @@ class Upload:
             if packed is None:
                 return None
             with packed.open() as reader:
-                head = _read(packed, reader, archives.HEAD_BYTES)
+                head = _read(packed, reader, HEAD_BYTES)
         except SubmissionError as error:
             return str(error)
         if head.startswith(EMPTY_ZIP):
             return f"{packed.name!a} is an empty zip"
-        if head.startswith(ZIP) or archives.is_tar(head):
+        if head.startswith(ZIP) or is_tar(head):
             return None
-        if archives.is_opened(packed.name, head):
-            kind = "tar" if archives.ending(packed.name) in archives.TAR else "zip"
+        if is_supported(packed.name, head):
+            kind = "tar" if archive_suffix(packed.name) in TAR else "zip"
             return f"{packed.name!a} is not a {kind} file"
         return f"{packed.name!a} can't be opened: ask for a zip"
 
@@ -130,7 +140,7 @@ class Upload:
         try:
             packed = self.archive()
             if packed is not None:
-                target = into / f"{COPY}{archives.ending(packed.name)}"
+                target = into / f"{COPY}{archive_suffix(packed.name)}"
                 _copy(packed, target, MAX_BYTES)
                 return target
             target = into / COPY

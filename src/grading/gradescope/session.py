@@ -125,7 +125,7 @@ class Session(Observer):
         self._note("Missing files: ", staged.missing)
         hints = [shortened(staged.hint(name), 300) for name in [*staged.renamed][:8]]
         self._notes += [f"{hint[0].upper()}{hint[1:]}." for hint in hints]
-        self._note("Files that were left out: ", staged.left)
+        self._note("Files that were left out: ", [*map(str, staged.omissions)])
 
     def started(self, results: Results) -> None:
         self.results, self._teller = results, Teller(results, staff=True)
