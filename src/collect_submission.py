@@ -40,16 +40,8 @@ LINES = "submission_lines.json"  # in src/ of a student's copy: see markers.fing
 MAX_UPLOAD_BYTES = 100 * 10**6  # Gradescope's limit
 UNPACKING_S = 60  # files from a zip are dated when it was unpacked; trainings take longer
 DATE = (1980, 1, 1, 0, 0, 0)  # of each file in the zip, so that the same work gives the same bytes
-# Modules whose regions belong only to these topics, and matter only where they have points.
-TOPICS_OF_FILE = {
-    "submission/attention_exploration.py": "attention_",
-    "submission/building_blocks.py": "blocks_",
-    "submission/building_blocks_positions.py": "blocks_",
-    "submission/building_blocks_pretraining.py": "blocks_",
-}
-TOPICS_OF_FUNCTION = dict.fromkeys(
-    ("precompute_rotary_emb", "apply_rotary_emb", "initialize_rope_model"), "rope"
-)
+# These parts have no points of their own, but every training needs them.
+NEEDED = ("finetuning",)
 
 
 @dataclass
@@ -137,7 +129,7 @@ def check_code(work: Work, edition: Edition) -> None:
         work.warnings += imports.complaints(where, text, paths.ROOT / "requirements.txt", own)
         free = 0
         for number, said in markers.unwritten_parts(text):
-            if _counts(name, text, number, edition):
+            if _counts(text, number, edition):
                 work.warnings.append(f"{where}:{number}: {said}".removesuffix(": "))
             else:
                 free += 1
@@ -182,14 +174,15 @@ def check_syntax(where: str, data: bytes) -> list[str]:
     return []
 
 
-def _counts(name: str, text: str, number: int, edition: Edition) -> bool:
-    """Return whether the region at this line of a file has coding points."""
+def _counts(text: str, number: int, edition: Edition) -> bool:
+    """Return whether the part at this line of a file has coding points, or is needed for some.
+
+    A comment above the part's first marker names its topic: `# [span corruption]`.
+    """
     above = "\n".join(text.split("\n")[:number])
-    functions = ["", *re.findall(r"^[ \t]*def (\w+)", above, re.MULTILINE)]
-    topics = TOPICS_OF_FUNCTION.get(functions[-1], TOPICS_OF_FILE.get(name, ""))
-    if f"# [{Path(name).stem.replace('_', ' ')}]" in text:
-        topics = Path(name).stem  # a file of one topic is named after it
-    return any(q.coding for q in edition.questions if q.topic.startswith(topics))
+    topics = re.findall(r"^[ \t]*# \[([a-z ]+)\]\s*$", above, re.MULTILINE)
+    topic = topics[-1].replace(" ", "_") if topics else NEEDED[0]
+    return topic in NEEDED or any(q.coding for q in edition.questions if q.topic == topic)
 
 
 # -- parameters and predictions -------------------------------------------------------------------
