@@ -24,6 +24,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from grading.outcomes import Outcome
+
 from . import container
 from .arguments import OneLineParser, one_of
 from .described import REPO, Edition, UsageError, load_assignment
@@ -36,9 +38,7 @@ KEPT = REPO / "build" / "emulated"
 PAGES = {"--html": "report.html", "--staff-html": "staff.html"}
 KINDS = ("first", "tenth", "late", "extension", "group", "malformed", "missing")
 LAST_LINES = 60
-RUN_FAILED = re.compile(r"Traceback |grader\.py: the grader failed")  # what follows says why
-GRADER_ERROR = re.compile(r"\S+ +grader error ")  # a test's line; the indented lines below say why
-INDENT = " " * 6  # grading/console.py
+DETAILS = "details.json"  # of all tests, for staff
 TIMED_OUT = {"score": 0, "output": "The autograder failed to execute correctly: it timed out."}
 
 
@@ -48,9 +48,15 @@ class EmulatorFailed(Exception):
 
 @dataclass(frozen=True)
 class Seen:
-    """The result of a run; `results` is None if Gradescope would show an autograder failure."""
+    """The result of a run.
+
+    Attributes:
+        results: what Gradescope would read; None if it would show an autograder failure.
+        details: the tests with staff's details; empty if the run itself failed.
+    """
 
     results: dict[str, Any] | None
+    details: list[dict[str, Any]]
     stdout: str
     ran: container.Ran
     isolated: bool
@@ -76,19 +82,21 @@ class Seen:
         return [f"{test_id}: {end}" for test_id, end in ended.items() if end != "passed"]
 
     def reasons(self) -> str:
-        """Return the lines of the standard output that explain a score.
+        """Return what explains a score.
 
-        These are the first grader error in full, since later ones may only follow from it, and the
-        end of the output.
+        This is the whole output of a run that failed, and otherwise its end, after the first grader
+        error in full, since later ones may only follow from it.
         """
         lines = self.stdout.splitlines()
-        failed = next((i for i, line in enumerate(lines) if RUN_FAILED.match(line)), len(lines))
-        end = max(min(len(lines) - LAST_LINES, failed), 0)
-        first = next((i for i in range(end) if GRADER_ERROR.match(lines[i])), None)
-        if first is None:
-            return "\n".join(lines[end:])
-        after = (i for i in range(first + 1, end) if not lines[i].startswith(INDENT))
-        return "\n".join([*lines[first : next(after, end)], "[...]", *lines[end:]])
+        if not self.details or len(lines) <= LAST_LINES:
+            return "\n".join(lines)
+        errors = [test for test in self.details if test["outcome"] == Outcome.GRADER_ERROR.value]
+        first = [
+            line
+            for test in errors[:1]
+            for line in (f"{test['test_id']}: {test['message']}", test["detail"].rstrip(), "[...]")
+        ]
+        return "\n".join([*first, *lines[-LAST_LINES:]])
 
 
 def grade(
@@ -122,7 +130,8 @@ def grade(
             say(text.rstrip())
             if done.code != 0:
                 raise EmulatorFailed(f"setup.sh ended with exit code {done.code}, see above")
-        options = [] if place.isolated else ["--preview"]
+        options = ["--json", f"results/{DETAILS}"]
+        options += [] if place.isolated else ["--preview"]
         if keep is not None:
             options += [word for flag, name in PAGES.items() for word in (flag, f"results/{name}")]
         with telling("running run_autograder", say):
@@ -130,13 +139,16 @@ def grade(
         results_file = place.autograder / "results" / "results.json"
         if ran.code == 124:  # Gradescope replaces whatever was written by this
             results_file.write_text(json.dumps(TIMED_OUT), encoding="utf-8")
-        results = None
-        if results_file.exists():
-            results = json.loads(results_file.read_text(encoding="utf-8"))
+        results = _read(results_file)
+        details = _read(results_file.with_name(DETAILS)) or {"tests": []}
         if keep is not None:
             _keep(results_file.parent, keep)
         text = log.read_text(encoding="utf-8", errors="replace")
-        return Seen(results, text, ran, place.isolated, limits)
+        return Seen(results, details["tests"], text, ran, place.isolated, limits)
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
 def _keep(results: Path, folder: Path) -> None:

@@ -94,7 +94,9 @@ def _run(questions: QuestionSet, asked: argparse.Namespace) -> int:
         _refuse_contradictions(asked)
         pages = {path: staff for path, staff in _pages(asked) if path}
         authoritative = not asked.preview
-        return session.grade(runner, asked.gradescope, asked.edition, authoritative, pages)
+        return session.grade(
+            runner, asked.gradescope, asked.edition, authoritative, pages, asked.json
+        )
     return _grade(runner, asked)
 
 

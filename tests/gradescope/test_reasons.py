@@ -16,13 +16,15 @@ def seen(capsys, details: list[str]) -> emulate.Seen:
     """A run whose tests ended as grader errors with these details, "" for a pass."""
     specs = pinned.load().edition(None).tests
     print("Taken: 1 files\n")
+    tests = []
     for spec, detail in zip(specs, details, strict=False):
         outcome = Outcome.GRADER_ERROR if detail else Outcome.PASSED
         result = TestResult(spec, "a test", outcome=outcome, message="ours", detail=detail)
         console.show_result(result, staff=True)
+        tests.append(result.as_dict(staff=True))
     print("\nTHE GRADER FAILED in at least one test")
     stdout = capsys.readouterr().out
-    return emulate.Seen(None, stdout, RAN, isolated=True, limits=container.GRADESCOPE)
+    return emulate.Seen(None, tests, stdout, RAN, isolated=True, limits=container.GRADESCOPE)
 
 
 def test_the_first_grader_error_is_shown_from_its_first_to_its_last_line(capsys):
@@ -37,12 +39,12 @@ def test_the_first_grader_error_is_shown_from_its_first_to_its_last_line(capsys)
 def test_the_failure_of_a_run_is_shown_whole(capsys):
     ran = seen(capsys, [""])
     why = "grader.py: the grader failed: the canary did not return\n" + "a line of its\n" * 90
-    failed = dataclasses.replace(ran, stdout="a line\n" * 500 + why)
-    assert failed.reasons() == why.rstrip("\n")
+    failed = dataclasses.replace(ran, details=[], stdout="a line\n" * 50 + why)
+    assert failed.reasons() == failed.stdout.rstrip("\n")
 
 
 def test_a_short_output_is_shown_once(capsys):
     ran = seen(capsys, ["", "OSError: first cause", ""])
     assert ran.reasons() == ran.stdout.rstrip("\n")
-    long = dataclasses.replace(ran, stdout="a line\n" * 500)
+    long = dataclasses.replace(seen(capsys, [""]), stdout="a line\n" * 500)
     assert long.reasons().splitlines() == ["a line"] * emulate.LAST_LINES

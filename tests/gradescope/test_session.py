@@ -117,7 +117,7 @@ def grade(tmp_path, monkeypatch):
         if about is not None:
             text = about if isinstance(about, str) else json.dumps(about)
             file.write_text(text, encoding="utf-8")
-        session.grade(Runner(edition, right), tmp_path, None)
+        session.grade(Runner(edition, right), tmp_path, None, json_file=tmp_path / "run.json")
         return json.loads((tmp_path / session.RESULTS).read_text(encoding="utf-8"))
 
     return run

@@ -41,6 +41,7 @@ def grade(
     edition: str | None,
     authoritative: bool = True,
     pages: Mapping[Path, bool] | None = None,
+    json_file: Path | None = None,
 ) -> ExitCode:
     """Grade the upload in Gradescope's folders and write results.json.
 
@@ -48,6 +49,7 @@ def grade(
         root: the folder /autograder.
         authoritative: False for a preview by an ordinary user, whose score can't count.
         pages: files for reports as HTML, each with whether it is for staff.
+        json_file: where to write the results with staff's details.
 
     Raises:
         GradingError: the grader failed; there is then no results.json.
@@ -58,6 +60,8 @@ def grade(
         code = session.run()
         for path, for_staff in (pages or {}).items():
             write_atomically(path, report.page(session.results, for_staff))
+        if json_file:
+            session.results.write(json_file, staff=True)
     finally:
         if code not in (ExitCode.OK, ExitCode.FAILED):
             (root / RESULTS).unlink(missing_ok=True)
