@@ -14,7 +14,8 @@ STRICT := -X warn_default_encoding
 
 .DEFAULT_GOAL := help
 TARGETS := help setup setup-tex world data starter question check reference compare grade demo lint \
-  handout student autograder release new-term emulate class test test-quick seeds redteam clean
+  handout student autograder release new-term emulate class test test-long test-quick seeds redteam \
+  clean
 .PHONY: $(TARGETS) force
 .DELETE_ON_ERROR:
 
@@ -39,6 +40,7 @@ autograder_KNOWS := EDITION RECIPE
 emulate_KNOWS := SUBMISSION EDITION METADATA SETUP
 class_KNOWS := SUBMISSIONS INTO EDITION ARGS
 test_KNOWS := ARGS
+test-long_KNOWS := ARGS
 seeds_KNOWS := ARGS
 redteam_KNOWS := ARGS
 # The variables that a target requires, as error messages show them, and those that may only be 1.
@@ -160,24 +162,30 @@ emulate: $(STAMP) ## grade as Gradescope would: SUBMISSION=ZIP-OR-FOLDER [EDITIO
 	  $(call option,METADATA,metadata) $(if $(call is_given,SETUP),--setup) -- "$$SUBMISSION"
 
 # Where this variable is set, hundreds of processes would compile the same modules again.
-test test-quick: export PYTHONDONTWRITEBYTECODE :=
+test test-long test-quick: export PYTHONDONTWRITEBYTECODE :=
 
-test: $(STAMP) ## run all checks and tests [ARGS="-k starter"]
+# ARGS come last, so that they may hold another -n.
+PYTEST := $(PYTHON_VENV) $(STRICT) -m pytest
+test: $(STAMP) ## run all checks, and all tests but the long ones [ARGS="-k starter"]
 	@$(PYTHON_VENV) -m tools.apt
 	@$(GENERATED)
 	@$(MAKE) lint
-	@$(PYTHON_VENV) $(STRICT) -m pytest $(if $(ARGS),$(ARGS),-n 4)
+	@$(PYTEST) -n 4 $(ARGS)
+
+test-long: $(STAMP) ## run the long tests, which `make test` leaves out: hours [ARGS="-k starter"]
+	@$(PYTHON_VENV) -m tools.apt
+	@$(PYTEST) -n 4 -m long $(ARGS)
 
 test-quick: $(STAMP) ## run the tests that edits break most often: two minutes
 	@$(GENERATED)
 	@$(MAKE) lint
-	@$(PYTHON_VENV) $(STRICT) -m pytest -n 2 $(QUICK)
+	@$(PYTEST) -n 2 $(QUICK)
 
 seeds: $(STAMP) ## run every random test with 200 seeds on every right solution: hours [ARGS="--seeds 20"]
 	@$(PYTHON_VENV) $(STRICT) -W error::EncodingWarning -m tests.golden_seeds $(ARGS)
 
 redteam: $(STAMP) ## run every known attack on the grader, in every mode: minutes [ARGS="-k NAME"]
-	@$(PYTHON_VENV) $(STRICT) -m pytest tests/redteam -m "long or not long" $(ARGS)
+	@$(PYTEST) tests/redteam -m "long or not long" $(ARGS)
 
 clean: ## remove build, dist and caches, but not .venv or the data
 	rm -rf build dist .pytest_cache .ruff_cache .mypy_cache

@@ -2,6 +2,7 @@
 
     make test-quick
     make test
+    make test-long                  those that `make test` leaves out
     make test ARGS="-k starter"     some of them
 
 Folders are named after what they test: `harness` (src/grading), `gradescope`, `handout`, `student`

@@ -1,9 +1,13 @@
-"""A pytest-xdist plugin: which tests share a process, and which of them start first.
+"""A pytest-xdist plugin: which tests share a process, which start first, and which are long.
 
 The tests of one file share a process, and with it the fixtures of their module. Some files share a
 process with each other, for the reasons given below. The longest tests start first, so that no
-process is left working alone at the end.
+process is left working alone at the end. `make test` leaves out the tests marked `long`, which
+pyproject.toml defines, and `make test-long` runs these alone.
 """
+
+import zlib
+from collections.abc import Callable, Iterable
 
 import pytest
 
@@ -43,6 +47,19 @@ def share(nodeid: str) -> str:
         if path.startswith(tuple(f"tests/{prefix}" for prefix in prefixes)):
             return name
     return path
+
+
+def sampled(names: Iterable[str], group_of: Callable[[str], object] = lambda _: None) -> list:
+    """Return parameters that are long but for a tenth of each group, and at least one.
+
+    In each group, the names are in an order that doesn't depend on the others, so that one name
+    more changes the choice by one at most.
+    """
+    groups: dict[object, list[str]] = {}
+    for name in sorted(names, key=lambda name: zlib.crc32(name.encode())):
+        groups.setdefault(group_of(name), []).append(name)
+    kept = {name for group in groups.values() for name in group[: -(-len(group) // 10)]}
+    return [pytest.param(n, marks=() if n in kept else pytest.mark.long) for n in names]
 
 
 class ByShare(LoadScopeScheduling):

@@ -10,6 +10,8 @@ from tests import scheduling
 SUITE = """
 import pytest
 
+pytestmark = pytest.mark.long
+
 @pytest.mark.requires_tool("no-such-tool")
 def test_that_needs_it():
     pass
@@ -20,12 +22,15 @@ def test_that_has_what_it_needs():
 """
 
 
+LONG = ("-m", "long")
+
+
 @pytest.fixture
 def run_suite(tmp_path, root, run_python):
     (tmp_path / "test_inner.py").write_text(SUITE, encoding="utf-8")
 
     def run(ci, *more):
-        plugins = ("-p", "no:cacheprovider", "-p", "tests.missing_tools")
+        plugins = ("-p", "no:cacheprovider", "-p", "tests.missing_tools", "-o", "markers=long")
         command = ("-m", "pytest", *plugins, *more, "--rootdir", tmp_path, tmp_path)
         environment = {**os.environ, "CI": ci, "PYTHONPATH": str(root)}
         return run_python(*command, env=environment, cwd=tmp_path)
@@ -41,7 +46,7 @@ def test_missing_tool_skips_and_is_named(run_suite, more):
     assert "missing tool: no-such-tool" in result.stdout
 
 
-@pytest.mark.parametrize("more", [(), ("-n", "1")], ids=["one process", "xdist"])
+@pytest.mark.parametrize("more", [(), ("-n", "1"), LONG], ids=["one process", "xdist", "long"])
 def test_missing_tool_fails_in_ci(run_suite, more):
     result = run_suite("true", *more)
     assert result.returncode == 1, result.stdout
@@ -105,6 +110,21 @@ def test_it_is_there(tmp_path_factory):
     made = once(tmp_path_factory, "thing", make) / "made.txt"
     assert made.read_text(encoding="utf-8") == "made"
 """
+
+
+def kept(names: list[str], group_of) -> set[str]:
+    """Return those that are not long."""
+    return {p.values[0] for p in scheduling.sampled(names, group_of) if not p.marks}
+
+
+def test_a_sample_has_a_tenth_of_each_group_and_changes_little_when_it_grows():
+    names = [f"{group}/{number}" for group, size in (("a", 57), ("b", 3)) for number in range(size)]
+    sample = kept(names, lambda name: name[0])
+    assert [sum(name[0] == group for name in sample) for group in "ab"] == [6, 1]
+    for name in names:
+        fewer = kept([other for other in names if other != name], lambda name: name[0])
+        assert len(sample - {name} - fewer) <= 1 and len(fewer - sample) <= 1
+    assert [p.values[0] for p in scheduling.sampled(names)] == names
 
 
 def test_every_name_of_the_schedule_exists(root):

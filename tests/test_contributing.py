@@ -16,6 +16,7 @@ DRY = (
     "make test-quick",
     'make test ARGS="tests/test_starter.py -k region"',
     "make test",
+    "make test-long",
     "make lint",
 )
 pytestmark = [pytest.mark.requires_tool("make"), pytest.mark.requires_tool("git")]

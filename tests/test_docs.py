@@ -85,6 +85,7 @@ ELSEWHERE = {
 # Only run as `make -n`, which shows that the target and its modules exist.
 DRY = {
     "make test": "is what runs this test",
+    "make test-long": "takes hours; they are marked `long` because `make test` can't run them",
     "make test-quick": "takes minutes; `make test` runs the same tests",
     "make seeds": "takes hours; test_golden.py runs a few seeds",
     "make redteam": "takes minutes; `make test` runs a selection of the same tests",

@@ -17,8 +17,9 @@ import yaml
 from tests.interpreter import python
 from tests.project import ROOT, make
 
-WORKFLOW = ROOT / ".github" / "workflows" / "ci.yml"
-JOBS = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))["jobs"]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+BY_NAME = {file.stem: yaml.safe_load(file.read_text(encoding="utf-8")) for file in WORKFLOWS}
+JOBS = BY_NAME["ci"]["jobs"] | BY_NAME["long"]["jobs"]
 FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 HOOKS = ROOT / ".pre-commit-config.yaml"
 TEMPLATE = ROOT / ".github" / "PULL_REQUEST_TEMPLATE.md"
@@ -37,8 +38,8 @@ def steps(job: str) -> list[str]:
 @pytest.mark.parametrize(
     ("schema", "file"),
     [
-        ("vendor.github-workflows", WORKFLOW),
-        ("custom.github-workflows-require-timeout", WORKFLOW),
+        *(("vendor.github-workflows", file) for file in WORKFLOWS),
+        *(("custom.github-workflows-require-timeout", file) for file in WORKFLOWS),
         *(("vendor.github-issue-forms", form) for form in FORMS),
     ],
     ids=lambda value: getattr(value, "name", value),
@@ -57,7 +58,7 @@ def test_a_form_asks_each_thing_once(form):
         assert len({key(field) for field in fields}) == len(fields)
 
 
-@pytest.mark.parametrize("file", [WORKFLOW, HOOKS, TEMPLATE, *FORMS], ids=lambda file: file.name)
+@pytest.mark.parametrize("file", [*WORKFLOWS, HOOKS, TEMPLATE, *FORMS], ids=lambda file: file.name)
 def test_it_says_that_it_was_not_used_yet(file):
     first = file.read_text(encoding="utf-8").splitlines()[0]
     assert re.match(r"(# |<!-- )Not (run|used)\b.* yet\b", first)
@@ -66,6 +67,19 @@ def test_it_says_that_it_was_not_used_yet(file):
 def test_only_githubs_own_actions_are_used():
     used = {step["uses"] for job in JOBS.values() for step in job["steps"] if "uses" in step}
     assert used == {"actions/checkout@v6", "actions/setup-python@v6"}
+
+
+def test_long_tests_run_each_week_where_all_others_pass():
+    """YAML 1.1, which PyYAML reads, takes the key `on` for true."""
+    triggers = BY_NAME["long"][True]
+    assert triggers.keys() == {"schedule", "workflow_dispatch"}
+    (schedule,) = triggers["schedule"]
+    minute, hour, day, month, weekday = schedule["cron"].split()
+    assert (day, month) == ("*", "*") and weekday.isdigit() and minute.isdigit() and hour.isdigit()
+    *others, last = steps("everything")
+    assert last == "make test" and steps("long") == [*others, "make test-long"]
+    for key in ("container", "env", "runs-on"):
+        assert JOBS["long"][key] == JOBS["everything"][key]
 
 
 def test_every_python_that_is_supported_is_tried():
@@ -80,7 +94,7 @@ def test_every_python_that_is_supported_is_tried():
 
 @pytest.mark.requires_tool("make")
 @pytest.mark.parametrize(
-    "command", [c for job in ("everything", "quick") for c in steps(job) if "make " in c]
+    "command", [c for job in ("everything", "quick", "long") for c in steps(job) if "make " in c]
 )
 def test_make_knows_the_targets(command):
     done = make(ROOT, "-n", command.split()[1])

@@ -38,6 +38,7 @@ KNOWN = {
     "emulate": SETUP | {"SUBMISSION", "EDITION", "METADATA", "SETUP"},
     "class": SETUP | {"SUBMISSIONS", "INTO", "EDITION", "ARGS"},
     "test": SETUP | {"ARGS"},
+    "test-long": SETUP | {"ARGS"},
     "test-quick": SETUP,
     "seeds": SETUP | {"ARGS"},
     "redteam": SETUP | {"ARGS"},
@@ -249,6 +250,11 @@ def test_a_wrong_value_is_one_line_that_lists_the_right_ones(project, target, na
     assert state(project) == before
 
 
-@pytest.mark.parametrize("target", ["test", "test-quick", "redteam"])
+@pytest.mark.parametrize("target", ["test", "test-long", "test-quick", "redteam"])
 def test_pytest_warns_of_files_opened_without_their_encoding(target):
     assert f"python {' '.join(strict.FLAGS)} -m pytest " in dry(target).stdout
+
+
+@pytest.mark.parametrize("words, selects", [("test", ""), ("test-long", " -m long")])
+def test_arguments_follow_the_number_of_processes(words, selects):
+    assert f"-m pytest -n 4{selects} -k starter\n" in dry(words, ARGS="-k starter").stdout
