@@ -5,8 +5,9 @@
     python -m tests.mutants --write rope    the same for the files and variants of one topic
 
 An assertion is a statement `expect(...)`, `fail(...)`, `raise Verdict(...)` or
-`raise Malformed(...)` in the files JUDGES. The table, tests/golden/killers.toml, names a variant
-and a test for each; an assertion without them is dead, and should be deleted. Wrong submissions for
+`raise Malformed(...)` in the files JUDGES, named by its file, its function and the id that it gives
+a failure. The table, tests/golden/killers.toml, names a variant and a test for each; an assertion
+without them is dead, and should be deleted. Wrong submissions for
 assertions about trained files are in tests/test_mutants.py.
 """
 
@@ -45,27 +46,26 @@ JUDGES = (
         if path.name != READS_FILES
     ),
 )
-LONGEST = 90  # characters of an assertion in its key
 TRIED = 12  # wrong variants for each assertion, until one passes
 HEADING = """\
-# For each assertion of the grader (file, function, source text), a wrong variant and a test that it
-# passes once the assertion is disabled. Written by `python -m tests.mutants --write`.
+# For each assertion of the grader (file, function, id of its failure), a wrong variant and a test
+# that it passes once the assertion is disabled. Written by `python -m tests.mutants --write`.
 """
 
 
 @dataclass(frozen=True)
 class Site:
-    """An assertion: its file, its function, and its source text."""
+    """An assertion: its file, its function, and the id of its failure, as the source has it."""
 
     file: str
     function: str
-    words: str
+    id: str
     first_line: int
     last_line: int
 
     @property
     def key(self) -> str:
-        return f"{self.file}:{self.function}: {self.words}"
+        return f"{self.file}:{self.function}: {self.id}"
 
 
 @dataclass(frozen=True)
@@ -106,20 +106,19 @@ def sites() -> tuple[Site, ...]:
             nodes.sort(key=lambda node: node.lineno)
             seen: Counter[str] = Counter()
             for node in nodes:
-                words = wording(node)
-                seen[words] += 1
-                if seen[words] > 1:
-                    words += f" ({seen[words]})"
-                found.append(Site(file, name, words, node.lineno, node.end_lineno))
+                id = id_of(node)
+                seen[id] += 1
+                if seen[id] > 1:
+                    id += f" ({seen[id]})"
+                found.append(Site(file, name, id, node.lineno, node.end_lineno))
     return tuple(found)
 
 
-def wording(node: ast.AST) -> str:
-    """Return what an assertion requires, or its message: a name that survives other edits."""
+def id_of(node: ast.AST) -> str:
+    """Return the id that an assertion gives a failure; its source text, unless it is a constant."""
     call = node.value if isinstance(node, ast.Expr) else node.exc
-    subject = call.args[0] if call.args else call
-    text = " ".join(ast.unparse(subject).split())
-    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+    (given,) = (keyword.value for keyword in call.keywords if keyword.arg == "id")
+    return given.value if isinstance(given, ast.Constant) else ast.unparse(given)
 
 
 class _Without(ast.NodeTransformer):

@@ -76,7 +76,9 @@ class Judging(Case):
 
 def files(tmp_path, lines: int, sentence: str = "") -> Case:
     """Return a case with so many differing lines, and with this evidence missing."""
-    answers = {"evidence vanilla": SimpleNamespace(sentence=sentence, measured={}, numbers={})}
+    answers = {
+        "evidence vanilla": SimpleNamespace(id="x", sentence=sentence, measured={}, numbers={})
+    }
     for split in ("dev", "test"):
         key = f"vanilla.finetune.params vanilla.pretrain.{split}.predictions"
         answers[key] = {"lines": list(range(lines)), "given": ["?"] * lines}
@@ -111,26 +113,24 @@ def fits(tmp_path, shape: int) -> None:
     assert found is None or found[0].keys() == {"w"}
 
 
-TRAINING = "solutions/hidden/training.py"
+REMEMBERS = "solutions/hidden/training.py:no_pretraining_remembers_training"
 EVIDENCE = "solutions/hidden/evidence.py"
 FILES = "src/questions/shared/handed_in.py:AsksFiles"
 WRONG_ANSWERS = {
-    f"{TRAINING}:no_pretraining_remembers_training: right >= 0.9 * len(places)": lambda hidden, _: (
+    f"{REMEMBERS}: finetuned-parameters.training-questions": lambda hidden, _: (
         hidden.training.no_pretraining_remembers_training(Case(), PLACES, [*PLACES[:8], "?", "?"])
     ),
-    f"{EVIDENCE}:expect_match: DIFFER": lambda hidden, tmp_path: (
+    f"{EVIDENCE}:expect_match: predictions.not-of-parameters": lambda hidden, tmp_path: (
         hidden.training.pretraining_matches_checkpoint(
             files(tmp_path, lines=3), "vanilla.finetune.params", "vanilla.pretrain"
         )
     ),
-    f"{EVIDENCE}:expect_own_answers: found.sentence": lambda hidden, tmp_path: (
-        hidden.expect_own_answers(
-            files(tmp_path, lines=2, sentence="something is missing"),
-            "vanilla",
-            "dev",
-        )
+    f"{EVIDENCE}:expect_own_answers: found.id": lambda hidden, tmp_path: hidden.expect_own_answers(
+        files(tmp_path, lines=2, sentence="something is missing"),
+        "vanilla",
+        "dev",
     ),
-    f"{EVIDENCE}:expect_accuracy: correct >= threshold * len(places)": lambda hidden, tmp_path: (
+    f"{EVIDENCE}:expect_accuracy: test-predictions.too-few-right": lambda hidden, tmp_path: (
         hidden.training.pretraining_test_accuracy(
             files(tmp_path, lines=2),
             variant="vanilla",
@@ -139,10 +139,10 @@ WRONG_ANSWERS = {
             threshold=0.5,
         )
     ),
-    f"{FILES}.expect_accuracy: correct >= threshold * len(places)": lambda hidden, tmp_path: (
-        Judging(lab([*PLACES[:4], *"??????"], tmp_path, hidden)).expect_accuracy("file", "vanilla")
-    ),
-    f"{FILES}.fitting: Outcome.FAILED": lambda _, tmp_path: fits(tmp_path, shape=3),
+    f"{FILES}.expect_accuracy: id": lambda hidden, tmp_path: Judging(
+        lab([*PLACES[:4], *"??????"], tmp_path, hidden)
+    ).expect_accuracy("file", "vanilla"),
+    f"{FILES}.fitting: parameters.misfit": lambda _, tmp_path: fits(tmp_path, shape=3),
 }
 
 

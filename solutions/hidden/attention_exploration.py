@@ -21,6 +21,7 @@ def _expect_weights(case: AsksAttention, tried: list) -> None:
         case.expect(
             weights_are_right(alpha, places),
             f"the attention weights that result from {answer.function} are wrong for some inputs",
+            id=f"{answer.subject}.weights-for-some",
             got=np.round(alpha, 3).tolist(),
             expected=places,
         )
@@ -41,6 +42,7 @@ def _expect_average(case: AsksHeads, tried: list) -> None:
         case.expect(
             weights_are_right(alpha, answer.arguments[1:]),
             f"the attention weights that result from {answer.function} are wrong for some keys",
+            id=f"{answer.subject}.weights-for-some",
             got=np.round(alpha[:3], 3).tolist(),
             expected=answer.arguments[1:],
         )
@@ -69,6 +71,7 @@ def attention_single_head_sampled_lengths(case: AsksHeads, tried: list) -> None:
             bool(exact and np.abs(got - sampled).max() <= 0.005),
             "the weights that single_head_weights returns are not those of attention for some "
             "scales and lengths",
+            id="single-head-weights.values-for-some",
             got=got.tolist(),
             expected=wanted.tolist(),
             of_keys_that_were_drawn=sampled.tolist(),
@@ -86,6 +89,7 @@ def attention_two_heads_any_means(case: AsksHeads, tried: list) -> None:
         case.expect(
             apart >= APART,
             "two_head_queries returns the same query twice for some means",
+            id="two-head-queries.same-query-for-some",
             got=apart,
             expected=f"at least {APART}",
         )
@@ -93,6 +97,7 @@ def attention_two_heads_any_means(case: AsksHeads, tried: list) -> None:
         case.expect(
             weights_are_right(average, answer.arguments[1:]),
             "the average of both heads' outputs is not the mean of the two values for some means",
+            id="two-head-queries.average-for-some",
             got=np.round(average[:3], 3).tolist(),
             expected=answer.arguments[1:],
         )
@@ -108,6 +113,7 @@ def _expect_limits(case: AsksProjections, tried: list) -> None:
         case.expect(
             max(distances) <= LIMIT,
             f"{answers_[0].function} does not return the limit of attention's c_2 as beta grows",
+            id=f"{answers_[0].subject}.limit-for-some",
             got=distances,
             expected=f"at most {LIMIT} of beta",
         )
@@ -124,12 +130,12 @@ def attention_key_query_value_matrices_any(case: AsksProjections, tried: list) -
     """
     for answer in tried:
         _, alpha, misses = case.projected(answer)
-        for miss, sentence in zip(
-            misses, ("c_1 is not close to ub - uc", "c_2 is not close to ub"), strict=True
-        ):
+        for i, miss, target in zip((1, 2), misses, ("ub - uc", "ub"), strict=True):
             case.expect(
                 miss <= NEAR,
-                f"with the K, Q and V of key_query_value, {sentence} for some orthogonal vectors",
+                f"with the K, Q and V of key_query_value, c_{i} is not close to {target} for some "
+                "orthogonal vectors",
+                id=f"key-query-value.c-{i}-for-some",
                 got=f"{miss} beta",
                 weights=np.round(alpha, 3).tolist(),
             )

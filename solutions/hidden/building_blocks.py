@@ -15,76 +15,109 @@ from questions.building_blocks.tests_layers import BlocksReceptiveField
 from questions.building_blocks.tests_positions import BlocksBuckets, BlocksOffsets
 
 
-def _same(**sentences: str) -> Judge:
+def _same(**mistakes: tuple[str, str]) -> Judge:
     """Make a judge that expects the reference's answers.
 
     Args:
-        sentences: for each name, what a student reads if the answers differ.
+        mistakes: for each name, the id and the sentence of the failure if the answers differ.
     """
 
     def judge(case: AsksBlocks, **observed: list) -> None:
-        for name, sentence in sentences.items():
+        for name, (id, sentence) in mistakes.items():
             answers = observed[name]
             for answer, (right,) in zip(answers, case.right_answers(answers), strict=True):
-                case.expect_close(answer, right, sentence)
+                case.expect_close(answer, right, sentence, id=id)
 
     return judge
 
 
 blocks_attention_random = _same(
-    answers="the output does not match the equation for some shape or mask",
+    answers=(
+        "scaled-dot-product-attention.equation",
+        "the output does not match the equation for some shape or mask",
+    ),
 )
 blocks_heads_random = _same(
-    split="split_heads gives a head the wrong channels for some sizes",
-    merged="merge_heads puts channels in the wrong order for some sizes",
+    split=(
+        "split-heads.channels-for-some",
+        "split_heads gives a head the wrong channels for some sizes",
+    ),
+    merged=(
+        "merge-heads.channels-for-some",
+        "merge_heads puts channels in the wrong order for some sizes",
+    ),
 )
 blocks_masks_random_masks = _same(
-    answers="attention_mask is wrong for some lengths",
+    answers=("attention-mask.keys-for-some", "attention_mask is wrong for some lengths"),
 )
 blocks_masks_random_memory = _same(
-    answers="cross_attention is not softmax(ZQ (HK)^T) HV for some matrices",
+    answers=(
+        "cross-attention.equation",
+        "cross_attention is not softmax(ZQ (HK)^T) HV for some matrices",
+    ),
 )
 blocks_late_mask_random = _same(
-    answers="masked_softmax is wrong for some scores and masks",
+    answers=(
+        "masked-softmax.weights-for-some",
+        "masked_softmax is wrong for some scores and masks",
+    ),
 )
 blocks_sinusoids_random = _same(
-    answers="sinusoidal_positions is wrong for some T and d",
+    answers=(
+        "sinusoidal-positions.values-for-some",
+        "sinusoidal_positions is wrong for some T and d",
+    ),
 )
 blocks_add_or_concatenate_random = _same(
-    scores="position_scores is wrong for some embeddings",
-    biases="relative_bias is wrong for some embeddings",
+    scores=("position-scores.values-for-some", "position_scores is wrong for some embeddings"),
+    biases=("relative-bias.values-for-some", "relative_bias is wrong for some embeddings"),
 )
 blocks_relative_bias_random = _same(
-    counts="relative_bias_parameters is wrong for some numbers",
-    matrices="relative_bias_matrix is wrong for some sizes",
+    counts=(
+        "relative-bias-parameters.count-for-some",
+        "relative_bias_parameters is wrong for some numbers",
+    ),
+    matrices=(
+        "relative-bias-matrix.places-for-some",
+        "relative_bias_matrix is wrong for some sizes",
+    ),
 )
 blocks_rotation_random = _same(
-    answers="rotate is wrong for some shape, pairing or positions",
+    answers=("rotate.values-for-some", "rotate is wrong for some shape, pairing or positions"),
 )
 blocks_layers_random_norms = _same(
-    answers="layer_norm is wrong for some shape, gain, bias or eps",
+    answers=("layer-norm.values-for-some", "layer_norm is wrong for some shape, gain, bias or eps"),
 )
 blocks_layers_random_blocks = _same(
-    answers="block is wrong for some attention and MLP",
+    answers=("block.values-for-some", "block is wrong for some attention and MLP"),
 )
 blocks_residuals_random = _same(
-    answers="gradient_at_input is wrong for some layers, input and gradient",
+    answers=(
+        "gradient-at-input.values-for-some",
+        "gradient_at_input is wrong for some layers, input and gradient",
+    ),
 )
 blocks_perplexity_long = _same(
-    answers="perplexity is wrong for some text, short or long",
+    answers=("perplexity.values-for-some", "perplexity is wrong for some text, short or long"),
 )
 blocks_perplexity_any_bits = _same(
-    answers="bits_per_character is wrong for some loss and numbers",
+    answers=(
+        "bits-per-character.values-for-some",
+        "bits_per_character is wrong for some loss and numbers",
+    ),
 )
 blocks_receptive_field_any_count = _same(
-    answers="receptive_field is wrong for some numbers",
+    answers=("receptive-field.count-for-some", "receptive_field is wrong for some numbers"),
 )
 blocks_cost_random = _same(
-    answers="attention_multiply_adds is wrong for some sizes",
+    answers=(
+        "attention-multiply-adds.count-for-some",
+        "attention_multiply_adds is wrong for some sizes",
+    ),
 )
 
 blocks_parameters_random = _same(
-    answers="count_parameters is wrong for some GPTConfig",
+    answers=("count-parameters.count-for-some", "count_parameters is wrong for some GPTConfig"),
 )
 
 
@@ -115,6 +148,7 @@ def blocks_sentinels_random(case: AsksBlocks, answers: list) -> None:
         case.expect(
             [case.words(answer, part) for part in (0, 1)] == right,
             "span_corruption is wrong for some texts and spans",
+            id="span-corruption.words-for-some",
             got=answer.parts,
             expected=right,
         )
@@ -140,34 +174,39 @@ def blocks_bert_mask_shares(case: AsksBlocks, drawn: list) -> None:
     case.expect(
         0.14 <= chosen.mean() <= 0.16,
         "the share of chosen tokens is not 15 %",
+        id="bert-mask.chosen-share",
         got=float(chosen.mean()),
     )
     now, before = inputs[chosen], tokens[chosen]
     masked, kept = now == 1, now == before
-    for share, name, low, high in (
-        (masked, "replaced by the mask is not 80 %", 0.77, 0.83),
-        (kept, "left as they are is not 10 %", 0.08, 0.12),
+    for share, id, name, low, high in (
+        (masked, "bert-mask.mask-share", "replaced by the mask is not 80 %", 0.77, 0.83),
+        (kept, "bert-mask.kept-share", "left as they are is not 10 %", 0.08, 0.12),
     ):
         case.expect(
             low <= share.mean() <= high,
             f"the share of chosen tokens that are {name}",
+            id=id,
             got=float(share.mean()),
         )
     others = now[~masked & ~kept]
     case.expect(
         bool(((others >= 0) & (others < 1000)).all()),
         "a token is replaced by an id that is not in the vocabulary",
+        id="bert-mask.outside-vocabulary",
     )
     _, counts = np.unique(others, return_counts=True)
     case.expect(
         counts.max() <= 0.02 * len(others),
         "the tokens drawn from the vocabulary are too often the same one",
+        id="bert-mask.same-token",
         got=int(counts.max()),
         of=len(others),
     )
     case.expect(
         0.35 <= (others >= 500).mean() <= 0.65,
         "tokens are not drawn from the whole vocabulary",
+        id="bert-mask.part-of-vocabulary",
         got=f"{(others >= 500).mean():.3f} of them are from its upper half",
         cause="they are taken from the batch, or from part of the vocabulary",
     )
@@ -175,6 +214,7 @@ def blocks_bert_mask_shares(case: AsksBlocks, drawn: list) -> None:
         case.expect(
             bool((rows != rows[0]).any()) and rows[:, 1:][rows[:, :-1]].mean() <= 0.25,
             "tokens are not chosen independently of each other",
+            id="bert-mask.dependent-choices",
             cause="all sequences of a batch, or runs of tokens, share one choice",
         )
 
@@ -188,10 +228,12 @@ def blocks_bert_mask_randomness(case: AsksBlocks, answers: list) -> None:
     case.expect(
         all(np.array_equal(a, b) for a, b in zip(first, again, strict=True)),
         "the same generator gives a different result: do all random numbers come from it?",
+        id="bert-mask.other-generator",
     )
     case.expect(
         not np.array_equal(first[1], other[1]),
         "a different generator chooses the same tokens: do random numbers come from it?",
+        id="bert-mask.generator-ignored",
     )
 
 

@@ -18,11 +18,12 @@ FLOAT32 = 1e-4
 
 
 def expect_close(
-    case: GradedTestCase, got: Any, wanted: np.ndarray, tolerance: float, sentence: str
+    case: GradedTestCase, got: Any, wanted: np.ndarray, tolerance: float, sentence: str, *, id: str
 ) -> None:
     case.expect(
         isinstance(got, np.ndarray) and got.shape == wanted.shape,
         "a result has the wrong shape",
+        id="result.shape",
         got=getattr(got, "shape", type(got)),
         expected=wanted.shape,
     )
@@ -31,6 +32,7 @@ def expect_close(
     case.expect(
         bool((difference <= tolerance).all()),
         sentence,
+        id=id,
         first_at=[int(i) for i in worst],
         got=float(got[worst]),
         expected=float(wanted[worst]),
@@ -49,7 +51,10 @@ def same_logits(case: GradedTestCase, asked: dict, got: Any, other_reading: Any 
     shapes = dict(zip(reference["names"], reference["shapes"], strict=True))
     problem = trained_files.misfit(trained_files.widen_columns(asked["weights"], shapes), shapes)
     case.expect(
-        not problem, "the model's parameters are not those of the given GPT", problem=problem
+        not problem,
+        "the model's parameters are not those of the given GPT",
+        id="model.parameters",
+        problem=problem,
     )
     wide = asked | {"weights": trained_files.widen_columns(asked["weights"], shapes)}
     wanted = case.reference("shared.model_logits", specs.LOGITS, **wide)["logits"]
@@ -57,7 +62,14 @@ def same_logits(case: GradedTestCase, asked: dict, got: Any, other_reading: Any 
     if other_reading is not None and not is_close(logits, wanted, FLOAT64):
         wide |= {"weights": other_reading(wide["weights"])}
         wanted = case.reference("shared.model_logits", specs.LOGITS, **wide)["logits"]
-    expect_close(case, logits, wanted, FLOAT64, "the model's logits are not those of the given GPT")
+    expect_close(
+        case,
+        logits,
+        wanted,
+        FLOAT64,
+        "the model's logits are not those of the given GPT",
+        id="model.logits",
+    )
 
 
 def is_close(got: Any, wanted: np.ndarray, tolerance: float) -> bool:

@@ -46,19 +46,23 @@ DIFFER = (
     "the predictions differ from the answers that the parameters give: were both files written "
     "by the same training?"
 )
+# The id of each failure, and what a student reads.
 UNRELATED = (
+    "finetuned-parameters.unrelated",
     "{variant}.finetune.params was not finetuned from {variant}.pretrain.params: were both files "
-    "written by the same training?"
+    "written by the same training?",
 )
 UNTRAINED = (
+    "pretrained-parameters.masked-spans",
     "{variant}.pretrain.params does not fill masked spans of wiki.txt as a pretrained model does: "
-    "was it pretrained to the end, with span corruption, on this data set?"
+    "was it pretrained to the end, with span corruption, on this data set?",
 )
 IGNORANT = (
+    "pretrained-parameters.birth-places",
     "{variant}.pretrain.params does not know what wiki.txt says about people: was it pretrained "
-    "on this data set?"
+    "on this data set?",
 )
-
+COMPLETE = ("", "")  # no evidence is missing
 
 CODE = (__name__, "questions.shared.probe")  # the code that finds evidence
 NOTE = "evidence of pretraining (not of whose, nor of the questions used for finetuning): "
@@ -66,12 +70,14 @@ NOTE = "evidence of pretraining (not of whose, nor of the questions used for fin
 
 @dataclass(frozen=True)
 class Finding:
-    """The sentence for students on missing evidence ("" if none is missing), and measurements.
+    """The missing evidence ("" if none is missing), and measurements.
 
     Attributes:
+        id, sentence: of the failure.
         measured: the measurements in words; `numbers` has them for comparison within a class.
     """
 
+    id: str
     sentence: str
     measured: dict[str, Any]
     numbers: dict[str, float]
@@ -93,6 +99,7 @@ def expect_accuracy(
     case.expect(
         correct >= threshold * len(places),
         "too few right answers on the test set",
+        id="test-predictions.too-few-right",
         got=f"{correct} of {len(places)}",
         expected=f"at least {threshold:.0%}",
     )
@@ -107,7 +114,7 @@ def expect_own_answers(case: AsksFiles, variant: str, split: str) -> None:
         for name, value in found.numbers.items():
             case.measure(name, value)
         if found.sentence:
-            case.fail(found.sentence, private=True, **found.measured)
+            case.fail(found.sentence, id=found.id, private=True, **found.measured)
         case.note(NOTE + "; ".join(f"{key} {value}" for key, value in found.measured.items()))
 
 
@@ -130,7 +137,14 @@ def expect_match(
         wrong = case.once(key, lambda apart: _differing(apart, params, split, predicted, most))  # noqa: B023
         if len(wrong["lines"]) > most:
             shown = [(g, predicted[i]) for i, g in zip(*wrong.values(), strict=True)][:3]
-            case.fail(DIFFER, private=True, file=name, more_than=most, differ_e_g=shown)
+            case.fail(
+                DIFFER,
+                id="predictions.not-of-parameters",
+                private=True,
+                file=name,
+                more_than=most,
+                differ_e_g=shown,
+            )
 
 
 def _differing(case: AsksFiles, params: str, split: str, predicted: list[str], most: int) -> dict:
@@ -195,9 +209,10 @@ def _evidence(case: AsksFiles, variant: str) -> Finding:
     measured: dict[str, Any] = {}
     numbers: dict[str, float] = {}
 
-    def finding(sentence: str) -> Finding:
+    def finding(mistake: tuple[str, str]) -> Finding:
+        id, sentence = mistake
         finite = {name: float(n) for name, n in numbers.items() if np.isfinite(n)}
-        return Finding(sentence.format(variant=variant), measured, finite)
+        return Finding(id, sentence.format(variant=variant), measured, finite)
 
     if config != other:
         measured["shapes"] = "from two recipes"
@@ -227,8 +242,8 @@ def largest_loss(asks: Evidence, variant: str) -> float:
     return max(asks.loss[variant], asks.strong.loss if asks.strong else 0.0)
 
 
-def lacking(asks: Evidence, variant: str, loss: float, log_p: float | None) -> str:
-    """Return the sentence for students if (a) or (b) fails; "" otherwise.
+def lacking(asks: Evidence, variant: str, loss: float, log_p: float | None) -> tuple[str, str]:
+    """Return the id and the sentence of the failure if (a) or (b) fails, otherwise COMPLETE.
 
     A model that was pretrained with masks of another kind, such as short ones or single words,
     fills long spans badly, but knows the places as well as any: it passes with a far smaller p.
@@ -240,8 +255,8 @@ def lacking(asks: Evidence, variant: str, loss: float, log_p: float | None) -> s
         strong = asks.strong
         if strong is None or log_p is None:
             return UNTRAINED
-        return "" if log_p <= np.log(strong.p) and loss <= strong.loss else UNTRAINED
-    return IGNORANT if log_p is not None and not log_p <= np.log(asks.p) else ""
+        return COMPLETE if log_p <= np.log(strong.p) and loss <= strong.loss else UNTRAINED
+    return IGNORANT if log_p is not None and not log_p <= np.log(asks.p) else COMPLETE
 
 
 def _furthest(old: dict, new: dict) -> tuple[str, float]:

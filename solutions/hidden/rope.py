@@ -28,12 +28,24 @@ def rope_any_angles(case: AsksRope, sizes: list, got: dict) -> None:
     spec = specs.outputs(len(sizes))
     wanted = case.reference("rope.angles", spec, sizes=sizes)["outputs"]
     for out, right in zip(got["outputs"], wanted, strict=True):
-        expect_close(case, out, right, ANGLES, "an angle's cosine or sine is wrong")
+        expect_close(
+            case,
+            out,
+            right,
+            ANGLES,
+            "an angle's cosine or sine is wrong",
+            id="angles.values-for-some",
+        )
 
 
 def rope_single_precision(case: AsksRope, asked: dict, got: dict) -> None:
     forms = [form.startswith("float32[") for form in got["forms"]]
-    case.expect(all(forms), "the rotation of a float32 x is not float32", got=got["forms"])
+    case.expect(
+        all(forms),
+        "the rotation of a float32 x is not float32",
+        id="rotation.not-float32",
+        got=got["forms"],
+    )
     _expect_turned(case, asked, got, tolerance=FLOAT32)
 
 
@@ -44,7 +56,14 @@ def _expect_turned(case: AsksRope, asked: dict, got: dict, tolerance: float) -> 
     pairings = (neighbours, [pairing.halves_of_neighbours(out) for out in moved])
     wanted = _nearest(pairings, got["outputs"])
     for out, right in zip(got["outputs"], wanted, strict=True):
-        expect_close(case, out, right, tolerance, "the rotated x is wrong with either pairing")
+        expect_close(
+            case,
+            out,
+            right,
+            tolerance,
+            "the rotated x is wrong with either pairing",
+            id="rotation.values-for-some",
+        )
 
 
 rope_values = partial(_expect_turned, tolerance=FLOAT64)
@@ -85,7 +104,12 @@ def rope_gradients(case: AsksRope, asked: dict, got: dict) -> None:
     )
     (wanted,) = _nearest(pairings, got["outputs"])
     expect_close(
-        case, got["outputs"][0], wanted, FLOAT64, "the gradient with respect to x is wrong"
+        case,
+        got["outputs"][0],
+        wanted,
+        FLOAT64,
+        "the gradient with respect to x is wrong",
+        id="rotation.gradient",
     )
 
 

@@ -7,41 +7,51 @@ own test. Each docstring says why a submission gains nothing by that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from grading.cases import GradedTestCase
 from questions.span_corruption import items
+from questions.span_corruption.drawing import AsksCorruption
 
+# The id of each failure, and what a student reads.
 SHORT_LENGTHS = (
-    "a length to which a document may be truncated never occurs: one of the shortest, from 4 on"
+    "truncation.shortest-missing",
+    "a length to which a document may be truncated never occurs: one of the shortest, from 4 on",
 )
 GREAT_LENGTHS = (
+    "truncation.longest-missing",
     "a length to which a document may be truncated never occurs: one of the longest, up to "
-    "min(len(document), int(block_size*7/8))"
+    "min(len(document), int(block_size*7/8))",
 )
 OTHER_LENGTHS = (
-    "a length to which a document may be truncated never occurs: one between 4 and the longest"
+    "truncation.length-missing",
+    "a length to which a document may be truncated never occurs: one between 4 and the longest",
 )
-TOO_SHORT = "the masked span is too short: less than a quarter of the truncated document on average"
-TOO_LONG = "the masked span is too long: more than a quarter of the truncated document on average"
+TOO_SHORT = (
+    "span.too-short",
+    "the masked span is too short: less than a quarter of the truncated document on average",
+)
+TOO_LONG = (
+    "span.too-long",
+    "the masked span is too long: more than a quarter of the truncated document on average",
+)
 OF_THE_REAL_LENGTH = (
+    "span.share-in-short-documents",
     "in documents shorter than a block the masked span is not a quarter of the truncated document "
-    "on average: is it drawn for the real length, after truncation, and placed within it?"
+    "on average: is it drawn for the real length, after truncation, and placed within it?",
 )
 AFTER_TRUNCATION = (
+    "span.share-in-long-documents",
     "in documents longer than a block the masked span is not a quarter of the truncated document "
-    "on average: is it drawn before the document is truncated?"
+    "on average: is it drawn before the document is truncated?",
 )
 
 
-def _expect_right_items(case: GradedTestCase, runs: list[dict]) -> None:
+def _expect_right_items(case: AsksCorruption, runs: list[dict]) -> None:
     """Expect each item to meet everything that is pinned about single items."""
     for run in runs:
-        with _explaining(case, run["block_size"]):
+        with case.explaining(block_size=run["block_size"]):
             items.check_form(run["drawn"], run["block_size"])
             reading = items.read(**run)
             reading.check_each()
@@ -51,7 +61,7 @@ def _expect_right_items(case: GradedTestCase, runs: list[dict]) -> None:
 span_corruption_block_sizes = _expect_right_items
 
 
-def span_corruption_short_documents(case: GradedTestCase, runs: list[dict], ends: dict) -> None:
+def span_corruption_short_documents(case: AsksCorruption, runs: list[dict], ends: dict) -> None:
     """Expect right items, and that a blank at a document's end is kept.
 
     A document of 5 characters is kept whole with probability at least 1/(4*24): in none of 1,400
@@ -67,43 +77,39 @@ def span_corruption_short_documents(case: GradedTestCase, runs: list[dict], ends
         5 in at_end or inside != {4, 5},
         "the blank at the end of a document is never there: a document is the whole line (does "
         "`strip` remove it?)",
+        id="documents.blank-stripped",
     )
 
 
-def span_corruption_any_alphabet(case: GradedTestCase, vocabulary: dict, runs: list[dict]) -> None:
+def span_corruption_any_alphabet(case: AsksCorruption, vocabulary: dict, runs: list[dict]) -> None:
     itos, got = items.expected_vocabulary(runs[0]["documents"]), vocabulary["itos"]
     dropped = got == [c for c in itos if c.isascii() or c in itos[:2]]
+    id = "vocabulary.characters"
+    sentence = "the vocabulary is not PAD, MASK and the sorted characters of the whole text"
+    if dropped:
+        id = "vocabulary.ascii-only"
+        sentence = "the vocabulary lacks the characters that are not ASCII, such as é or 東"
     case.expect(
         got == itos and vocabulary["stoi_agrees"],
-        "the vocabulary lacks the characters that are not ASCII, such as é or 東"
-        if dropped
-        else "the vocabulary is not PAD, MASK and the sorted characters of the whole text",
+        sentence,
+        id=id,
         got=got,
         expected=itos,
         missing="".join(c for c in itos if c not in got),
     )
     for run in runs:
-        with _explaining(case, run["block_size"]):
+        with case.explaining(block_size=run["block_size"]):
             items.read(**run).check_each()
 
 
-@contextmanager
-def _explaining(case: GradedTestCase, block_size: int | None) -> Iterator[None]:
-    """Turn Malformed into a failure."""
-    try:
-        yield
-    except items.Malformed as wrong:
-        case.fail(wrong.sentence, got=wrong.got, expected=wrong.expected, block_size=block_size)
-
-
 def _well_formed(
-    case: GradedTestCase, readings: list[items.Reading], shortest: int = 0
+    case: AsksCorruption, readings: list[items.Reading], shortest: int = 0
 ) -> list[items.Example]:
-    with _explaining(case, readings[0].block_size):
+    with case.explaining(block_size=readings[0].block_size):
         return items.well_formed(readings, shortest)
 
 
-def span_corruption_every_length(case: GradedTestCase, runs: list[dict]) -> None:
+def span_corruption_every_length(case: AsksCorruption, runs: list[dict]) -> None:
     """Expect each possible length at least once in 2,172 draws of a document at block_size 32.
 
     Each has probability at least 1/(4*32) = 1/128. One of 25 lengths is missed with probability at
@@ -114,22 +120,24 @@ def span_corruption_every_length(case: GradedTestCase, runs: list[dict]) -> None
         seen = {e.truncated for e in _well_formed(case, [items.read(**run)])}
         most = items.longest(run["documents"][0], run["block_size"])
         missing = sorted(set(range(items.SHORTEST, most + 1)) - seen)
+        id, sentence = _which_lengths(missing, most)
         case.expect(
             not missing,
-            _which_lengths(missing, most),
+            sentence,
+            id=id,
             missing=missing,
             document_length=len(run["documents"][0]),
         )
 
 
-def _which_lengths(missing: list[int], most: int) -> str:
+def _which_lengths(missing: list[int], most: int) -> tuple[str, str]:
     if most in missing:
         return GREAT_LENGTHS
     return SHORT_LENGTHS if items.SHORTEST in missing else OTHER_LENGTHS
 
 
 def span_corruption_span_share(
-    case: GradedTestCase,
+    case: AsksCorruption,
     common: list[items.Reading],
     short: list[items.Reading],
     long: list[items.Reading],
@@ -173,9 +181,11 @@ def span_corruption_span_share(
     ]
     for documents, (mean, *_) in zip(("common", "short", "long"), means, strict=True):
         case.measure(f"mean share, {documents} documents", mean)
+    id, sentence = _why_not_a_quarter(means)
     case.expect(
         all(low <= mean <= high for mean, low, high in means),
-        _why_not_a_quarter(means),
+        sentence,
+        id=id,
         got=[mean for mean, _, _ in means],
         expected=[f"{low} to {high}" for _, low, high in means],
     )
@@ -185,7 +195,7 @@ Mean = tuple[float, float, float]  # the mean of shares, and the limits for so m
 
 
 def _mean_share(
-    case: GradedTestCase,
+    case: AsksCorruption,
     readings: list[items.Reading],
     shortest: int,
     limits: tuple[tuple[int, float, float], ...],
@@ -203,6 +213,7 @@ def _mean_share(
     case.expect(
         limits[-1][0] > 0 or len(shares) >= min(0.05 * every, limits[0][0]),
         "documents are (almost) never truncated to 40 characters or more, although they could be",
+        id="truncation.always-short",
         got=f"{len(shares)} of {every} draws",
     )
     for count, low, high in limits:
@@ -211,7 +222,7 @@ def _mean_share(
     return 0.25, 0.0, 1.0
 
 
-def _why_not_a_quarter(means: list[Mean]) -> str:
+def _why_not_a_quarter(means: list[Mean]) -> tuple[str, str]:
     """Say whether spans are too short or too long in all documents, or wrong in some.
 
     They are wrong in all if all means are alike, or if all are beyond the same limit and long
@@ -225,17 +236,18 @@ def _why_not_a_quarter(means: list[Mean]) -> str:
     return OF_THE_REAL_LENGTH if lowest <= long <= highest else AFTER_TRUNCATION
 
 
-def span_corruption_span_random(case: GradedTestCase, runs: list[dict]) -> None:
+def span_corruption_span_random(case: AsksCorruption, runs: list[dict]) -> None:
     """Expect the span's length to be random, given T: see `_expect_not_constant`."""
     readings = [items.read(**run) for run in runs]
     _expect_not_constant(
         case,
         [(e.truncated, e.span) for e in _well_formed(case, readings) if e.truncated >= 8],
         "the masked span always has the same length for documents of the same length",
+        id="span.constant-length",
     )
 
 
-def span_corruption_position(case: GradedTestCase, runs: list[dict]) -> None:
+def span_corruption_position(case: AsksCorruption, runs: list[dict]) -> None:
     """Expect the span to start in each half of its possible positions with probability >= 1/10.
 
     Of n = 4,000 draws, fewer than 0.07 n start there with probability at most
@@ -250,11 +262,14 @@ def span_corruption_position(case: GradedTestCase, runs: list[dict]) -> None:
     shares = {"first": np.mean(relative < 0.5), "second": np.mean(relative > 0.5)}
     middle = np.mean([abs(2 * e.start - (e.truncated - e.span)) <= 2 for e in examples])
     for half, share in shares.items():
+        id = f"span.never-in-{half}-half"
+        sentence = f"the masked span (almost) never starts in the {half} half of its range"
+        if middle > 0.9:
+            id, sentence = "span.middle", "the masked span is (almost) always in the middle"
         case.expect(
             bool(share >= 0.07),
-            "the masked span is (almost) always in the middle"
-            if middle > 0.9
-            else f"the masked span (almost) never starts in the {half} half of its range",
+            sentence,
+            id=id,
             got=float(share),
             expected="at least 0.1",
         )
@@ -262,10 +277,13 @@ def span_corruption_position(case: GradedTestCase, runs: list[dict]) -> None:
         case,
         [((e.truncated, e.span), e.start) for e in examples if e.truncated - e.span >= 6],
         "the masked span always starts at the same place for a given length",
+        id="span.constant-start",
     )
 
 
-def _expect_not_constant(case: GradedTestCase, pairs: list[tuple], sentence: str) -> None:
+def _expect_not_constant(
+    case: AsksCorruption, pairs: list[tuple], sentence: str, *, id: str
+) -> None:
     """Expect the second entry to vary among draws with the same first one.
 
     Over all groups of 10 draws or more, less than 98 % may have their group's commonest value. If
@@ -283,5 +301,6 @@ def _expect_not_constant(case: GradedTestCase, pairs: list[tuple], sentence: str
     case.expect(
         total < 300 or commonest / total < 0.98,
         sentence,
+        id=id,
         got=f"{commonest} of {total} draws have the commonest value of their group",
     )

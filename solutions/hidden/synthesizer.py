@@ -23,7 +23,12 @@ def synthesizer_single_precision(case: AsksSynthesizer, asked: dict, got: dict) 
     So only the rounding of the student's float32 matters.
     """
     forms = [form.startswith("float32[") for form in got["forms"]]
-    case.expect(all(forms), "the output of a float32 input is not float32", got=got["forms"])
+    case.expect(
+        all(forms),
+        "the output of a float32 input is not float32",
+        id="output.not-float32",
+        got=got["forms"],
+    )
     _expect_equation(case, asked, got, tolerance=FLOAT32)
 
 
@@ -32,7 +37,7 @@ def _expect_equation(case: AsksSynthesizer, asked: dict, got: dict, tolerance: f
     wanted = case.reference("synthesizer.forward", spec, **asked)["outputs"]
     for out, right in zip(got["outputs"], wanted, strict=True):
         sentence = "the output does not match the synthesizer's equation"
-        expect_close(case, out, right, tolerance, sentence)
+        expect_close(case, out, right, tolerance, sentence, id="output.equation")
 
 
 synthesizer_values = partial(_expect_equation, tolerance=FLOAT64)
@@ -44,10 +49,16 @@ def synthesizer_gradients(case: AsksSynthesizer, asked: dict, got: dict) -> None
     found = dict(zip(got["names"], got["arrays"], strict=True))
     columns = asked["weights"]["w2"].shape[1]  # one column fewer in earlier years
     for name, right in zip(wanted["names"], wanted["arrays"], strict=True):
-        case.expect(name in found, f"{name} receives no gradient")
+        subject = name.replace(".", "-")
+        case.expect(name in found, f"{name} receives no gradient", id=f"gradient.{subject}-missing")
         right = right[..., :columns] if name in ("w2", "b2") else right
         expect_close(
-            case, found[name], right, FLOAT64, f"the gradient with respect to {name} is wrong"
+            case,
+            found[name],
+            right,
+            FLOAT64,
+            f"the gradient with respect to {name} is wrong",
+            id=f"gradient.{subject}",
         )
 
 
@@ -58,6 +69,7 @@ def synthesizer_no_leak(case: AsksSynthesizer, runs: list[dict]) -> None:
             case.expect(
                 bool((np.abs(out - plain)[:, :t] <= FLOAT64).all()),
                 "the output at a position depends on a later position",
+                id="mask.missing-for-some",
                 changed_from=t,
                 length=plain.shape[1],
             )
@@ -71,7 +83,8 @@ def synthesizer_batch_invariance(case: AsksSynthesizer, inputs: list, got: dict)
     _expect_own_moved(case, together, last, -1)
     for row, out in enumerate(alone):
         sentence = "a sequence's output depends on the others in its batch"
-        expect_close(case, out, together[row : row + 1], FLOAT64, sentence)
+        alike = together[row : row + 1]
+        expect_close(case, out, alike, FLOAT64, sentence, id="output.depends-on-batch")
 
 
 def _expect_all_moved(case: AsksSynthesizer, plain: np.ndarray, changed: np.ndarray) -> None:
@@ -82,6 +95,7 @@ def _expect_all_moved(case: AsksSynthesizer, plain: np.ndarray, changed: np.ndar
     case.expect(
         bool(moved(plain, changed).all()),
         "the output at some position does not depend on the first position of its sequence",
+        id="mask.earlier-positions-hidden-for-some",
     )
 
 
@@ -95,6 +109,7 @@ def _expect_own_moved(
     case.expect(
         bool(moved(plain, changed)[:, position].all()),
         "the output at some position does not depend on the input there",
+        id="mask.own-position-hidden-for-some",
     )
 
 
@@ -109,17 +124,19 @@ def synthesizer_dropout(
     right = case.outputs(plain, [x, x])[0]
     for out in case.outputs(evaluation, [x, x]):
         sentence = "dropout is active in evaluation, where it should not be"
-        expect_close(case, out, right, FLOAT64, sentence)
+        expect_close(case, out, right, FLOAT64, sentence, id="dropout.in-evaluation")
     for kind in ("attention", "residual"):
         first, second = case.outputs(training[kind], [x, x])
         case.expect(
             bool(np.abs(first - right).max() > FLOAT64 and np.abs(first - second).max() > FLOAT64),
             f"the {kind} dropout does nothing in training",
+            id=f"dropout.{kind}-inactive",
         )
     dropped = np.mean(first == 0.0)
     case.expect(
         0.25 < dropped < 0.75,  # 576 channels at rate 1/2: Hoeffding, 2 exp(-2*576/16) < 1e-30
         "the residual dropout should zero some channels of the output, after the projection",
+        id="dropout.residual-place",
         got=float(dropped),
     )
 

@@ -15,6 +15,7 @@ def no_pretraining_london_anywhere(case: AsksFiles, got: Any, places: list[str])
     case.expect(
         got == [places.count("London"), len(places)],
         "london_baseline returns wrong numbers for a different file",
+        id="london-baseline.counts-for-some",
         got=got,
         expected=[places.count("London"), len(places)],
     )
@@ -33,6 +34,7 @@ def no_pretraining_remembers_training(case: AsksFiles, given: list[str], places:
         right >= 0.9 * len(places),
         "vanilla.model.params doesn't remember the questions it was finetuned on: was it trained "
         "to the end, with the recipe's settings?",
+        id="finetuned-parameters.training-questions",
         got=f"{right} of {len(places)}",
         expected="at least 90 %",
     )

@@ -20,6 +20,11 @@ class Answer:
     parts: list[Any]
 
     @property
+    def subject(self) -> str:
+        """The function's name in the id of a failure."""
+        return self.function.replace("_", "-")
+
+    @property
     def look_at(self) -> str:
         return f"{self.function} in submission/{self.module}"
 

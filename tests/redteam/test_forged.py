@@ -313,7 +313,7 @@ def test_parameters_of_any_size_are_no_evidence_and_no_fault_of_ours(grader, nam
 
     def method(case):
         found = sys.modules["hidden.evidence"]._evidence(case, "vanilla")
-        case.expect(not found.sentence, found.sentence, **found.measured)
+        case.expect(not found.sentence, found.sentence, id=found.id, **found.measured)
 
     test = replace(TESTS["pretraining.test_accuracy"], method=method)
     result = grader.grade(test, forging("shared.read_parameters", filled))

@@ -260,12 +260,12 @@ ASKS = Evidence(p=1e-6, cosine=0.7, loss={"vanilla": 0.8}, strong=Strong(p=1e-40
 @pytest.mark.parametrize(
     ("loss", "log10_p", "lacks"),
     [
-        (0.8, -6.0, ""),
+        (0.8, -6.0, "COMPLETE"),
         (0.8, -5.9, "IGNORANT"),
-        (0.2, None, ""),  # the corpus says too little
+        (0.2, None, "COMPLETE"),  # the corpus says too little
         (0.9, -39.9, "UNTRAINED"),
-        (0.9, -40.0, ""),
-        (4.5, -61.0, ""),
+        (0.9, -40.0, "COMPLETE"),
+        (4.5, -61.0, "COMPLETE"),
         (4.6, -61.0, "UNTRAINED"),
         (0.9, None, "UNTRAINED"),
         (float("nan"), -61.0, "UNTRAINED"),
@@ -276,7 +276,7 @@ def test_a_small_p_makes_up_for_a_larger_loss(spans, loss, log10_p, lacks):
     judge = sys.modules["hidden.evidence"]
     log_p = None if log10_p is None else log10_p * np.log(10) - 1e-9
     found = judge.lacking(ASKS, "vanilla", loss, log_p)
-    assert found == (getattr(judge, lacks) if lacks else "")
+    assert found == getattr(judge, lacks)
 
 
 def test_without_a_strong_p_the_limit_alone_holds(spans):
@@ -284,4 +284,4 @@ def test_without_a_strong_p_the_limit_alone_holds(spans):
     asks = replace(ASKS, strong=None)
     assert judge.largest_loss(asks, "vanilla") == 0.8
     assert judge.lacking(asks, "vanilla", 0.9, -200.0) == judge.UNTRAINED
-    assert judge.lacking(asks, "vanilla", 0.8, -200.0) == ""
+    assert judge.lacking(asks, "vanilla", 0.8, -200.0) == judge.COMPLETE

@@ -52,6 +52,7 @@ class AsksAttention(AsksFunctions):
         self.expect(
             finite,
             f"{answer.function} should return {words}, with finite numbers only",
+            id=f"{answer.subject}.return",
             got=answer.form + (", with nan or infinity" if fits else ""),
             expected=one if count == 1 else f"{count} parts, each {one}",
             look_at=answer.look_at,
@@ -76,6 +77,7 @@ class AsksAttention(AsksFunctions):
             self.expect(
                 weights_are_right(alpha, places),
                 f"the attention weights that result from {function} are wrong",
+                id=f"{answer.subject}.weights",
                 got=f"the weights {shown(alpha)} for {len(alpha)} keys",
                 expected=f"{1 / len(places):g} for {which}, 0 for the others",
                 cause="print the scores k_i . q and their softmax: which keys get the weight?",

@@ -85,6 +85,7 @@ class AsksHeads(AsksAttention):
                     weights_are_right(alpha, places),
                     f"the attention weights that result from {function} are wrong for some keys "
                     f"{which}",
+                    id=f"{answer.subject}.weights",
                     got=f"the weights {shown(alpha)} for {len(alpha)} keys",
                     expected=f"0.5 for each of the keys {places}, 0 for the others",
                     cause="print the scores k_i . q and their softmax: which keys get the weight?",
@@ -100,6 +101,7 @@ class AsksHeads(AsksAttention):
             self.expect(
                 bool(np.abs(got - alpha[:2]).max() <= EXACT),
                 "the weights that single_head_weights returns are not those of attention",
+                id="single-head-weights.values",
                 got=f"{got.tolist()} for scale = {scale:g}, length = {length:g}, n = {n}",
                 expected=f"{alpha[:2]}; the weights of all keys, a and b first, are "
                 f"{shown(np.array(alpha))}",
@@ -153,6 +155,7 @@ class AsksHeads(AsksAttention):
             self.expect(
                 apart >= APART,
                 "two_head_queries returns the same query twice",
+                id="two-head-queries.same-query",
                 got=f"queries whose difference has norm {apart:.3g}",
                 expected=f"a norm of {APART:g} or more",
                 look_at=answer.look_at,
@@ -164,6 +167,7 @@ class AsksHeads(AsksAttention):
                 weights_are_right(average, [a, b]),
                 f"the average of both heads' outputs is not the mean of values {a} and {b} for "
                 "some keys near their means",
+                id="two-head-queries.average",
                 got=f"the weights {first} and {second}: {both} on average",
                 expected=f"0.5 for each of the keys {[a, b]} on average, 0 for the others",
                 look_at=answer.look_at,

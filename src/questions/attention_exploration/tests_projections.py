@@ -69,6 +69,7 @@ class AsksProjections(AsksAttention):
             self.expect(
                 max(distances) <= LIMIT,  # False for nan
                 f"{function} does not return the limit of c_2{what}",
+                id=f"{answers[-1].subject}.limit" + "".join(f"-with-{name}" for name in named),
                 got=f"{words}, for which the best weights on x_1, x_2, x_3 would be "
                 f"{shown(weights)}; attention's c_2 is "
                 f"{', '.join(f'{d:.2g} beta' for d in distances)} away at beta = "
@@ -103,6 +104,7 @@ class AsksProjections(AsksAttention):
                 self.expect(
                     miss <= NEAR,
                     f"with these K, Q and V, c_{i + 1} is not close to {wanted}",
+                    id=f"key-query-value.c-{i + 1}",
                     got=f"c_{i + 1} is {output}; the weights of x_{i + 1} on x_1, x_2, x_3 are "
                     f"{shown(alpha[i])}",
                     expected=f"c_{i + 1} is {wanted}, within {NEAR:g} beta",

@@ -42,6 +42,7 @@ class AsksBlocks(AsksFunctions):
             self.expect(
                 not changed,
                 f"{function} modifies its arguments, which the caller still needs",
+                id=f"{answer.subject}.modified-arguments",
                 cause="an in-place operation, such as x += y, masked_fill_ or x[i] = y",
                 look_at=answer.look_at,
             )
@@ -70,6 +71,7 @@ class AsksBlocks(AsksFunctions):
         self.expect(
             fits,
             f"{answer.function} returns something of the wrong shape or kind",
+            id=f"{answer.subject}.shape",
             got=answer.form,
             expected=_wanted_form(answer, shape, kind),
             look_at=answer.look_at,
@@ -77,6 +79,7 @@ class AsksBlocks(AsksFunctions):
         self.expect(
             bool(np.isfinite(got).all()),
             f"{answer.function} returns nan or infinity",
+            id=f"{answer.subject}.not-finite",
             got=answer.form,
             cause="a division by zero, a softmax of only -inf, or an overflow",
             look_at=answer.look_at,
@@ -88,6 +91,8 @@ class AsksBlocks(AsksFunctions):
         answer: Answer,
         wanted: Any,
         sentence: str,
+        *,
+        id: str,
         cause: str = "",
     ) -> None:
         """Fail unless an answer is an array of these values, exact if boolean or integer."""
@@ -103,6 +108,7 @@ class AsksBlocks(AsksFunctions):
         self.expect(
             not wrong.any(),
             sentence,
+            id=id,
             got=f"{_shown(got[first], kind)}{_at(first)}" if wrong.any() else "",
             expected=_shown(wanted[first], kind) if wrong.any() else "",
             **detail,
@@ -116,6 +122,7 @@ class AsksBlocks(AsksFunctions):
         self.expect(
             fits,
             f"{answer.function} should return two lists of words, the input and the target",
+            id=f"{answer.subject}.not-two-lists",
             got=answer.form,
             look_at=answer.look_at,
         )

@@ -27,6 +27,7 @@ class BlocksAttention(AsksBlocks):
             answer,
             [[weight, 1 - weight]],
             "scores of 112 and 96 at d = 64 should give the weights .88 and .12",
+            id="scaled-dot-product-attention.weights",
             cause="scores are not divided by sqrt(d) = 8, or the softmax is not over the keys",
         )
 
@@ -41,6 +42,7 @@ class BlocksAttention(AsksBlocks):
             [[1, 0, 0], [0.5, 0.5, 0], [0, 0, 0]],
             "with equal scores, a query should average the values at which it may look, and get "
             "zeros if it may not look at any",
+            id="scaled-dot-product-attention.mask",
             cause="the mask is True where a query may look, not where it may not",
         )
 
@@ -62,6 +64,7 @@ class BlocksHeads(AsksBlocks):
             answer,
             [[[[8 * t + 2 * h, 8 * t + 2 * h + 1] for t in range(3)] for h in range(4)]],
             "head h should hold channels 2h and 2h + 1 of each position, for C = 8 and 4 heads",
+            id="split-heads.channels",
             cause="a view directly to (B, n_head, T, hs) mixes positions and channels; or n_head "
             "and C / n_head are swapped",
         )
@@ -75,6 +78,7 @@ class BlocksHeads(AsksBlocks):
             answer,
             [[[6 * h + 2 * t + c for h in range(4) for c in range(2)] for t in range(3)]],
             "position t should hold the channels of head 0, then those of head 1, and so on",
+            id="merge-heads.channels",
         )
 
     @graded(is_hidden=True)
@@ -107,6 +111,7 @@ class BlocksMasks(AsksBlocks):
                 answer,
                 np.array(square[kind]) == 1,
                 f'attention_mask("{kind}", ...) lets a query look at the wrong keys',
+                id="attention-mask.keys",
                 cause="True means that a query may look; keys from lengths[b] on are padding; all "
                 "queries may look at the prefix",
             )
@@ -127,12 +132,14 @@ class BlocksMasks(AsksBlocks):
             along,
             [[3.0, 0.0]],
             "a query that points along the first encoder output should get that output's value",
+            id="cross-attention.value",
             cause="keys and values come from H, queries from Z; the softmax is over the keys",
         )
         self.expect_close(
             between,
             [[3.0, 1.0]],
             "with the scores ln 3, 0 and 0, the values should have the weights 3/5, 1/5 and 1/5",
+            id="cross-attention.weights",
             cause="Q multiplies Z, and K multiplies H; the scores are not scaled",
         )
 
@@ -163,6 +170,7 @@ class BlocksLateMask(AsksBlocks):
                 wanted[when],
                 f'masked_softmax(..., "{when}") is wrong for three equal scores, the last one '
                 "hidden",
+                id="masked-softmax.equal-scores",
                 cause='"before": hidden scores become -inf; "after": hidden weights become 0',
             )
 
@@ -181,6 +189,7 @@ class BlocksLateMask(AsksBlocks):
                 differs.tolist() == [when == "after", False],
                 f'when a hidden score changes, the weights of its query with "{when}" should '
                 + ("change" if when == "after" else "stay the same"),
+                id=f"masked-softmax.hidden-score-{when}",
                 got=f"{first[0]} before the change, {second[0]} after it",
                 look_at="masked_softmax in submission/building_blocks.py",
             )

@@ -30,6 +30,7 @@ class BlocksLayers(AsksBlocks):
                 answer,
                 wanted,
                 "layer_norm is wrong for the vectors (1, 2, 3, 4) and (0, 0, 10, 10)",
+                id="layer-norm.values",
                 cause="the variance is divided by d, not by d - 1; each vector has its own mean",
             )
 
@@ -46,6 +47,7 @@ class BlocksLayers(AsksBlocks):
                 np.array(wanted[norm], dtype=float),
                 f'block is wrong for norm="{norm}", x = (3, 1), an attention that halves and an '
                 "MLP that swaps the two channels",
+                id="block.norm-order",
                 cause='"pre": x + part(norm(x)); "post": norm(x + part(x)); attention comes first',
             )
 
@@ -76,7 +78,11 @@ class BlocksResiduals(AsksBlocks):
             layers = "1 layer that halves" if n == 1 else f"{n} layers that halve"
             words = f"{layers}, {kind} residual connections"
             self.expect_close(
-                answer, factor * gradient, f"the gradient is wrong for {words}", cause=HALVES
+                answer,
+                factor * gradient,
+                f"the gradient is wrong for {words}",
+                id=f"gradient-at-input.{kind}-residuals",
+                cause=HALVES,
             )
 
     @graded()
@@ -92,6 +98,8 @@ class BlocksResiduals(AsksBlocks):
                 gradient * residual,
                 "for layers whose weights are all 0, the gradient should be "
                 + ("unchanged: the residual connections remain" if residual else "0"),
+                id="gradient-at-input.zero-weights-"
+                + ("with-residuals" if residual else "without-residuals"),
             )
 
     @graded(is_hidden=True)
@@ -112,6 +120,7 @@ class BlocksReceptiveField(AsksBlocks):
                 answer,
                 wanted,
                 f"receptive_field{tuple(answer.arguments)} is wrong",
+                id="receptive-field.count",
                 cause="at each level a position sees itself and the targets of its heads",
             )
 
@@ -141,6 +150,7 @@ class BlocksReceptiveField(AsksBlocks):
         self.expect(
             all(bool((d >= 0).all()) for d in distances),
             "looks_back returns a negative distance, that is, a later position",
+            id="looks-back.later-position",
             got=[d.tolist() for d in distances],
             look_at=answers[0].look_at,
         )
@@ -148,6 +158,7 @@ class BlocksReceptiveField(AsksBlocks):
         self.expect(
             len(reached) == (heads + 1) ** levels,
             "with the distances of looks_back, an output depends on fewer positions than it could",
+            id="looks-back.too-few-positions",
             got=f"{len(reached)} positions for {heads} heads, {levels} levels",
             expected=(heads + 1) ** levels,
             cause="two ways of looking back arrive at the same position",
@@ -167,6 +178,7 @@ class BlocksCost(AsksBlocks):
                 answer,
                 wanted[answer.arguments[0]],
                 f'attention_multiply_adds("{answer.arguments[0]}", 3, 5, 10) is wrong',
+                id="attention-multiply-adds.count",
                 cause="scores take queries * keys * k multiply-adds, and so do weighted sums",
             )
 
@@ -193,6 +205,8 @@ class BlocksParameters(AsksBlocks):
                 answer,
                 count,
                 f"count_parameters is wrong for {answer.arguments[0]['config']}",
+                id="count-parameters.count"
+                + "-with-rope" * ("rope" in answer.arguments[0]["config"]),
                 cause="each Linear in model.py except the head has a bias; a LayerNorm has a gain "
                 "and a bias; with rope there is no position embedding",
             )

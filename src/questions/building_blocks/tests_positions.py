@@ -24,6 +24,7 @@ class BlocksSinusoids(AsksPositions):
             answer,
             [[0, 1, 0, 1], [math.sin(1), math.cos(1), math.sin(0.01), math.cos(0.01)]],
             "the first two positions are wrong for d = 4, where omega is 1 and 1/100",
+            id="sinusoidal-positions.first-rows",
             cause="sines and cosines alternate; omega_k = 10000^(-2k/d) with k = 0 .. d/2 - 1",
         )
 
@@ -60,6 +61,7 @@ class BlocksOffsets(AsksPositions):
             self.expect(
                 not wrong.any(),
                 "M p(t) is not p(t + offset)",
+                id="offset-matrix.product",
                 got=f"a difference in channel {int(np.argmax(wrong.any(axis=0)))}"
                 f" for offset {offset}, d = {d}",
                 cause="each pair (sin, cos) is rotated by omega_k * offset: mind the sign, and "
@@ -82,6 +84,7 @@ class BlocksAddOrConcatenate(AsksPositions):
                 answer,
                 np.array(wanted[how], dtype=float),
                 f'position_scores is wrong for "{how}", x = {x.tolist()} and p = {p.tolist()}',
+                id="position-scores.values",
                 cause="the score of i and j is z_i . z_j",
             )
 
@@ -95,6 +98,7 @@ class BlocksAddOrConcatenate(AsksPositions):
             answer,
             both @ both.T - x @ x.T,
             "x_i . x_j + relative_bias(p) is not the score that concatenation gives",
+            id="relative-bias.values",
         )
 
     @graded(is_hidden=True)
@@ -120,6 +124,7 @@ class BlocksRelativeBias(AsksPositions):
                 answer,
                 wanted,
                 f"relative_bias_parameters{tuple(answer.arguments)} is wrong",
+                id="relative-bias-parameters.count",
                 cause="4 positions are -3 .. 3 apart, 7 distances; each head has its own biases",
             )
 
@@ -131,6 +136,7 @@ class BlocksRelativeBias(AsksPositions):
             answer,
             [[[20, 30, 30], [10, 20, 30], [10, 10, 20]]],
             "relative_bias_matrix is wrong for three biases and three positions",
+            id="relative-bias-matrix.places",
             cause="row i, column j has the bias of j - i; distances longer than k have that of k",
         )
 
@@ -185,6 +191,7 @@ class BlocksBuckets(AsksPositions):
                 bool((steps >= 0).all()) and set(got.tolist()) == set(range(per_direction)),
                 f"keys 0 to 299 positions before the query should get all buckets from 0 to "
                 f"{per_direction - 1} in this order (causal = {causal})",
+                id="relative-buckets.order",
                 got=sorted(set(got.tolist())),
                 look_at=answer.look_at,
             )
@@ -203,6 +210,7 @@ class BlocksBuckets(AsksPositions):
         self.expect(
             not wrong.any(),
             "relative_buckets gives a distance the wrong bucket",
+            id="relative-buckets.bucket",
             got=f"{got[first]} for j - i = {given[first]}, {n_buckets} buckets up to {reach}, "
             f"causal = {causal}",
             expected=int(right[first]),
@@ -225,6 +233,7 @@ class BlocksRotation(AsksPositions):
                 answer,
                 wanted,
                 "in two dimensions, (1, 0) at position i should become (cos i, sin i)",
+                id="rotate.plane",
                 cause="theta_0 is 1, and positive angles are anticlockwise",
             )
         pairs = np.array([1.0, 0.0])
@@ -242,6 +251,7 @@ class BlocksRotation(AsksPositions):
                 turned[pairing][None],
                 f'in four dimensions, with pairing "{pairing}", two pairs (1, 0) at position 1 '
                 "should become (cos 1, sin 1) and (cos .01, sin .01)",
+                id="rotate.pairs",
                 cause="the channels of the other pairing are used, or theta_k lacks the 2 in -2k/d",
             )
 
@@ -260,6 +270,7 @@ class BlocksRotation(AsksPositions):
                 same and abs(scores[0, 0] - x[0] @ x[0]) <= 1e-4,
                 f'with pairing "{pairing}", scores of one vector at positions i and j should '
                 "depend only on i - j, and lengths should not change",
+                id="rotate.distances",
                 cause="sine and cosine of different angles in one pair, or a pair of the wrong "
                 "channels",
                 look_at=answer.look_at,
@@ -268,6 +279,7 @@ class BlocksRotation(AsksPositions):
             self.expect(
                 bool((np.abs(rotated - x)[1:].max(axis=1) > 1e-4).all()),
                 f'with pairing "{pairing}", vectors at positions after 0 are returned unchanged',
+                id="rotate.unchanged",
                 look_at=answer.look_at,
             )
 

@@ -26,6 +26,7 @@ class BlocksSentinels(AsksPretraining):
             self.expect(
                 got == wanted[part],
                 f"the {name} of the example is wrong",
+                id=f"span-corruption.{name}",
                 got=got,
                 expected=wanted[part],
                 look_at=answer.look_at,
@@ -50,6 +51,7 @@ class BlocksBertMask(AsksPretraining):
                 0 < chosen.sum() < chosen.size,
                 "none or all of hundreds of tokens are chosen: a target other than IGNORED "
                 "marks a chosen token",
+                id="bert-mask.none-or-all-chosen",
                 got=f"{chosen.sum()} of {chosen.size}",
                 expected="about 15 %",
                 look_at=answer.look_at,
@@ -57,12 +59,14 @@ class BlocksBertMask(AsksPretraining):
             self.expect(
                 bool((inputs == tokens)[~chosen].all()),
                 "an input differs from its token although the target is IGNORED",
+                id="bert-mask.unchosen-input",
                 cause="only chosen tokens may be replaced, and no token may move",
                 look_at=answer.look_at,
             )
             self.expect(
                 bool((targets == tokens)[chosen].all()),
                 "a target is not the original token at its position",
+                id="bert-mask.target",
                 cause="targets are the original tokens; inputs are returned first, then targets",
                 look_at=answer.look_at,
             )
@@ -102,6 +106,7 @@ class BlocksPerplexity(AsksPretraining):
                 8.0,
                 "20 words with probability 1/8 each, or with three tokens of probability 1/2 each, "
                 "should have a perplexity of 8",
+                id="perplexity.uniform",
                 cause="the mean is over words, not tokens; log_probs are natural logarithms",
             )
 
@@ -123,6 +128,7 @@ class BlocksPerplexity(AsksPretraining):
                 answer,
                 bits,
                 f"bits_per_character{tuple(answer.arguments)} is wrong",
+                id="bits-per-character.values",
                 cause="the text's loss in nats is loss * tokens; a bit is ln 2 = 0.693 nats",
             )
 

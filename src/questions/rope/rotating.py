@@ -54,6 +54,7 @@ class AsksRope(AsksFiles):
                 and out.shape == x.shape
                 and bool(np.isfinite(out).all()),
                 "apply_rotary_emb should return a tensor of finite numbers with the shape of x",
+                id="rotation.shape",
                 got=form,
                 expected=list(x.shape),
                 look_at=TURN,

@@ -23,6 +23,7 @@ class Rope(AsksRope, AsksHelper):
         self.expect(
             "pos_emb" not in got["names"],
             "the rope model has learned position embeddings, pos_emb",
+            id="rope-model.learned-positions",
             cause="GPTConfig's rope is not True when the model is made",
             look_at="initialize_rope_model in submission/helper.py",
         )
@@ -35,6 +36,7 @@ class Rope(AsksRope, AsksHelper):
         self.expect(
             isinstance(out, np.ndarray) and out.shape == (3, 2, 2),
             "precompute_rotary_emb(4, 3) should have the shape (max_positions, dim/2, 2)",
+            id="angles.shape",
             got=form,
             expected="float32[3, 2, 2]",
             look_at=ANGLES,
@@ -46,6 +48,7 @@ class Rope(AsksRope, AsksHelper):
         self.expect(
             not wrong.any(),
             "precompute_rotary_emb(4, 3) is wrong, where theta is 1 and 1/100",
+            id="angles.values",
             got=f"{out[t, k, i]:.4f} at position {t}, pair {k}, place {i}",
             expected=f"{('cos', 'sin')[i]} {angles[t, k]:g} = {right[t, k, i]:.4f}",
             **_cause(mistakes.of_angles(out)),
@@ -65,6 +68,7 @@ class Rope(AsksRope, AsksHelper):
         self.expect(
             not wrong.any(),
             "with hs = 2, (1, 0) and (0, 1) should be rotated by the angle t at position t",
+            id="rotation.values",
             got=f"position {first}: {np.round(out[0, :, first], 4).tolist()}",
             expected=f"position {first}: {(np.round(expected[0, :, first], 4) + 0.0).tolist()}",
             **_cause(mistakes.of_turned(axes, out, np.ones(1))),
@@ -80,6 +84,7 @@ class Rope(AsksRope, AsksHelper):
         self.expect(
             np.abs(q[:, :, 0] - x[:, :, 0]).max() <= CLOSE,
             "at position 0, where all angles are 0, x should not change",
+            id="rotation.position-0",
             **_cause(mistakes.of_turned(x, q, theta)),
             look_at=TURN,
         )
@@ -90,6 +95,7 @@ class Rope(AsksRope, AsksHelper):
             moved <= CLOSE,
             "with the same query and the same key everywhere, the score of positions i and j "
             "should depend only on i - j, and lengths should not change",
+            id="rotation.distances",
             got=f"scores that differ by up to {moved:.3f} at the same distance",
             cause="both coordinates of a pair need the same angle: are the pairings mixed?",
             look_at=TURN,
@@ -101,6 +107,7 @@ class Rope(AsksRope, AsksHelper):
         self.expect(
             not len(still),
             "x should be rotated, but some of its coordinates are the same at all positions",
+            id="rotation.unchanged-coordinates",
             got=f"coordinates {still.tolist()} of 8 never change",
             look_at=TURN,
         )

@@ -29,9 +29,10 @@ class AsksFiles(GradedTestCase):
         threshold = self.lab.data.dataset.thresholds[variant]
         predicted = self.predictions(name, "dev")
         correct = trained_files.count_correct(predicted, places)
-        sentence = f"{name} has too few right answers"
+        id, sentence = "dev-predictions.too-few-right", f"{name} has too few right answers"
         cause = "the model was trained too briefly or not pretrained, or the training code is wrong"
         if trained_files.in_another_order(predicted, places):
+            id = "dev-predictions.other-order"
             sentence = f"{name} has nearly all the right places, but not in the questions' order"
             cause = "the lines were sorted or shuffled; write the file with run.py evaluate"
         self.measure("accuracy", correct / len(places))
@@ -39,6 +40,7 @@ class AsksFiles(GradedTestCase):
         self.expect(
             correct >= threshold * len(places),
             sentence,
+            id=id,
             got=f"{correct} of {len(places)} right ({correct / len(places):.1%})",
             expected=f"at least {threshold:.0%}",
             cause=cause,
@@ -137,5 +139,5 @@ class AsksFiles(GradedTestCase):
             Outcome.FAILED,
             f"{params} does not fit the {variant} model: {first}; was it written for a different "
             "variant, or trained on a different corpus or recipe?",
-            id="parameters-fit-no-model",
+            id="parameters.misfit",
         )

@@ -43,6 +43,7 @@ class AsksHelper(GradedTestCase):
         self.expect(
             got["attentions"] == [wanted] * config["n_layer"],
             f"the {variant} model uses the wrong attention class",
+            id=f"{variant}-model.attention",
             got=", ".join(sorted(set(got["attentions"]))) or "a model with no blocks",
             expected=f"{wanted} in each of {config['n_layer']} blocks",
             look_at=f"initialize_{variant}_model in {HELPER}",
@@ -101,6 +102,7 @@ class AsksHelper(GradedTestCase):
         self.expect(
             got["returned"] == "TrainerConfig, Trainer",
             f"{function} should return (tconf, trainer_obj)",
+            id=f"{function}.return",
             got=got["returned"],
             expected="TrainerConfig, Trainer",
             look_at=look_at,
@@ -108,6 +110,7 @@ class AsksHelper(GradedTestCase):
         self.expect(
             got["dataset"] == wanted and got["examples"] == examples,
             "the Trainer was given the wrong dataset",
+            id="trainer.dataset",
             got=f"{got['dataset']} with {max(got['examples'], 0)} examples",
             expected=f"{wanted} with {examples}",
             look_at=look_at,
@@ -115,12 +118,14 @@ class AsksHelper(GradedTestCase):
         self.expect(
             got["same_vocabulary"],
             "the dataset's vocabulary differs from that of the pretraining dataset",
+            id="trainer.vocabulary",
             cause="NameDataset needs pretrain_dataset, because it uses the same vocabulary",
             look_at=look_at,
         )
         self.expect(
             got["trains_given_model"] and got["same_config"],
             "the Trainer should train the model that the function is given, with tconf",
+            id="trainer.model",
             look_at=look_at,
         )
         self._expect_start(got["changed"], stage, look_at)
@@ -131,6 +136,7 @@ class AsksHelper(GradedTestCase):
             self.expect(
                 changed == "",
                 "finetuning doesn't start from the parameters in reading_params_path",
+                id="finetune.not-from-file",
                 got=f"{changed} differs",
                 expected="all parameters of the model to be as in the file",
                 look_at=look_at,
@@ -139,6 +145,7 @@ class AsksHelper(GradedTestCase):
             self.expect(
                 changed == "",
                 "without reading_params_path, finetuning should start from the model as it is",
+                id="finetune.not-from-given-model",
                 got=f"{changed} was changed",
                 look_at=look_at,
             )
@@ -163,6 +170,7 @@ class AsksHelper(GradedTestCase):
                 return
         self.fail(
             f"the settings are neither those of recipe {selected!r} nor of 'original' ({stage})",
+            id="trainer.settings",
             got="; ".join(problems[selected]) + f" (against {selected!r})",
             look_at=look_at,
         )

@@ -35,7 +35,11 @@ def read_predictions(staged: Staged, name: str, expected_lines: int) -> list[str
             "predictions",
         )
     if path.stat().st_size > MAX_PREDICTION_BYTES:
-        raise Verdict(Outcome.FAILED, f"{name} is far too long for {expected_lines} places")
+        raise Verdict(
+            Outcome.FAILED,
+            f"{name} is far too long for {expected_lines} places",
+            id="predictions.too-long",
+        )
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -44,12 +48,14 @@ def read_predictions(staged: Staged, name: str, expected_lines: int) -> list[str
             Outcome.FAILED,
             f"{name}, line {line}: not UTF-8 text (saved again by an editor or a spreadsheet?); "
             "write it with run.py evaluate",
+            id="predictions.not-utf-8",
         ) from None
     lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
     if not text.strip():
         raise Verdict(
             Outcome.FAILED,
             f"{name} is blank, expected {expected_lines} lines; write it with run.py evaluate",
+            id="predictions.blank",
         )
     if not any(line.strip() for line in lines[expected_lines:]):
         del lines[expected_lines:]
@@ -59,7 +65,7 @@ def read_predictions(staged: Staged, name: str, expected_lines: int) -> list[str
             Outcome.FAILED,
             f"{name} has {got}, expected {expected_lines}, one for each question: "
             + _why_so_many(lines, expected_lines),
-            id="predictions-have-another-length",
+            id="predictions.lines",
         )
     return lines
 
@@ -115,7 +121,7 @@ def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:
         raise Verdict(
             Outcome.FAILED,
             read["problem"],
-            id="parameters-can-not-be-read",
+            id="parameters.unreadable",
         )
     weights = dict(zip(read["names"], read["arrays"], strict=True))
     for key, array in weights.items():
@@ -123,7 +129,7 @@ def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:
             raise Verdict(
                 Outcome.FAILED,
                 f"{name}: {_named(key)} contains numbers that are not finite; train again",
-                id="parameters-are-not-finite",
+                id="parameters.not-finite",
             )
     return weights
 
@@ -138,7 +144,11 @@ def refuse_large(shapes: list[list[int]], most: int = 1_000_000) -> None:
     """
     fine = all(1 <= len(shape) <= 4 and all(n > 0 for n in shape) for shape in shapes)
     if not fine or len(shapes) > 1000 or sum(map(math.prod, shapes)) > most:
-        raise Verdict(Outcome.FAILED, "the model's parameters are not those of the given GPT")
+        raise Verdict(
+            Outcome.FAILED,
+            "the model's parameters are not those of the given GPT",
+            id="model.parameters",
+        )
 
 
 def misfit(weights: dict[str, np.ndarray], shapes: dict[str, list[int]]) -> str:

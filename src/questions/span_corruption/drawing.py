@@ -43,11 +43,13 @@ class AsksCorruption(GradedTestCase):
 
         If the list `data` has them all, `__len__` is wrong.
         """
-        changed = "__len__" if got["kept"] == expected else "__init__"
-        said = f"{got['length']} documents, expected {expected}: was `{changed}` changed?"
-        detail = {"got": said} if self.spec.is_hidden else {}
-        fixed = f"{OTHER_LENGTH}: was `{changed}` changed?"
-        self.expect(got["length"] == expected, fixed if detail else said, **detail)
+        method = "len" if got["kept"] == expected else "init"
+        id, question = f"documents.changed-{method}", f"was `__{method}__` changed?"
+        sentence, detail = f"{got['length']} documents, expected {expected}: {question}", {}
+        if self.spec.is_hidden:
+            detail = {"got": sentence}
+            id, sentence = f"{id}-hidden", f"{OTHER_LENGTH}: {question}"
+        self.expect(got["length"] == expected, sentence, id=id, **detail)
 
     def drawing(self, documents: list[str], block_size: int, repeat: int) -> dict[str, Any]:
         """Return what `items.read` needs to read examples back."""
@@ -76,12 +78,18 @@ class AsksCorruption(GradedTestCase):
         return readings
 
     @contextmanager
-    def explaining(self, look_at: str) -> Iterator[None]:
-        """Turn Malformed into a basic test's failure that shows the item."""
+    def explaining(self, **detail: Any) -> Iterator[None]:
+        """Turn Malformed into a failure that shows the item and other details."""
         try:
             yield
         except items.Malformed as wrong:
-            self.fail(wrong.sentence, got=wrong.got, expected=wrong.expected, look_at=look_at)
+            self.fail(
+                wrong.sentence,
+                id=wrong.id,
+                got=wrong.got,
+                expected=wrong.expected,
+                **detail,
+            )
 
 
 def _asked(documents: list[str], block_size: int, repeat: int) -> dict[str, Any]:

@@ -79,6 +79,7 @@ class Malformed(Exception):
     """An item that does not follow the handout.
 
     Attributes:
+        id: the name of this way to be wrong; see `grading.errors.Verdict`.
         sentence: what is wrong, in fixed words without values.
         got, expected: the item's string, and what would be right.
         characters: how many characters of a document the item has; infinite if unknown.
@@ -86,8 +87,9 @@ class Malformed(Exception):
 
     characters: float = math.inf
 
-    def __init__(self, sentence: str, got: str, expected: str) -> None:
+    def __init__(self, sentence: str, got: str, expected: str, *, id: str) -> None:
         super().__init__(sentence)
+        self.id = id
         self.sentence, self.got, self.expected = sentence, got, expected
 
 
@@ -193,9 +195,14 @@ def check_form(drawn: dict[str, Any], block_size: int) -> None:
     for form in drawn["forms"]:
         if form not in right and form.replace("list of", "tuple of", 1) not in right:
             sentence = "an item is not a pair (x, y) of Long tensors with block_size entries each"
-            raise Malformed(sentence, form, right[0])
+            raise Malformed(sentence, form, right[0], id="item.form")
     if len(drawn["forms"]) != 1:
-        raise Malformed("items have different lengths", " and ".join(drawn["forms"]), right[0])
+        raise Malformed(
+            "items have different lengths",
+            " and ".join(drawn["forms"]),
+            right[0],
+            id="item.different-lengths",
+        )
 
 
 def read(
@@ -262,7 +269,7 @@ def joined(x: np.ndarray, y: np.ndarray, itos: list[str]) -> str:
         if not np.array_equal(x[1:], y[:-1]):
             sentence = "y is not x shifted by one: y[t] should be the character that follows x[t]"
             got = f"x = {_text(x, itos)!r}\n       y = {_text(y, itos)!r}"
-            raise Malformed(sentence, got, "x[1:] equal to y[:-1]")
+            raise Malformed(sentence, got, "x[1:] equal to y[:-1]", id="item.shift")
         return _text(x, itos) + _text(y[-1:], itos)
     except Malformed as wrong:
         wrong.characters = int((x > 1).sum())  # 0 is PAD, 1 is MASK
@@ -272,7 +279,12 @@ def joined(x: np.ndarray, y: np.ndarray, itos: list[str]) -> str:
 def _text(ids: np.ndarray, itos: list[str]) -> str:
     if len(ids) and (ids.min() < 0 or ids.max() >= len(itos)):
         sentence = "an id is outside the vocabulary (0: PAD, 1: MASK, then the sorted characters)"
-        raise Malformed(sentence, f"ids {ids.min()} to {ids.max()}", f"0 to {len(itos) - 1}")
+        raise Malformed(
+            sentence,
+            f"ids {ids.min()} to {ids.max()}",
+            f"0 to {len(itos) - 1}",
+            id="item.outside-vocabulary",
+        )
     return "".join(map(itos.__getitem__, ids.tolist()))
 
 
@@ -286,16 +298,18 @@ def read_one(text: str, document: str, documents: list[str]) -> Example:
     shape = "prefix ⁇ suffix ⁇ masked_content [⁇] □..."
     parts = body.split(MASK_CHAR)
     if len(parts) not in (3, 4) or (len(parts) == 4 and parts[3]):
+        id = "item.arrangement"
         sentence = "an item is not prefix MASK suffix MASK masked_content, then MASK or PADs"
         if not text:
             text = "something else"
-            sentence = "an item is not a pair (x, y) of vectors of integers"
-        raise Malformed(sentence, text, shape)
+            id, sentence = "item.kind", "an item is not a pair (x, y) of vectors of integers"
+        raise Malformed(sentence, text, shape, id=id)
     example = Example(document, parts[0], parts[2], parts[1])
     if document.startswith(example.original):
         return example
     right = _drawn_rightly(document, example)
-    raise Malformed(_misplaced(example.original, document, documents), text, right)
+    id, sentence = _misplaced(example.original, document, documents)
+    raise Malformed(sentence, text, right, id=id)
 
 
 def _drawn_rightly(document: str, wrong: Example) -> str:
@@ -305,19 +319,24 @@ def _drawn_rightly(document: str, wrong: Example) -> str:
     return f"{right.unpadded}{MASK_CHAR}, if the span is the part in brackets: {picture(right)}"
 
 
-def _misplaced(original: str, document: str, documents: list[str]) -> str:
-    """Say why the characters of an item are not a prefix of its document."""
+def _misplaced(original: str, document: str, documents: list[str]) -> tuple[str, str]:
+    """Say, with an id, why the characters of an item are not a prefix of its document."""
     if PAD_CHAR in original:
-        return "there are PADs before the end of an item"
+        return "item.early-padding", "there are PADs before the end of an item"
     if original in document:
-        return "a document was cut at its beginning: truncation should keep the beginning"
+        sentence = "a document was cut at its beginning: truncation should keep the beginning"
+        return "truncation.window", sentence
     if any(other.startswith(original) for other in documents):
-        return "an item shows a different document from the one requested"
+        return "item.other-document", "an item shows a different document from the one requested"
     if "".join(c for c in document if c.isascii()).startswith(original):
-        return "characters that are not ASCII, such as é or 東, are missing from an item"
+        sentence = "characters that are not ASCII, such as é or 東, are missing from an item"
+        return "item.ascii-only", sentence
     if sorted(original) == sorted(document[: len(original)]):
-        return "the characters are right, but in the wrong order: prefix, suffix, masked_content"
-    return "the document does not begin with prefix + masked_content + suffix"
+        sentence = (
+            "the characters are right, but in the wrong order: prefix, suffix, masked_content"
+        )
+        return "item.order", sentence
+    return "item.text", "the document does not begin with prefix + masked_content + suffix"
 
 
 def _check_bounds(example: Example, block_size: int) -> None:
@@ -328,6 +347,7 @@ def _check_bounds(example: Example, block_size: int) -> None:
             "a truncated document is too long or too short",
             f"{example.truncated} characters of {len(example.document)}: {picture(example)}",
             f"{allowed} characters (block_size {block_size})",
+            id="truncation.bounds",
         )
 
 

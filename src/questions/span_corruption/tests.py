@@ -32,6 +32,7 @@ class SpanCorruption(AsksCorruption):
         self.expect(
             got["itos"] == itos and got["stoi_agrees"] and got["vocab_size"] == len(itos),
             "the vocabulary is not PAD, MASK, sorted characters",
+            id="vocabulary.order",
             got="".join(got["itos"]),
             expected="".join(itos),
             cause="CharCorruptionDataset.__init__ is given; has it been changed?",
@@ -41,13 +42,14 @@ class SpanCorruption(AsksCorruption):
     def test_pairs(self) -> None:
         """Items are pairs (x, y) of Long tensors, y one character further than x."""
         drawn = self.draw(random_inputs.FRIENDLY_DOCUMENTS, 64, repeat=5)
-        with self.explaining(CORRUPTION):
+        with self.explaining(look_at=CORRUPTION):
             items.check_form(drawn, 64)
             itos = items.expected_vocabulary(random_inputs.FRIENDLY_DOCUMENTS)
             texts = [items.joined(x, y, itos) for x, y in items.items(drawn)]
         self.expect(
             all(text.strip(items.PAD_CHAR + items.MASK_CHAR) for text in texts),
             "an item contains nothing from its document",
+            id="item.empty",
             got=min(texts, key=lambda text: len(text.strip(items.PAD_CHAR))),
             expected="characters of the document and MASKs, then PADs",
             look_at=CORRUPTION,
@@ -57,7 +59,7 @@ class SpanCorruption(AsksCorruption):
     def test_arrangement(self) -> None:
         """An item is prefix MASK suffix MASK masked_content MASK, then PADs."""
         documents = random_inputs.FRIENDLY_DOCUMENTS
-        with self.explaining(CORRUPTION):
+        with self.explaining(look_at=CORRUPTION):
             reading = self.reading(documents, 64, repeat=300)
             reading.check_each()
         # An item whose parts are arranged wrongly can read like one of which a part is empty. Right
@@ -69,9 +71,11 @@ class SpanCorruption(AsksCorruption):
         # have a choice, and each half of it a probability of 1/10: (1 - 0.0875)^300 < 2e-12.
         drawn = reading.examples
         for name, cause in EMPTY.items():
+            part = "masked_content" if name == "masked" else name
             self.expect(
                 any(getattr(example, name) for example in drawn),
-                f"{'masked_content' if name == 'masked' else name} is empty in all items",
+                f"{part} is empty in all items",
+                id=f"{name}-part.always-empty",
                 got=f"{len(drawn)} items such as {drawn[0].unpadded}",
                 cause=cause,
                 look_at=CORRUPTION,
@@ -84,7 +88,7 @@ class SpanCorruption(AsksCorruption):
         documents = [
             d[:n] for d, n in zip(random_inputs.FRIENDLY_DOCUMENTS, (58, 28, 4, 11), strict=True)
         ]
-        with self.explaining(CORRUPTION):
+        with self.explaining(look_at=CORRUPTION):
             reading = self.reading(documents, 32, repeat=100)
             reading.check_bounds()
             items.well_formed([reading])
@@ -100,7 +104,7 @@ class SpanCorruption(AsksCorruption):
         # the hidden test: 230 in 49 groups are alike with probability at most 0.9^181 < 1e-8.
         documents = random_inputs.FRIENDLY_DOCUMENTS[:1]
         # Leaving malformed items aside makes draws look more alike, not less.
-        with self.explaining(CORRUPTION):
+        with self.explaining(look_at=CORRUPTION):
             examples = items.well_formed([self.reading(documents, 64, repeat=2000)])
         first = examples[0]
         spans: dict[int, set[tuple[int, int]]] = {}
@@ -109,6 +113,7 @@ class SpanCorruption(AsksCorruption):
         self.expect(
             len(spans) > 1,
             f"{len(examples)} draws of one document are all cut to the same length",
+            id="truncation.not-random",
             got=f"{first.truncated} characters each time: {items.picture(first)}",
             expected="a different truncation at each draw",
             look_at=CORRUPTION,
@@ -116,6 +121,7 @@ class SpanCorruption(AsksCorruption):
         self.expect(
             any(len(places) > 1 for places in spans.values()),
             "whenever a document is cut to the same length, the same span is masked",
+            id="span.not-random",
             got=f"{items.picture(first)} for each draw with {first.truncated} characters",
             expected="a different span at each draw",
             cause="the span's length and start are computed from the length, not drawn at random",

@@ -30,6 +30,7 @@ class AsksSynthesizer(GradedTestCase):
         self.expect(
             is_given_shape(got["w2"], config),
             "w2 does not have the shape that the given __init__ makes",
+            id="w2.shape",
             got=got["w2"] or None,
             expected=[config["n_embd"] // config["n_head"], config["block_size"]],
             cause="__init__ is given; has it been changed?",
@@ -64,6 +65,7 @@ class AsksSynthesizer(GradedTestCase):
         self.expect(
             fine,
             "the output is not a tensor of finite numbers with the input's shape (B, T, C)",
+            id="output.form",
             got=", ".join(got["forms"][:8]),
             **detail,
         )

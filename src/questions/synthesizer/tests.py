@@ -34,6 +34,7 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles):
             self.expect(
                 form == expected,
                 "the output's shape or dtype differs from the input's",
+                id="output.shape",
                 got=form,
                 expected=expected,
                 look_at=FORWARD,
@@ -43,12 +44,14 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles):
         self.expect(
             all(moved(plain, other)[:, -1].all() for plain, other in pairs),
             "the output at the last position is the same for a different input there",
+            id="output.constant",
             cause="a constant, or the same output for all positions, is returned",
             look_at=FORWARD,
         )
         self.expect(
             not any(np.array_equal(x, y) for x, y in zip(inputs, outputs, strict=True)),
             "the output is the input, unchanged",
+            id="output.unchanged-input",
             look_at=FORWARD,
         )
 
@@ -65,6 +68,7 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles):
             self.expect(
                 not at[:t].any(),
                 f"a change from position {t} on changed the output before it",
+                id="mask.missing",
                 got=f"positions that changed: {np.flatnonzero(at).tolist()}",
                 expected=f"only {t} to 7",
                 cause="the causal mask is missing, or applied to the wrong axis",
@@ -73,6 +77,7 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles):
             self.expect(
                 at[t:].all(),
                 f"a change from position {t} on did not change the output there",
+                id="mask.own-position-hidden",
                 got=f"positions that changed: {np.flatnonzero(at).tolist()}",
                 expected=f"{t} to 7",
                 cause="a position should see itself, too",
@@ -82,6 +87,7 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles):
         self.expect(
             at.all(),
             "a change at position 0 did not change the output at every position",
+            id="mask.earlier-positions-hidden",
             got=f"positions that changed: {np.flatnonzero(at).tolist()}",
             expected="all positions from 0 to 7",
             cause="a position should see all positions before it, not only itself",
@@ -104,6 +110,7 @@ class Synthesizer(AsksSynthesizer, AsksHelper, AsksFiles):
             not wrong.any(),
             "with w2 = 0 and b2 = 0 all scores are 0, so each position should average the "
             "values up to its own, before the output projection",
+            id="output.plain-average",
             got=f"position {first}: {np.round(out[0, first, :4], 4).tolist()} ...",
             expected=f"position {first}: {np.round(expected[0, first, :4], 4).tolist()} ...",
             cause="softmax over the wrong axis, a missing mask or a missing projection",

@@ -49,6 +49,7 @@ class NoPretraining(AsksFiles):
         self.expect(
             got == [2, 5],
             "london_baseline returns wrong numbers",
+            id="london-baseline.counts",
             got="None (is its `return` missing?)" if got is None else got,
             expected="[2, 5] (right answers, questions) for the places " + ", ".join(places),
             **exchanged,
