@@ -52,7 +52,7 @@ def same_logits(case: GradedTestCase, asked: dict, got: Any, other_reading: Any 
     problem = trained_files.misfit(trained_files.widen_columns(asked["weights"], shapes), shapes)
     case.expect(
         not problem,
-        "the model's parameters are not those of the given GPT",
+        trained_files.OTHER_PARAMETERS,
         id="model.parameters",
         problem=problem,
     )

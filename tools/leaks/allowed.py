@@ -20,14 +20,11 @@ ALLOWED = {
         """,
     "imports": """
         from __future__ import annotations
-        from collections.abc import Iterator
-        from contextlib import contextmanager
         from dataclasses import dataclass
         from functools import partial
         """,
     "arguments of functions of the same names": "len(pretrain_dataset),block_size,",
     "also asserted by basic tests": """
-        except items.Malformed as wrong:
         correct = trained_files.count_correct(predicted, places)
         correct >= threshold * len(places),
         expected=f"at least {threshold:.0%}",

@@ -15,6 +15,7 @@ from grading.outcomes import Outcome
 from grading.staging import Staged
 
 MAX_PREDICTION_BYTES = 4 << 20
+OTHER_PARAMETERS = "the model's parameters are not those of the given GPT"
 
 
 def read_predictions(staged: Staged, name: str, expected_lines: int) -> list[str]:
@@ -144,11 +145,7 @@ def refuse_large(shapes: list[list[int]], most: int = 1_000_000) -> None:
     """
     fine = all(1 <= len(shape) <= 4 and all(n > 0 for n in shape) for shape in shapes)
     if not fine or len(shapes) > 1000 or sum(map(math.prod, shapes)) > most:
-        raise Verdict(
-            Outcome.FAILED,
-            "the model's parameters are not those of the given GPT",
-            id="model.parameters",
-        )
+        raise Verdict(Outcome.FAILED, OTHER_PARAMETERS, id="model.parameters")
 
 
 def misfit(weights: dict[str, np.ndarray], shapes: dict[str, list[int]]) -> str:
