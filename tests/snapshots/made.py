@@ -61,6 +61,7 @@ def unwritten(file: str, line: int, function: str, hidden: bool = False) -> dict
         f"{place}: this part is not written yet" if hidden else shown,
         place=f"NotImplementedError {place}",
         cause="failed.NotImplementedError",
+        is_unwritten=True,
         where=f"submission/{file}:{line}",
     )
 
@@ -96,11 +97,14 @@ PARTIAL = HIDDEN | {"message": "3 of 100 answers are right", "score": Decimal("0
 LACKING = failing(
     Outcome.MISSING_FILE,
     "vanilla.nopretrain.dev.predictions is missing; the command of question 1d writes it",
+    missing_file="vanilla.nopretrain.dev.predictions",
     cause="missing-file",
 )
+HINT = "there is `old/vanilla.nopretrain.test.predictions`: put it next to the folder `submission`"
 ELSEWHERE = LACKING | {
-    "message": "vanilla.nopretrain.test.predictions is missing; there is "
-    "`old/vanilla.nopretrain.test.predictions`: put it next to the folder `submission`"
+    "message": f"vanilla.nopretrain.test.predictions is missing; {HINT}",
+    "missing_file": "vanilla.nopretrain.test.predictions",
+    "hint": HINT,
 }
 TIMED_OUT = failing(
     Outcome.TIMED_OUT,

@@ -1,0 +1,12 @@
+"""The fixtures with which the harness's tests grade a broken submission."""
+
+from tests.harness.conftest import (  # noqa: F401
+    grade,
+    grade_hastily,
+    hasty_runner,
+    pools,
+    runner,
+    runner_in_haste,
+    submission,
+    write_query,
+)

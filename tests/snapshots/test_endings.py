@@ -1,0 +1,128 @@
+"""What a test says that ended without an answer, for each way to end, with its outcome and id."""
+
+import signal
+
+import pytest
+
+from grading import endings, seccomp
+from grading.errors import malformed
+from grading.frames import Finished
+from grading.guardian import Ending
+from grading.limits import Limits
+from tests.harness.test_outcomes import FILTERED
+from tests.snapshots import check
+
+BASIC, HIDDEN = "3a-0-basic", "3a-1-hidden"
+RIGHT = "return 100.0 * keys[j]\n"
+FILE = "submission/attention_exploration.py"
+
+
+def shown(result) -> str:
+    kind = "hidden" if result.spec.is_hidden else "basic"
+    return f"{kind}: {result.outcome.value} ({result.cause})\n{result.message}\n"
+
+
+def both(results) -> str:
+    return "".join(shown(results[test_id]) for test_id in (BASIC, HIDDEN))
+
+
+def test_limits_and_signals():
+    """A worker without an answer, as the guardian and the kernel describe it."""
+    limits = Limits.for_test(30.0)
+    ends = {f"limit {reason}": (0, 9, reason) for reason in endings.BY_REASON}
+    ends |= {f"signal {s.name}": (0, s, "") for s in map(signal.Signals, endings.SIGNALS)}
+    ends |= {"another signal": (0, signal.SIGUSR1, ""), "exit": (1, 0, "")}
+    texts = {}
+    for title, (code, number, reason) in ends.items():
+        ending = Ending(code, number, reason, cpu_s=0.0, wall_s=0.0, memory_bytes=0)
+        verdict = endings.explain_ending(Finished(ending, True, None, "PRINTED\n"), limits)
+        texts[title] = f"{verdict.outcome.value} ({verdict.cause})\n{verdict.message}"
+        texts[title] += f"\nstaff: {verdict.detail.strip()}"
+    texts["an answer that is none"] = malformed().message
+    check("endings_limits", texts)
+
+
+def test_time_outs(write_query, grade_hastily, monkeypatch):
+    monkeypatch.setattr("grading.limits.IMPORT_S", 0.5)
+    texts = {"in a function": both(grade_hastily(write_query("while True: pass\n"), BASIC, HIDDEN))}
+    endless = write_query(RIGHT, before="while True: pass\n")
+    texts["in an import"] = both(grade_hastily(endless, BASIC, HIDDEN))
+    check("endings_time_outs", texts)
+
+
+CRASHES = {
+    "an exception": "raise KeyError('lost')",
+    "one of their own": "class E(Exception): pass\nraise E('lost')",
+    "not written yet": "raise NotImplementedError('[copying] copying_query is yours to write')",
+    "not written yet, without a text": "raise NotImplementedError",
+    "a float for a whole number": "raise TypeError(\"'float' object cannot be interpreted as\")",
+    "input()": "input()",
+    "a relative path": "open('src/data/x.tsv', encoding='utf-8')",
+    "an absolute path": "open('/no/such/file', encoding='utf-8')",
+    "bytes in another encoding": "b'\\x81'.decode('utf-8')",
+    "sys.exit": "import sys; sys.exit(0)",
+    "os._exit": "import os; os._exit(0)",
+    "too much memory": "raise MemoryError",
+    "a module that is not installed": "import tensorflow_",
+    "a debugger": "breakpoint()",
+    "a log next to the code": "open(__file__ + '.log', 'w', encoding='utf-8')",
+    "a KeyboardInterrupt": "raise KeyboardInterrupt",
+}
+
+
+def test_crashes(write_query, grade):
+    texts = {n: both(grade(write_query(f"{b}\n"), BASIC, HIDDEN)) for n, b in CRASHES.items()}
+    before = {"at import": "raise ValueError('lost')", "no Python": "x = = 1"}
+    for title, line in before.items():
+        texts[title] = both(grade(write_query(RIGHT, before=f"{line}\n"), BASIC, HIDDEN))
+    check("endings_crashes", texts)
+
+
+@pytest.mark.skipif(not seccomp.available(), reason="this kernel has no seccomp")
+def test_processes_are_refused(write_query, grade):
+    code = write_query(f"import os; os.fork()\n{RIGHT}")
+    check("endings_processes", {"os.fork": both(grade(code, BASIC, HIDDEN, layers=FILTERED))})
+
+
+def test_what_a_submission_lacks(submission, write_query, grade):
+    folder, texts = submission / "submission", {}
+    helper = (folder / "helper.py").read_text(encoding="utf-8")
+
+    def ask(title: str, *test_ids: str) -> None:
+        found = grade(submission, *test_ids)
+        texts[title] = "".join(shown(found[test_id]) for test_id in test_ids)
+
+    renamed = helper.replace("initialize_synthesizer_model", "mine")
+    (folder / "helper.py").write_text(renamed, encoding="utf-8")
+    ask("a function", "1g-0-basic", "1g-12-hidden")
+    (folder / "helper.py").unlink()
+    ask("a module", "1c-0-basic", "1g-12-hidden")
+    (folder / "helper (1).py").write_text(helper, encoding="utf-8")
+    ask("a module that has another name", "1c-0-basic", "1g-12-hidden")
+    write_query("return keys[j]\n")
+    ask("a function of the question", "3b-0-basic", "3b-1-hidden")
+    (folder / "attention_exploration.py").unlink()
+    ask("the question's module", BASIC, HIDDEN)
+    check("endings_lacking", texts)
+
+
+def test_not_run(submission, write_query, grade, grade_hastily, monkeypatch, runner, tmp_path):
+    right = write_query(RIGHT)
+    texts = {"out of time": both(grade(right, BASIC, HIDDEN, deadline_s=-1.0))}
+    none = {"data": tmp_path / "none", "answers": tmp_path / "none"}
+    texts["no data set"] = shown(grade(right, "1d-0-basic", **none)["1d-0-basic"])
+    with monkeypatch.context() as patched:
+        patched.setattr("grading.provenance.has_torch", lambda: False)
+        texts["no torch"] = shown(grade(right, "1e-1-basic")["1e-1-basic"])
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            "questions.attention_exploration.calling.weights_are_right", lambda *_: 1 / 0
+        )
+        texts["the grader failed"] = shown(grade(right, BASIC)[BASIC])
+    with monkeypatch.context() as patched:
+        patched.setattr(runner, "hidden", None)
+        texts["ran, not graded"] = shown(grade(right, HIDDEN)[HIDDEN])
+    endless = write_query("while True: pass\n")
+    three = grade_hastily(endless, "3a", patience=2)
+    texts["two time-outs before"] = "".join(map(shown, [t for t in three.values() if t.asked][2:3]))
+    check("endings_not_run", texts, {tmp_path.name: "FOLDER"})
