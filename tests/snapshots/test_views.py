@@ -9,7 +9,7 @@ import pytest
 
 from grading import console, report, student_console
 from grading.gradescope import document
-from grading.staging import Staged
+from grading.staging import Omission, Staged
 from grading.terminal import Terminal
 from tests.snapshots import check, in_lines, made
 from tools import emulate
@@ -21,7 +21,7 @@ STAGED = Staged(
     None,
     taken={f"submission/{n}.py": f"ROOT/src/submission/{n}.py" for n in ("attention", "dataset")}
     | {"vanilla.model.params": "ROOT/vanilla.model.params"},
-    left=[f"notes{n}.txt (why)" for n in range(5)],
+    omissions=[Omission(f"notes{n}.txt", "why") for n in range(5)],
     added=["model.py", "trainer.py"],
     renamed={"submission/helper.py": "submission/Helper (1).py"},
     required=("submission/helper.py", "vanilla.pretrain.params"),
