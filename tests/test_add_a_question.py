@@ -141,6 +141,7 @@ def test_comments_of_the_description_survive(fresh, followed):
 def test_any_name_gives_code_in_our_style(topic):
     values = {
         "TOPIC": topic,
+        "ID": topic.replace("_", "-"),
         "WORDS": topic.replace("_", " "),
         "WORDS_CAPITAL": topic.replace("_", " ").capitalize(),
         "CLASS": topic.title().replace("_", ""),

@@ -51,6 +51,7 @@ def begin(root: Path, topic: str) -> tuple[list[str], str]:
     words = topic.replace("_", " ")
     values = {
         "TOPIC": topic,
+        "ID": topic.replace("_", "-"),
         "WORDS": words,
         "WORDS_CAPITAL": words.capitalize(),
         "CLASS": words.title().replace(" ", ""),

@@ -25,14 +25,14 @@ TESTS: tuple[tuple[str, str, float, str, tuple[str, str, str]], ...] = (
         "ids are sorted",
         1.5,
         "span_corruption",
-        ("failed", "failed.the-vocabulary-1a2b", f"the vocabulary is wrong\n  got: {MARKUP}"),
+        ("failed", "failed.vocabulary.order", f"the vocabulary is wrong\n  got: {MARKUP}"),
     ),
     (
         "1e-1-hidden",
         "the span is a quarter",
         4.0,
         "span_corruption",
-        ("failed", "failed.the-masked-span-3c4d", "the masked span is too short"),
+        ("failed", "failed.span.too-short", "the masked span is too short"),
     ),
     (
         "1e-2-hidden",
@@ -46,7 +46,7 @@ TESTS: tuple[tuple[str, str, float, str, tuple[str, str, str]], ...] = (
         "the accuracy on dev",
         2.0,
         "pretraining",
-        ("failed", "failed.too-few-right-5e6f", f"too few right answers {TURNED}"),
+        ("failed", "failed.test-predictions.too-few-right", f"too few right answers {TURNED}"),
     ),
     ("1f-1-hidden", "everybody passes", 1.0, "pretraining", ("failed", "failed.x", "x")),
 )

@@ -225,7 +225,7 @@ def test_a_judge_that_raises_on_the_references_data_is_a_grader_error(grader, an
 def test_a_judge_that_refuses_the_reference_is_a_grader_error_where_it_raises_besides(grader):
     def method(case):
         (answer,) = case.copying(trials=1)
-        case.expect(answer.parts[0] is None, "the reference is refused")
+        case.expect(answer.parts[0] is None, "the reference is refused", id="x")
         raise ZeroDivisionError
 
     assert grader.grade(judged_by(method), NOTHING).outcome is Outcome.GRADER_ERROR

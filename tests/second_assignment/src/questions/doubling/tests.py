@@ -12,7 +12,9 @@ class Doubling(GradedTestCase):
     def test_examples(self):
         """double(2) is 4 and double(-3) is -6"""
         got = self.doubled([2, -3])
-        self.expect(got == [4, -6], "double is wrong", got=got, expected=[4, -6])
+        self.expect(
+            got == [4, -6], "double is wrong", id="double.values", got=got, expected=[4, -6]
+        )
 
     @graded(is_hidden=True)
     def test_any_number(self):
