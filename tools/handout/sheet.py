@@ -378,8 +378,7 @@ class Sheet:
     @staticmethod
     def _share_of(slot: Slot) -> Callable[[str], str]:
         def share_of(share: str) -> str:
-            value = Fraction(share) * Fraction(slot.points)
-            return f"{float(value):.4g} point{'' if value == 1 else 's'}"
+            return f"{float(Fraction(share) * Fraction(slot.points)):.4g}"
 
         return share_of
 

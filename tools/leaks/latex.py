@@ -14,7 +14,7 @@ _CODE = r"[vV]erbatim|lstlisting|listing|shell"
 _TYPE = r"emph|text(?:bf|it|tt|sf|sc|rm|sl|up|md|normal)?|underline|mbox|enquote|file|code|lit"
 _NO_TEXT = (
     r"begin|end|label|(?:eq|page|auto|name|c|C)?ref|cite[a-z]*|input|include(?:graphics)?"
-    r"|[hv]space|url|path|color|textcolor|pagestyle"
+    r"|[hv]space|url|path|color|textcolor|pagestyle|credit"
 )
 _JINJA = r"<\#.*?\#>|<%.*?%>|<<.*?>>"
 _TOKEN = re.compile(

@@ -11,27 +11,29 @@ from tools.classroom.gradebook.rubrics import CRITERION, MISTAKE, items_of
 
 RUBRIC = r"""
 \begin{rubric}
-\criterion{0.5 points}{Says \emph{why}, with \(\{a\}\).}
-\criterion{1 point}{And
+\criterion{0.5}{Says \emph{why}, with \(\{a\}\).}
+\criterion{1}{And
 how.}
 \end{rubric}
 \begin{mistakes}
-\item Without a scale. Half.
-\item ``All of it.'' Nothing.
-\item Fine \(x\)) All points.
-\item Half of the first. Half of the first idea.
-\item Nothing for this, but the rest counts.
+\item Without a scale. \credit{1/2}{Half credit.}
+\item ``All of it.'' \credit{0}{No credit}: it isn't.
+\item Fine \(x\)) \credit{1}{Full
+credit.}
+\item Half of the first. Half credit for the first idea.
+\item No credit for this, but the rest counts.
 \end{mistakes}
 """
 
 
-def test_items_have_points_where_the_last_sentence_gives_them():
+def test_items_have_points_where_a_share_is_stated():
     items = list(items_of(RUBRIC, Fraction(3, 2)))
     assert [(i.kind, i.points) for i in items] == [
         (CRITERION, Fraction(1, 2)), (CRITERION, 1), (MISTAKE, Fraction(3, 4)), (MISTAKE, 0),
         (MISTAKE, Fraction(3, 2)), (MISTAKE, None), (MISTAKE, None),
     ]  # fmt: skip
     assert items[0].latex == r"Says \emph{why}, with \(\{a\}\)."
+    assert items[3].latex == "``All of it.'' No credit: it isn't."
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +49,16 @@ def test_each_written_question_has_a_sheet_whose_criteria_share_out_its_points(s
 
     edition = load_assignment().edition("cs224n")
     of_questions: Counter[str] = Counter()
+    with_points = 0
     for path in sheets.glob("*.csv"):
         found = table(parse(path.read_bytes(), path.name, ("points",)),
                       ("points", "description", "kind"))  # fmt: skip
         kinds = [found.cell(row, "kind") for row in found.rows]
         assert kinds.count(CRITERION) >= 2 and kinds.count(MISTAKE) >= 2
+        with_points += sum(
+            found.cell(row, "kind") == MISTAKE and found.cell(row, "points") != ""
+            for row in found.rows
+        )
         assert all(found.cell(row, "description") for row in found.rows)
         number = path.stem.partition("-")[0]
         for row in found.rows:
@@ -59,6 +66,7 @@ def test_each_written_question_has_a_sheet_whose_criteria_share_out_its_points(s
                 of_questions[number] += Fraction(found.cell(row, "points"))
         assert (sheets / f"{path.stem}.html").is_file()
     assert of_questions == {q.number: q.written for q in edition.questions if q.written}
+    assert with_points >= 20  # of the common wrong answers
 
 
 def test_descriptions_are_markdown_with_mathematics_as_gradescope_has_it(sheets):

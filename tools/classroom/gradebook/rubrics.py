@@ -35,9 +35,7 @@ SOLUTION = re.compile(
     re.DOTALL,
 )
 SECTION = r"\\begin\{%s\}(.*?)\\end\{%s\}"
-# The share of points that a wrong answer gets, if the last sentence about it says so.
-VERDICT = re.compile(r"(?:^|[.:'?!)])\s+(Half|Nothing|All points)\.\s*\Z")
-SHARES = {"Half": Fraction(1, 2), "Nothing": Fraction(0), "All points": Fraction(1)}
+CREDIT = re.compile(r"\\credit\{([^}]*)\}\{([^}]*)\}")
 MARK = "RUBRICSITEM"  # a paragraph between texts that are converted together
 HOW = (
     "Use positive scoring. Select the criteria that an answer meets. If it is one of the common "
@@ -128,7 +126,8 @@ def items_of(text: str, points: Fraction) -> Iterator[RubricItem]:
     r"""Yield the items of a rendered solution.
 
     Args:
-        text: contains `\begin{rubric}` with `\criterion{1 point}{...}`, and `\begin{mistakes}`.
+        text: contains `\begin{rubric}` with `\criterion{1}{...}`, and `\begin{mistakes}` with
+            `\credit{1/2}{...}` where a share of the points applies to the whole answer.
         points: the question's points.
     """
     rubric, mistakes = (
@@ -137,11 +136,11 @@ def items_of(text: str, points: Fraction) -> Iterator[RubricItem]:
     )
     for found in re.finditer(r"\\criterion", rubric):
         worth, end = _braced(rubric, found.end())
-        yield RubricItem(CRITERION, Fraction(worth.split()[0]), _braced(rubric, end)[0])
+        yield RubricItem(CRITERION, Fraction(worth), _braced(rubric, end)[0])
     for latex in re.split(r"\\item\b", mistakes)[1:]:
-        verdict = VERDICT.search(latex)
-        share = SHARES[verdict[1]] * points if verdict else None
-        yield RubricItem(MISTAKE, share, latex.strip())
+        credit = CREDIT.search(latex)
+        share = Fraction(credit[1]) * points if credit else None
+        yield RubricItem(MISTAKE, share, CREDIT.sub(r"\2", latex).strip())
 
 
 def _braced(text: str, start: int) -> tuple[str, int]:
