@@ -30,6 +30,7 @@ def quick_tree(tmp_path_factory) -> Path:
     return tree
 
 
+@pytest.mark.long
 @pytest.mark.requires_tool("make")
 def test_three_variants_are_compared_at_equal_steps(quick_tree):
     made = make(quick_tree, "compare", "RECIPE=smoke", "ARGS=--marks 2", timeout=900)

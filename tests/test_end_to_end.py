@@ -71,6 +71,7 @@ def test_a_students_copy_grades_basic_tests_and_runs_hidden_ones(tree, demo, tmp
     assert "for staff" not in graded.stdout
 
 
+@pytest.mark.long
 def test_a_zip_of_what_is_handed_in_earns_full_marks(tree, demo, tmp_path):
     trained = tree / "build" / "reference"
     archive = tmp_path / "assignment5.zip"
@@ -117,6 +118,7 @@ def searched(tree, demo, tmp_path_factory):
     return upload
 
 
+@pytest.mark.long
 def test_what_was_searched_for_earns_no_accuracy(tree, searched):
     """It comes with the reference's pretrained parameters, or with its own in their place."""
     pretrained = searched / "vanilla.pretrain.params"
@@ -170,6 +172,7 @@ def test_parameters_of_the_other_variant_are_named(tree, demo, tmp_path):
     )
 
 
+@pytest.mark.long
 def test_course_files_install_and_the_public_commands_run_on_them(tree, tmp_path):
     """Use the real data if they are beside the project, else files of the same form."""
     shared = ROOT.parent / "shared" / "data"

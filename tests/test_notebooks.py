@@ -323,6 +323,7 @@ def pack_student_zip(tree: Path, archive: Path) -> None:
                 writer.writestr(f"pretraining/{name}", content)
 
 
+@pytest.mark.long
 def test_colab_goes_from_the_zip_to_what_is_handed_in(tree, tmp_path, in_colab):
     uploads, downloads = tmp_path / "uploads", tmp_path / "downloads"
     pack_student_zip(tree, uploads / "xcs224n-student (1).zip")

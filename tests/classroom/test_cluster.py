@@ -58,6 +58,7 @@ def test_nobody_without_the_certificate_is_let_in(dask, certificates):
             raise ConnectionResetError("reset: closed without a word")
 
 
+@pytest.mark.long
 def test_our_own_cluster_listens_on_loopback_alone_with_tls_and_no_dashboard(
     begin, source, tmp_path
 ):
@@ -78,6 +79,7 @@ def test_our_own_cluster_listens_on_loopback_alone_with_tls_and_no_dashboard(
 CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
+@pytest.mark.long
 @pytest.mark.skipif(len(CORES) < 2, reason="needs two cores")
 @pytest.mark.parametrize("each_its_own", [True, False])
 def test_with_a_slot_per_core_each_has_a_core_of_its_own(begin, source, tmp_path, each_its_own):
@@ -93,6 +95,7 @@ def test_with_a_slot_per_core_each_has_a_core_of_its_own(begin, source, tmp_path
     assert below and all(sorted(cores) in allowed for cores in below)
 
 
+@pytest.mark.long
 def test_an_existing_cluster_serves_no_pages_either(dask, certificates):
     from distributed import Client
 

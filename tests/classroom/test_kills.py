@@ -32,7 +32,9 @@ from tools.classroom.dispatching import CONTINUE
 pytestmark = needs_root
 
 
-@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize(
+    "stop", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.long)]
+)
 def test_a_client_that_is_stopped_loses_nothing_that_was_done(
     source, expected, grade, begin, temporary, tmp_path, stop
 ):
@@ -55,6 +57,7 @@ def test_a_client_that_is_stopped_loses_nothing_that_was_done(
     assert left_in(temporary) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kinds", [(is_host, is_worker, is_host), (is_below_a_host,) * 6])
 def test_workers_hosts_and_what_is_below_them_may_be_killed(
     source, expected, grade, begin, temporary, tmp_path, kinds
@@ -101,6 +104,7 @@ def fill(disk: Path) -> None:
     os.close(filler)
 
 
+@pytest.mark.long
 def test_where_the_disk_of_the_class_is_full_what_was_written_stays(
     source, expected, grade, begin, temporary, disk
 ):
@@ -131,6 +135,7 @@ def fill_until_it_ends(disk: Path, process: subprocess.Popen) -> str:
     return process.communicate(timeout=60)[0]
 
 
+@pytest.mark.long
 def test_where_the_disk_of_all_workers_is_full_nobody_gets_a_zero(
     source, expected, grade, begin, disk, tmp_path
 ):
@@ -149,6 +154,7 @@ def test_where_the_disk_of_all_workers_is_full_nobody_gets_a_zero(
     assert table(into) == expected
 
 
+@pytest.mark.long
 def test_a_worker_whose_disk_is_full_leaves_the_class_to_others(
     source, expected, grade, begin, dask, disk, tmp_path
 ):
@@ -167,6 +173,7 @@ def test_a_worker_whose_disk_is_full_leaves_the_class_to_others(
     assert table(into) == expected
 
 
+@pytest.mark.long
 def test_a_scheduler_that_is_killed_ends_the_command_and_another_goes_on(
     source, expected, grade, begin, dask, temporary, tmp_path
 ):
@@ -191,6 +198,7 @@ def test_a_scheduler_that_is_killed_ends_the_command_and_another_goes_on(
     assert table(into) == expected
 
 
+@pytest.mark.long
 def test_a_scheduler_with_workers_of_its_own_and_kills_gives_the_same_table(
     source, expected, grade, begin, dask, temporary, tmp_path
 ):
@@ -230,6 +238,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.long
 def test_an_answer_that_died_with_its_worker_is_waited_for_in_vain_only_for_a_while(
     source, expected, course, temporary, tmp_path
 ):

@@ -58,6 +58,7 @@ def test_the_image_gets_files_that_exist():
         assert set(included) <= files
 
 
+@pytest.mark.long
 @needs_root
 def test_the_commands_of_the_containers_grade_a_class(
     pods, source, expected, grade, start, certificates, tmp_path

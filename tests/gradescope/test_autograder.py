@@ -108,6 +108,7 @@ def test_the_same_inputs_give_the_same_bytes(tree, release, tmp_path):
     assert again.read_bytes() == before
 
 
+@pytest.mark.long
 def test_both_editions_are_built(tree, release, tmp_path):
     # `make autograder`: the other edition, without verifying the first again.
     lines = autograder.build(tree, "cs224n", tree / "build" / "reference", tmp_path, LIMITS)
@@ -164,6 +165,7 @@ def test_the_command_shows_what_each_of_them_sees(tree, release):
     assert "for staff" not in student and "seed" not in student
 
 
+@pytest.mark.long
 def test_the_command_keeps_results_and_reports(tree, release, tmp_path):
     submission = tree / "dist" / f"test-{EDITION}-starter-expect-0.zip"
     folder = tree / "build" / "emulated" / submission.stem
@@ -259,6 +261,7 @@ def test_what_is_broken_or_hostile_costs_its_own_tests_only(short, upload, chang
     assert "metadata: submission_metadata.json can't be read" in seen.stdout
 
 
+@pytest.mark.long
 def test_an_earlier_years_layout_and_a_wrapping_folder_with_litter(short, upload):
     # Outputs inside submission/, everything in one folder, and the extra files of a Mac.
     for path in list(upload.glob("*.p*")):
@@ -287,6 +290,7 @@ def test_an_upload_without_code_gets_zero_and_the_reason(short, tmp_path):
     assert "/autograder" not in shown
 
 
+@pytest.mark.long
 def test_over_the_daily_limit_hidden_tests_are_graded_and_shown_later(
     tree, short, upload, tmp_path
 ):
@@ -371,6 +375,7 @@ def test_a_fault_of_ours_leaves_no_result(short, upload, tmp_path, changes):
     assert seen.ran.code not in (0, 1)
 
 
+@pytest.mark.long
 def test_a_grader_that_is_too_slow_gets_gradescopes_own_zero(release, upload):
     limits = dataclasses.replace(LIMITS, timeout_s=3.0)
     seen = emulate.grade(release, upload, limits=limits)

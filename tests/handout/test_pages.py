@@ -96,7 +96,14 @@ def lines_of(page):
     return lines[:-1] if re.fullmatch(r"\d+", lines[-1]) else lines
 
 
-@pytest.fixture(scope="module", params=BUILDS, ids="-".join)
+KEPT = ("xcs224n", "letter")  # its print is test_typeset.py's, too
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(b, marks=() if b == KEPT else pytest.mark.long) for b in BUILDS],
+    ids="-".join,
+)
 def printed(request, tmp_path_factory, print_of):
     """(edition, paper, lines of each page, sizes) of a sheet as students print it."""
     edition, paper = request.param

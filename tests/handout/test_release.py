@@ -244,6 +244,7 @@ def test_what_leaks_is_not_released(tree, monkeypatch, tmp_path):
     assert not list(tmp_path.glob("*.zip"))
 
 
+@pytest.mark.long
 def test_the_handout_needs_no_data_set(tmp_path):
     """Run `make handout` in a fresh clone; the sheet then describes the default data set."""
     tree = copy_of_the_project(tmp_path)
@@ -287,6 +288,7 @@ def quick():
         yield environment
 
 
+@pytest.mark.long
 def test_commands_copied_from_the_pdf_run(unpacked, tree, quick):
     """Print, write (the reference's code), train, collect. The release itself proves full marks."""
     copied = commands_of_the_pdf(unpacked / "handout.pdf")
@@ -331,6 +333,7 @@ def commands_of_the_pdf(path):
     return [n for n in found if not re.search(r"\.( |$)", n)]
 
 
+@pytest.mark.long
 def test_answers_are_typeset_and_checked(unpacked):
     written = unpacked / "written"
     path = written / "submission.tex"
@@ -392,6 +395,7 @@ def own(tree, released, tmp_path_factory):
     return copy
 
 
+@pytest.mark.long
 def test_an_edition_of_ones_own_goes_through_handout_grader_and_zip(own, tmp_path):
     text = run(own / "dist", "pdftotext", "own-handout.pdf", "-").stdout
     words = " ".join(text.split())

@@ -21,6 +21,8 @@ from tools.reference import compose
 EXPLORATION = "attention_exploration.py"
 SHORTER = 4  # times shorter than elsewhere are the limits of a hasty runner: half a second
 IMPORT_S = 5.0  # of a hasty runner
+# How workers are started; most tests of the second, which Windows and macOS need, are long.
+POOLS = ["zygote", pytest.param("fresh", marks=pytest.mark.long)]
 HEAD = "import numpy as np\n\ndef copying_query(keys, j):\n"
 
 

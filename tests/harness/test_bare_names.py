@@ -8,6 +8,7 @@ import pytest
 
 from grading import worker
 from grading.outcomes import Outcome
+from tests.harness.conftest import POOLS
 from tests.interpreter import python
 
 ID = "3a-0-basic"
@@ -38,7 +39,7 @@ def test_bare_names_are_graded_like_relative_imports(submission, grade):
     assert outcomes(grade(submission, *questions)) == before
 
 
-@pytest.mark.parametrize("way", ["zygote", "fresh"])
+@pytest.mark.parametrize("way", POOLS)
 @pytest.mark.parametrize(
     "body",
     [
@@ -83,7 +84,7 @@ def test_errors_in_a_module_with_a_bare_name_have_their_line(write_query, grade)
     assert expected in grade(upload, ID)[ID].message
 
 
-@pytest.mark.parametrize("way", ["zygote", "fresh"])
+@pytest.mark.parametrize("way", POOLS)
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32"])
 def test_a_module_in_utf16_is_named(encoding, way, write_query, grade):
     upload = write_query("return keys", before="import mine\n")

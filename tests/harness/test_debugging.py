@@ -13,6 +13,7 @@ from grading.staging import stage
 from questions.course import Course
 from questions.provided import PROVIDED
 from tests import pinned
+from tests.harness.conftest import POOLS
 from tests.interpreter import python
 
 ID, HIDDEN = "3a-0-basic", "3a-1-hidden"
@@ -99,7 +100,7 @@ def test_the_reference_is_never_imported_in_its_place(submission, monkeypatch):
 WAYS = ["breakpoint()", "import pdb; pdb.set_trace()", "import bdb; raise bdb.BdbQuit"]
 
 
-@pytest.mark.parametrize("way", ["zygote", "fresh"])
+@pytest.mark.parametrize("way", POOLS)
 @pytest.mark.parametrize("call", WAYS)
 def test_isolated_a_breakpoint_says_what_to_do(call, way, write_query, grade):
     results = grade(write_query(f"{call}\nreturn 100.0 * keys[j]\n"), ID, HIDDEN, way=way)

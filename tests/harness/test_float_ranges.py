@@ -7,6 +7,7 @@ import pytest
 from grading import console, float_ranges
 from grading.observer import Observer
 from grading.outcomes import Outcome
+from tests.harness.conftest import POOLS
 
 OLD = sys.version_info < float_ranges.SINCE
 
@@ -59,7 +60,7 @@ def with_floats(submission):
     return submission, f"submission/dataset.py:{number}"
 
 
-@pytest.mark.parametrize("way", ["zygote", "fresh"])
+@pytest.mark.parametrize("way", POOLS)
 def test_the_grader_warns_once_and_names_both_versions(with_floats, runner, pools, capsys, way):
     from grading.runner import Options
 

@@ -13,6 +13,7 @@ from grading import paths, sandbox, staging
 from grading.outcomes import Outcome
 from grading.staging import stage, stage_reference
 from questions.course import Course
+from tests.harness.conftest import POOLS
 from tools.reference import compose
 
 PROVIDED = Course().provided
@@ -102,7 +103,7 @@ def test_a_compiled_model_is_graded_as_the_model_inside(submission, grade):
     assert failures(grade(submission, *wanted)) == {}
 
 
-@pytest.mark.parametrize("way", ["zygote", "fresh"])
+@pytest.mark.parametrize("way", POOLS)
 def test_the_reference_is_graded_as_it_lies(grade, way):
     wanted = ("1c-0-basic", "1e-5-hidden", "1g-5-hidden")
     assert failures(grade(paths.SOLUTIONS / "submission", *wanted, way=way)) == {}

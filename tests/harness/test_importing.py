@@ -18,7 +18,7 @@ from grading.runner import Options, Run
 from questions.attention_exploration.tests_weights import AttentionCopying
 from questions.shared.data_set import CourseData
 from questions.shared.trained_files import model_configs
-from tests.harness.conftest import IMPORT_S
+from tests.harness.conftest import IMPORT_S, POOLS
 from tools import world
 
 FILE = "submission/attention_exploration.py"
@@ -32,7 +32,7 @@ def append(submission: Path, text: str, name: str = FILE) -> Path:
     return submission
 
 
-@pytest.mark.parametrize("way", ["zygote", "fresh"])
+@pytest.mark.parametrize("way", POOLS)
 def test_an_endless_import_is_run_once_and_named(way, submission, grade_hastily):
     results = grade_hastily(append(submission, LOOP), *ASKED, "1g-2-basic", way=way)
     first, *others = (results[test_id] for test_id in ASKED)
@@ -69,7 +69,7 @@ def test_a_module_that_another_one_imports_is_the_one_that_is_named(submission, 
     assert "while submission/mine.py was imported" in results[ASKED[0]].message
 
 
-@pytest.mark.parametrize("way", ["zygote", "fresh"])
+@pytest.mark.parametrize("way", POOLS)
 def test_importing_has_a_limit_of_its_own(way, submission, grade_hastily):
     """The tests have half a CPU second each. Torch alone takes more on a slow computer."""
     seed = "import torch\ntorch.use_deterministic_algorithms(True)\n"
@@ -79,7 +79,7 @@ def test_importing_has_a_limit_of_its_own(way, submission, grade_hastily):
         assert results[test_id].outcome is Outcome.PASSED, results[test_id]
 
 
-@pytest.mark.parametrize("way", ["zygote", "fresh"])
+@pytest.mark.parametrize("way", POOLS)
 def test_the_limit_of_the_test_begins_after_its_imports(way, submission, grade_hastily):
     seed = "import time\nwhile time.process_time() < 1.5: pass\n"
     loop = "def copying_query(keys, j):\n    while True: pass\n"

@@ -11,6 +11,7 @@ from grading.errors import Verdict
 from grading.observer import Observer
 from grading.outcomes import Outcome
 from grading.runner import Options
+from tests.harness.conftest import POOLS
 
 ID, HIDDEN, QUESTION = "3a-0-basic", "3a-1-hidden", "3a"
 LOOPS = {
@@ -32,7 +33,7 @@ def runner(hasty_runner):
     return hasty_runner
 
 
-@pytest.mark.parametrize("way", ["zygote", "fresh"])
+@pytest.mark.parametrize("way", POOLS)
 @pytest.mark.parametrize("name", LOOPS)
 def test_a_time_out_names_the_innermost_line_of_the_students(name, way, write_query, grade):
     upload = write_query(LOOPS[name])
@@ -60,7 +61,7 @@ def test_the_innermost_line_is_that_of_a_function_that_was_called(write_query, g
     assert re.search(r"attention_exploration\.py:[23]$", message), message
 
 
-@pytest.mark.parametrize("way", ["zygote", "fresh"])
+@pytest.mark.parametrize("way", POOLS)
 def test_code_that_waits_names_its_line_too(way, write_query, grade, monkeypatch):
     monkeypatch.setattr("grading.limits.WALL_FACTOR", 1.2)
     upload = write_query("import time\ntime.sleep(600)\n")
@@ -68,7 +69,7 @@ def test_code_that_waits_names_its_line_too(way, write_query, grade, monkeypatch
     assert "waiting" in message and message.endswith("submission/attention_exploration.py:5")
 
 
-@pytest.mark.parametrize("way", ["zygote", "fresh"])
+@pytest.mark.parametrize("way", POOLS)
 def test_the_kernels_own_limit_is_a_time_out_and_names_the_line(way, write_query, grade):
     """Its count may be ahead of the guardian's, which then finds less time used than allowed."""
     upload = write_query("import os, signal\nos.kill(os.getpid(), signal.SIGXCPU)\nreturn 0")

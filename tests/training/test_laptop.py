@@ -2,11 +2,14 @@
 
 import re
 
+import pytest
+
 from tests.interpreter import python
 from tools import commands, world
 from tools.reference import lay_out
 
 
+@pytest.mark.long
 def test_without_pretraining_every_training_question_is_remembered(tree, tmp_path):
     """The grader asks 50 of these questions; its bound allows for 0.6 % that are forgotten.
 

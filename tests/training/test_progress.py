@@ -78,6 +78,7 @@ def test_hint_targets_leak_when_y_is_not_moved(train, submission):
     assert "and that of the reference is" in printed and "y is not x shifted by one" in printed
 
 
+@pytest.mark.long
 def test_hint_targets_leak_without_a_causal_mask(train, build):
     _, model = build()
     for block in model.blocks:

@@ -245,6 +245,7 @@ def wait_for(condition, seconds=60.0):
         time.sleep(0.01)
 
 
+@pytest.mark.long
 def test_killed_ten_times_a_training_loses_little_and_ends_with_the_same_bits(root, tmp_path):
     def start(params, trace):
         command = [sys.executable, *STRICT, str(KILLED), str(root / "src"), str(params), str(trace)]

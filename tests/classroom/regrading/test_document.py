@@ -59,6 +59,7 @@ def seeds(folder: Path, release: str) -> set[str]:
     return {json.loads(path.read_text(encoding="utf-8"))["results"]["seed"] for path in paths}
 
 
+@pytest.mark.long
 @needs_root
 def test_the_commands_lead_from_a_changed_test_to_a_decision_and_a_report(
     classroom, grade, edit, dask, course, tmp_path
