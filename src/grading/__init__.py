@@ -24,7 +24,7 @@ staff's solutions/hidden/. The harness knows no topic: the tests are in `questio
     results.py, console.py, report.py, replay.py, provenance.py: results, and how they are shown
     deciding.py           a digest of everything that decides a test
     student_console.py, terminal.py: what students read in a terminal
-    host.py, remembered.py, source_digest.py: one process for many submissions, for staff who grade
+    host.py, remembered.py, import_graph.py: one process for many submissions, for staff who grade
                           a class, and what is kept from one to the next
     writing.py            files that are written completely or not at all
     gradescope/           results.json and metadata, as Gradescope documents them

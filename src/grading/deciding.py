@@ -22,13 +22,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from . import paths, provenance
+from . import import_graph, paths, provenance
 from .assignment import Assignment, Edition, TestSpec, load_assignment
 from .cases import BoundTest, bind
 from .judges import load_hidden
 from .question_set import QuestionSet
 
-IMPORT = re.compile(r"^[ \t]*(?:from|import)\b(?:\([^)]*\)|\\\n|[^\n(\\])*", re.MULTILINE)
 PROBE = re.compile(r"[\"']([a-z_0-9]+)\.")
 ASKS_STAFF = re.compile(r"\.hidden\b")
 INIT = "__init__.py"
@@ -137,20 +136,11 @@ class Deciding:
         return found
 
     def _linked(self, path: Path) -> set[Path]:
-        """Return the files that a module names in an import, or as the place of a probe."""
-        text = self._texts[path]
-        asked = set(PROBE.findall(text))
-        found = {o for o in self._texts if o.stem == "probe" and o.parent.name in asked}
-        for statement in IMPORT.findall(text):
-            names = set(re.findall(r"\w+", statement))
-            is_relative = re.match(r"\s*from\s*\.", statement) is not None
-            found |= {
-                other
-                for other in self._texts
-                if other.stem in names
-                and (other.parent.name in names or (is_relative and other.parent == path.parent))
-            }
-        return found
+        """Return the files that a module imports, or names as the place of a probe."""
+        topics = set(PROBE.findall(self._texts[path]))
+        probes = {o for o in self._texts if o.stem == "probe" and o.parent.name in topics}
+        imported = {o for o in import_graph.imports_of(path) & self._texts.keys() if o.name != INIT}
+        return probes | imported
 
 
 def _described(spec: TestSpec) -> dict[str, Any]:

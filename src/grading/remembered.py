@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import paths, provenance, source_digest, wire, writing
+from . import import_graph, paths, provenance, wire, writing
 from .question_set import QuestionSet
 
 Findings = dict[str, Any]  # plain data, by key
@@ -75,7 +75,7 @@ class Remembered:
         Returns:
             plain data, as read back from JSON.
         """
-        facts = [*self._machine, source_digest.digest_of(code), _data_digest()]
+        facts = [*self._machine, import_graph.digest_of(code), _data_digest()]
         known = json.dumps(facts, sort_keys=True).encode("utf-8")
         key = hashlib.sha256(known + wire.encode(about)).hexdigest()
         path = self._folder / f"finding-{key}"

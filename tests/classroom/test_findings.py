@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from grading import paths, provenance, source_digest
+from grading import import_graph, paths, provenance
 from grading.judges import load_hidden
 from grading.remembered import Remembered
 from questions.course import Course
@@ -105,7 +105,7 @@ for name, module in sys.modules.items():
     )
     imported = set(ran.stdout.splitlines())
     assert len(imported) > 10
-    counted = {str(path) for path in source_digest.files_of(hidden.CODE)}
+    counted = {str(path) for path in import_graph.files_of(hidden.CODE)}
     assert imported <= counted
     assert str(root / "solutions" / "submission" / "model.py") not in counted  # a given module
     for name in ("solutions/submission/dataset.py", "src/submission/model.py"):
@@ -141,17 +141,17 @@ def test_an_edit_asks_for_new_evidence_only_where_it_decides(
         module.write("# more\n")
     assert (_digest(hidden) != before) is counts
     monkeypatch.undo()
-    source_digest.digest_of.cache_clear()
+    import_graph.digest_of.cache_clear()
 
 
 def _digest(hidden) -> str:
-    source_digest.digest_of.cache_clear()  # the grader caches it, as files don't change there
-    return source_digest.digest_of(hidden.CODE)
+    import_graph.digest_of.cache_clear()  # the grader caches it, as files don't change there
+    return import_graph.digest_of(hidden.CODE)
 
 
 def test_a_module_that_is_not_there_is_a_mistake(root):
     with pytest.raises(FileNotFoundError, match=r"hidden\.nothing"):
-        source_digest.digest_of(("hidden.nothing",))
+        import_graph.digest_of(("hidden.nothing",))
 
 
 # ---------------------------------------------------------------- who asks

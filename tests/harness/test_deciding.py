@@ -139,18 +139,23 @@ def test_modules_are_imported_in_ways_that_a_reader_of_text_sees():
         ("from . import own\n", {"two/own.py"}),
         ("from .own import (\n    name as other\n)\n", {"two/own.py"}),
         ("import questions.one.helper as other\n", {"one/helper.py"}),
-        ("    from questions.one.helper import name\n", {"one/helper.py"}),
+        ("def f():\n    from questions.one.helper import name\n", {"one/helper.py"}),
         ("x = self.probe('one.ask', SPEC)\n", {"one/probe.py"}),
         ("helper = own = 1  # one.ask\n", set()),
     ],
 )
-def test_imports_and_probes_are_read_from_the_text(source, found, runner, monkeypatch):
+def test_imports_and_probes_are_read_from_the_text(source, found, runner, monkeypatch, tmp_path):
     made = Deciding(runner.assignment, runner.questions, None)
     names = ("one/helper.py", "one/probe.py", "two/own.py", "two/probe.py")
-    texts = {paths.QUESTIONS / name: "" for name in names} | {paths.QUESTIONS / "two/a.py": source}
+    questions = tmp_path / "questions"
+    texts = {questions / name: "" for name in names} | {questions / "two/a.py": source}
+    for path, text in texts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    monkeypatch.setattr(paths, "SRC", tmp_path)
     monkeypatch.setattr(made, "_texts", texts)
-    linked = made._linked(paths.QUESTIONS / "two/a.py")
-    assert {path.relative_to(paths.QUESTIONS).as_posix() for path in linked} == found
+    linked = made._linked(questions / "two/a.py")
+    assert {path.relative_to(questions).as_posix() for path in linked} == found
 
 
 # ---------------------------------------------------------------- the description

@@ -1,6 +1,6 @@
-"""Hashes the code of modules, with everything of ours that they import.
+"""Which of our files import which, and a hash of modules with everything of ours that they import.
 
-As long as the digest is the same, the code finds the same results, whatever else changes.
+As long as the hash is the same, the code finds the same results, whatever else changes.
 """
 
 from __future__ import annotations
@@ -44,16 +44,20 @@ def files_of(modules: Iterable[str]) -> list[Path]:
     """
     seen: set[Path] = set()
     for name in modules:
-        if not (found := set(_files(name))):
+        if not (files := set(_files(name))):
             raise FileNotFoundError(f"no module of ours is called {name}")
-        seen |= found
+        seen |= files
     waiting = list(seen)
     while waiting:
-        path = waiting.pop()
-        new = {each for name in _imported(path) for each in _files(name)} - seen
+        new = imports_of(waiting.pop()) - seen
         seen |= new
         waiting += new
     return sorted(seen)
+
+
+def imports_of(path: Path) -> set[Path]:
+    """Return the files of ours that Python may read for the imports in a file of ours."""
+    return {file for name in _imported(path) for file in _files(name)}
 
 
 def _files(module: str) -> Iterator[Path]:
@@ -70,11 +74,11 @@ def _files(module: str) -> Iterator[Path]:
         return
     root = paths.SOLUTIONS if parts[0] == HIDDEN else paths.SRC
     whole = root.joinpath(*parts)
-    found = [whole.with_suffix(".py")]
+    files = [whole.with_suffix(".py")]
     if parts[0] != HIDDEN:
-        found += [folder / "__init__.py" for folder in (whole, *whole.parents) if folder != root]
-    if any(each.is_file() for each in (found[0], whole / "__init__.py")):
-        yield from (each for each in found if each.is_file() and each.is_relative_to(root))
+        files += [folder / "__init__.py" for folder in (whole, *whole.parents) if folder != root]
+    if any(each.is_file() for each in (files[0], whole / "__init__.py")):
+        yield from (each for each in files if each.is_file() and each.is_relative_to(root))
 
 
 def _root(path: Path) -> Path:
