@@ -14,7 +14,13 @@ import pytest
 
 from tests.interpreter import python
 from tests.once import once
-from tests.project import ROOT, copy_of_the_project, make, quick_demo_notebook
+from tests.project import (
+    ROOT,
+    copy_of_the_project,
+    make,
+    quick_demo_notebook,
+    without_structure,
+)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -87,6 +93,7 @@ def released(tree, demo, after_demo, tmp_path_factory) -> str:
         project = project_with_a_world(folder / "project")
         shutil.copytree(after_demo / "project" / "build", project / "build")
         quick_demo_notebook(project)
+        without_structure(project)
         ran = make(project, "release", "EDITION=xcs224n", "RECIPE=smoke", timeout=900)
         assert ran.returncode == 0, ran.stdout + ran.stderr
         (folder / "printed.txt").write_text(ran.stdout, encoding="utf-8")
@@ -95,4 +102,5 @@ def released(tree, demo, after_demo, tmp_path_factory) -> str:
     for name in ("build", "dist", "solutions/data"):  # the secret of the runs' seeds is there
         shutil.copytree(folder / "project" / name, tree / name, dirs_exist_ok=True)
     quick_demo_notebook(tree)
+    without_structure(tree)
     return (folder / "printed.txt").read_text(encoding="utf-8")

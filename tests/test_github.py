@@ -105,6 +105,7 @@ def test_the_students_job_needs_no_make():
     assert not [command for command in steps("students") if re.search(r"\bmake\b", command)]
 
 
+@pytest.mark.long
 @pytest.mark.requires_tool("bash")
 def test_what_students_run_works_step_by_step(tree, demo, tmp_path):
     """Run them in a copy whose reference is already trained; nothing is installed."""

@@ -146,7 +146,7 @@ def project(tmp_path, root):
     return tmp_path
 
 
-@pytest.fixture(params=["pip", "uv"])
+@pytest.fixture(params=["pip", pytest.param("uv", marks=pytest.mark.long)])
 def make(request, project):
     """Return a function that runs `make` in the project, with pip or with uv."""
     # Without this machine's configuration: everything must come from the test.

@@ -53,6 +53,7 @@ def test_in_a_package_of_dasks_it_does_not(run_inner, way):
     assert "test_of_ours -" in found.stdout
 
 
+@pytest.mark.long
 def test_the_whole_suite_is_collected_in_one_process(run_python):
     """xdist's processes collect it in every run."""
     found = run_python("-m", "pytest", "-p", "no:cacheprovider", "--collect-only", "-qq")

@@ -17,7 +17,7 @@ AVX2 = {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"}
 PATIENT = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME": "0"}
 RIGHT = "synthesizer/right"
 MACHINES = {  # threads, environment, and what is measured there in the same call
-    "one thread": (1, {}, ("", 1)),  # all variants
+    "one thread": (1, {}, ("{topic}", 1)),  # all variants
     "two threads": (2, {}, (RIGHT, 2)),
     "one thread, AVX2": (1, AVX2, (RIGHT, 1, 2)),
     "two threads, AVX2": (2, AVX2, (RIGHT, 1, 2)),
@@ -39,7 +39,8 @@ def deviations(run_python) -> Callable[[str, str, bool], list[dict]]:
 
     def of(machine: str, topic: str, right: bool) -> list[dict]:
         threads, environment, asked = MACHINES[machine]
-        rows = measured(*asked, avx2=environment is AVX2)
+        pattern, *counts = asked
+        rows = measured(pattern.format(topic=topic), *counts, avx2=environment is AVX2)
         ours = f"{topic}/{'right' if right else 'wrong'}/"
         return [r for r in rows if r["threads"] == threads and r["variant"].startswith(ours)]
 
@@ -47,7 +48,11 @@ def deviations(run_python) -> Callable[[str, str, bool], list[dict]]:
 
 
 @pytest.mark.parametrize(
-    "topic, machine", [*(("synthesizer", name) for name in MACHINES), ("rope", "one thread")]
+    "topic, machine",
+    [
+        *(pytest.param("synthesizer", name, marks=pytest.mark.long) for name in MACHINES),
+        ("rope", "one thread"),
+    ],
 )
 def test_tolerances_are_ten_times_the_rounding_of_right_codes(topic, machine, deviations):
     rows = deviations(machine, topic, True)
@@ -55,7 +60,7 @@ def test_tolerances_are_ten_times_the_rounding_of_right_codes(topic, machine, de
     assert not [row for row in rows if 10 * row["difference"] > row["tolerance"]]
 
 
-@pytest.mark.parametrize("topic", ["synthesizer", "rope"])
+@pytest.mark.parametrize("topic", [pytest.param("synthesizer", marks=pytest.mark.long), "rope"])
 def test_tolerances_are_a_tenth_of_what_mistakes_change(topic, deviations):
     """Wrong code is off by far more, or not at all in what the test compares."""
     rows = deviations("one thread", topic, False)

@@ -240,7 +240,13 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("changes", [BROKEN, HOSTILE], ids=["broken", "hostile"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param(BROKEN, id="broken", marks=pytest.mark.long),
+        pytest.param(HOSTILE, id="hostile"),
+    ],
+)
 def test_what_is_broken_or_hostile_costs_its_own_tests_only(short, upload, changes):
     for module, (code, _) in changes.items():
         path = upload / "submission" / module
@@ -362,9 +368,14 @@ def damaged(release: Path, target: Path, changes: dict[str, bytes | None]) -> Pa
     [
         {"solutions/hidden/training.py": b"raise RuntimeError('ours')\n"},
         {"solutions/data/grading_secret": None},
-        {"assignment.toml": b"[assignment]\n"},
-        {"src/grading/gradescope/results.schema.json": b'{"required": ["more"]}'},
-        {"src/data/birth_dev.tsv": None},
+        *(
+            pytest.param(changes, marks=pytest.mark.long)
+            for changes in (
+                {"assignment.toml": b"[assignment]\n"},
+                {"src/grading/gradescope/results.schema.json": b'{"required": ["more"]}'},
+                {"src/data/birth_dev.tsv": None},
+            )
+        ),
     ],
     ids=lambda changes: next(iter(changes)),
 )

@@ -140,6 +140,7 @@ os.symlink("INTERPRETER", os.path.join(folder, "pythonVERSION"))
 """
 
 
+@pytest.mark.long
 @needs_python
 def test_what_uv_fetched_is_taken(source, place):
     # uv itself is made up: downloading the real one needs the network.

@@ -86,6 +86,7 @@ def test_the_assignments_own_folder_gets_no_note(tmp_path):
         assert [*map(str, staged.omissions)].count(NOTE) == count
 
 
+@pytest.mark.long
 def test_a_compiled_model_is_graded_as_the_model_inside(submission, grade):
     helper = submission / "submission" / "helper.py"
     text = helper.read_text(encoding="utf-8")

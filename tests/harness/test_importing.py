@@ -19,6 +19,7 @@ from questions.attention_exploration.tests_weights import AttentionCopying
 from questions.shared.data_set import CourseData
 from questions.shared.trained_files import model_configs
 from tests.harness.conftest import IMPORT_S, POOLS
+from tests.scheduling import sampled
 from tools import world
 
 FILE = "submission/attention_exploration.py"
@@ -62,6 +63,7 @@ def test_what_a_hidden_test_found_is_never_named_to_students(submission, grade_h
     assert FILE in results["3a-1-hidden"].detail
 
 
+@pytest.mark.long
 def test_a_module_that_another_one_imports_is_the_one_that_is_named(submission, grade_hastily):
     (submission / "submission" / "mine.py").write_text(LOOP, encoding="utf-8")
     append(submission, "\nfrom . import mine\n")
@@ -103,7 +105,7 @@ FORGERIES = {
 }
 
 
-@pytest.mark.parametrize("says", FORGERIES)
+@pytest.mark.parametrize("says", sampled(FORGERIES))
 def test_a_worker_that_lies_about_its_imports_gets_their_limit_and_no_more(
     says, submission, grade_hastily
 ):

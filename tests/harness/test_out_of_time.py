@@ -78,6 +78,7 @@ def test_the_kernels_own_limit_is_a_time_out_and_names_the_line(way, write_query
     assert found.message.endswith("it was at submission/attention_exploration.py:5")
 
 
+@pytest.mark.long
 def test_a_module_that_never_ends_names_its_line(write_query, grade):
     message = grade(write_query("return 0", before="x = 1\nwhile True: pass\n"), ID)[ID].message
     assert "while submission/attention_exploration.py was imported" in message
