@@ -12,13 +12,12 @@ staff's solutions/hidden/. The harness knows no topic: the tests are in `questio
     question_set.py       the parts of an assignment that its description does not contain
     cases.py, functions.py, judges.py, where.py: tests, their judges, the lines that decide a test
     runner.py, options.py, bench.py, observer.py: a run, the environment of a test, notifications
-    staging.py, upload.py, trees.py, compiled.py: which files are graded, what is added,
-                          what is removed
+    staging.py, upload.py, compiled.py: which files are graded, what is added
     imports.py            modules that a submission imports and the autograder lacks
     processes.py, jobs.py, zygotes.py, zygote.py, guardian.py, killer.py, huge_pages.py, worker.py,
     frames.py, importing.py, import_clock.py, inprocess.py: how workers start, live and end
-    sandbox.py, landlock.py, seccomp.py, system_calls.py, kernel.py, limits.py, leftovers.py,
-    exposure.py           what confines them
+    sandbox.py, kernel.py, system_calls.py, limits.py, leftovers.py: what confines them, and what is
+                          removed after them
     authoritative.py, canary.py, requirements.py: what a run whose score counts requires
     outcomes.py, endings.py, causes.py, printable.py, float_ranges.py: how a test ended, in words
     results.py, console.py, report.py, replay.py, provenance.py: results, and how they are shown
@@ -42,8 +41,8 @@ What is guaranteed, and how:
   a uid, code can start threads but no processes, which would count as the user's. `--doctor` says
   which of these work here; `--authoritative` refuses to run if a required one doesn't, and a
   canary worker tries first. If solutions, answers or results are among the libraries that code may
-  read (below /usr, for instance), no run judges hidden tests (`exposure.py`): exit code 2, or 3 if
-  the run was to be authoritative.
+  read (below /usr, for instance), no run judges hidden tests (`authoritative.py`): exit code 2, or
+  3 if the run was to be authoritative.
 - The grader's own faults are not counted against a student: outcome `grader error`, exit code 3. A
   worker reports when it is about to run student code; any failure before that is the grader's.
 - No student can cause one: whatever a worker answers, its test gets a verdict. Specs state

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import importing, provenance, sandbox, trees, wire
+from . import importing, leftovers, provenance, sandbox, wire
 from .assignment import TestSpec
 from .endings import at_place, explain_ending, explain_error, float_ranges
 from .errors import GradingError, ReferenceFailed, Verdict, WireError, malformed
@@ -160,7 +160,7 @@ class Bench:
                 run.uids.release(confinement.uid)
             return finished
         finally:
-            trees.remove_tree(scratch)
+            leftovers.remove_tree(scratch)
 
     def _limits(self, role: str) -> Limits:
         cpu_s = REFERENCE_CPU_S if role == "reference" else max(self._left_s, 0.1)

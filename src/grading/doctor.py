@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from . import authoritative, exposure, paths, sandbox
+from . import authoritative, paths, sandbox
 from .errors import GradingError
 from .processes import clean_environment, command, fork_is_safe, open_pool
 
@@ -62,7 +62,7 @@ def _canary(layers: sandbox.Layers) -> None:
     pool = open_pool(0)
     try:
         found = authoritative.faults(layers, authoritative.send_canary(pool, layers, work, staged))
-        found += exposure.exposed(layers, authoritative.secrets())
+        found += authoritative.exposed(layers, authoritative.secrets())
     except GradingError as error:
         found = [str(error)]
     finally:

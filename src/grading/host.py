@@ -32,7 +32,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from . import authoritative, exposure, paths, provenance, sandbox, trees
+from . import authoritative, leftovers, paths, provenance, sandbox
 from .assignment import load_assignment
 from .cases import derive_seed
 from .errors import GradingError, SubmissionError
@@ -88,9 +88,9 @@ def main(questions: QuestionSet, place: Path, own: Path) -> None:
         finally:
             if host is not None:
                 host.close()
-            trees.remove_tree(own)
+            leftovers.remove_tree(own)
             if is_last(lock):
-                trees.remove_tree(place)
+                leftovers.remove_tree(place)
 
 
 def _read(requests: queue.SimpleQueue[str]) -> None:
@@ -179,7 +179,8 @@ class Host:
                 canary = authoritative.send_canary(self._pool_of(seed), self._layers, work, staged)
             except GradingError as error:
                 return [str(error)]
-        return authoritative.faults(self._layers, canary) + exposure.exposed(self._layers, secrets)
+        faults = authoritative.faults(self._layers, canary)
+        return faults + authoritative.exposed(self._layers, secrets)
 
     def _grade(self, request: dict[str, Any]) -> dict[str, Any]:
         started = time.monotonic()

@@ -24,14 +24,13 @@ from typing import Any
 
 from . import (
     authoritative,
-    exposure,
     float_ranges,
     importing,
+    leftovers,
     paths,
     printable,
     provenance,
     sandbox,
-    trees,
 )
 from .assignment import Assignment, Edition
 from .bench import OUT_OF_TIME, Bench
@@ -182,7 +181,7 @@ class CourseTestRunner:
             if own is not None:
                 own.close()
             uids.close()
-            trees.remove_tree(work)
+            leftovers.remove_tree(work)
 
     def blank(self, edition: Edition, seed: int, name: str) -> Results:
         """Return results in which no test has run.
@@ -212,7 +211,7 @@ class CourseTestRunner:
         if self.hidden is None or options.in_process:
             return []  # there are no secrets, or no confinement at all
         secrets: list[str | Path] = [*authoritative.secrets(), options.answers, *options.private]
-        found = exposure.exposed(options.layers, secrets)
+        found = authoritative.exposed(options.layers, secrets)
         if found and not options.authoritative:
             raise UsageError(f"{found[0]}; move it elsewhere before grading")
         return found

@@ -3,7 +3,7 @@
 Three independent layers:
 1. limits (`limits.py`), a session of its own, an environment built from nothing, the guardian's
    watch: everywhere;
-2. no_new_privs, Landlock (`landlock.py`), a seccomp filter (`seccomp.py`): for any Linux user,
+2. no_new_privs, Landlock and a seccomp filter (`kernel.py`): for any Linux user,
    whose tests may start threads but no processes, since these would count as the user's own;
 3. a uid of the test's own, in a range that nothing else uses: only for root.
 """
@@ -24,7 +24,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from . import kernel, landlock, paths, seccomp
+from . import kernel, paths
 from .limits import Limits
 
 PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
@@ -102,7 +102,7 @@ def detect() -> Layers:
     if sys.platform != "linux":
         return Layers(False, 0, False)
     obstacle = "needs root" if os.geteuid() else _closed_folder()
-    return Layers(not obstacle, landlock.abi(), seccomp.available(), obstacle)
+    return Layers(not obstacle, kernel.landlock_abi(), kernel.has_seccomp(), obstacle)
 
 
 def _closed_folder() -> str:
@@ -257,9 +257,9 @@ def prepare(confinement: Confinement) -> int | None:
         OSError: a layer that should work doesn't.
     """
     if confinement.seccomp:
-        seccomp.prepare(processes=confinement.uid is not None)
+        kernel.prepare_filter(processes=confinement.uid is not None)
     if confinement.landlock:
-        return landlock.make_ruleset(confinement.readable, confinement.writable)
+        return kernel.make_ruleset(confinement.readable, confinement.writable)
     return None
 
 
@@ -287,10 +287,10 @@ def take(confinement: Confinement, ruleset: int | None = None) -> None:
         kernel.prctl(PR_SET_NO_NEW_PRIVS, 1)
     if confinement.landlock:
         if ruleset is None:
-            ruleset = landlock.make_ruleset(confinement.readable, confinement.writable)
-        landlock.enforce(ruleset, confinement.readable)
+            ruleset = kernel.make_ruleset(confinement.readable, confinement.writable)
+        kernel.enforce(ruleset, confinement.readable)
     if confinement.seccomp:
-        seccomp.restrict(os.getpid(), processes=confinement.uid is not None)
+        kernel.install_filter(os.getpid(), processes=confinement.uid is not None)
 
 
 def hide_memory() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from grading import guardian, landlock, limits, sandbox, seccomp, trees, worker
+from grading import guardian, kernel, leftovers, limits, sandbox, worker
 from grading.import_clock import Imports
 from grading.outcomes import Outcome
 from tests.scheduling import sampled
@@ -177,7 +177,7 @@ STARTS = {
 }
 
 
-@pytest.mark.skipif(not seccomp.available(), reason="this kernel has no seccomp")
+@pytest.mark.skipif(not kernel.has_seccomp(), reason="this kernel has no seccomp")
 @pytest.mark.parametrize("way", STARTS)
 def test_without_a_uid_of_its_own_a_test_starts_no_process_and_says_so(way, write_query, grade):
     results = grade(write_query(STARTS[way] + "\n" + RIGHT), ID, HIDDEN, layers=FILTERED)
@@ -187,7 +187,7 @@ def test_without_a_uid_of_its_own_a_test_starts_no_process_and_says_so(way, writ
     assert "processes can't be started here" in results[HIDDEN].message
 
 
-@pytest.mark.skipif(not landlock.abi(), reason="this kernel has no Landlock")
+@pytest.mark.skipif(not kernel.landlock_abi(), reason="this kernel has no Landlock")
 @pytest.mark.parametrize("own_uid", [False, True])
 def test_a_pool_of_processes_is_refused_in_words_where_files_are_guarded(
     own_uid, write_query, grade
@@ -294,7 +294,7 @@ def test_folders_too_deep_for_a_path_are_removed(tmp_path):
         opened.append(os.open("x" * 200, os.O_RDONLY, dir_fd=opened[-1]))
     for descriptor in [*opened, os.open("file", os.O_CREAT, dir_fd=opened[-1])]:
         os.close(descriptor)
-    trees.remove_tree(tmp_path / ("x" * 200))
+    leftovers.remove_tree(tmp_path / ("x" * 200))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -320,9 +320,9 @@ def test_a_flood_of_files_is_stopped_before_removing_it_takes_long(name, write_q
 def test_removing_stops_in_time(tmp_path):
     for number in range(50):
         (tmp_path / "flood" / str(number)).mkdir(parents=True)
-    trees.remove_tree(tmp_path / "flood", until=time.monotonic() - 1)
+    leftovers.remove_tree(tmp_path / "flood", until=time.monotonic() - 1)
     assert len(list((tmp_path / "flood").iterdir())) == 50
-    trees.remove_tree(tmp_path / "flood", until=time.monotonic() + 60)
+    leftovers.remove_tree(tmp_path / "flood", until=time.monotonic() + 60)
     assert not (tmp_path / "flood").exists()
 
 

@@ -7,14 +7,14 @@ import time
 
 import pytest
 
-from grading import guardian, landlock, sandbox, seccomp, zygote
+from grading import guardian, kernel, sandbox, zygote
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux's")
 needs_landlock = pytest.mark.skipif(
-    sys.platform != "linux" or not landlock.abi(), reason="this kernel has no Landlock"
+    sys.platform != "linux" or not kernel.landlock_abi(), reason="this kernel has no Landlock"
 )
 needs_filters = pytest.mark.skipif(
-    sys.platform != "linux" or not seccomp.available(), reason="this kernel has no filters"
+    sys.platform != "linux" or not kernel.has_seccomp(), reason="this kernel has no filters"
 )
 
 
@@ -53,7 +53,7 @@ def test_a_ruleset_made_by_another_process_allows_the_same(tmp_path):
         (tmp_path / name / "file").write_text("text", encoding="utf-8")
     confinement = sandbox.Confinement(
         landlock=True,
-        readable=(str(tmp_path / "open"), "/nowhere", landlock.OWN),
+        readable=(str(tmp_path / "open"), "/nowhere", kernel.OWN_PROC),
         writable=(str(tmp_path / "scratch"),),
     )
     parent = os.getpid()
@@ -76,7 +76,7 @@ def test_a_ruleset_made_by_another_process_allows_the_same(tmp_path):
 
 @needs_landlock
 def test_a_worker_keeps_no_descriptor_of_the_ruleset():
-    confinement = sandbox.Confinement(landlock=True, readable=("/proc", landlock.OWN))
+    confinement = sandbox.Confinement(landlock=True, readable=("/proc", kernel.OWN_PROC))
     before = len(os.listdir("/proc/self/fd"))
     # The pipe's other end is open, too; what lists the folder is not counted by either.
     assert int(confined(confinement, lambda: len(os.listdir("/proc/self/fd")))) == before + 2
@@ -87,15 +87,15 @@ def test_a_worker_keeps_no_descriptor_of_the_ruleset():
 def test_each_worker_gets_a_filter_for_its_own_pid(processes):
     confinement = sandbox.Confinement(seccomp=True, uid=None)
     parent = os.getpid()
-    template, places = seccomp.prepare(processes)
-    assert len(places) == len(seccomp.OWN_PID_ONLY)
+    template, places = kernel.prepare_filter(processes)
+    assert len(places) == len(kernel.OWN_PID_ONLY)
 
     def ask():
         return [refused(lambda: os.kill(os.getpid(), 0)), refused(lambda: os.kill(parent, 0))]
 
     for _ in range(2):  # the second time, the filter is remembered
         assert confined(confinement, ask) == str(["done", "PermissionError"])
-    assert seccomp.prepare(processes) == (template, places)
+    assert kernel.prepare_filter(processes) == (template, places)
 
 
 def test_an_orphan_is_found_although_its_parent_has_ended():

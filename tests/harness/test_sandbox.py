@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from grading import doctor, guardian, paths, sandbox, seccomp, system_calls
+from grading import doctor, guardian, kernel, paths, sandbox, system_calls
 from grading.limits import Limits
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="Linux's")
@@ -161,7 +161,7 @@ ARGUMENTS = [
 
 def verdict(program, machine: str, number: int, arguments: tuple[int, ...] = ()) -> int:
     """Run a filter as the kernel would, and return what it decides about a system call."""
-    arch, _ = seccomp.ARCHES[machine]
+    arch, _ = kernel.ARCHES[machine]
     data = {0: number, 4: arch}
     for place, value in enumerate(arguments):
         data[16 + 8 * place], data[20 + 8 * place] = value & 0xFFFFFFFF, value >> 32 & 0xFFFFFFFF
@@ -169,27 +169,27 @@ def verdict(program, machine: str, number: int, arguments: tuple[int, ...] = ())
     while True:
         code, if_true, if_false, constant = program[at]
         at += 1
-        if code == seccomp.RETURN:
+        if code == kernel.RETURN:
             return constant
-        if code == seccomp.LOAD:
+        if code == kernel.LOAD:
             loaded = data.get(constant, 0)
             continue
         holds = {
-            seccomp.JEQ: loaded == constant,
-            seccomp.JGE: loaded >= constant,
-            seccomp.JSET: loaded & constant != 0,
+            kernel.JEQ: loaded == constant,
+            kernel.JGE: loaded >= constant,
+            kernel.JSET: loaded & constant != 0,
         }[code]
         at += if_true if holds else if_false
 
 
-@pytest.mark.parametrize("machine", seccomp.ARCHES)
+@pytest.mark.parametrize("machine", kernel.ARCHES)
 @pytest.mark.parametrize("processes", [False, True])
 def test_the_filter_does_with_each_system_call_what_the_table_says(machine, processes):
-    column = list(seccomp.ARCHES).index(machine)
+    column = list(kernel.ARCHES).index(machine)
     kinds = [(kind.action, kind.calls.values()) for kind in system_calls.KINDS]
     table = {n[column]: action for action, calls in kinds for n in calls if n[column] is not None}
     special = {numbers[column] for numbers in SPECIAL.values()}
-    program = seccomp.build(machine, OWN, processes)
+    program = kernel.build_filter(machine, OWN, processes)
     for number in set(NUMBERS) - special:
         expected = table.get(number, system_calls.ABSENT)
         assert verdict(program, machine, number) == expected, number
@@ -200,7 +200,7 @@ def test_the_filter_does_with_each_system_call_what_the_table_says(machine, proc
         if number is not None:
             assert verdict(program, machine, number, arguments) == expected, (name, arguments)
     other = "aarch64" if machine == "x86_64" else "x86_64"
-    assert verdict(program, other, 0) == seccomp.KILL
+    assert verdict(program, other, 0) == kernel.KILL
     assert len(program) <= 4096  # the kernel's limit
 
 
@@ -218,7 +218,7 @@ def test_each_system_call_is_in_one_table_and_has_a_reason():
 def test_the_table_has_every_system_call_of_the_kernels_header(machine):
     if not HEADERS[machine].exists():
         pytest.skip(f"needs {HEADERS[machine]}, from the package linux-libc-dev")
-    column = list(seccomp.ARCHES).index(machine)
+    column = list(kernel.ARCHES).index(machine)
     table = {n: numbers for kind in system_calls.KINDS for n, numbers in kind.calls.items()}
     table |= SPECIAL
     newest = max(n[column] for n in table.values() if n[column] is not None)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from grading import trees
+from grading import leftovers
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def bare() -> Path:
         ignored = shutil.ignore_patterns("tests", "__pycache__")
         shutil.copytree(source, libraries / source.name, ignore=ignored)
     yield folder / "bin" / "python"
-    trees.remove_tree(folder)
+    leftovers.remove_tree(folder)
 
 
 def metadata(libraries: Path) -> Path:

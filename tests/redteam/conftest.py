@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from grading import paths, processes, trees
+from grading import leftovers, paths, processes
 from tests import pinned
 from tests.interpreter import STRICT
 
@@ -61,7 +61,7 @@ def make_tree() -> Iterator[Callable[..., Path]]:
 
     yield make
     for base in made:
-        trees.remove_tree(base)
+        leftovers.remove_tree(base)
 
 
 def copy_tree(tree: Path) -> None:
@@ -181,7 +181,7 @@ def grade(tree):
 
     yield run
     left = list(temporary.iterdir())
-    trees.remove_tree(temporary)
+    leftovers.remove_tree(temporary)
     assert left == []
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from grading import exposure, paths, sandbox
+from grading import authoritative, paths, sandbox
 from tests.interpreter import STRICT
 from tools import world
 
@@ -38,7 +38,7 @@ def libraries(monkeypatch, tmp_path) -> Path:
     folder = tmp_path / "libraries"
     folder.mkdir()
     monkeypatch.setattr(sandbox, "readable_by_all", lambda: (str(folder), "/no/such/folder"))
-    monkeypatch.setattr(exposure, "_mounts", list)
+    monkeypatch.setattr(authoritative, "_mounts", list)
     return folder
 
 
@@ -46,37 +46,37 @@ def test_what_lies_among_libraries_is_named(libraries, tmp_path):
     inside, outside = libraries / "course" / "solutions", tmp_path / "solutions"
     inside.mkdir(parents=True)
     outside.mkdir()
-    found = exposure.exposed(GUARDED, [outside, inside, inside / "data"])
+    found = authoritative.exposed(GUARDED, [outside, inside, inside / "data"])
     assert len(found) == 1
     assert str(inside) in found[0] and str(libraries) in found[0]
-    assert exposure.exposed(GUARDED, [outside]) == []
-    assert exposure.exposed(GUARDED, [tmp_path / "libraries-and-more"]) == []
+    assert authoritative.exposed(GUARDED, [outside]) == []
+    assert authoritative.exposed(GUARDED, [tmp_path / "libraries-and-more"]) == []
 
 
 def test_mounts_of_namespaces_and_odd_names_are_read(monkeypatch, tmp_path):
     listing = tmp_path / "mountinfo"
     text = "9 1 0:4 net:[4026532] /run/netns/a rw - nsfs nsfs rw\n9 1 8:1 /x\\040y /a\\040b rw\n"
     listing.write_text(text, encoding="utf-8")
-    monkeypatch.setattr(exposure, "MOUNTS", listing)
-    assert exposure._mounts() == [exposure._Mount("8:1", "/x y", "/a b")]
-    assert exposure._places("/a b/c", exposure._mounts()) == ["/a b/c"]
+    monkeypatch.setattr(authoritative, "MOUNTS", listing)
+    assert authoritative._mounts() == [authoritative._Mount("8:1", "/x y", "/a b")]
+    assert authoritative._places("/a b/c", authoritative._mounts()) == ["/a b/c"]
 
 
 def test_results_to_be_written_there_are_named(libraries):
-    assert exposure.exposed(GUARDED, [libraries / "results.json"])
+    assert authoritative.exposed(GUARDED, [libraries / "results.json"])
 
 
 def test_a_folder_of_libraries_within_the_solutions_is_named(libraries, tmp_path):
-    assert exposure.exposed(GUARDED, [tmp_path])
+    assert authoritative.exposed(GUARDED, [tmp_path])
 
 
 def test_links_are_followed_to_where_they_lead(libraries, tmp_path):
     (tmp_path / "real").mkdir()
     (libraries / "link").symlink_to(tmp_path / "real")
-    assert exposure.exposed(GUARDED, [libraries / "link"]) == []  # the kernel refuses it, too
+    assert authoritative.exposed(GUARDED, [libraries / "link"]) == []  # the kernel refuses it, too
     (libraries / "kept").mkdir()
     (tmp_path / "solutions").symlink_to(libraries / "kept")
-    assert exposure.exposed(GUARDED, [tmp_path / "solutions"])
+    assert authoritative.exposed(GUARDED, [tmp_path / "solutions"])
 
 
 def test_what_others_cannot_read_is_safe_from_a_uid_of_its_own(libraries, monkeypatch):
@@ -85,24 +85,24 @@ def test_what_others_cannot_read_is_safe_from_a_uid_of_its_own(libraries, monkey
         solutions.mkdir(mode=0o700)
         Path(place).chmod(0o755)
         monkeypatch.setattr(sandbox, "readable_by_all", lambda: (place,))
-        assert exposure.exposed(OWN_UIDS, [solutions, Path(place) / "results.json"]) == []
-        assert exposure.exposed(GUARDED, [solutions])
+        assert authoritative.exposed(OWN_UIDS, [solutions, Path(place) / "results.json"]) == []
+        assert authoritative.exposed(GUARDED, [solutions])
         solutions.chmod(0o755)
-        assert exposure.exposed(OWN_UIDS, [solutions])
+        assert authoritative.exposed(OWN_UIDS, [solutions])
         Path(place).chmod(0o700)
-        assert exposure.exposed(OWN_UIDS, [solutions]) == []
+        assert authoritative.exposed(OWN_UIDS, [solutions]) == []
 
 
 def test_without_landlock_nothing_is_opened_because_nothing_is_closed(libraries):
     bare = sandbox.Layers(root=False, landlock_abi=0, seccomp=True)
-    assert exposure.exposed(bare, [libraries]) == []
+    assert authoritative.exposed(bare, [libraries]) == []
 
 
 def test_an_environment_in_the_root_opens_it_and_one_below_does_not(monkeypatch):
     monkeypatch.setattr(sys, "prefix", str(paths.ROOT))
-    assert exposure.exposed(GUARDED, [paths.SOLUTIONS])
+    assert authoritative.exposed(GUARDED, [paths.SOLUTIONS])
     monkeypatch.setattr(sys, "prefix", str(paths.ROOT / ".venv"))
-    assert exposure.exposed(GUARDED, [paths.SOLUTIONS]) == []
+    assert authoritative.exposed(GUARDED, [paths.SOLUTIONS]) == []
 
 
 @pytest.mark.skipif(not can_mount(), reason="needs root and mounts")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from grading import paths, trees
+from grading import leftovers, paths
 
 from .conftest import ASKED, FILE, RIGHT, whole
 
@@ -281,7 +281,7 @@ def test_a_broken_upload_is_named_and_a_harmless_one_costs_nothing(
     if code < 2:
         whole(results, tree)
     for path in (upload / "submission").glob("deeper"):
-        trees.remove_tree(path)  # pytest's own cleanup can't
+        leftovers.remove_tree(path)  # pytest's own cleanup can't
 
 
 # Around the grader ----------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grading import paths, printable, trees
+from grading import leftovers, paths, printable
 from grading.errors import SubmissionError
 from grading.host import Host
 from grading.staging import MAX_TOTAL_BYTES, stage
@@ -116,7 +116,7 @@ def test_any_archive_is_staged_or_refused_in_one_line(count, archives, tmp_path)
         except SubmissionError as refusal:
             assert str(refusal) == printable.line(str(refusal))
         assert time.process_time() - started < SLOWEST_S
-        trees.remove_tree(work)
+        leftovers.remove_tree(work)
         assert os.listdir(tmp_path) == ["up.zip"]  # nothing was written elsewhere
 
     holds()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from grading import trees
+from grading import leftovers
 
 from .conftest import ASKED, FILE, RIGHT, command, whole
 
@@ -23,7 +23,7 @@ def open_folder():
     folder = Path(tempfile.mkdtemp(prefix="redteam-"))
     folder.chmod(0o755)
     yield folder
-    trees.remove_tree(folder)
+    leftovers.remove_tree(folder)
 
 
 def ours(open_folder: Path) -> list[int]:

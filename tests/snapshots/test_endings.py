@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from grading import endings, seccomp
+from grading import endings, kernel
 from grading.errors import malformed
 from grading.frames import Finished
 from grading.guardian import Ending
@@ -78,7 +78,7 @@ def test_crashes(write_query, grade):
     check("endings_crashes", texts)
 
 
-@pytest.mark.skipif(not seccomp.available(), reason="this kernel has no seccomp")
+@pytest.mark.skipif(not kernel.has_seccomp(), reason="this kernel has no seccomp")
 def test_processes_are_refused(write_query, grade):
     code = write_query(f"import os; os.fork()\n{RIGHT}")
     check("endings_processes", {"os.fork": both(grade(code, BASIC, HIDDEN, layers=FILTERED))})

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grading import host, trees
+from grading import host, leftovers
 from grading.errors import SubmissionError
 from grading.runner import CourseTestRunner
 
@@ -74,7 +74,7 @@ class ClassRun:
     def plan(self) -> bool:
         """Find the submissions without a final record; return whether there are any."""
         for place in self._folder.path.glob(f"{PACKING}*"):
-            trees.remove_tree(place)  # left by a run that was killed
+            leftovers.remove_tree(place)  # left by a run that was killed
         for submission_id, submission in self._submissions.items():
             if not self._is_to_do(submission_id):
                 self._done()

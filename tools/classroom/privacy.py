@@ -15,8 +15,8 @@ from datetime import datetime
 from pathlib import Path
 
 from grading.errors import UsageError
+from grading.leftovers import remove_tree
 from grading.outcomes import ExitCode
-from grading.trees import remove_tree
 
 from .folder import LOCK, RECORDS, ROLL, ClassFolder, written_at
 from .gradebook.policy import count

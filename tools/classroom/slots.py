@@ -41,7 +41,7 @@ BOOT = (
 )
 SWEEP = (
     "import sys; from pathlib import Path; sys.path.insert(0, {source!r}); "
-    "from grading import trees; trees.remove_tree(Path({own!r}))"
+    "from grading import leftovers; leftovers.remove_tree(Path({own!r}))"
 )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from grading import printable
 from grading.console import points as shown_points
-from grading.trees import remove_tree
+from grading.leftovers import remove_tree
 
 from ..folder import ClassFolder
 from ..gradebook.policy import count

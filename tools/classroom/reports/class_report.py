@@ -12,9 +12,9 @@ from typing import Any
 
 from grading.console import points as shown_points
 from grading.errors import UsageError
+from grading.leftovers import remove_tree
 from grading.outcomes import ExitCode
 from grading.results import write_atomically
-from grading.trees import remove_tree
 
 from ..choosing import chosen
 from ..folder import ClassFolder, refuse_project

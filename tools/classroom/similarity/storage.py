@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from grading.trees import remove_tree
+from grading.leftovers import remove_tree
 
 from ..folder import ClassFolder
 
