@@ -49,7 +49,7 @@ def measure(bench: Bench, variant: Variant, seeds: list[int]) -> Iterator[dict]:
     tests = [t for t in variant.tests(bench.tests) if t.spec.name in TESTS]
     for seed in seeds:
         recorder = Recorder()
-        for name in ("comparing", "synthesizer", "rope"):
+        for name in ("tolerances", "synthesizer", "rope"):
             sys.modules[f"hidden.{name}"].expect_close = recorder
         bench.verdicts(variant, tests, seed)
         for test, (difference, tolerance) in recorder.largest.items():

@@ -9,12 +9,10 @@ import pytest
 import torch
 
 from grading import paths, schema
-from grading.cases import GradedTestCase
 from grading.errors import Verdict, WireError
 from grading.judges import load_hidden
 from questions.shared import random_inputs
 from questions.span_corruption import items, probe
-from questions.span_corruption.drawing import AsksCorruption
 from questions.span_corruption.tests import SpanCorruption
 
 DOCUMENT = "Ada Byron was born in London."
@@ -22,7 +20,7 @@ FOREIGN = "Zoë née Ångström, born in 東京."
 BLOCK_SIZE = 32
 
 
-class Case(AsksCorruption, GradedTestCase):
+class Case(SpanCorruption):
     """A test whose probes give a made-up answer."""
 
     def __init__(self, answer=None, is_hidden=True):
@@ -34,10 +32,6 @@ class Case(AsksCorruption, GradedTestCase):
 
     def measure(self, name, value):
         """Record nothing, since nobody compares these."""
-
-
-class Pairs(Case, SpanCorruption):
-    """test_pairs with a made-up answer."""
 
 
 @pytest.fixture(scope="module")
@@ -219,7 +213,7 @@ def test_items_without_text_fail_as_pairs(nothing):
     forms = ["tuple of int64[64], int64[64]"]
     drawn = {**answer([nothing] * 20, random_inputs.FRIENDLY_DOCUMENTS), "forms": forms}
     with pytest.raises(Verdict, match="contains nothing from its document"):
-        Pairs(drawn, is_hidden=False).test_pairs()
+        Case(drawn, is_hidden=False).test_pairs()
 
 
 @pytest.mark.parametrize("seed", range(20))

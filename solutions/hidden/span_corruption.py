@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from questions.span_corruption import items
-from questions.span_corruption.drawing import AsksCorruption
+from questions.span_corruption.tests import SpanCorruption
 
 # The id of each failure, and what a student reads.
 SHORT_LENGTHS = (
@@ -48,7 +48,7 @@ AFTER_TRUNCATION = (
 )
 
 
-def _expect_right_items(case: AsksCorruption, runs: list[dict]) -> None:
+def _expect_right_items(case: SpanCorruption, runs: list[dict]) -> None:
     """Expect each item to meet everything that is pinned about single items."""
     for run in runs:
         with case.explaining(block_size=run["block_size"]):
@@ -61,7 +61,7 @@ def _expect_right_items(case: AsksCorruption, runs: list[dict]) -> None:
 span_corruption_block_sizes = _expect_right_items
 
 
-def span_corruption_short_documents(case: AsksCorruption, runs: list[dict], ends: dict) -> None:
+def span_corruption_short_documents(case: SpanCorruption, runs: list[dict], ends: dict) -> None:
     """Expect right items, and that a blank at a document's end is kept.
 
     A document of 5 characters is kept whole with probability at least 1/(4*24): in none of 1,400
@@ -81,7 +81,7 @@ def span_corruption_short_documents(case: AsksCorruption, runs: list[dict], ends
     )
 
 
-def span_corruption_any_alphabet(case: AsksCorruption, vocabulary: dict, runs: list[dict]) -> None:
+def span_corruption_any_alphabet(case: SpanCorruption, vocabulary: dict, runs: list[dict]) -> None:
     itos, got = items.expected_vocabulary(runs[0]["documents"]), vocabulary["itos"]
     dropped = got == [c for c in itos if c.isascii() or c in itos[:2]]
     id = "vocabulary.characters"
@@ -103,13 +103,13 @@ def span_corruption_any_alphabet(case: AsksCorruption, vocabulary: dict, runs: l
 
 
 def _well_formed(
-    case: AsksCorruption, readings: list[items.Reading], shortest: int = 0
+    case: SpanCorruption, readings: list[items.Reading], shortest: int = 0
 ) -> list[items.Example]:
     with case.explaining(block_size=readings[0].block_size):
         return items.well_formed(readings, shortest)
 
 
-def span_corruption_every_length(case: AsksCorruption, runs: list[dict]) -> None:
+def span_corruption_every_length(case: SpanCorruption, runs: list[dict]) -> None:
     """Expect each possible length at least once in 2,172 draws of a document at block_size 32.
 
     Each has probability at least 1/(4*32) = 1/128. One of 25 lengths is missed with probability at
@@ -137,7 +137,7 @@ def _which_lengths(missing: list[int], most: int) -> tuple[str, str]:
 
 
 def span_corruption_span_share(
-    case: AsksCorruption,
+    case: SpanCorruption,
     common: list[items.Reading],
     short: list[items.Reading],
     long: list[items.Reading],
@@ -195,7 +195,7 @@ Mean = tuple[float, float, float]  # the mean of shares, and the limits for so m
 
 
 def _mean_share(
-    case: AsksCorruption,
+    case: SpanCorruption,
     readings: list[items.Reading],
     shortest: int,
     limits: tuple[tuple[int, float, float], ...],
@@ -236,7 +236,7 @@ def _why_not_a_quarter(means: list[Mean]) -> tuple[str, str]:
     return OF_THE_REAL_LENGTH if lowest <= long <= highest else AFTER_TRUNCATION
 
 
-def span_corruption_span_random(case: AsksCorruption, runs: list[dict]) -> None:
+def span_corruption_span_random(case: SpanCorruption, runs: list[dict]) -> None:
     """Expect the span's length to be random, given T: see `_expect_not_constant`."""
     readings = [items.read(**run) for run in runs]
     _expect_not_constant(
@@ -247,7 +247,7 @@ def span_corruption_span_random(case: AsksCorruption, runs: list[dict]) -> None:
     )
 
 
-def span_corruption_position(case: AsksCorruption, runs: list[dict]) -> None:
+def span_corruption_position(case: SpanCorruption, runs: list[dict]) -> None:
     """Expect the span to start in each half of its possible positions with probability >= 1/10.
 
     Of n = 4,000 draws, fewer than 0.07 n start there with probability at most
@@ -282,7 +282,7 @@ def span_corruption_position(case: AsksCorruption, runs: list[dict]) -> None:
 
 
 def _expect_not_constant(
-    case: AsksCorruption, pairs: list[tuple], sentence: str, *, id: str
+    case: SpanCorruption, pairs: list[tuple], sentence: str, *, id: str
 ) -> None:
     """Expect the second entry to vary among draws with the same first one.
 

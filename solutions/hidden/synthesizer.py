@@ -6,18 +6,18 @@ from functools import partial
 
 import numpy as np
 
-from questions.synthesizer.running import GRADIENTS, AsksSynthesizer, forward_spec, moved
+from questions.synthesizer.tests import GRADIENTS, Synthesizer, forward_spec, moved
 
-from .comparing import (
+from .evidence import expect_accuracy, expect_match
+from .tolerances import (
     FLOAT32,
     FLOAT64,
     expect_close,
     same_logits,
 )
-from .evidence import expect_accuracy, expect_match
 
 
-def synthesizer_single_precision(case: AsksSynthesizer, asked: dict, got: dict) -> None:
+def synthesizer_single_precision(case: Synthesizer, arguments: dict, got: dict) -> None:
     """Expect float32 outputs close to the reference's, which are computed in float64.
 
     So only the rounding of the student's float32 matters.
@@ -29,13 +29,13 @@ def synthesizer_single_precision(case: AsksSynthesizer, asked: dict, got: dict) 
         id="output.not-float32",
         got=got["forms"],
     )
-    _expect_equation(case, asked, got, tolerance=FLOAT32)
+    _expect_equation(case, arguments, got, tolerance=FLOAT32)
 
 
-def _expect_equation(case: AsksSynthesizer, asked: dict, got: dict, tolerance: float) -> None:
-    spec = forward_spec(asked["config"], len(asked["inputs"]))
-    wanted = case.reference("synthesizer.forward", spec, **asked)["outputs"]
-    for out, right in zip(got["outputs"], wanted, strict=True):
+def _expect_equation(case: Synthesizer, arguments: dict, got: dict, tolerance: float) -> None:
+    spec = forward_spec(arguments["config"], len(arguments["inputs"]))
+    reference = case.reference("synthesizer.forward", spec, **arguments)["outputs"]
+    for out, right in zip(got["outputs"], reference, strict=True):
         sentence = "the output does not match the synthesizer's equation"
         expect_close(case, out, right, tolerance, sentence, id="output.equation")
 
@@ -44,17 +44,19 @@ synthesizer_values = partial(_expect_equation, tolerance=FLOAT64)
 synthesizer_full_length = synthesizer_values
 
 
-def synthesizer_gradients(case: AsksSynthesizer, asked: dict, got: dict) -> None:
-    wanted = case.reference("synthesizer.gradients", GRADIENTS, **asked)
-    found = dict(zip(got["names"], got["arrays"], strict=True))
-    columns = asked["weights"]["w2"].shape[1]  # one column fewer in earlier years
-    for name, right in zip(wanted["names"], wanted["arrays"], strict=True):
+def synthesizer_gradients(case: Synthesizer, arguments: dict, got: dict) -> None:
+    reference = case.reference("synthesizer.gradients", GRADIENTS, **arguments)
+    gradients = dict(zip(got["names"], got["arrays"], strict=True))
+    columns = arguments["weights"]["w2"].shape[1]  # one column fewer in earlier years
+    for name, right in zip(reference["names"], reference["arrays"], strict=True):
         subject = name.replace(".", "-")
-        case.expect(name in found, f"{name} receives no gradient", id=f"gradient.{subject}-missing")
+        case.expect(
+            name in gradients, f"{name} receives no gradient", id=f"gradient.{subject}-missing"
+        )
         right = right[..., :columns] if name in ("w2", "b2") else right
         expect_close(
             case,
-            found[name],
+            gradients[name],
             right,
             FLOAT64,
             f"the gradient with respect to {name} is wrong",
@@ -62,7 +64,7 @@ def synthesizer_gradients(case: AsksSynthesizer, asked: dict, got: dict) -> None
         )
 
 
-def synthesizer_no_leak(case: AsksSynthesizer, runs: list[dict]) -> None:
+def synthesizer_no_leak(case: Synthesizer, runs: list[dict]) -> None:
     for run in runs:
         plain, *changed, first = case.outputs(run["got"], run["inputs"])
         for t, out in enumerate(changed, start=1):
@@ -77,7 +79,7 @@ def synthesizer_no_leak(case: AsksSynthesizer, runs: list[dict]) -> None:
         _expect_all_moved(case, plain, first)
 
 
-def synthesizer_batch_invariance(case: AsksSynthesizer, inputs: list, got: dict) -> None:
+def synthesizer_batch_invariance(case: Synthesizer, inputs: list, got: dict) -> None:
     together, first, last, *alone = case.outputs(got, inputs)
     _expect_all_moved(case, together, first)
     _expect_own_moved(case, together, last, -1)
@@ -87,7 +89,7 @@ def synthesizer_batch_invariance(case: AsksSynthesizer, inputs: list, got: dict)
         expect_close(case, out, alike, FLOAT64, sentence, id="output.depends-on-batch")
 
 
-def _expect_all_moved(case: AsksSynthesizer, plain: np.ndarray, changed: np.ndarray) -> None:
+def _expect_all_moved(case: Synthesizer, plain: np.ndarray, changed: np.ndarray) -> None:
     """Expect each output to depend on position 0.
 
     Otherwise a constant, or the input itself, would pass.
@@ -100,7 +102,7 @@ def _expect_all_moved(case: AsksSynthesizer, plain: np.ndarray, changed: np.ndar
 
 
 def _expect_own_moved(
-    case: AsksSynthesizer, plain: np.ndarray, changed: np.ndarray, position: int
+    case: Synthesizer, plain: np.ndarray, changed: np.ndarray, position: int
 ) -> None:
     """Expect the output at a position to depend on the input there.
 
@@ -114,7 +116,7 @@ def _expect_own_moved(
 
 
 def synthesizer_dropout(
-    case: AsksSynthesizer, x: np.ndarray, plain: dict, evaluation: dict, **training: dict
+    case: Synthesizer, x: np.ndarray, plain: dict, evaluation: dict, **training: dict
 ) -> None:
     """Expect both dropouts, with rates of 1/2, to be active in training and only there.
 

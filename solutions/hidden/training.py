@@ -7,8 +7,8 @@ from typing import Any
 from questions.shared.handed_in import AsksFiles
 from questions.shared.setups import AsksHelper
 
-from .comparing import same_logits
 from .evidence import expect_accuracy, expect_match
+from .tolerances import same_logits
 
 
 def no_pretraining_london_anywhere(case: AsksFiles, got: Any, places: list[str]) -> None:

@@ -157,8 +157,9 @@ def test_whose_gradient_is_wrong_is_said(runner, name, change, words):
     else:
         found[name] = found[name] + change
     got = {"names": list(found), "arrays": list(found.values())}
-    judge, asked = runner.judges["synthesizer_gradients"], {"weights": {"w2": np.ones((2, 4))}}
-    judge(Judged(GRADIENTS), asked=asked, got=GRADIENTS)
+    arguments = {"weights": {"w2": np.ones((2, 4))}}
+    judge = runner.judges["synthesizer_gradients"]
+    judge(Judged(GRADIENTS), arguments=arguments, got=GRADIENTS)
     with pytest.raises(Told) as said:
-        judge(Judged(GRADIENTS), asked=asked, got=got)
+        judge(Judged(GRADIENTS), arguments=arguments, got=got)
     assert str(said.value).startswith(words.format(name))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from grading.cases import graded
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from grading.cases import GradedTestCase, graded
 from questions.shared import random_inputs
 
 from . import items
-from .drawing import AsksCorruption
 
+MOST_ENTRIES = 1_536_000  # of x, and of y, in one answer: 25 MB
+OTHER_LENGTH = "the dataset has more or fewer documents than its text has lines"
 CORRUPTION = "CharCorruptionDataset.__getitem__ in submission/dataset.py"
 EMPTY = {  # for each part of an example, the likely cause if it is always empty
     "masked": "was the span left where it is, and not moved behind the second MASK, or is its "
@@ -17,7 +22,7 @@ EMPTY = {  # for each part of an example, the likely cause if it is always empty
 }
 
 
-class SpanCorruption(AsksCorruption):
+class SpanCorruption(GradedTestCase):
     topic = "span_corruption"
 
     @graded()
@@ -144,8 +149,8 @@ class SpanCorruption(AsksCorruption):
         # drawn 1,400 times, often enough for each of their lengths: see the judge.
         first, second = random_inputs.documents(self.rng, [4, 4])
         ends = [f"{first[:2]} {first[2:]}", f"{second} "]
-        asked = [(documents, size, 40) for size in sizes]
-        *runs, of_ends = self.drawings(*asked, (ends, 24, 1400))
+        short = [(documents, size, 40) for size in sizes]
+        *runs, of_ends = self.drawings(*short, (ends, 24, 1400))
         self.judge(runs=runs, ends=of_ends)
 
     @graded(is_hidden=True)
@@ -171,16 +176,13 @@ class SpanCorruption(AsksCorruption):
         lengths = [int(n) for n in self.rng.integers(60, 67, size=18)]
         lengths += [int(n) for n in self.rng.integers(140, 161, size=6)]
         self.judge(
-            common=self._long(lengths, 128, shortest=40, wanted=8000, most=60000),
+            common=self.long_examples(lengths, 128, shortest=40, enough=8000, most=60000),
             # Far shorter than the block: a span placed within a length drawn first masks a
             # different share of the document.
-            short=self._long([48] * 6, 512, shortest=20, wanted=4000, most=12000),
+            short=self.long_examples([48] * 6, 512, shortest=20, enough=4000, most=12000),
             # Far longer: a span placed before truncation is cut off.
-            long=self._long([1000] * 6, 64, shortest=20, wanted=4000, most=12000),
+            long=self.long_examples([1000] * 6, 64, shortest=20, enough=4000, most=12000),
         )
-
-    def _long(self, lengths: list[int], block_size: int, **limits: int) -> list[items.Reading]:
-        return self.long_examples(random_inputs.documents(self.rng, lengths), block_size, **limits)
 
     @graded(is_hidden=True)
     def test_span_random(self) -> None:
@@ -191,3 +193,86 @@ class SpanCorruption(AsksCorruption):
     def test_position(self) -> None:
         """The span's position is random."""
         self.judge(runs=[self.drawing(random_inputs.documents(self.rng, [60]), 64, repeat=4000)])
+
+    def draw(self, documents: list[str], block_size: int, repeat: int) -> dict[str, Any]:
+        """Draw all documents in turn, `repeat` times."""
+        spec = items.drawn(len(documents), repeat)
+        drawn = self.probe(
+            "span_corruption.draw", spec, **_arguments(documents, block_size, repeat)
+        )
+        self.expect_length(drawn, len(documents))
+        return drawn
+
+    def drawings(self, *runs: tuple[list[str], int, int]) -> list[dict[str, Any]]:
+        """Return several drawings from one worker, each of (documents, block_size, repeat).
+
+        To start a worker takes longer than to draw hundreds of items.
+        """
+        got = self.probe(
+            "span_corruption.draw_each",
+            items.drawn_each([(len(documents), repeat) for documents, _, repeat in runs]),
+            runs=[_arguments(*run) for run in runs],
+        )
+        for drawn, (documents, _, _) in zip(got["runs"], runs, strict=True):
+            self.expect_length(drawn, len(documents))
+        return [_drawing(d, *run[:2]) for d, run in zip(got["runs"], runs, strict=True)]
+
+    def expect_length(self, got: dict[str, Any], expected: int) -> None:
+        """Fail unless the dataset has a document for each line of its text.
+
+        If the list `data` has them all, `__len__` is wrong.
+        """
+        method = "len" if got["kept"] == expected else "init"
+        id, question = f"documents.changed-{method}", f"was `__{method}__` changed?"
+        sentence, detail = f"{got['length']} documents, expected {expected}: {question}", {}
+        if self.spec.is_hidden:
+            detail = {"got": sentence}
+            id, sentence = f"{id}-hidden", f"{OTHER_LENGTH}: {question}"
+        self.expect(got["length"] == expected, sentence, id=id, **detail)
+
+    def drawing(self, documents: list[str], block_size: int, repeat: int) -> dict[str, Any]:
+        """Return what `items.read` needs to read examples back."""
+        return _drawing(self.draw(documents, block_size, repeat), documents, block_size)
+
+    def reading(self, documents: list[str], block_size: int, repeat: int) -> items.Reading:
+        """Draw items and read them back."""
+        return items.read(**self.drawing(documents, block_size, repeat))
+
+    def long_examples(
+        self, lengths: list[int], block_size: int, shortest: int, enough: int, most: int
+    ) -> list[items.Reading]:
+        """Draw until `enough` items have `shortest` characters or more, or `most` were drawn.
+
+        Less than a twentieth is enough for the judge to decide.
+        """
+        documents = random_inputs.documents(self.rng, lengths)
+        readings: list[items.Reading] = []
+        long, drawn, size = 0, 0, 3 * enough // 2
+        while long < enough and drawn < most and 20 * long >= drawn:
+            size = min(size, most - drawn, MOST_ENTRIES // block_size)
+            repeat = -(-size // len(documents))
+            readings.append(self.reading(documents, block_size, repeat))
+            drawn += repeat * len(documents)
+            long += sum(e.truncated >= shortest for e in readings[-1].examples)
+            size = int(1.1 * (enough - long) * drawn / max(long, 1)) + 100
+        return readings
+
+    @contextmanager
+    def explaining(self, **detail: Any) -> Iterator[None]:
+        """Turn Malformed into a failure that shows the item and other details."""
+        try:
+            yield
+        except items.Malformed as wrong:
+            self.fail(wrong.sentence, id=wrong.id, got=wrong.got, expected=wrong.expected, **detail)
+
+
+def _arguments(documents: list[str], block_size: int, repeat: int) -> dict[str, Any]:
+    """Return the arguments of the probe `span_corruption.draw`."""
+    indices = list(range(len(documents)))
+    sizes = {"block_size": block_size, "repeat": repeat}
+    return {"documents": list(documents), "indices": indices, **sizes}
+
+
+def _drawing(drawn: dict[str, Any], documents: list[str], block_size: int) -> dict[str, Any]:
+    indices = list(range(len(documents)))
+    return {"drawn": drawn, "documents": documents, "indices": indices, "block_size": block_size}
