@@ -21,11 +21,12 @@ from . import reference
 ROOT = Path(__file__).resolve().parent.parent
 reference.come_first()
 
+from inputs import build_model  # noqa: E402
 from pretraining.decoding import ANSWER_STEPS  # noqa: E402
 from pretraining.recipes import load_recipe  # noqa: E402
 from submission import utils  # noqa: E402
 from submission.dataset import CharCorruptionDataset  # noqa: E402
-from submission.model import GPT, GPTConfig  # noqa: E402
+from submission.model import GPTConfig  # noqa: E402
 
 from .training import machine  # noqa: E402
 
@@ -63,11 +64,11 @@ def main() -> int:
     known, _ = utils.read_places(data / "birth_places_train.tsv")
     questions = (known * QUESTIONS)[:QUESTIONS]
     print(f"{machine()}, torch {torch.__version__}; {QUESTIONS} questions, one thread")
-    for synthesizer in (False, True):
+    for name in ("vanilla", "synthesizer"):
         utils.set_seed(0)
-        name = "synthesizer" if synthesizer else "vanilla"
-        fields = recipe.model_of(name)
-        model = GPT(GPTConfig(dataset.vocab_size, **fields, synthesizer=synthesizer))
+        model = build_model(
+            name, GPTConfig(dataset.vocab_size, **recipe.model_of(name)), torch.device("cpu")
+        )
         times = {one_by_one: [], batched: []}
         answers = {}
         for _ in range(repeat):

@@ -41,12 +41,12 @@ from grading import paths  # isort: skip
 from questions.shared import probe  # isort: skip
 from grading.recipes import settings  # isort: skip
 from grading.judges import load_hidden  # isort: skip
+from pretraining.parameter_files import read, weights  # isort: skip
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build" / "evidence"
 RESULTS = ROOT / "benchmarks" / "evidence.jsonl"
 COURSE_FILES = ROOT.parent / "shared" / "data"
-BUFFERS = (".mask", ".rope_cache")
 
 
 def main() -> int:
@@ -166,10 +166,9 @@ def add_noise(path: Path, share: float) -> None:
     """Add normal noise to a file's weights, as a share of each array's standard deviation."""
     state = torch.load(path, weights_only=True)
     generator = torch.Generator().manual_seed(1)
-    for name, tensor in state.items():
-        if not name.endswith(BUFFERS):
-            noise = torch.randn(tensor.shape, generator=generator)
-            state[name] = tensor + share * tensor.std() * noise
+    for name, tensor in weights(state).items():
+        noise = torch.randn(tensor.shape, generator=generator)
+        state[name] = tensor + share * tensor.std() * noise
     torch.save(state, path)
 
 
@@ -233,8 +232,8 @@ def measure(name: str, folder: Path) -> list[dict[str, Any]]:
 
 def parameters(folder: Path, variant: str, stage: str) -> dict[str, np.ndarray]:
     """Return the parameters in a file, as the reference reads them."""
-    state = torch.load(folder / f"{variant}.{stage}.params", weights_only=True, map_location="cpu")
-    return {k: t.float().numpy() for k, t in state.items() if not k.endswith(BUFFERS)}
+    tensors = weights(read(folder / f"{variant}.{stage}.params"))
+    return {name: tensor.float().numpy() for name, tensor in tensors.items()}
 
 
 def folk(folder: Path, case: Case) -> list[tuple[str, str]]:

@@ -1,6 +1,6 @@
 """Compare variations of our training step with the step as it is: what was tried to make it faster.
 
-    python -m benchmarks.step_attempts [--repeat 15] [--dtype float32] [--synthesizer]
+    python -m benchmarks.step_attempts [--repeat 15] [--dtype float32] [--variant NAME]
 
 All steps use the same model and batches, alternately, with two threads and AdamW. Ratios are ratios
 of medians; below 1, a variation is slower. --compile needs a C compiler, and a few minutes.
@@ -69,11 +69,11 @@ def main() -> int:
     parser.add_argument("--repeat", type=int, default=15)
     parser.add_argument("--recipe", default="laptop")
     parser.add_argument("--dtype", choices=steps.DTYPES, default="bfloat16")
-    parser.add_argument("--synthesizer", action="store_true")
+    parser.add_argument("--variant", default="vanilla")
     parser.add_argument("--compile", action="store_true")
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    model, dataset, config = steps.prepared(asked.recipe, asked.synthesizer)
+    model, dataset, config = steps.prepared(asked.recipe, asked.variant)
     made = {}
     for name, changes in attempts(asked.compile).items():
         with changes():

@@ -29,6 +29,7 @@ from . import reference
 ROOT = Path(__file__).resolve().parent.parent
 reference.come_first()
 
+from inputs import build_model  # noqa: E402
 from pretraining import optimizers  # noqa: E402
 from pretraining.batches import BatchOrder, load  # noqa: E402
 from pretraining.fast import FORMATS, Engine, Pace  # noqa: E402
@@ -121,26 +122,27 @@ def main() -> int:
     torch.set_num_threads(1)
     print(f"{machine()}, torch {torch.__version__}")
     print("peak in GFLOP/s:", ", ".join(f"{pace} {peak(pace):.0f}" for pace in paces))
-    for synthesizer in (False, True):
-        model, dataset, config = prepared(asked.recipe, synthesizer)
-        compare(model, dataset, config, paces, asked.repeat, synthesizer)
+    for variant in ("vanilla", "synthesizer"):
+        model, dataset, config = prepared(asked.recipe, variant)
+        print(f"\n{variant}: ", end="")
+        compare(model, dataset, config, paces, asked.repeat)
     return 0
 
 
-def prepared(name: str, synthesizer: bool) -> tuple[GPT, CharCorruptionDataset, TrainerConfig]:
+def prepared(name: str, variant: str) -> tuple[GPT, CharCorruptionDataset, TrainerConfig]:
     """Return a recipe's model, corpus and settings of pretraining."""
     recipe = load_recipe(name)
     text = (ROOT / "src" / "data" / "wiki.txt").read_text(encoding="utf-8").removesuffix("\n")
     utils.set_seed(0)
     dataset = CharCorruptionDataset(text, recipe.model["block_size"])
-    fields = recipe.model_of("synthesizer" if synthesizer else "vanilla")
-    model = GPT(GPTConfig(dataset.vocab_size, **fields, synthesizer=synthesizer))
+    config = GPTConfig(dataset.vocab_size, **recipe.model_of(variant))
+    model = build_model(variant, config, torch.device("cpu"))
     sizes = len(dataset), dataset.block_size
-    settings = trainer_settings(recipe, "pretrain", *sizes, synthesizer)
+    settings = trainer_settings(recipe, "pretrain", *sizes, variant)
     return model, dataset, TrainerConfig(**settings)
 
 
-def compare(model, dataset, config, paces: list[Pace], repeat: int, synthesizer: bool) -> None:
+def compare(model, dataset, config, paces: list[Pace], repeat: int) -> None:
     """Time all steps alternately on the same batches, and print their ratios to the plain step."""
     steps = {"the public trainer's": PlainStep(model, config)}
     steps |= {f"{pace}": OurStep(model, config, pace, muon=False) for pace in paces}
@@ -163,7 +165,7 @@ def compare(model, dataset, config, paces: list[Pace], repeat: int, synthesizer:
     plain_wall, plain_cpu = (
         statistics.median(t) for t in zip(*times[next(iter(steps))], strict=True)
     )
-    print(f"\n{'synthesizer' if synthesizer else 'vanilla'}: speedup over {next(iter(steps))}")
+    print(f"speedup over {next(iter(steps))}")
     print(f"({plain_cpu:.2f} s of CPU per step), {repeat} batches of {config.batch_size}")
     print(f"our step needs {statistics.median(work):.0f} GFLOP\n")
     print("| step | CPU | wall | GFLOP/s |\n|---|---|---|---|")

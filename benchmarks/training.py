@@ -213,8 +213,7 @@ def change_recipe(folder: Path, asked: argparse.Namespace) -> dict:
         changes = {key: json.loads(value) for key, _, value in (p.partition("=") for p in pairs)}
         table = recipe[stage]
         table.update(changes)
-        if asked.pipeline == "synthesizer" and "synthesizer" in table:
-            table["synthesizer"].update(changes)
+        table.get(asked.pipeline, {}).update(changes)  # the variant's own settings
         done |= {f"{stage}.{key}": value for key, value in changes.items()}
     path.write_text(json.dumps(tables), encoding="utf-8")
     return done

@@ -19,12 +19,7 @@ from .described import UsageError
 from .remaining import Clock, Remaining, chosen_recipe
 
 EVERY_S = 20  # seconds between two estimates of the time left
-ACCURACIES = {
-    "vanilla, without pretraining": "vanilla.nopretrain.dev.predictions",
-    "vanilla, pretrained": "vanilla.pretrain.dev.predictions",
-    "synthesizer, pretrained": "synthesizer.pretrain.dev.predictions",
-    "rope, pretrained": "rope.pretrain.dev.predictions",
-}
+KINDS = {"nopretrain": "without pretraining", "pretrain": "pretrained"}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -54,9 +49,10 @@ def main(arguments: list[str] | None = None) -> int:
     result = json.loads(result_file.read_text(encoding="utf-8"))
 
     print("\nShare of right answers on birth_dev.tsv")
-    written = {c.writes for commands in pipelines_of(REPO).values() for c in commands}
-    for title, name in ACCURACIES.items():
-        if name in written:
+    for name in (c.writes for commands in pipelines_of(REPO).values() for c in commands):
+        if name.endswith(".dev.predictions"):
+            variant, kind, *_ = name.split(".")
+            title = f"{variant}, {KINDS[kind]}"
             print(f"  {title:<30}{accuracy(trained / name):6.1%}")
     print(f"  {'always London':<30}{share_of_london():6.1%}")
     took = time.monotonic() - started

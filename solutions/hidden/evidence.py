@@ -31,7 +31,6 @@ import numpy as np
 
 from grading import schema
 from grading.recipes import Evidence
-from questions.rope import pairing
 from questions.shared import trained_files
 from questions.shared.handed_in import AsksFiles
 from questions.span_corruption import items
@@ -151,30 +150,21 @@ def _differing(case: AsksFiles, params: str, split: str, predicted: list[str], m
     """Return the lines of a file that the parameters do not give in any of their readings."""
     variant = params.split(".")[0]
     weights, config = _fitting(case, params, variant)
+    readings = case.readings(weights, config)
     asked = {"questions": case.lab.data.questions(split), "predicted": predicted, "most": most}
 
     def look() -> dict[str, Any]:
         found = [
             _ask(case, "shared.differing", DIFFERING, variant, config, each, **asked)
-            for each in _readings(variant, weights, config)
+            for each in readings
         ]
         return min(found, key=lambda answer: len(answer["lines"]))
 
-    return case.finding([variant, config, weights, asked], CODE, look)
+    return case.finding([variant, config, readings, asked], CODE, look)
 
 
 def _fitting(case: AsksFiles, params: str, variant: str) -> tuple[dict[str, np.ndarray], dict]:
     return case.once(f"parameters {params}", lambda apart: apart.fitting(params, variant))
-
-
-def _readings(variant: str, weights: dict, config: dict) -> list[dict[str, np.ndarray]]:
-    """Return the parameters in each way in which they can be read.
-
-    A file of the rope model does not say with which pairing of coordinates it was trained.
-    """
-    if variant != "rope":
-        return [weights]
-    return [weights, pairing.halves_as_neighbours(weights, config["n_head"])]
 
 
 def _ask(
@@ -195,8 +185,9 @@ def _remembered(case: AsksFiles, variant: str) -> Finding:
     """Return the evidence; in the run of a class, reuse it for the same parameters."""
     files = [f"{variant}.{stage}.params" for stage in ("pretrain", "finetune")]
     fitting = [_fitting(case, name, variant) for name in files]
+    read = [[case.readings(weights, config), config] for weights, config in fitting]
     limits = dataclasses.asdict(case.lab.data.dataset.evidence)
-    about = {"variant": variant, "files": [list(pair) for pair in fitting], "limits": limits}
+    about = {"variant": variant, "files": read, "limits": limits}
     found = case.finding(about, CODE, lambda: dataclasses.asdict(_evidence(case, variant)))
     return Finding(**found)
 
@@ -222,7 +213,7 @@ def _evidence(case: AsksFiles, variant: str) -> Finding:
     measured["least cosine"] = f"{cosine:.3f} ({name}), at least {asks.cosine}"
     if not cosine >= asks.cosine:
         return finding(UNRELATED)
-    readings = [(_loss(case, variant, config, w), w) for w in _readings(variant, old, config)]
+    readings = [(_loss(case, variant, config, w), w) for w in case.readings(old, config)]
     loss, weights = min(readings, key=lambda pair: pair[0])
     numbers["loss"] = loss
     measured["loss"] = f"{loss:.3f} nats per character, at most {asks.loss[variant]}"

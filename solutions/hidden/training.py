@@ -45,9 +45,9 @@ def pretraining_loads_pretrained(
 ) -> None:
     for variant, pretrained, got in runs:
         stage = "finetune_pretrained" if pretrained else "finetune_scratch"
-        case.expect_training(got, stage, synthesizer=variant == "synthesizer")
+        case.expect_training(got, stage, variant)
     for variant, got in pretrainings:
-        case.expect_training(got, "pretrain", synthesizer=variant == "synthesizer")
+        case.expect_training(got, "pretrain", variant)
 
 
 finetuning_model_output = same_logits

@@ -14,10 +14,10 @@ Hyperparameters of the recipe "original":
 Those of "laptop" and any other recipe are in src/pretraining/recipes.json. You need not copy
 numbers: with the `recipe` that is passed to the functions below,
 
-    trainer_settings(load_recipe(recipe), stage, len(pretrain_dataset), block_size, synthesizer)
+    trainer_settings(load_recipe(recipe), stage, len(pretrain_dataset), block_size, variant)
 
 returns the fields of a TrainerConfig as a dict, for any recipe. stage is "pretrain",
-"finetune_scratch" or "finetune_pretrained"; synthesizer is model.config.synthesizer.
+"finetune_scratch" or "finetune_pretrained"; variant is model.variant.
 """
 
 from pathlib import Path
@@ -50,7 +50,7 @@ def initialize_vanilla_model(mconf: GPTConfig) -> GPT:
 def initialize_synthesizer_model(mconf: GPTConfig) -> GPT:
     """Return a new model with SynthesizerAttention.
 
-    Hint: see how model.Block decides between the two.
+    Hint: see how model.attention_of decides between the two.
 
     Args:
         mconf: the model's shape and variant.
@@ -128,7 +128,7 @@ def finetune(
         "finetune_scratch" if reading_params_path is None else "finetune_pretrained",
         len(pretrain_dataset),
         block_size,
-        model.config.synthesizer,
+        model.variant,
     )
     if finetune_lr is not None:
         settings["learning_rate"] = finetune_lr
@@ -167,7 +167,7 @@ def pretrain(
         "pretrain",
         len(pretrain_dataset),
         block_size,
-        model.config.synthesizer,
+        model.variant,
     )
     if pretrain_lr is not None:
         settings["learning_rate"] = pretrain_lr

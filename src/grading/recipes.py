@@ -183,9 +183,6 @@ def _merged(recipes: Mapping[str, Recipe], variant: Variant, name: str, file: st
     for key, changes in variant.recipes[name].items():
         if key not in OWN:
             raise where.fault(f"unknown key {key!r}{nearest(key, OWN)}")
-        # helper.py doesn't tell trainer_settings() about other variants.
-        if key in STAGES and variant.name != "synthesizer":
-            raise where.fault(f"{key!r} can differ only for the variant 'synthesizer'")
         before = getattr(recipe, key)
         own[key] = table(type(before), settings(before) | changes, where.of(key))
     return replace(recipe, **own)

@@ -1,9 +1,9 @@
 """Greedy decoding of many answers at once.
 
 To write one character, a Transformer needs the keys and values of all characters before it. With
-the given CausalSelfAttention they are kept from step to step (a cache), so that each step computes
-one position instead of all. With any other attention, a student's own or the synthesizer, the whole
-sequence is computed again at each step. Both give the same results as utils.sample.
+an attention that may be replaced (given.py) they are kept from step to step (a cache), so that each
+step computes one position instead of all. With any other attention, the whole sequence is computed
+again at each step. Both give the same results as utils.sample.
 
 Glossary of shapes: B, T, nh, hs as in submission/attention.py; P, the length of the longest prompt.
 """
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 import torch
 import torch.nn.functional as F
 
-from .given import is_given_model
+from .given import has_replaceable_attention
 
 if TYPE_CHECKING:
     from submission.attention import CausalSelfAttention
@@ -45,7 +45,7 @@ def greedy_answers(model: GPT, prompts: list[list[int]], stop_id: int, steps: in
     model.eval()
     answers: dict[int, Answer] = {}  # by the prompt's number
     by_length = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
-    if is_given_model(model):
+    if has_replaceable_attention(model):
         for start in range(0, len(by_length), BATCH_SIZE):
             batch = by_length[start : start + BATCH_SIZE]
             # Beyond the block, positions shift, which invalidates a cache.
@@ -135,7 +135,7 @@ def _cached(
 
 
 def _layers(model: GPT) -> list[tuple[Block, CausalSelfAttention]]:
-    """Return each block with its attention; both are the given ones (is_given_model)."""
+    """Return each block with its attention; both are the given ones (has_replaceable_attention)."""
     blocks = cast("list[Block]", list(model.blocks))
     return [(block, cast("CausalSelfAttention", block.attn)) for block in blocks]
 
@@ -169,8 +169,7 @@ def _attend(
     nh, hs = attn.n_head, C // attn.n_head
     rows = torch.arange(B, device=x.device)[:, None]  # (B, 1), goes with positions (B, T)
     q, k, v = (layer(x).view(B, T, nh, hs) for layer in (attn.query, attn.key, attn.value))
-    if getattr(attn, "rope", False):
-        q, k = (_rotated(attn, each, positions) for each in (q, k))
+    q, k = (_with_positions(attn, each, positions) for each in (q, k))
     for store, new in zip(kept, (k, v), strict=True):
         store.transpose(1, 2)[rows, positions] = new
     keys, values = kept  # (B, nh, columns, hs)
@@ -182,11 +181,12 @@ def _attend(
     return attn.proj(y.transpose(1, 2).reshape(B, T, C))
 
 
-def _rotated(attn: CausalSelfAttention, x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-    """Rotate queries or keys, (B, T, nh, hs), by their own positions, (B, T).
+def _with_positions(
+    attn: CausalSelfAttention, x: torch.Tensor, positions: torch.Tensor
+) -> torch.Tensor:
+    """Apply attn.with_positions to queries or keys, (B, T, nh, hs), at positions (B, T).
 
-    attn.rotated has one position per column, so all rows are joined into one, with its own cache.
+    It takes one position per column, so all rows are joined into one.
     """
     row = x.flatten(0, 1)[None].transpose(1, 2)  # (1, nh, B * T, hs)
-    turned = attn.rotated(row, attn.rope_cache[positions.flatten()])
-    return turned.transpose(1, 2).view_as(x)
+    return attn.with_positions(row, positions.flatten()).transpose(1, 2).view_as(x)

@@ -37,7 +37,7 @@ import torch.nn.functional as F
 from . import packing
 from .batches import PAD_ID
 from .errors import InputError
-from .given import is_given_attention
+from .given import is_replaceable
 
 if TYPE_CHECKING:
     from submission.attention import CausalSelfAttention
@@ -190,7 +190,7 @@ def trim(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def twin_of(model: GPT, dtype: torch.dtype | None) -> GPT:
-    """Copy a model; the copy has its own gradients, and a faster vanilla attention.
+    """Copy a model; the copy has its own gradients, and a faster attention where it may have.
 
     It shares the parameters' values or, if `dtype` is given, has its own of that dtype.
     """
@@ -198,19 +198,20 @@ def twin_of(model: GPT, dtype: torch.dtype | None) -> GPT:
     if dtype is not None:
         twin.to(dtype)
         for module, wide in zip(twin.modules(), model.modules(), strict=True):
-            if getattr(wide, "rope_cache", None) is not None:  # angles need more digits
-                module.rope_cache = wide.rope_cache
+            for name, buffer in wide.named_buffers(recurse=False):
+                if not torch.equal(getattr(module, name).to(buffer.dtype), buffer):
+                    setattr(module, name, buffer)  # its digits matter, as those of RoPE's angles
     else:
         for own, shared in zip(twin.parameters(), model.parameters(), strict=True):
             own.data = shared.data
     for module in twin.modules():
-        if is_given_attention(module):
+        if is_replaceable(module):
             module.__class__ = type("FastAttention", (type(module),), {"forward": attend})
     return twin
 
 
 def attend(attn: CausalSelfAttention, x: torch.Tensor, layer_past: object = None) -> torch.Tensor:
-    """Compute CausalSelfAttention.forward in fewer, larger operations; (B, T, C) to the same.
+    """Compute a replaceable attention in fewer, larger operations; (B, T, C) to the same.
 
     torch's fused kernel (Dao et al. 2022, FlashAttention) is for GPUs: in bfloat16 it takes six
     times as long on a processor.
@@ -222,12 +223,8 @@ def attend(attn: CausalSelfAttention, x: torch.Tensor, layer_past: object = None
         torch.cat([getattr(layer, name) for layer in layers]) for name in ("weight", "bias")
     )
     qkv = F.linear(x, weight, bias).view(B, T, 3 * nh, hs).transpose(1, 2)  # (B, 3 nh, T, hs)
-    if getattr(attn, "rope", False):
-        qk = attn.rotated(qkv[:, : 2 * nh], attn.rope_cache)  # (B, 2 nh, T, hs)
-        q, k = qk.split(nh, dim=1)  # (B, nh, T, hs)
-        v = qkv[:, 2 * nh :]  # (B, nh, T, hs)
-    else:
-        q, k, v = qkv.split(nh, dim=1)  # (B, nh, T, hs)
+    q, k, v = qkv.split(nh, dim=1)  # (B, nh, T, hs)
+    q, k = attn.with_positions(q), attn.with_positions(k)
     if x.device.type != "cpu":
         drop = attn.attn_drop.p if attn.training else 0.0
         y = F.scaled_dot_product_attention(q, k, v, dropout_p=drop, is_causal=True)

@@ -1,9 +1,12 @@
 """The given classes of `submission`, as opposed to a student's own.
 
-Some code in this package is right only for exactly these classes: for instance, keys and values can
-be kept from step to step with the given attention, but not with any other. This package imports
-nothing from `submission`, so model.py and dataset.py there register their classes on import. (Code
-below TYPE_CHECKING, here and in other modules, is for type checkers only.)
+Some code in this package is right only for exactly these classes. This package imports nothing from
+`submission`, so model.py and dataset.py there register their classes on import. (Code below
+TYPE_CHECKING, here and in other modules, is for type checkers only.)
+
+Which attention the faster code here may replace is said by its class, with `replaceable = True`. It
+promises to compute what CausalSelfAttention does, with the same layers, where positions enter only
+by `with_positions`: keys and values can then be kept from step to step, for instance.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ _classes: dict[str, type] = {}
 
 
 def register(**classes: type) -> None:
-    """Register given classes: attention, block, gpt (model.py) and corruption (dataset.py)."""
+    """Register given classes: block, gpt (model.py) and corruption (dataset.py)."""
     _classes.update(classes)
 
 
@@ -30,18 +33,14 @@ def has_given_blocks(model: GPT) -> bool:
     )
 
 
-def is_given_model(model: GPT) -> bool:
-    """Return whether a model is exactly the given one, whose attention we know."""
-    return has_given_blocks(model) and all(is_given_attention(block.attn) for block in model.blocks)
+def has_replaceable_attention(model: GPT) -> bool:
+    """Return whether a model is the given one, and all of its attention may be replaced."""
+    return has_given_blocks(model) and all(is_replaceable(block.attn) for block in model.blocks)
 
 
-def is_given_attention(attn: object) -> TypeGuard[CausalSelfAttention]:
-    """Return whether a module is the given CausalSelfAttention, not a student's own.
-
-    In earlier years students wrote how it rotates queries and keys; ours has `rotated` for this.
-    """
-    known = hasattr(attn, "rotated") or not getattr(attn, "rope", False)
-    return type(attn) is _classes.get("attention") and known
+def is_replaceable(attn: object) -> TypeGuard[CausalSelfAttention]:
+    """Return whether a module's own class, not one that it inherits from, says `replaceable`."""
+    return vars(type(attn)).get("replaceable", False)
 
 
 def is_corrupted(dataset: object) -> TypeGuard[CharCorruptionDataset]:

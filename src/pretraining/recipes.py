@@ -85,6 +85,7 @@ def trainer_settings(
     stage: str,
     pretrain_dataset_len: int,
     block_size: int,
+    variant: str | bool = "vanilla",
     synthesizer: bool = False,
 ) -> dict:
     """Return the fields of a TrainerConfig for one stage of training.
@@ -96,15 +97,18 @@ def trainer_settings(
             final_epochs, its cosine ends after final_epochs * pretrain_dataset_len * block_size
             tokens (final_tokens) in every stage.
         block_size: number of entries of an example.
-        synthesizer: whether the model is of that variant, for which a recipe may have its own
-            settings.
+        variant: the model's, for which a recipe may have its own settings: model.variant.
+        synthesizer: code of earlier terms says here, or in the place of `variant`, whether the
+            model is of that variant.
 
     Raises:
         InputError: the stage is unknown.
     """
     if stage not in STAGES:
         raise InputError(f"stage {stage!r} is unknown, expected one of: {', '.join(STAGES)}")
-    settings = _of_variant(getattr(recipe, stage), "synthesizer" if synthesizer else "vanilla")
+    if isinstance(variant, bool) or synthesizer:
+        variant = "synthesizer" if True in (variant, synthesizer) else "vanilla"
+    settings = _of_variant(getattr(recipe, stage), variant)
     settings["betas"] = tuple(settings["betas"])
     if "final_epochs" in settings:
         final_epochs = settings.pop("final_epochs")

@@ -90,6 +90,10 @@ class CausalSelfAttention(nn.Module):
     the heads are concatenated and passed through one more linear layer, proj.
     """
 
+    # pretraining/fast.py and pretraining/decoding.py may compute this class's forward in a faster
+    # way. If you change forward, delete this line; subclasses don't inherit it.
+    replaceable = True
+
     mask: torch.Tensor
     # With config.rope, each head first rotates its X Q and X K by position (Su et al. 2021), with
     # precompute_rotary_emb and apply_rotary_emb; only editions with a question on RoPE have these.
@@ -127,12 +131,22 @@ class CausalSelfAttention(nn.Module):
             cache = returned.tensor(precompute_rotary_emb, cache)
             self.register_buffer("rope_cache", cache, persistent=False)
 
-    def rotated(self, x: torch.Tensor, rope_cache: torch.Tensor) -> torch.Tensor:
-        """Rotate queries or keys, shape (B, nh, T, hs), float, with apply_rotary_emb."""
-        # In float32 or wider: bfloat16 has 8 bits for an angle, and no complex numbers.
+    def with_positions(
+        self, x: torch.Tensor, positions: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """Rotate queries or keys, shape (B, nh, T, hs), float, if config.rope is true.
+
+        Args:
+            positions: shape (T,), long; None means 0 to T - 1.
+        """
+        if not self.rope:
+            return x
+        rope_cache = self.rope_cache if positions is None else self.rope_cache[positions]
+        # In float32 or wider: bfloat16 has 8 bits for an angle, and no complex numbers. And a copy,
+        # since apply_rotary_emb may write into x.
         wide = torch.promote_types(x.dtype, torch.float32)
         with torch.autocast(x.device.type, enabled=False):
-            turned = apply_rotary_emb(x.to(wide), rope_cache)
+            turned = apply_rotary_emb(x.to(wide, copy=True), rope_cache)
         return returned.tensor(apply_rotary_emb, turned, like=x).to(x.dtype)
 
     def forward(self, x: torch.Tensor, layer_past: object = None) -> torch.Tensor:
@@ -150,8 +164,7 @@ class CausalSelfAttention(nn.Module):
         k = self.key(x).view(B, T, nh, hs).transpose(1, 2)  # (B, nh, T, hs)
         q = self.query(x).view(B, T, nh, hs).transpose(1, 2)  # (B, nh, T, hs)
         v = self.value(x).view(B, T, nh, hs).transpose(1, 2)  # (B, nh, T, hs)
-        if self.rope:
-            q, k = (self.rotated(each, self.rope_cache) for each in (q, k))
+        q, k = self.with_positions(q), self.with_positions(k)
 
         scores = q @ k.transpose(-2, -1) / math.sqrt(hs)  # (B, nh, T, T)
         scores = scores.masked_fill(self.mask[:, :, :T, :T] == 0, float("-inf"))

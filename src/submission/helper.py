@@ -14,10 +14,10 @@ Hyperparameters of the recipe "original":
 Those of "laptop" and any other recipe are in src/pretraining/recipes.json. You need not copy
 numbers: with the `recipe` that is passed to the functions below,
 
-    trainer_settings(load_recipe(recipe), stage, len(pretrain_dataset), block_size, synthesizer)
+    trainer_settings(load_recipe(recipe), stage, len(pretrain_dataset), block_size, variant)
 
 returns the fields of a TrainerConfig as a dict, for any recipe. stage is "pretrain",
-"finetune_scratch" or "finetune_pretrained"; synthesizer is model.config.synthesizer.
+"finetune_scratch" or "finetune_pretrained"; variant is model.variant.
 """
 
 from pathlib import Path
@@ -52,7 +52,7 @@ def initialize_vanilla_model(mconf: GPTConfig) -> GPT:
 def initialize_synthesizer_model(mconf: GPTConfig) -> GPT:
     """Return a new model with SynthesizerAttention.
 
-    Hint: see how model.Block decides between the two.
+    Hint: see how model.attention_of decides between the two.
 
     Args:
         mconf: the model's shape and variant.

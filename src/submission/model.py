@@ -19,6 +19,7 @@ from pretraining import given, returned
 from pretraining.batches import PAD_ID
 from pretraining.errors import InputError
 
+from . import attention
 from .attention import CausalSelfAttention, SynthesizerAttention
 
 
@@ -33,6 +34,8 @@ class GPTConfig:
         synthesizer: whether blocks use SynthesizerAttention instead of CausalSelfAttention.
         rope: whether CausalSelfAttention rotates queries and keys by their positions (RoPE); such
             a model has no learned position embeddings.
+        variant: the name of any other variant, such as "local": its blocks use the class of
+            attention.py that is named after it, LocalAttention.
     """
 
     vocab_size: int
@@ -45,6 +48,14 @@ class GPTConfig:
     n_embd: int = 256
     synthesizer: bool = False
     rope: bool = False
+    variant: str = ""
+
+
+def attention_of(config: GPTConfig) -> type[nn.Module]:
+    """Return the class of attention that a model's blocks use."""
+    if config.variant:
+        return getattr(attention, f"{config.variant.capitalize()}Attention")
+    return SynthesizerAttention if config.synthesizer else CausalSelfAttention
 
 
 class Block(nn.Module):
@@ -54,8 +65,7 @@ class Block(nn.Module):
         super().__init__()
         self.ln1 = nn.LayerNorm(config.n_embd)
         self.ln2 = nn.LayerNorm(config.n_embd)
-        attention = SynthesizerAttention if config.synthesizer else CausalSelfAttention
-        self.attn = attention(config)
+        self.attn = attention_of(config)(config)
         self.mlp = nn.Sequential(
             nn.Linear(config.n_embd, 4 * config.n_embd),
             nn.GELU(),
@@ -71,7 +81,11 @@ class Block(nn.Module):
 
 
 class GPT(nn.Module):
-    """The whole language model, with learned positions (Radford et al. 2018)."""
+    """The whole language model, with learned positions (Radford et al. 2018).
+
+    Attributes:
+        variant: the name for which `run.py` made the model, "vanilla" for instance.
+    """
 
     def __init__(self, config: GPTConfig):
         """Make the layers that config describes.
@@ -85,10 +99,12 @@ class GPT(nn.Module):
                 "got synthesizer and rope, expected one: it has no queries and keys to rotate"
             )
         self.config = config
+        switched_on = [name for name in ("synthesizer", "rope") if getattr(config, name)]
+        self.variant = config.variant or (switched_on or ["vanilla"])[0]
         self.block_size = config.block_size
         self.tok_emb = nn.Embedding(config.vocab_size, config.n_embd)
         self.pos_emb = nn.Parameter(torch.zeros(1, config.block_size, config.n_embd))
-        if config.rope:  # the attention encodes the positions
+        if config.rope or getattr(attention_of(config), "encodes_positions", False):
             self.register_parameter("pos_emb", None)
         self.drop = nn.Dropout(config.embd_pdrop)
         self.blocks = nn.Sequential(*[Block(config) for _ in range(config.n_layer)])
@@ -138,10 +154,9 @@ class GPT(nn.Module):
         if T > self.block_size:
             raise InputError(f"got a sequence of length {T}, expected at most {self.block_size}")
         x = self.tok_emb(idx)  # (B, T, C)
-        if self.config.rope:
-            return self.ln_f(self.blocks(self.drop(x)))
-        x = x + self.pos_emb[:, :T, :]
+        if self.pos_emb is not None:
+            x = x + self.pos_emb[:, :T, :]
         return self.ln_f(self.blocks(self.drop(x)))
 
 
-given.register(attention=CausalSelfAttention, block=Block, gpt=GPT)
+given.register(block=Block, gpt=GPT)

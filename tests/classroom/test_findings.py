@@ -184,6 +184,7 @@ def case_of(hidden, kept, weights, p=1e-6) -> SimpleNamespace:
     case = SimpleNamespace(
         once=lambda name, make: make(case),
         fitting=lambda params, variant: ({"w": weights}, {"n_layer": 1}),
+        readings=lambda weights, config: [weights],
         finding=kept.finding,
         lab=SimpleNamespace(data=SimpleNamespace(dataset=SimpleNamespace(evidence=limits))),
     )

@@ -120,7 +120,7 @@ def test_shares_are_exact_hundredths(points, weights):
 
 
 def test_a_variant_has_its_own_settings_and_the_recipes_others(small):
-    plain, own = (small.recipes.of(v, "quick") for v in ("plain", "synthesizer"))
+    plain, own = (small.recipes.of(v, "quick") for v in ("plain", "local"))
     assert plain == small.recipes["quick"]
     assert settings(own.model) == settings(plain.model) | {"n_layer": 1}
     assert settings(own.pretrain) == settings(plain.pretrain) | {"max_epochs": 50}
@@ -129,14 +129,14 @@ def test_a_variant_has_its_own_settings_and_the_recipes_others(small):
 
 def test_recipes_json_holds_whole_tables_for_old_code_and_new(small):
     shipped = small.shipped_recipes()
-    assert shipped["variants"] == ["plain", "synthesizer"]
+    assert shipped["variants"] == ["plain", "local"]
     assert shipped["datasets"] == {"tiny": "quick"}
     stage = shipped["recipes"]["quick"]["pretrain"]
-    own = stage["synthesizer"]
-    common = {key: value for key, value in stage.items() if key != "synthesizer"}
+    own = stage["local"]
+    common = {key: value for key, value in stage.items() if key != "local"}
     # Earlier years' code merges the two.
-    assert common | own == own == settings(small.recipes.of("synthesizer", "quick").pretrain)
-    assert "synthesizer" not in shipped["recipes"]["quick"]["finetune_scratch"]
+    assert common | own == own == settings(small.recipes.of("local", "quick").pretrain)
+    assert "local" not in shipped["recipes"]["quick"]["finetune_scratch"]
 
 
 def test_nothing_else_parses_the_two_files():
@@ -286,9 +286,9 @@ SLIPS = {
         ["[datasets.tiny.thresholds]", "'plian'", "no such variant", "'plain'?"],
     ),
     "a variant without a threshold": (
-        ", synthesizer = 0.25",
+        ", local = 0.25",
         "",
-        ["[datasets.tiny.thresholds]: 'synthesizer' is missing"],
+        ["[datasets.tiny.thresholds]: 'local' is missing"],
     ),
     "a threshold in percent": ("plain = 0.5", "plain = 50", ["plain = 50", "between 0 and 1"]),
     "splits": ("train = 40", "train = 41", ["people = 60, but the splits have 61 together"]),
@@ -313,18 +313,13 @@ SLIPS = {
     "a variant's recipe": (
         "\nrecipes.quick.m",
         "\nrecipes.quik.m",
-        ["variants.synthesizer.recipes]", "'quick'?"],
+        ["variants.local.recipes]", "'quick'?"],
     ),
     "a variant's stage": ("quick.pretrain = {", "quick.pretran = {", ["'pretran'", "'pretrain'?"]),
     "a variant's setting": (
         "{ max_epochs = 50 }",
         "{ max_epoch = 50 }",
-        ["[variants.synthesizer.recipes.quick.pretrain]: unknown key", "'max_epochs'?"],
-    ),
-    "another variant's stage": (
-        '[variants.plain]\ntopic = "training"',
-        '[variants.plain]\ntopic = "training"\nrecipes.quick.pretrain = { max_epochs = 2 }',
-        ["[variants.plain.recipes.quick]", "only for the variant 'synthesizer'"],
+        ["[variants.local.recipes.quick.pretrain]: unknown key", "'max_epochs'?"],
     ),
     "times of no recipe": ("quick = { training", "quack = { training", ["[times]", "'quick'?"]),
     "times of no topic": (

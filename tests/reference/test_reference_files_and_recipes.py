@@ -1,5 +1,7 @@
 """The reference's files and settings: predictions, parameters, recipes, the package's names."""
 
+import dataclasses
+
 import pytest
 import torch
 
@@ -91,9 +93,8 @@ def test_every_recipe_builds_both_variants_and_all_stages(s, source):
         recipe = s.recipes.load_recipe(name)
         for variant in VARIANTS:
             s.model.GPT(s.model.GPTConfig(50, **recipe.model_of(variant), **switch(variant)))
-            synthesizer = variant == "synthesizer"
             for stage in s.recipes.STAGES:
-                settings = s.recipes.trainer_settings(recipe, stage, 10, 128, synthesizer)
+                settings = s.recipes.trainer_settings(recipe, stage, 10, 128, variant)
                 s.trainer.TrainerConfig(**settings)
 
 
@@ -108,10 +109,24 @@ def test_a_recipe_may_have_another_model_for_the_synthesizer(s):
 def test_a_recipe_may_differ_for_the_synthesizer(s):
     recipe = s.recipes.load_recipe("laptop")
     vanilla = s.recipes.trainer_settings(recipe, "pretrain", 10, 128)
-    other = s.recipes.trainer_settings(recipe, "pretrain", 10, 128, synthesizer=True)
+    other = s.recipes.trainer_settings(recipe, "pretrain", 10, 128, "synthesizer")
     own = recipe.pretrain["synthesizer"]
     assert other == own | {"betas": tuple(own["betas"])} != vanilla
     assert other.keys() == vanilla.keys()
+    # Code of earlier terms passes a bool.
+    sizes = recipe, "pretrain", 10, 128
+    assert s.recipes.trainer_settings(*sizes, True) == other
+    assert s.recipes.trainer_settings(*sizes, synthesizer=True) == other
+    assert s.recipes.trainer_settings(*sizes, False) == vanilla
+
+
+def test_any_variant_may_have_its_own_settings(s):
+    recipe = s.recipes.load_recipe("laptop")
+    own = recipe.pretrain | {"max_epochs": 7, "synthesizer": {}}
+    recipe = dataclasses.replace(recipe, pretrain=recipe.pretrain | {"rope": own, "vanilla": own})
+    for variant in ("rope", "vanilla", False):
+        settings = s.recipes.trainer_settings(recipe, "pretrain", 10, 128, variant)
+        assert settings["max_epochs"] == 7
 
 
 def test_without_a_name_the_installed_data_sets_recipe_is_meant(s):

@@ -119,6 +119,7 @@ def test_the_variant_decides_the_attention(s):
     assert all(type(b.attn) is s.attention.CausalSelfAttention for b in vanilla.blocks)
     assert all(b.attn.rope for b in rope.blocks) and not any(b.attn.rope for b in vanilla.blocks)
     assert all(type(b.attn) is s.attention.SynthesizerAttention for b in other.blocks)
+    assert [m.variant for m in (vanilla, other, rope)] == ["vanilla", "synthesizer", "rope"]
 
 
 def test_padding_in_targets_is_not_learnt(s):
@@ -199,10 +200,10 @@ def test_batched_decoding_agrees_with_sampling_one_by_one(s, kind, lengths):
 
 
 def test_only_the_given_attention_is_cached(s):
-    assert s.given.is_given_model(make_model(s))
-    assert s.given.is_given_model(make_model(s, "rope"))
-    assert not s.given.is_given_model(make_model(s, "synthesizer"))
-    assert not s.given.is_given_model(own_attention(s, make_model(s)))
+    assert s.given.has_replaceable_attention(make_model(s))
+    assert s.given.has_replaceable_attention(make_model(s, "rope"))
+    assert not s.given.has_replaceable_attention(make_model(s, "synthesizer"))
+    assert not s.given.has_replaceable_attention(own_attention(s, make_model(s)))
 
 
 def test_an_answer_is_the_text_between_the_first_and_second_mask(s, corpus, monkeypatch):

@@ -154,17 +154,30 @@ def test_angles_keep_their_digits_in_bfloat16(submission, build):
     assert torch.equal(fast.rope_cache, model.blocks[0].attn.rope_cache)
 
 
-def test_an_earlier_years_rope_stays_as_it_is(submission, build):
-    # There, students wrote the lines of forward that rotate queries and keys.
-    _, model = build("rope")
-    given = submission.attention.CausalSelfAttention
-    rotated = given.rotated
-    del given.rotated
-    try:
-        attn = submission.fast.twin_of(model, None).blocks[0].attn
-    finally:
-        given.rotated = rotated
-    assert type(attn) is given
+@pytest.mark.parametrize("kind", VARIANTS)
+def test_attention_that_does_not_say_so_stays_as_it_is(submission, build, kind, monkeypatch):
+    """Such as an earlier year's, in which students wrote how queries and keys are rotated."""
+    _, model = build(kind)
+    own = type(model.blocks[0].attn)
+    monkeypatch.delattr(own, "replaceable", raising=kind != "synthesizer")
+    assert type(submission.fast.twin_of(model, None).blocks[0].attn) is own
+
+
+def test_a_subclass_stays_as_it_is_unless_it_says_so_itself(submission, build):
+    _, model = build()
+    attn = model.blocks[0].attn
+    for promise, stays in (({}, True), ({"replaceable": True}, False)):
+        attn.__class__ = own = type("Own", (submission.attention.CausalSelfAttention,), promise)
+        assert (type(submission.fast.twin_of(model, None).blocks[0].attn) is own) is stays
+
+
+def test_buffers_are_rounded_only_where_they_lose_nothing(submission, build):
+    _, model = build()
+    attn = model.blocks[0].attn
+    attn.register_buffer("slopes", torch.tensor([1 / 3]), persistent=False)
+    low = submission.fast.twin_of(model, torch.bfloat16).blocks[0].attn
+    assert low.mask.dtype == torch.bfloat16
+    assert torch.equal(low.slopes, attn.slopes)
 
 
 def test_a_batch_without_targets_is_one_clear_line(submission, build, batch):

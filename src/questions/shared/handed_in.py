@@ -101,6 +101,15 @@ class AsksFiles(GradedTestCase):
         # As run.py writes them: one line each, even if a poorly trained model answers several.
         return [" ".join(place.split("\n")).strip() for place in got["places"]]
 
+    def readings(
+        self, weights: dict[str, np.ndarray], config: dict[str, Any]
+    ) -> list[dict[str, np.ndarray]]:
+        """Return a file's parameters in each way in which the reference's model can be meant.
+
+        A topic that accepts models whose parameters are arranged differently overrides this.
+        """
+        return [weights]
+
     def parameter_count(self, params: str, variant: str) -> int:
         """Count the parameters of the model that the file fits.
 

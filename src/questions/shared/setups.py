@@ -89,7 +89,7 @@ class AsksHelper(GradedTestCase):
             pretrained=pretrained,
         )
 
-    def expect_training(self, got: dict[str, Any], stage: str, synthesizer: bool = False) -> None:
+    def expect_training(self, got: dict[str, Any], stage: str, variant: str = "vanilla") -> None:
         """Fail unless a prepared training has the right data, model and settings."""
         function = "pretrain" if stage == "pretrain" else "finetune"
         look_at = f"{function} in {HELPER}"
@@ -129,7 +129,7 @@ class AsksHelper(GradedTestCase):
             look_at=look_at,
         )
         self._expect_start(got["changed"], stage, look_at)
-        self._expect_settings(got["fields"], stage, synthesizer, look_at)
+        self._expect_settings(got["fields"], stage, variant, look_at)
 
     def _expect_start(self, changed: Any, stage: str, look_at: str) -> None:
         if stage == "finetune_pretrained":
@@ -151,12 +151,11 @@ class AsksHelper(GradedTestCase):
             )
 
     def _expect_settings(
-        self, fields: dict[str, Any], stage: str, synthesizer: bool, look_at: str
+        self, fields: dict[str, Any], stage: str, variant: str, look_at: str
     ) -> None:
         documents = len(random_inputs.FRIENDLY_DOCUMENTS) + len(PAIRS)
         config = _training_config()
         selected = self.lab.data.recipe
-        variant = "synthesizer" if synthesizer else "vanilla"
         problems = {}
         for recipe in (selected, "original"):
             table = self.lab.assignment.recipes.of(variant, recipe)
