@@ -81,11 +81,7 @@ class Block(nn.Module):
 
 
 class GPT(nn.Module):
-    """The whole language model, with learned positions (Radford et al. 2018).
-
-    Attributes:
-        variant: the name for which `run.py` made the model, "vanilla" for instance.
-    """
+    """The whole language model, with learned positions (Radford et al. 2018)."""
 
     def __init__(self, config: GPTConfig):
         """Make the layers that config describes.
@@ -99,8 +95,6 @@ class GPT(nn.Module):
                 "got synthesizer and rope, expected one: it has no queries and keys to rotate"
             )
         self.config = config
-        switched_on = [name for name in ("synthesizer", "rope") if getattr(config, name)]
-        self.variant = config.variant or (switched_on or ["vanilla"])[0]
         self.block_size = config.block_size
         self.tok_emb = nn.Embedding(config.vocab_size, config.n_embd)
         self.pos_emb = nn.Parameter(torch.zeros(1, config.block_size, config.n_embd))
@@ -119,6 +113,14 @@ class GPT(nn.Module):
             nn.init.normal_(module.weight, mean=0.0, std=0.02)
         if isinstance(module, nn.Linear) and module.bias is not None:
             nn.init.zeros_(module.bias)
+
+    @property
+    def variant(self) -> str:
+        """The variant's name, as `run.py` has it: "vanilla", for instance."""
+        switches = ("synthesizer", "rope")
+        return self.config.variant or next(
+            (name for name in switches if getattr(self.config, name)), "vanilla"
+        )
 
     def get_block_size(self) -> int:
         """Return the greatest length of a sequence that the model can read."""
