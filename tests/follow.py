@@ -39,17 +39,21 @@ def _side(body: str, without: str) -> str:
 
 
 def edit(tree: Path, file: str, before: str, after: str) -> None:
-    """Make an edit; the removed lines must occur exactly once."""
+    """Make an edit; the removed lines must occur exactly once. Without any, the file is new."""
+    if not before:
+        assert not (tree / file).exists(), file
+        (tree / file).write_text(after, encoding="utf-8", newline="\n")
+        return
     text = (tree / file).read_text(encoding="utf-8")
     assert text.count(before) == 1, f"{file} holds {text.count(before)} times:\n{before}"
     (tree / file).write_text(text.replace(before, after), encoding="utf-8", newline="\n")
 
 
-def run(tree: Path, command: str) -> subprocess.CompletedProcess:
+def run(tree: Path, command: str, timeout: float = 300) -> subprocess.CompletedProcess:
     """Run a command of a document in the copy, with this environment's Python."""
     program, *words = shlex.split(command)
     if program in ("make", "python"):
-        return {"make": make, "python": python}[program](tree, *words, timeout=300)
+        return {"make": make, "python": python}[program](tree, *words, timeout=timeout)
     return subprocess.run(
         [program, *words], cwd=tree, capture_output=True, encoding="utf-8", check=False
     )

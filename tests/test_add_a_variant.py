@@ -1,0 +1,82 @@
+"""docs/add-a-variant.md leads to a variant that can be trained, and whose reference is right."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests import follow
+from tests.interpreter import python
+from tests.project import ROOT
+from tests.test_add_a_question import contents, project
+from tools import starter
+from tools.handout import description
+from tools.handout.sheet import Sheet
+
+DOCUMENT = (ROOT / "docs" / "add-a-variant.md").read_text(encoding="utf-8")
+EDITS = [step for step in follow.steps(DOCUMENT) if not isinstance(step, str)]
+# Not run here: `make handout` needs LaTeX (the question is rendered below), and `make lint` checks
+# everything (ruff alone is run below).
+LEFT_OUT = ("make lint", "make handout EDITION=current")
+GENERATED = {
+    "src/pretraining/recipes.json",
+    "src/submission/attention.py",
+    "src/submission/helper.py",
+}
+
+
+@pytest.fixture(scope="module")
+def edited(tmp_path_factory) -> Path:
+    """Return a copy of the project with the document's edits, and the starter that follows."""
+    tree = project(tmp_path_factory.mktemp("edited"))
+    before = contents(tree)
+    for edit in EDITS:
+        follow.edit(tree, *edit)
+    changed = {name for name, content in contents(tree).items() if before.get(name) != content}
+    assert changed == {file for file, *_ in EDITS}
+    assert len(changed) <= 6
+    starter.write_starter(tree, starter.starter_files(tree))
+    changed = {name for name, content in contents(tree).items() if before.get(name) != content}
+    assert changed == {file for file, *_ in EDITS} | GENERATED
+    return tree
+
+
+def test_the_sheet_has_the_question_and_the_commands(edited):
+    sheet = Sheet(edited, description.describe(edited, "current"), "letter", {})
+    question = sheet._described.questions["alibi"]
+    text = sheet.page("sheet.tex.j2") and sheet.render_question(question)
+    assert r"{1}{i}{Write and try out linear biases}{6 points (Coding)}" in text
+    assert "python src/run.py pretrain alibi wiki.txt" in text
+    assert r"\code{\# [alibi]}" in text and "30" in text
+
+
+def test_what_was_written_is_in_our_style(edited):
+    files = sorted({file for file, *_ in EDITS if file.endswith(".py")} | GENERATED)
+    files.remove("src/pretraining/recipes.json")
+    for words in (("check",), ("format", "--check")):
+        done = python(edited, "-m", "ruff", *words, *files)
+        assert done.returncode == 0, done.stdout
+
+
+def test_other_editions_do_not_ask_for_it(edited):
+    modules = starter.package_of(edited, "cs224n")
+    assert not [name for name, text in modules.items() if b"[alibi]" in text]
+
+
+@pytest.mark.long
+@pytest.mark.requires_tool("make")
+def test_the_trained_reference_has_all_points(edited):
+    """Three models are trained besides the new one, since the edition asks for them."""
+    for command in follow.commands_of(DOCUMENT):
+        if command in LEFT_OUT:
+            continue
+        if command.startswith("python src/grader.py"):
+            command += " --json graded.json"
+        answer = follow.run(edited, command, timeout=1800)
+        assert answer.returncode == 0, (command, answer.stdout, answer.stderr)
+    result = json.loads((edited / "graded.json").read_text(encoding="utf-8"))
+    assert result["score"] == result["max_score"]
+    ours = [test for test in result["tests"] if re.match("1i-", test["test_id"])]
+    assert {test["outcome"] for test in ours} == {"passed"}
+    assert sum(test["max_score"] for test in ours) == 6
