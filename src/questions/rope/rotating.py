@@ -18,12 +18,6 @@ ANGLES = "precompute_rotary_emb in submission/attention.py"
 class AsksRope(AsksFiles):
     """Runs RoPE's two functions on random inputs, and models whose attention uses them."""
 
-    def readings(
-        self, weights: dict[str, np.ndarray], config: dict[str, Any]
-    ) -> list[dict[str, np.ndarray]]:
-        """Return them for both pairings of coordinates, since a file does not say which it is."""
-        return [weights, pairing.halves_as_neighbours(weights, config["n_head"])]
-
     def rope_angles(self, sizes: list[list[int]]) -> dict[str, Any]:
         """Return what precompute_rotary_emb returns for each pair (dim, max_positions)."""
         return self._outputs("rope.angles", len(sizes), sizes=sizes)

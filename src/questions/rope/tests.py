@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from grading.cases import graded
 from questions.shared.setups import AsksHelper
 
-from . import mistakes
+from . import mistakes, pairing
 from .mistakes import CLOSE
 from .rotating import ANGLES, TURN, AsksRope
 
@@ -15,6 +17,12 @@ from .rotating import ANGLES, TURN, AsksRope
 class Rope(AsksRope, AsksHelper):
     topic = "rope"
     of_files = ("dev_accuracy", "test_accuracy", "matches_checkpoint")
+
+    def readings(
+        self, weights: dict[str, np.ndarray], config: dict[str, Any]
+    ) -> list[dict[str, np.ndarray]]:
+        """Return them for both pairings of coordinates, since a file does not say which it is."""
+        return [weights, pairing.halves_as_neighbours(weights, config["n_head"])]
 
     @graded()
     def test_uses_rope(self) -> None:
