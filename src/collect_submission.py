@@ -30,7 +30,7 @@ from pathlib import Path
 
 from grading import bare_names, imports, markers, paths, staging
 from grading.assignment import Assignment, Edition, load_assignment
-from grading.errors import UsageError, Verdict
+from grading.errors import UsageError
 from pretraining.files import write_atomically
 from questions.provided import PROVIDED
 from questions.shared.data_set import QUESTION_FILES, CourseData
@@ -260,15 +260,16 @@ def check_predictions(
 ) -> list[str]:
     """Return a warning unless a file has one prediction for each question of the split."""
     try:
-        # This imports numpy; work can be packed without it.
+        # These import numpy; work can be packed without it.
+        from grading.verdicts import TestEnd
         from questions.shared import trained_files
     except ImportError as error:
         return [f"{name}: its lines can't be counted: {error} (activate the environment)"]
     data = CourseData(assignment, paths.DATA, None)
     try:
         trained_files.read_predictions(staged, name, len(data.questions(split)))
-    except Verdict as verdict:
-        return [f"{verdict} (src/data/{QUESTION_FILES[split]})"]
+    except TestEnd as end:
+        return [f"{end.verdict.message} (src/data/{QUESTION_FILES[split]})"]
     except (UsageError, UnicodeDecodeError, OSError) as error:
         return [f"{name}: its lines can't be counted: {error}"]
     return []

@@ -4,7 +4,7 @@
     python -m tests.mutants --write    find a wrong variant that only this assertion catches
     python -m tests.mutants --write rope    the same for the files and variants of one topic
 
-An assertion is a statement `expect(...)`, `fail(...)`, `raise Verdict(...)` or
+An assertion is a statement `expect(...)`, `fail(...)`, `raise failure(...)` or
 `raise Malformed(...)` in the files JUDGES, named by its file, its function and the id that it gives
 a failure. The table, tests/golden/killers.toml, names a variant and a test for each; an assertion
 without them is dead, and should be deleted. Wrong submissions for
@@ -32,8 +32,7 @@ from .benches import here, open_executor
 from .golden_verdicts import SEED
 from .variants import GOLDEN, ROOT, Variant, all_variants
 
-from grading import errors  # isort: skip
-from grading.errors import MALFORMED  # isort: skip
+from grading.verdicts import MALFORMED, TestEnd  # isort: skip
 from questions.span_corruption import items  # isort: skip
 
 TABLE = GOLDEN / "killers.toml"
@@ -81,7 +80,7 @@ def is_assertion(node: ast.AST) -> bool:
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         return getattr(node.value.func, "attr", None) in ("expect", "fail")
     if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
-        return getattr(node.exc.func, "id", None) in ("Verdict", "Malformed")
+        return getattr(node.exc.func, "id", None) in ("failure", "Malformed")
     return False
 
 
@@ -167,7 +166,7 @@ def _function(site: Site) -> FunctionType:
 @contextmanager
 def watched(note: Callable[[Site], None]) -> Iterator[None]:
     """Call note(site) for each assertion that ends a test."""
-    kinds = (errors.Verdict, items.Malformed)
+    kinds = (TestEnd, items.Malformed)
     before = [kind.__init__ for kind in kinds]
 
     def noting(init: Callable) -> Callable:

@@ -12,8 +12,7 @@ import pytest
 from grading import paths
 from grading.assignment import load_assignment
 from grading.cases import GradedTestCase
-from grading.errors import Verdict
-from grading.outcomes import Outcome
+from grading.verdicts import Outcome, TestEnd
 from questions.attention_exploration import attention_math, tests_heads
 from questions.attention_exploration import probe as probe
 from tests import pinned
@@ -326,9 +325,9 @@ def test_no_answer_of_a_worker_passes_or_breaks_the_judge(hostile, tmp_path, rec
         laboratory = Laboratory(HOSTILE[hostile])
         laboratory.judges = bench.judges
         case: GradedTestCase = test.case(test.spec, laboratory, 3)
-        with pytest.raises(Verdict) as verdict:
+        with pytest.raises(TestEnd) as end:
             test.method(case)
-        assert verdict.value.outcome in (Outcome.FAILED, Outcome.ERROR)
+        assert end.value.verdict.outcome in (Outcome.FAILED, Outcome.ERROR)
     assert [w for w in recwarn if w.category is RuntimeWarning] == []  # numpy's
 
 

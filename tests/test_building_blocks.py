@@ -10,8 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
-from grading.errors import Verdict
-from grading.outcomes import Outcome
+from grading.verdicts import Outcome, TestEnd
 from questions.building_blocks import expected
 from questions.building_blocks import probe as probe
 from questions.shared.shapes import form_of
@@ -356,9 +355,9 @@ def test_no_answer_of_a_worker_passes_or_breaks_the_judge(hostile, tmp_path, rec
     for test in bench.tests:
         if test.spec.topic in TOPICS:
             case = test.case(test.spec, Laboratory(HOSTILE[hostile], bench.judges), 3)
-            with pytest.raises(Verdict) as verdict:
+            with pytest.raises(TestEnd) as end:
                 test.method(case)
-            assert verdict.value.outcome in (Outcome.FAILED, Outcome.ERROR)
+            assert end.value.verdict.outcome in (Outcome.FAILED, Outcome.ERROR)
     assert [w for w in recwarn if w.category is RuntimeWarning] == []  # numpy's
 
 

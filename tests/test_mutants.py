@@ -9,8 +9,8 @@ import pytest
 
 from grading import paths
 from grading.cases import GradedTestCase
-from grading.errors import Verdict
 from grading.judges import load_hidden
+from grading.verdicts import TestEnd
 from questions.shared.handed_in import AsksFiles
 from tests import benches, mutants, pinned
 from tests.scheduling import sampled
@@ -178,12 +178,12 @@ def hidden():
 def test_without_the_assertion_a_wrong_answer_passes(key: str, hidden, tmp_path):
     """The judge may also break, which would be a grader error."""
     site = next(site for site in mutants.sites() if site.key == key)
-    with pytest.raises(Verdict):
+    with pytest.raises(TestEnd):
         WRONG_ANSWERS[key](hidden, tmp_path)
     with mutants.disabled(site):
         try:
             WRONG_ANSWERS[key](hidden, tmp_path)
-        except Verdict:
+        except TestEnd:
             pytest.fail("it is caught all the same: is the assertion dead?")
         except Exception as broken:
             assert isinstance(broken, ValueError | TypeError)

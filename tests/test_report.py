@@ -10,8 +10,8 @@ from decimal import Decimal
 import pytest
 
 from grading import report
-from grading.outcomes import Outcome
 from grading.results import Results, TestResult
+from grading.verdicts import Outcome
 from tests import pinned
 from tests.interpreter import python
 

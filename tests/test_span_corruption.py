@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from grading import paths, schema
-from grading.errors import Verdict, WireError
+from grading.errors import WireError
 from grading.judges import load_hidden
+from grading.verdicts import TestEnd
 from questions.shared import random_inputs
 from questions.span_corruption import items, probe
 from questions.span_corruption.tests import SpanCorruption
@@ -149,13 +150,13 @@ def test_an_empty_span_is_drawn_legibly():
 def test_a_lost_document_is_counted():
     for kept, changed in ((3, "__init__"), (4, "__len__"), (-1, "__init__")):
         case = Case({**answer([], [DOCUMENT]), "length": 3, "kept": kept}, is_hidden=False)
-        with pytest.raises(Verdict) as verdict:
+        with pytest.raises(TestEnd) as end:
             case.draw([DOCUMENT] * 4, BLOCK_SIZE, repeat=1)
         expected = f"3 documents, expected 4: was `{changed}` changed?"
-        assert verdict.value.message.splitlines()[0] == expected
-        with pytest.raises(Verdict) as verdict:
+        assert end.value.verdict.message.splitlines()[0] == expected
+        with pytest.raises(TestEnd) as end:
             Case(case._answer).draw([DOCUMENT] * 4, BLOCK_SIZE, repeat=1)
-        assert changed in verdict.value.message and "3" not in verdict.value.message
+        assert changed in end.value.verdict.message and "3" not in end.value.verdict.message
 
 
 SIZES = (
@@ -185,7 +186,7 @@ def test_several_draws_come_from_one_worker_and_are_checked_one_by_one():
     asked = ([DOCUMENT], BLOCK_SIZE, 1)
     first, second = Case({"runs": [right, right]}).drawings(asked, asked)
     assert first == second == {**run([RIGHT], [DOCUMENT]), "drawn": right}
-    with pytest.raises(Verdict, match="__init__"):
+    with pytest.raises(TestEnd, match="__init__"):
         Case({"runs": [right, {**right, "length": 3, "kept": 3}]}).drawings(asked, asked)
 
 
@@ -212,7 +213,7 @@ def test_items_without_text_fail_as_pairs(nothing):
     """Their form is right, or claimed to be."""
     forms = ["tuple of int64[64], int64[64]"]
     drawn = {**answer([nothing] * 20, random_inputs.FRIENDLY_DOCUMENTS), "forms": forms}
-    with pytest.raises(Verdict, match="contains nothing from its document"):
+    with pytest.raises(TestEnd, match="contains nothing from its document"):
         Case(drawn, is_hidden=False).test_pairs()
 
 
@@ -225,10 +226,10 @@ def test_no_document_begins_or_ends_with_a_blank(seed):
 
 def failing(judge, *arguments, **keywords) -> str:
     """What a judge says."""
-    with pytest.raises(Verdict) as verdict:
+    with pytest.raises(TestEnd) as end:
         judge(Case(), *arguments, **keywords)
-    assert verdict.value.credit == Fraction(0)
-    return verdict.value.message
+    assert end.value.verdict.credit == Fraction(0)
+    return end.value.verdict.message
 
 
 def test_the_missing_end_of_lengths_is_named(hidden):

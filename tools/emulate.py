@@ -24,7 +24,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from grading.outcomes import Outcome
+from grading.verdicts import Outcome
 
 from . import container
 from .arguments import OneLineParser, one_of

@@ -10,16 +10,18 @@ staff's solutions/hidden/. The harness knows no topic: the tests are in `questio
     cli.py, doctor.py     the command
     assignment.py, editions.py, recipes.py, toml_tables.py: the description, read into typed objects
     question_set.py       the parts of an assignment that its description does not contain
-    cases.py, functions.py, judges.py, where.py: tests, their judges, the lines that decide a test
-    runner.py, options.py, bench.py, observer.py: a run, the environment of a test, notifications
+    cases.py, judges.py, where.py: tests, their judges, the lines that decide a test
+    runner.py             a run, its options, observers and requirements; what a test can ask
     staging.py, upload.py, compiled.py: which files are graded, what is added
     imports.py            modules that a submission imports and the autograder lacks
     processes.py, jobs.py, zygotes.py, zygote.py, guardian.py, killer.py, huge_pages.py, worker.py,
-    frames.py, importing.py, import_clock.py, inprocess.py: how workers start, live and end
+    frames.py, importing.py, import_clock.py: how workers start, live and end
     sandbox.py, kernel.py, system_calls.py, limits.py, leftovers.py: what confines them, and what is
                           removed after them
-    authoritative.py, canary.py, requirements.py: what a run whose score counts requires
-    outcomes.py, endings.py, causes.py, printable.py, float_ranges.py: how a test ended, in words
+    authoritative.py, canary.py: what a run whose score counts requires
+    verdicts.py           how a test ended, as a value and in words
+    errors.py             the harness's exceptions
+    printable.py, float_ranges.py: texts that are safe to show; a warning
     results.py, console.py, report.py, replay.py, provenance.py: results, and how they are shown
     deciding.py           a digest of everything that decides a test
     student_console.py, terminal.py: what students read in a terminal

@@ -34,10 +34,10 @@ import numpy as np
 
 from . import schema
 from .assignment import Assignment, Edition, TestSpec
-from .errors import NotGraded, UsageError, Verdict, WireError, malformed
-from .outcomes import Outcome
+from .errors import UsageError, WireError
 from .staging import Staged
 from .toml_tables import nearest
+from .verdicts import Outcome, TestEnd, Verdict, malformed
 
 NOT_GRADED = (
     "ran without crashing; it is graded when you submit (the answers are not on this computer)"
@@ -77,7 +77,7 @@ def graded(
 
 
 class Laboratory(Protocol):
-    """What a case needs from its run (see `bench.Bench`)."""
+    """What a case needs from its run (see `runner.Bench`)."""
 
     assignment: Assignment
     edition: Edition
@@ -116,7 +116,7 @@ class GradedTestCase:
         """Run a probe on the submission and return its answer, checked against a schema.
 
         Raises:
-            Verdict: the submission crashed, ran out of a limit, or answered nonsense.
+            TestEnd: the submission crashed, ran out of a limit, or answered nonsense.
         """
         return self._observe("submission", name, answer, args)
 
@@ -132,7 +132,7 @@ class GradedTestCase:
     def judge(self, **observed: Any) -> None:
         """Let `solutions/hidden/` judge; without it, end the test as one that only ran."""
         if self.lab.hidden is None:
-            raise NotGraded(NOT_GRADED)
+            self.not_graded(NOT_GRADED)
         self.lab.judges[f"{self.spec.topic}_{self.spec.name}"](self, **observed)
 
     def once(self, name: str, make: Callable[[Self], Made]) -> Made:
@@ -167,15 +167,15 @@ class GradedTestCase:
 
     def not_graded(self, reason: str) -> NoReturn:
         """End the test as one that ran but was not judged."""
-        raise NotGraded(reason)
+        raise TestEnd(Verdict(Outcome.RAN_NOT_GRADED, reason))
 
-    def expect(self, condition: bool, sentence: str, id: str = "", **detail: Any) -> None:
+    def expect(self, condition: bool, sentence: str, *, id: str, **detail: Any) -> None:
         """Fail with `sentence` unless `condition` holds.
 
         Args:
-            id: see `errors.Verdict`: keeps a failure's id when its sentence is reworded.
             sentence: what is wrong, in the student's words. For a hidden test it is all that a
                 student reads, so it is a fixed sentence without values.
+            id: the name of this failure, which stays when its sentence is reworded.
             detail: got, expected, cause, look_at: shown below it for basic tests, and only to
                 staff for hidden ones.
         """
@@ -185,9 +185,10 @@ class GradedTestCase:
     def fail(
         self,
         sentence: str,
+        *,
+        id: str,
         credit: Fraction = Fraction(0),
         private: bool = False,
-        id: str = "",
         **detail: Any,
     ) -> NoReturn:
         """End the test as failed; see `expect`.
@@ -199,9 +200,9 @@ class GradedTestCase:
         lines = [f"{key.replace('_', ' ')}: {value}" for key, value in detail.items()]
         if self.spec.is_hidden or private:
             staff = "\n".join([*lines, f"seed: {self.seed}"])
-            raise Verdict(Outcome.FAILED, sentence, staff, credit, id=id)
+            raise TestEnd(Verdict(Outcome.FAILED, sentence, staff, credit, id))
         shown = "\n".join([sentence, *(f"  {line}" for line in lines)])
-        raise Verdict(Outcome.FAILED, shown, credit=credit, id=id)
+        raise TestEnd(Verdict(Outcome.FAILED, shown, credit=credit, id=id))
 
     def _observe(self, role: str, name: str, answer: Any, args: dict[str, Any]) -> Any:
         # The worker has its own seed: student code must not be able to predict what is drawn here.
@@ -215,8 +216,63 @@ class GradedTestCase:
         except WireError as error:
             if role == "reference":
                 raise
-            raise malformed(str(error)) from None
+            raise TestEnd(malformed(str(error))) from None
         return value
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A function's answer to its arguments. Nothing about `parts` has been checked yet."""
+
+    module: str  # "building_blocks.py"
+    function: str
+    arguments: list[Any]
+    form: str  # "float64[8]", for messages
+    parts: list[Any]
+
+    @property
+    def subject(self) -> str:
+        """The function's name in the id of a failure."""
+        return self.function.replace("_", "-")
+
+    @property
+    def look_at(self) -> str:
+        return f"{self.function} in submission/{self.module}"
+
+
+class AsksFunctions(GradedTestCase):
+    """Calls functions of a student's module with a test's arguments.
+
+    Attributes:
+        part: the spec of a part of an answer.
+    """
+
+    part: Any
+
+    def call(
+        self,
+        probe: str,
+        module: str,
+        function: str,
+        arguments: list[list[Any]],
+        parts: int,
+        **more: type,
+    ) -> tuple[list[Answer], dict[str, list]]:
+        """Return the function's answers, one for each list of arguments, from one worker.
+
+        Args:
+            parts: the number of arrays, numbers or the like in an answer.
+            more: the types of further values that the probe sends for each answer.
+
+        Returns:
+            the answers, and everything that the probe sent.
+        """
+        consists = schema.Where([self.part], lambda answer: len(answer) == parts, f"{parts} parts")
+        columns = {"forms": str, "answers": consists, **more}
+        asked = {"function": function, "arguments": arguments, "parts": parts}
+        got = self.probe(probe, schema.table(columns, rows=len(arguments)), **asked)
+        told = zip(arguments, got["forms"], got["answers"], strict=True)
+        return [Answer(module, function, *answer) for answer in told], got
 
 
 @dataclass(frozen=True)

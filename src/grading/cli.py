@@ -30,12 +30,11 @@ from . import (
 from .assignment import Edition, load_assignment
 from .cases import select
 from .errors import GradingError, UsageError
-from .observer import Observer
-from .outcomes import ExitCode, exit_code
 from .question_set import QuestionSet
 from .results import Results, TestResult, write_atomically
-from .runner import CourseTestRunner, Options
+from .runner import CourseTestRunner, Observer, Options
 from .staging import Staged
+from .verdicts import ExitCode, exit_code
 
 PATIENCE = 2  # time-outs in a question, on a student's computer
 MAX_TRACEBACK = 20_000  # characters

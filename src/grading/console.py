@@ -5,9 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 
 from . import printable
-from .outcomes import Outcome
 from .results import Results, TestResult
 from .staging import Staged
+from .verdicts import Outcome
 
 INDENT = "      "
 

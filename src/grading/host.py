@@ -37,14 +37,12 @@ from .assignment import load_assignment
 from .cases import derive_seed
 from .errors import GradingError, SubmissionError
 from .guardian import resident_bytes
-from .observer import Observer
-from .outcomes import Outcome
 from .processes import Pool, open_pool
 from .question_set import QuestionSet
 from .remembered import Remembered
-from .requirements import require_data, require_staff
 from .results import Results
-from .runner import CourseTestRunner, Options
+from .runner import CourseTestRunner, Observer, Options, require_data, require_staff
+from .verdicts import Outcome
 
 MOST_SUBMISSIONS = 50
 MOST_GROWTH_BYTES = 200 << 20

@@ -24,15 +24,10 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from .errors import Verdict
 from .limits import Limits
-from .outcomes import Outcome
 
 PACKAGE = "submission"
 MAX_NOTES_BYTES = 32 << 10  # a submission has a few dozen modules
-WAY = "import"  # see errors.Verdict
-IMPORTED = " while it was imported"  # the end of messages about the limit of imports
-ADVICE = 'does it train on import? Such code belongs below `if __name__ == "__main__":`'
 
 
 # In the worker ----------------------------------------------------------------------------------
@@ -148,25 +143,6 @@ class Stuck:
 
     file: str
     named: bool
-
-    def where(self, is_hidden: bool) -> str:
-        """Return the module's name for a test's message."""
-        return self.file if self.named and not is_hidden else "your code"
-
-    def verdict(self, is_hidden: bool) -> Verdict:
-        """Return the verdict of a test that would have imported the module again."""
-        where = self.where(is_hidden)
-        sentence = f"not run: importing {where} took too long in an earlier test"
-        message = sentence if is_hidden else f"{sentence}; {ADVICE}"
-        return Verdict(Outcome.TIMED_OUT, message, f"stuck: {self.file}", id=WAY)
-
-    def explain(self, verdict: Verdict, is_hidden: bool) -> Verdict:
-        """Return the verdict of the test that found the module stuck, with its place."""
-        message = verdict.message
-        if not is_hidden:
-            message = message.removesuffix(IMPORTED)
-            message = f"{message} while {self.where(is_hidden)} was imported; {ADVICE}"
-        return Verdict(verdict.outcome, message, f"{verdict.detail}\nstuck: {self.file}", id=WAY)
 
 
 def find_stuck(

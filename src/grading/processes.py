@@ -11,8 +11,9 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
-from . import wire
+from . import wire, worker
 from .frames import MAX_FRAME_BYTES, MAX_OUTPUT_BYTES, Finished, Reader, finished, send, start
 from .guardian import STACK_S, Ending
 from .jobs import FLAGS, START_S, Job, Pool, clean_environment, command, join
@@ -24,6 +25,7 @@ SIGKILL, SIGXCPU = 9, 24  # which Windows lacks
 __all__ = [
     "FLAGS",
     "FreshPool",
+    "InProcessPool",
     "Job",
     "Pool",
     "ZygotePool",
@@ -138,3 +140,47 @@ def _kill_session(process: subprocess.Popen) -> None:
         os.killpg(process.pid, 9)
     except (ProcessLookupError, PermissionError):
         pass
+
+
+class InProcessPool:
+    """Runs probes in the grader's own process, only for debugging (`--in-process`).
+
+    In a checkout, the files themselves are imported, so that a debugger's breakpoints work. There
+    is no isolation and there are no limits, so the result doesn't count, and can't be written to a
+    file.
+    """
+
+    def run(self, job: Job) -> Finished:
+        worker.preload(job.torch)
+        root = Path(job.request["submission"])
+        _forget(root)
+        before, path, finders = os.getcwd(), list(sys.path), list(sys.meta_path)
+        os.chdir(job.scratch)
+        try:
+            frame = worker.prepare(job.request, in_process=True)()
+        finally:
+            os.chdir(before)
+            sys.path[:], sys.meta_path[:] = path, finders
+            _forget(root)
+        return Finished(Ending(0, 0, "", 0.0, 0.0, 0), True, frame, "")
+
+    def abandon(self) -> None:
+        """Do nothing: the job ran in the thread that was interrupted."""
+
+    def warm(self, with_torch: bool) -> None:
+        """Do nothing: there is no process to start."""
+
+    def close(self) -> None:
+        """Do nothing: there is no process to end."""
+
+
+def _forget(root: Path) -> None:
+    """Forget a submission's packages: the next job may use the reference's, for instance.
+
+    Its modules may also be known by their bare names.
+    """
+    packages = {path.name for path in root.iterdir() if path.is_dir()}
+    for name, module in list(sys.modules.items()):
+        for each in (name, str(getattr(module, "__name__", name))):
+            if each.partition(".")[0] in packages:
+                sys.modules.pop(name, None)

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from .assignment import Assignment, Edition
-from .cases import BoundTest, GradedTestCase
+from .cases import GradedTestCase
 from .errors import UsageError
 from .judges import place_of
+from .results import Results
 from .staging import Provided
 
-if TYPE_CHECKING:
-    from .results import Results
-    from .runner import Run
+Cases = Callable[[str, str], GradedTestCase]  # a test's case, by topic and name
 
 
 class Data(Protocol):
@@ -88,7 +87,7 @@ class QuestionSet:
         return NoData()
 
     def leaderboard(
-        self, run: Run, results: Results, tests: list[BoundTest]
+        self, assignment: Assignment, results: Results, case: Cases
     ) -> list[dict[str, Any]]:
         """Return the submission's rows in Gradescope's format, after a run has ended."""
         return []

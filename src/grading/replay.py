@@ -15,8 +15,8 @@ from typing import Any
 
 from . import printable, provenance
 from .errors import UsageError
-from .outcomes import Outcome
 from .results import Results
+from .verdicts import Outcome
 
 RECORD = "record: "
 

@@ -13,8 +13,8 @@ from html import escape
 from . import printable, student_console
 from .assignment import Question
 from .console import identity, passed_of, points
-from .outcomes import Outcome
 from .results import Results, TestResult
+from .verdicts import Outcome
 
 SIGNS = {Outcome.PASSED: "✓", Outcome.RAN_NOT_GRADED: "○", Outcome.NOT_RUN: "–"}
 BAR_WIDTH, BAR_HEIGHT = 240, 16

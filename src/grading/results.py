@@ -16,7 +16,7 @@ from typing import Any
 
 from . import printable, writing
 from .assignment import Edition, TestSpec
-from .outcomes import Outcome
+from .verdicts import Outcome
 
 MAX_CHARACTERS = {"message": 4_000, "detail": 20_000, "output": 70_000}
 MOST_WORDS = 6  # of a command line, to be shown
@@ -42,13 +42,13 @@ class TestResult:
     output: str = ""
     wall_s: float = 0.0
     asked: bool = True  # False: the command line named other tests
-    # See errors.Verdict; they stay on this computer:
+    # See verdicts.Verdict; they stay on this computer:
     place: str = ""
     is_unwritten: bool = False
     missing_file: str = ""
     hint: str = ""
     # For staff only:
-    cause: str = ""  # the id of the way to fail (causes.py); "" for a pass
+    cause: str = ""  # the id of the way to fail (verdicts.py); "" for a pass
     where: str = ""  # the student's line where it crashed or ran out of time
     credit: Fraction = Fraction(0)  # the share of the points that is earned, exactly
     measured: Mapping[str, float] = field(default_factory=dict)  # numbers that the test saw

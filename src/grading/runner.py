@@ -6,6 +6,7 @@ results = CourseTestRunner(assignment, questions).run(options, seed, observer)
 from __future__ import annotations
 
 import functools
+import math
 import os
 import re
 import tempfile
@@ -31,37 +32,84 @@ from . import (
     printable,
     provenance,
     sandbox,
+    verdicts,
+    wire,
 )
-from .assignment import Assignment, Edition
-from .bench import OUT_OF_TIME, Bench
-from .cases import BoundTest, bind, derive_seed, select
+from .assignment import Assignment, Edition, TestSpec
+from .cases import BoundTest, GradedTestCase, bind, derive_seed, select
 from .deciding import Deciding, in_environment
-from .errors import (
-    DataError,
-    Doubtful,
-    GradingError,
-    ReferenceFailed,
-    UsageError,
-    Verdict,
-    malformed,
-)
-from .inprocess import InProcessPool, own_package
+from .errors import DataError, GradingError, UsageError, WireError
+from .frames import Finished
 from .judges import Judge, bind_judges, load_hidden
-from .observer import Observer
-from .options import DEADLINE_S as DEADLINE_S
-from .options import Options as Options
-from .outcomes import Outcome
-from .processes import Pool, open_pool
+from .limits import Limits
+from .processes import InProcessPool, Job, Pool, open_pool
 from .question_set import Data, QuestionSet
 from .remembered import Remembered
-from .requirements import require_data, require_staff
 from .results import Results, TestResult, share_of
 from .staging import Staged, stage, stage_reference
+from .verdicts import Outcome, TestEnd, Verdict, malformed
 
+# At Gradescope's time-out, 600 s, all results are lost. Staging counts; a worker that reaches the
+# deadline is killed, and the rest is bounded: twice GRACE_S, a scratch folder's few thousand files,
+# the results.
+DEADLINE_S = 540.0
 MAX_NAME = 200  # characters of a submission's name
 NO_DATA = "not run, because it needs the data set"
 LEFT_OUT = "not run: {} tests of question {} timed out; to run this one, name it alone"
 GRADER_FAILED = "the grader itself failed here; this is not your fault: tell staff"
+# Decoding 500 answers of a student's synthesizer with the largest recipe takes 75 to 100 on a fast
+# processor. If a run's deadline ends it, nobody is at fault; this limit would make it the grader's.
+REFERENCE_CPU_S = 400.0
+SHARED_CPU_S = 60.0  # of the submission's own processes, for work that several tests share
+OUT_OF_TIME = "not run: the run as a whole ran out of time"
+NO_TORCH = (
+    "not run, because it needs torch, which this Python doesn't have: "
+    "activate the assignment's environment"
+)
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a run; see `python grader.py --help`."""
+
+    submission: Path
+    name: str = ""  # the submission's name in results; default: its folder or zip
+    edition: str | None = None
+    wanted: tuple[str, ...] = ()  # test ids or questions; empty: all
+    jobs: int = 1  # how many tests run in parallel
+    in_process: bool = False
+    patience: int | None = None  # time-outs in a question before its other tests are skipped
+    authoritative: bool = False
+    complete: bool = False  # refuse to run without the whole data set; an authoritative run does
+    private: tuple[Path, ...] = ()  # files that student code must not read: results, ...
+    deadline_s: float = DEADLINE_S
+    data: Path = paths.DATA
+    answers: Path = paths.ANSWERS  # staff only; used if there is solutions/hidden/
+    layers: sandbox.Layers = field(default_factory=sandbox.detect)
+
+    @property
+    def counts(self) -> bool:
+        """Whether missing data would cost a student points."""
+        return self.authoritative or self.complete
+
+
+class Observer:
+    """Is notified of a run's events, in this order; this base class does nothing."""
+
+    def staged(self, staged: Staged) -> None:
+        """Handle that the submission's files were copied."""
+
+    def started(self, results: Results) -> None:
+        """Handle that the run begins; `results` contain every test, and change as tests end."""
+
+    def ended(self, result: TestResult) -> None:
+        """Handle that a test has ended; tests end in any order."""
+
+    def told(self, result: TestResult) -> None:
+        """Handle that a test and all before it have ended, so that it can be shown."""
+
+    def graded(self, run: Run) -> None:
+        """Handle that every test has ended; workers can still be asked."""
 
 
 class CourseTestRunner:
@@ -236,6 +284,44 @@ class CourseTestRunner:
         return facts
 
 
+def require_staff(hidden: ModuleType | None) -> None:
+    """Refuse a run that counts if hidden tests can't be judged: students would lose points.
+
+    Raises:
+        GradingError: staff's judges are missing.
+    """
+    if hidden is None:
+        raise GradingError(
+            "this run can't count without solutions/hidden/, which judges hidden tests"
+        )
+
+
+def require_data(data: Data) -> None:
+    """Refuse a run that counts without torch or data, which would cost students points.
+
+    Raises:
+        GradingError: something is missing or can't be read, which is not the student's fault.
+    """
+    if not provenance.has_torch():
+        raise GradingError("this run can't count without torch, which this Python doesn't have")
+    try:
+        data.require()
+    except DataError as error:
+        raise GradingError(f"this run can't count without its data set: {error}") from None
+
+
+def own_package(submission: Path, staged: Staged) -> Path | None:
+    """Return the folder of a checkout's own package `submission`, where breakpoints work.
+
+    None means that its copy has to be imported, because it is not a complete package: a zip, loose
+    files, or a submission without the given modules.
+    """
+    package = staged.package
+    if package is None or package.name != "submission" or staged.added or not submission.is_dir():
+        return None
+    return package.parent
+
+
 def _run_all(
     run: Run,
     bound: list[BoundTest],
@@ -309,6 +395,15 @@ class Run:
                 future.set_exception(error)
         return future.result()
 
+    def case(self, topic: str, name: str) -> GradedTestCase:
+        """Return the case of a test, which can ask workers, also after the tests have ended."""
+        test = next(
+            t
+            for t in self.runner.tests(self.edition)
+            if (t.spec.topic, t.spec.name) == (topic, name)
+        )
+        return test.case(test.spec, Bench(self, test.spec), self.seed)
+
     def run_test(self, test: BoundTest, result: TestResult) -> TestResult:
         """Run one test and return its result; whatever happens affects only this test.
 
@@ -357,7 +452,9 @@ class Run:
     def _judged(self, test: BoundTest, bench: Bench) -> tuple[Verdict, Decimal]:
         """Return how the test ended, and its points; a grader error is also a verdict."""
         try:
-            verdict = self._verdict(test, bench)
+            verdict = self._ended(test, bench)
+            if verdict.is_doubtful and self.hidden is not None:
+                verdict = self._unless_ours(test, verdict)
             return verdict, share_of(test.spec.max_score, verdict.credit)
         except DataError as error:
             lacking = Verdict(Outcome.NOT_RUN, f"{NO_DATA}: {error}", id="no-data")
@@ -368,44 +465,218 @@ class Run:
         except Exception:
             return _our_fault(), Decimal("0.00")
 
-    def _verdict(self, test: BoundTest, bench: Bench) -> Verdict:
+    def _ended(self, test: BoundTest, bench: Bench) -> Verdict:
+        """Run a test's method and return how it ended.
+
+        Raises:
+            GradingError, OSError: a broken installation, a full disk, no more processes.
+        """
         try:
             test.method(test.case(test.spec, bench, self.seed))
-        except Verdict as verdict:
+        except TestEnd as end:
             # Its frames refer to the answer, which if large would remain during the next test.
-            verdict.__traceback__ = verdict.__context__ = None
-            if not isinstance(verdict, Doubtful):
-                return verdict
-            theirs: Verdict = verdict
-        except ReferenceFailed:
-            theirs = malformed(traceback.format_exc())
+            end.__traceback__ = end.__context__ = None
+            return end.verdict
         except (GradingError, OSError):
-            raise  # a broken installation, a full disk, no more processes
+            raise
         except Exception:  # in a judge: no answer that fits its schema should cause this
-            theirs = malformed(traceback.format_exc())
-        else:
-            return Verdict(Outcome.PASSED, "", bench.notes, credit=Fraction(1))
-        return theirs if self.hidden is None else self._unless_ours(test, theirs)
+            return malformed(traceback.format_exc(), is_doubtful=True)
+        return Verdict(Outcome.PASSED, "", bench.notes, credit=Fraction(1))
 
     def _unless_ours(self, test: BoundTest, theirs: Verdict) -> Verdict:
         """Return `theirs` if the reference passes in the submission's place.
 
         Raises:
-            Exception: the reference also fails, so it is the grader's own fault.
+            GradingError: the reference also fails, so it is the grader's own fault.
         """
-        try:
-            test.method(test.case(test.spec, Bench(self, test.spec, stands_in=True), self.seed))
-        except Verdict as verdict:
-            if verdict.outcome is Outcome.NOT_RUN:
-                return verdict  # the run's time is over, so this can't be decided
-            # The reference has no trained files. A student's were checked before.
-            expected = verdict.outcome in (Outcome.MISSING_FILE, Outcome.RAN_NOT_GRADED)
-            if isinstance(verdict, Doubtful) or not expected:
-                ends = f"{verdict.outcome.value}: {verdict.message}\n{verdict.detail}"
-                raise GradingError(f"the reference, too: {ends}\n{theirs.detail}") from None
+        ours = self._ended(test, Bench(self, test.spec, stands_in=True))
+        if ours.outcome is Outcome.NOT_RUN:
+            return ours  # the run's time is over, so this can't be decided
+        # The reference has no trained files. A student's were checked before.
+        fine = (Outcome.PASSED, Outcome.MISSING_FILE, Outcome.RAN_NOT_GRADED)
+        if ours.is_doubtful or ours.outcome not in fine:
+            ends = f"{ours.outcome.value}: {ours.message}\n{ours.detail}"
+            raise GradingError(f"the reference, too: {ends}\n{theirs.detail}")
         return theirs
 
 
 def _our_fault() -> Verdict:
     """Return the verdict of a test with a grader error: the exception being handled."""
     return Verdict(Outcome.GRADER_ERROR, GRADER_FAILED, traceback.format_exc())
+
+
+class Bench:
+    """One test's bench: its limits and its output; the `Laboratory` of its case.
+
+    With `stands_in`, the reference answers instead of the submission, and has no trained files.
+
+    Attributes:
+        cpu_s: CPU seconds of the submission's own processes, except for shared work.
+        peak_bytes: the most memory that one of them used, including libraries.
+        measured: numbers that the test measured, by name, for staff.
+    """
+
+    def __init__(self, run: Run, spec: TestSpec, stands_in: bool = False) -> None:
+        self._run, self._spec, self._stands_in = run, spec, stands_in
+        self._left_s = spec.timeout_s  # CPU seconds, over all of the test's probes
+        self.output, self.notes = "", ""
+        self.cpu_s, self.peak_bytes = 0.0, 0
+        self.measured: dict[str, float] = {}
+        self.hidden, self.judges, self.data = run.hidden, run.runner.judges, run.data
+        self.edition, self.seed = run.edition, run.seed
+        self.staged, self.assignment = run.staged, run.assignment
+        if stands_in:
+            self.staged = Staged(run.staged.root)
+
+    def observe(self, probe: str, role: str, args: dict, seed: int) -> Any:
+        """Run one probe in one worker and return what it saw.
+
+        Raises:
+            TestEnd: the submission's process ended badly or raised, or the reference's raised,
+                which is doubtful: its inputs may contain a student's data.
+            GradingError: the reference's process ended badly, or the worker failed before it
+                reached any student code.
+        """
+        if self._spec.torch and not provenance.has_torch():
+            raise TestEnd(Verdict(Outcome.NOT_RUN, NO_TORCH, id="no-torch"))
+        remembered = self._run.runner.remembered
+        if remembered is None or role != "reference":
+            return self._observe(probe, role, args, seed)
+        return remembered.answer(probe, args, seed, lambda: self._observe(probe, role, args, seed))
+
+    def _observe(self, probe: str, role: str, args: dict, seed: int) -> Any:
+        asked_of, role = role, "reference" if self._stands_in else role
+        limits = self._limits(role)
+        finished = self._work(probe, role, args, seed, limits)
+        # Also with an answer: it may have been written just before the deadline ended its process.
+        cut = finished.frame is None or finished.ending.reason == "wall"
+        if cut and time.monotonic() >= self._run.deadline:
+            # nobody's fault: it was cut short
+            raise TestEnd(Verdict(Outcome.NOT_RUN, OUT_OF_TIME, id="run-out-of-time"))
+        if not finished.ready:
+            raise GradingError(f"a worker failed before it was ready: {finished.output[-2000:]}")
+        if asked_of == "reference":
+            return _reference_value(finished)
+        self._left_s -= finished.ending.cpu_s - finished.ending.import_s
+        self.cpu_s += finished.ending.cpu_s
+        self.peak_bytes = max(self.peak_bytes, finished.ending.memory_bytes)
+        self.output += finished.output
+        if finished.notes.stopped in self._run.stuck:
+            stuck = self._run.stuck[finished.notes.stopped]
+            raise TestEnd(verdicts.of_stuck(stuck, self._spec.is_hidden))
+        verdict = verdicts.of_ending(
+            finished,
+            Limits.for_test(self._spec.timeout_s),
+            self._spec,
+            self.staged.root,
+            self._find_stuck(finished, limits),
+        )
+        if verdict is not None:
+            raise TestEnd(verdict)
+        assert finished.frame is not None  # of_ending has a verdict where there is none
+        ok, value, envelope = _open(finished.frame)
+        if not ok:
+            report = verdicts.of_report(value, self._spec, self.staged, self.edition.name)
+            raise TestEnd(report)
+        if not self._run.float_ranges and not self._spec.is_hidden:  # those reveal no lines
+            self._run.float_ranges = verdicts.float_ranges(envelope, self.staged.root)
+        return value
+
+    def measure(self, name: str, value: float) -> None:
+        """Store a number that the test measured, if it is finite."""
+        if math.isfinite(value):
+            self.measured[name] = float(value)
+
+    def once(self, name: str, make: Callable[[Bench], Any]) -> Any:
+        """Return a result that several tests share; `make` gets its own bench, with torch."""
+        if self._stands_in:  # nothing made from the submission
+            return make(self)
+        spec = replace(
+            self._spec, topic="shared", name=name, kind="hidden", timeout_s=SHARED_CPU_S, torch=True
+        )
+        return self._run.once(name, lambda: make(Bench(self._run, spec)))
+
+    def finding(self, about: Any, code: tuple[str, ...], find: Callable[[], Any]) -> Any:
+        """Return what `find` returns, or what it returned earlier in a class for the same thing."""
+        remembered = self._run.runner.remembered
+        if remembered is None or self._stands_in:
+            return find()
+        return remembered.finding(about, code, find)
+
+    def _find_stuck(self, finished: Finished, limits: Limits) -> importing.Stuck | None:
+        """Return the module whose import hung, which no later test will import again, or None."""
+        ending, taken, named = finished.ending, self.staged.taken, not self._spec.is_hidden
+        stuck = importing.find_stuck(
+            finished.notes, ending.reason, ending.wall_s, limits, taken, named
+        )
+        if stuck is not None:
+            self._run.stuck[finished.notes.importing] = stuck
+        return stuck
+
+    def _work(self, probe: str, role: str, args: dict, seed: int, limits: Limits) -> Finished:
+        run, name = self._run, self._run.runner.questions.probe(probe)
+        root = self.staged.root if role == "submission" else run.reference
+        scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=run.work))
+        request = {"probe": name, "args": args, "seed": seed, "submission": str(root)}
+        if role == "submission":
+            if run.code is not None:
+                request["code"] = str(run.code)
+            request["stuck"] = list(run.stuck)
+        confinement = self._confinement(role, scratch)
+        claims_fd = run.uids.claims_fd if confinement.uid is not None else None
+        job = Job(self._spec.torch, request, limits, scratch, confinement, claims_fd)
+        try:
+            finished = run.pool.run(job)
+            if finished.ending.clean:
+                run.uids.release(confinement.uid)
+            return finished
+        finally:
+            leftovers.remove_tree(scratch)
+
+    def _limits(self, role: str) -> Limits:
+        cpu_s = REFERENCE_CPU_S if role == "reference" else max(self._left_s, 0.1)
+        return Limits.for_test(cpu_s, self._run.deadline - time.monotonic())
+
+    def _confinement(self, role: str, scratch: Path) -> sandbox.Confinement:
+        """Return a worker's confinement.
+
+        A student's worker gets every available layer. The reference's, which may contain a
+        student's parameters, gets the layers that need no user of its own.
+        """
+        run = self._run
+        if role == "reference":
+            return sandbox.for_worker(run.layers, None, run.reference, scratch)
+        confinement = sandbox.for_worker(run.layers, run.uids, self.staged.root, scratch)
+        if confinement.uid is not None:
+            os.chown(scratch, confinement.uid, confinement.uid)
+        return confinement
+
+
+def _open(frame: bytes | memoryview) -> tuple[bool, Any, dict[str, Any]]:
+    """Read a submission's frame: (whether it went well, value or error, the whole envelope)."""
+    try:
+        envelope = wire.decode(frame)
+        if not isinstance(envelope, dict):
+            raise WireError(f"the envelope is of type {type(envelope).__name__}")
+        ok = envelope["ok"] is True
+        return ok, envelope["value" if ok else "error"], envelope
+    except (WireError, KeyError) as problem:
+        raise TestEnd(malformed(str(problem))) from None
+
+
+def _reference_value(finished: Finished) -> Any:
+    """Return the reference's answer.
+
+    Raises:
+        TestEnd: an exception instead, which a student's data may have caused.
+        GradingError: no answer, which is the grader's own fault.
+    """
+    if finished.frame is None:
+        raise GradingError(f"the reference's worker did not answer: {finished.output[-2000:]}")
+    envelope = wire.decode(finished.frame)
+    if envelope["ok"]:
+        return envelope["value"]
+    problem = f"the reference failed:\n{envelope['error']['traceback']}"
+    if verdicts.outcome_of(envelope["error"]) is Outcome.OUT_OF_MEMORY:
+        raise GradingError(problem)  # ours, because its inputs' sizes are known
+    raise TestEnd(malformed(problem, is_doubtful=True))

@@ -13,10 +13,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from . import printable
-from .outcomes import Outcome
 from .results import Results, TestResult
 from .staging import Staged
 from .terminal import Terminal
+from .verdicts import Outcome
 
 FINE = (Outcome.PASSED, Outcome.RAN_NOT_GRADED)
 COLOURS = {
@@ -24,7 +24,7 @@ COLOURS = {
     Outcome.RAN_NOT_GRADED: "yellow",
     Outcome.NOT_RUN: "yellow",
 }
-# endings.py's message for parts that raise NotImplementedError, with the text of their stubs.
+# verdicts.py's message for parts that raise NotImplementedError, with the text of their stubs.
 UNWRITTEN = re.compile(r"(submission/\S+:\d+): not written yet(: .*)?")
 # See questions/shared/trained_files.py, and staging.Staged.hint.
 LACKING = re.compile(r"(\S+) is missing; ((?:you uploaded|there is) .*)?")

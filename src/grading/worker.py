@@ -3,7 +3,7 @@
 Student code runs only here. A worker knows no answers and decides no scores: it sends an envelope
 of plain data, and the parent trusts none of it unchecked.
 
-    {"ok": true, "value": ...}    or    {"ok": false, "error": {"outcome": ..., "type": ...}}
+    {"ok": true, "value": ...}    or    {"ok": false, "error": {"type": ..., "where": ..., ...}}
 """
 
 from __future__ import annotations
@@ -15,33 +15,23 @@ import importlib
 import io
 import os
 import random
+import re
 import signal
 import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 from . import bare_names, float_ranges, import_clock, importing, limits, paths, wire
-from .outcomes import Outcome
 
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 READY = b"R"  # our setup is done and the clock starts: failures from here on are the student's
 MAX_MESSAGE = 2_000  # characters of an exception's text
 MAX_TRACEBACK = 8_000
-NO_PROCESSES = (
-    "processes can't be started here (do you use a DataLoader with num_workers > 0, "
-    "multiprocessing, subprocess or os.fork?)"
-)
-NO_FILES = (
-    "code that is graded can write only to the current folder, which is a temporary one, and read "
-    "only its own files (does it open a log or a cache next to it?)"
-)
-
-NO_DEBUGGER = "a debugger can't stop here, because nobody can type; to use one, run"
-LEFT_DEBUGGER = "you left the debugger, so this test did not run to its end"
+NAME_FROM = re.compile(r"cannot import name '(\w+)' from ")
 
 
 @dataclass(frozen=True)
@@ -130,27 +120,64 @@ def _seed(seed: int, with_torch: bool) -> None:
 
 
 def describe(error: BaseException, root: Path, in_process: bool = False) -> dict[str, Any]:
-    """Describe an exception as plain data.
+    """Describe an exception as plain data, which `verdicts.of_report` puts into words.
 
-    `type` is the exception's nearest built-in class and `where` the innermost line in the
-    student's own files. For hidden tests, only the type and the line's function are shown (see
-    endings.py).
+    Returns:
+        type: the exception's nearest built-in class.
+        where: the innermost line in the student's own files.
+        message, traceback: its texts.
+        module, name: the module, and the name in it, that was not there.
+        file: the path that was opened.
+        refused: what confinement refused, "processes" or "files".
+        debugger: "none" if a debugger could not stop, "left" if it did, and was left.
     """
     error = _with_its_file(error, root)
-    text = _text(error)
-    if _wants_processes(error):
-        text = f"{NO_PROCESSES}: {text}"
-    elif isinstance(error, OSError) and error.errno in REFUSED:
-        text = f"{NO_FILES}: {text}"
-    elif in_process and text == NO_DEBUGGER:
-        text = LEFT_DEBUGGER
+    module, name = _lost(error)
+    stopped = isinstance(error, NoDebugger) or type(error).__name__ == "BdbQuit"
     return {
-        "outcome": _outcome(error).value,
         "type": _builtin_name(error),
         "where": _where(error, root),
-        "message": _writable(text[:MAX_MESSAGE]),
+        "message": _writable(_text(error)[:MAX_MESSAGE]),
         "traceback": _writable(_traceback(error)[-MAX_TRACEBACK:]),
+        "module": _writable(module[:MAX_MESSAGE]),
+        "name": _writable(name[:MAX_MESSAGE]),
+        "file": _writable(_path(error)[:MAX_MESSAGE]),
+        "refused": _refused(error),
+        "debugger": ("left" if in_process else "none") if stopped else "",
     }
+
+
+class NoDebugger(RuntimeError):
+    """A debugger can't stop in a worker, because nobody can type."""
+
+
+def _lost(error: BaseException) -> tuple[str, str]:
+    """Return the module, and the name in it, that an import or a look-up did not find, or ""."""
+    try:
+        if isinstance(error, ImportError):
+            name = getattr(error, "name_from", None)
+            if name is None:  # before Python 3.12, only the text has it
+                match = NAME_FROM.match(str(error))
+                name = match[1] if match else ""
+            return str(error.name or ""), str(name)
+        if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
+            return str(error.obj.__name__), str(error.name)
+    except BaseException:  # hostile attributes
+        pass
+    return "", ""
+
+
+def _path(error: BaseException) -> str:
+    try:
+        return os.fsdecode(error.filename) if isinstance(error, OSError) else ""
+    except BaseException:  # none, a descriptor, or hostile
+        return ""
+
+
+def _refused(error: BaseException) -> str:
+    if _wants_processes(error):
+        return "processes"
+    return "files" if isinstance(error, OSError) and error.errno in REFUSED else ""
 
 
 def _with_its_file(error: BaseException, root: Path) -> BaseException:
@@ -169,8 +196,6 @@ def _writable(text: str) -> str:
 
 def _text(error: BaseException) -> str:
     try:
-        if type(error).__name__ == "BdbQuit":  # from pdb.set_trace(), which found no input
-            return NO_DEBUGGER
         if isinstance(error, SyntaxError):
             line = (error.text or "").strip()
             return f"{error.msg}: {line}" if line else error.msg
@@ -193,24 +218,6 @@ def _traceback(error: BaseException) -> str:
         return "".join(traceback.format_exception(error))
     except BaseException:
         return "(its traceback can't be read)"
-
-
-def _outcome(error: BaseException) -> Outcome:
-    if isinstance(error, SyntaxError):
-        return Outcome.SYNTAX_ERROR
-    if isinstance(error, ModuleNotFoundError) and str(error.name).startswith("submission"):
-        return Outcome.MISSING_FILE
-    if isinstance(error, ImportError):
-        return Outcome.IMPORT_ERROR
-    if isinstance(error, MemoryError):
-        return Outcome.OUT_OF_MEMORY
-    if isinstance(error, RuntimeError) and "can't allocate memory" in _text(error):
-        return Outcome.OUT_OF_MEMORY  # what torch raises instead of MemoryError
-    if isinstance(error, SystemExit):
-        return Outcome.EXITED
-    if isinstance(error, NotImplementedError):
-        return Outcome.FAILED
-    return Outcome.ERROR
 
 
 def _builtin_name(error: BaseException) -> str:
@@ -260,7 +267,7 @@ def refuse_breakpoints() -> None:
 
 
 def _refuse_breakpoint(*_: Any, **__: Any) -> None:
-    raise RuntimeError(NO_DEBUGGER)
+    raise NoDebugger("a debugger can't stop here, because nobody can type")
 
 
 def serve_streams() -> None:

@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from grading.assignment import Assignment, Edition
-from grading.cases import BoundTest
-from grading.question_set import QuestionSet
+from grading.question_set import Cases, QuestionSet
 from grading.results import Results
-from grading.runner import Run
 
 from . import leaderboard
 from .provided import PROVIDED, RECIPES, TOPICS_OF_MODULE
@@ -61,7 +59,7 @@ class Course(QuestionSet):
         return CourseData(assignment, data, answers)
 
     def leaderboard(
-        self, run: Run, results: Results, tests: list[BoundTest]
+        self, assignment: Assignment, results: Results, case: Cases
     ) -> list[dict[str, Any]]:
         """Return the leaderboard's rows: accuracies on dev, numbers of parameters."""
-        return leaderboard.entries(run, results, tests)
+        return leaderboard.entries(assignment, results, case)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from grading.bench import Bench
-from grading.cases import BoundTest
+from grading.assignment import Assignment
+from grading.cases import GradedTestCase
 from grading.errors import GradingError
-from grading.outcomes import Outcome
+from grading.question_set import Cases
 from grading.results import Results, TestResult
-from grading.runner import Run
+from grading.verdicts import Outcome, TestEnd
 
 from .shared import trained_files
 from .shared.handed_in import AsksFiles
@@ -22,19 +22,18 @@ from .shared.handed_in import AsksFiles
 DEMANDED = ("dev_accuracy", "test_accuracy", "matches_checkpoint")
 
 
-def entries(run: Run, results: Results, tests: list[BoundTest]) -> list[dict[str, Any]]:
+def entries(assignment: Assignment, results: Results, case: Cases) -> list[dict[str, Any]]:
     """Return rows in Gradescope's format; files that are missing have no row, and cost no time.
 
     Args:
         results: of the whole run.
-        tests: the edition's, for their cases.
+        case: returns the case of a test.
     """
     rows: list[dict[str, Any]] = []
-    for variant in run.assignment.variants.values():
+    for variant in assignment.variants.values():
         passed = {t.spec.name for t in results.tests if _passed(t, variant.topic)}
         if passed.issuperset(DEMANDED):
-            compares = next(t for t in tests if _compares(t, variant.topic))
-            rows += _rows(run, variant.name, compares)
+            rows += _rows(variant.name, case(variant.topic, "matches_checkpoint"))
     return rows
 
 
@@ -42,19 +41,14 @@ def _passed(test: TestResult, topic: str) -> bool:
     return test.spec.topic == topic and test.outcome is Outcome.PASSED
 
 
-def _compares(test: BoundTest, topic: str) -> bool:
-    return (test.spec.topic, test.spec.name) == (topic, "matches_checkpoint")
-
-
-def _rows(run: Run, variant: str, test: BoundTest) -> list[dict[str, Any]]:
+def _rows(variant: str, case: GradedTestCase) -> list[dict[str, Any]]:
     """Return the accuracy on dev and the model's size, or nothing if they can't be computed."""
-    case = test.case(test.spec, Bench(run, test.spec), run.seed)
     assert isinstance(case, AsksFiles)  # like all tests that compare predictions with parameters
     places = case.lab.data.places("dev")
     try:
         predicted = case.predictions(f"{variant}.pretrain.dev.predictions", "dev")
         count = case.parameter_count(f"{variant}.finetune.params", variant)
-    except GradingError:  # such as no time left: the grades remain valid
+    except (TestEnd, GradingError):  # such as no time left: the grades remain valid
         return []
     share = trained_files.count_correct(predicted, places) / len(places)
     return [

@@ -33,7 +33,7 @@ import json, sys
 from pathlib import Path
 from grading import paths
 from grading.assignment import load_assignment
-from grading.observer import Observer
+from grading.runner import Observer
 from grading.runner import CourseTestRunner, Options
 from questions.course import Course
 from tools.classroom import shipping

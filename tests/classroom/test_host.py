@@ -17,9 +17,8 @@ import pytest
 from grading import host, paths, sandbox
 from grading.guardian import resident_bytes
 from grading.host import Host
-from grading.observer import Observer
 from grading.processes import FLAGS, ZygotePool
-from grading.runner import Options
+from grading.runner import Observer, Options
 from questions.course import Course
 from tests.classroom.tiny import BODIES, hand_in
 

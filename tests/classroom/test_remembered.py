@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from grading import paths, provenance
-from grading.bench import Bench
 from grading.host import ANSWERS, Host
 from grading.remembered import Remembered
+from grading.runner import Bench
 from questions.course import Course
 from tests.classroom.test_host import ask, ends
 from tests.variants import all_variants, lay_out

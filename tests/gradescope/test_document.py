@@ -11,8 +11,8 @@ import pytest
 
 from grading.errors import GradingError
 from grading.gradescope import document, feedback
-from grading.outcomes import Outcome
 from grading.results import Results, TestResult
+from grading.verdicts import Outcome
 from tests import pinned
 from tools import emulate
 

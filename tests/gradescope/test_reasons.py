@@ -3,8 +3,8 @@
 import dataclasses
 
 from grading import console
-from grading.outcomes import Outcome
 from grading.results import TestResult
+from grading.verdicts import Outcome
 from tests import pinned
 from tools import container, emulate
 

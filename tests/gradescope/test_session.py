@@ -10,9 +10,9 @@ import pytest
 
 from grading import paths
 from grading.gradescope import session
-from grading.outcomes import Outcome
 from grading.results import Results, TestResult
 from grading.staging import Staged
+from grading.verdicts import Outcome
 from tests import pinned
 from tools import emulate
 

@@ -10,10 +10,9 @@ import pytest
 
 from grading import limits, paths
 from grading.assignment import Edition, TestSpec
-from grading.observer import Observer
 from grading.processes import FreshPool, ZygotePool
 from grading.results import TestResult
-from grading.runner import CourseTestRunner, Options
+from grading.runner import CourseTestRunner, Observer, Options
 from questions.course import Course
 from tests import pinned
 from tools.reference import compose

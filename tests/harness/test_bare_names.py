@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grading import worker
-from grading.outcomes import Outcome
+from grading.verdicts import Outcome
 from tests.harness.conftest import POOLS
 from tests.interpreter import python
 

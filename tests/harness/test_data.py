@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from grading.errors import DataError, GradingError
-from grading.outcomes import Outcome
+from grading.verdicts import Outcome
 from questions.shared import data_set
 from questions.shared.data_set import CourseData
 from tests import pinned

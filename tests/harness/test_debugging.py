@@ -5,11 +5,9 @@ import zipfile
 
 import pytest
 
-from grading import inprocess
-from grading.observer import Observer
-from grading.outcomes import Outcome
-from grading.runner import CourseTestRunner, Options
+from grading.runner import CourseTestRunner, Observer, Options, own_package
 from grading.staging import stage
+from grading.verdicts import Outcome
 from questions.course import Course
 from questions.provided import PROVIDED
 from tests import pinned
@@ -85,7 +83,7 @@ def test_a_package_that_is_not_whole_is_copied(submission, tmp_path, missing):
     if missing:
         (submission / "submission" / "model.py").unlink()
     staged = stage(submission, tmp_path / "staged", PROVIDED)
-    own = inprocess.own_package(submission, staged)
+    own = own_package(submission, staged)
     assert own == (None if missing else submission)
 
 

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from grading import console, float_ranges
-from grading.observer import Observer
-from grading.outcomes import Outcome
+from grading import console, float_ranges, verdicts
+from grading.runner import Observer
+from grading.verdicts import Outcome
 from tests.harness.conftest import POOLS
 
 OLD = sys.version_info < float_ranges.SINCE
@@ -91,6 +91,4 @@ def test_the_reference_gets_no_warning(submission, runner, pools, capsys):
     "claimed", [None, "x", [], [5], ["submission/nowhere.py:1"], ["a", "b"], [{"a": 1}]]
 )
 def test_a_forged_place_is_not_repeated(submission, claimed):
-    from grading.endings import float_ranges as read
-
-    assert read({"float_ranges": claimed}, submission) == ""
+    assert verdicts.float_ranges({"float_ranges": claimed}, submission) == ""

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from grading import paths, sandbox, staging
-from grading.outcomes import Outcome
 from grading.staging import stage, stage_reference
+from grading.verdicts import Outcome
 from questions.course import Course
 from tests.harness.conftest import POOLS
 from tools.reference import compose

@@ -12,9 +12,8 @@ from grading.cases import bind
 from grading.errors import UsageError
 from grading.importing import Notes, Stuck, find_stuck, read_notes
 from grading.limits import Limits
-from grading.observer import Observer
-from grading.outcomes import Outcome
-from grading.runner import Options, Run
+from grading.runner import Observer, Options, Run
+from grading.verdicts import Outcome
 from questions.attention_exploration.tests_weights import AttentionCopying
 from questions.shared.data_set import CourseData
 from questions.shared.trained_files import model_configs

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from grading.outcomes import Outcome
 from grading.processes import ZygotePool
+from grading.verdicts import Outcome
 
 ID = "3a-0-basic"
 RIGHT = "return 1000 * keys[j]\n"

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from grading import endings
-from grading.errors import Verdict
-from grading.observer import Observer
-from grading.outcomes import Outcome
-from grading.runner import Options
+from grading.frames import Finished
+from grading.guardian import Ending
+from grading.limits import Limits
+from grading.runner import Observer, Options
+from grading.verdicts import Outcome, of_ending
 from tests.harness.conftest import POOLS
 
 ID, HIDDEN, QUESTION = "3a-0-basic", "3a-1-hidden", "3a"
@@ -106,6 +106,10 @@ Current thread 0x00007f (most recent call first):
 """
 
 
+def timed_out(stack):
+    return Finished(Ending(0, 0, "cpu", 1.0, 1.0, 1), True, None, "", stack=stack)
+
+
 @pytest.mark.parametrize(
     ("file", "line", "place"),
     [
@@ -121,12 +125,12 @@ def test_only_lines_that_exist_are_repeated(tmp_path, runner, file, line, place)
     for name in ("mine.py", "other.py"):
         (tmp_path / "submission" / name).write_text("x = 1\ny = 2\n", encoding="utf-8")
     (spec,) = (t for t in runner.assignment.edition(None).tests if t.test_id == ID)
-    verdict = Verdict(Outcome.TIMED_OUT, "too long")
-    stack = STACK.format(file=file, line=line)
-    told = endings.at_place(verdict, stack, spec, tmp_path)
-    assert told.message == f"too long; it was at {place}"
+    ended = timed_out(STACK.format(file=file, line=line))
+    verdict = of_ending(ended, Limits.for_test(1.0), spec, tmp_path)
+    told = "your code took longer than 1 seconds of CPU time"
+    assert verdict.message == f"{told}; it was at {place}" and verdict.where == place
     hidden = replace(spec, kind="hidden")
-    assert endings.at_place(verdict, stack, hidden, tmp_path).message == "too long"
+    assert of_ending(ended, Limits.for_test(1.0), hidden, tmp_path).message == told
 
 
 @pytest.mark.parametrize(
@@ -146,7 +150,7 @@ def test_a_stack_that_code_made_up_is_read_in_no_time(tmp_path, runner, line):
     (spec,) = (t for t in runner.assignment.edition(None).tests if t.test_id == ID)
     stack = ('  File "' * 5000 + "submission/" + line * 65536)[:65536]
     started = time.process_time()
-    endings.at_place(Verdict(Outcome.TIMED_OUT, "too long"), stack, spec, tmp_path)
+    of_ending(timed_out(stack), Limits.for_test(1.0), spec, tmp_path)
     assert time.process_time() - started < 0.3  # it takes some milliseconds
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from grading import guardian, kernel, leftovers, limits, sandbox, worker
+from grading import guardian, kernel, leftovers, limits, sandbox, verdicts
 from grading.import_clock import Imports
-from grading.outcomes import Outcome
+from grading.verdicts import Outcome
 from tests.scheduling import sampled
 
 ID = "3a-0-basic"
@@ -233,13 +233,13 @@ def test_threads_are_counted(write_query, grade):
 
 
 REFUSED = {
-    "open(__file__ + '.log', 'w')": worker.NO_FILES,
-    "import logging; logging.FileHandler(__file__ + '.log')": worker.NO_FILES,
-    "import os; os.makedirs(os.path.join(os.path.dirname(__file__), 'cache'))": worker.NO_FILES,
-    "import shelve; shelve.open(__file__ + '.shelf')": worker.NO_FILES,
-    "open('/usr/x', 'w')": worker.NO_FILES,
-    "import multiprocessing; multiprocessing.Lock()": worker.NO_PROCESSES,
-    "import multiprocessing; multiprocessing.Value('i', 0)": worker.NO_PROCESSES,
+    "open(__file__ + '.log', 'w')": verdicts.NO_FILES,
+    "import logging; logging.FileHandler(__file__ + '.log')": verdicts.NO_FILES,
+    "import os; os.makedirs(os.path.join(os.path.dirname(__file__), 'cache'))": verdicts.NO_FILES,
+    "import shelve; shelve.open(__file__ + '.shelf')": verdicts.NO_FILES,
+    "open('/usr/x', 'w')": verdicts.NO_FILES,
+    "import multiprocessing; multiprocessing.Lock()": verdicts.NO_PROCESSES,
+    "import multiprocessing; multiprocessing.Value('i', 0)": verdicts.NO_PROCESSES,
 }
 
 

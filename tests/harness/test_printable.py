@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from grading import console, printable, replay, report, student_console
-from grading.errors import SubmissionError, UsageError, Verdict
+from grading.errors import SubmissionError, UsageError
 from grading.gradescope import feedback
-from grading.outcomes import Outcome
 from grading.results import Results, TestResult
 from grading.staging import stage
+from grading.verdicts import Outcome, TestEnd
 from questions.shared import trained_files
 
 ESCAPES = "\x1b[2J\x9b1A\r\x07\u202e\u2028\x85"
@@ -96,7 +96,7 @@ def test_names_in_a_zip_are_shown_in_one_line(tmp_path):
 @pytest.mark.parametrize("key", HOSTILE)
 def test_a_parameters_name_is_shown_in_one_line(key):
     read = {"problem": "", "names": [key], "arrays": [np.array([np.nan], np.float32)]}
-    with pytest.raises(Verdict) as caught:
+    with pytest.raises(TestEnd) as caught:
         trained_files.parameters(read, "vanilla.finetune.params")
     assert str(caught.value).isprintable()
     assert trained_files.misfit({key: np.zeros(1)}, {}).isprintable()

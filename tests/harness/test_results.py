@@ -8,10 +8,9 @@ import pytest
 
 from grading import console, provenance, replay, report
 from grading.cases import BoundTest, GradedTestCase
-from grading.observer import Observer
-from grading.outcomes import Outcome
 from grading.results import Results, TestResult
-from grading.runner import Options
+from grading.runner import Observer, Options
+from grading.verdicts import Outcome
 from tests import pinned
 from tests.interpreter import python
 from tests.project import ROOT

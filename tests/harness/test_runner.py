@@ -10,9 +10,9 @@ from fractions import Fraction
 import pytest
 
 from grading import paths
-from grading.outcomes import ExitCode, Outcome, exit_code
 from grading.results import share_of
 from grading.runner import CourseTestRunner
+from grading.verdicts import ExitCode, Outcome, exit_code
 from questions.course import Course
 from tests import pinned
 
@@ -44,7 +44,7 @@ def test_partial_credit_reaches_the_result_and_zero_stays_zero(submission, grade
     for credit, score in ((Fraction(1, 2), Decimal("0.5")), (Fraction(0), Decimal(0))):
         monkeypatch.setattr(
             "questions.span_corruption.tests.SpanCorruption.test_pairs",
-            _marked(lambda case, credit=credit: case.fail("half of it", credit=credit)),
+            _marked(lambda case, credit=credit: case.fail("half of it", id="half", credit=credit)),
         )
         result = grade(submission, "1e-1-basic")["1e-1-basic"]
         assert (result.outcome, result.score) == (Outcome.FAILED, score)
@@ -69,7 +69,7 @@ def _marked(method):
 def test_an_impossible_credit_is_a_grader_error(submission, grade, monkeypatch):
     monkeypatch.setattr(
         "questions.span_corruption.tests.SpanCorruption.test_pairs",
-        _marked(lambda case: case.fail("too much", credit=Fraction(2))),
+        _marked(lambda case: case.fail("too much", id="much", credit=Fraction(2))),
     )
     result = grade(submission, "1e-1-basic")["1e-1-basic"]
     assert (result.outcome, result.score) == (Outcome.GRADER_ERROR, 0)

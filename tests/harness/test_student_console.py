@@ -10,10 +10,10 @@ import sys
 import pytest
 
 from grading import student_console, terminal
-from grading.outcomes import Outcome
 from grading.results import Results, TestResult
 from grading.staging import Staged
 from grading.terminal import Terminal
+from grading.verdicts import Outcome
 from tests import pinned
 from tests.interpreter import STRICT
 from tools import starter

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from grading.errors import Verdict
-from grading.outcomes import Outcome
 from grading.staging import Staged
+from grading.verdicts import Outcome, TestEnd
 from questions.shared import trained_files
 
 NAME = "vanilla.pretrain.dev.predictions"
@@ -60,16 +59,16 @@ def test_a_blank_answer_at_the_end_stays_an_answer(tmp_path):
     ],
 )
 def test_each_fault_has_its_message(tmp_path, data, outcome, words):
-    with pytest.raises(Verdict) as caught:
+    with pytest.raises(TestEnd) as caught:
         trained_files.read_predictions(staged_with(tmp_path, data), NAME, 2)
-    assert caught.value.outcome is outcome
+    assert caught.value.verdict.outcome is outcome
     for word in [NAME, *words]:
-        assert word in caught.value.message
-    assert caught.value.missing_file == (NAME if data is None else "")
+        assert word in caught.value.verdict.message
+    assert caught.value.verdict.missing_file == (NAME if data is None else "")
 
 
 def test_a_file_that_was_cut_off_says_so(tmp_path):
-    with pytest.raises(Verdict, match="2 lines, expected 5.*cut off"):
+    with pytest.raises(TestEnd, match="2 lines, expected 5.*cut off"):
         trained_files.read_predictions(staged_with(tmp_path, b"London\nParis\n"), NAME, 5)
 
 
@@ -123,13 +122,13 @@ def test_earlier_years_columns_are_widened():
 
 def test_parameters_that_are_not_finite_are_refused():
     read = {"problem": "", "names": ["w"], "arrays": [np.array([np.nan], np.float32)]}
-    with pytest.raises(Verdict, match="not finite"):
+    with pytest.raises(TestEnd, match="not finite"):
         trained_files.parameters(read, "x.params")
 
 
 def test_a_file_that_cannot_be_read_says_why():
     read = {"problem": "torch.load says no", "names": [], "arrays": []}
-    with pytest.raises(Verdict, match="torch.load says no"):
+    with pytest.raises(TestEnd, match="torch.load says no"):
         trained_files.parameters(read, "x.params")
 
 
@@ -157,5 +156,5 @@ def test_numbers_are_drawn_for_shapes_that_a_test_can_have(shapes):
     ],
 )
 def test_other_shapes_are_refused(shapes):
-    with pytest.raises(Verdict, match="not those of the given GPT"):
+    with pytest.raises(TestEnd, match="not those of the given GPT"):
         trained_files.refuse_large(shapes)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from grading import paths, sandbox
-from grading.outcomes import Outcome
+from grading.verdicts import Outcome
 from tools import container
 
 UID, UIDS = 65_100, 200  # a range that no other tests use

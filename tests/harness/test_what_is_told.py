@@ -2,7 +2,7 @@
 
 import pytest
 
-from grading.outcomes import Outcome
+from grading.verdicts import Outcome
 
 ID = "3a-0-basic"
 HIDDEN = "3a-1-hidden"

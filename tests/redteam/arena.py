@@ -312,18 +312,18 @@ def allowed(message: str) -> bool:
     """Return whether a hidden test of questions 3a and 3b may say this to a student."""
     import builtins
 
-    from grading import endings
+    from grading import verdicts
 
     place = r"(submission/attention_exploration\.py(, in (copying|average)_query)?: )?"
-    fixed = [sentence for _, sentence in endings.BY_REASON.values()] + [*endings.SIGNALS.values()]
+    fixed = [sentence for _, sentence in verdicts.BY_REASON.values()] + [*verdicts.SIGNALS.values()]
     fixed = [re.sub(r"\\{.*?\\}", r"[\\d.e+]+", re.escape(sentence)) for sentence in fixed]
     fixed += [r"ended the process \(exit, quit or os\._exit\?\)", r"was ended by signal \d\d?"]
     patterns = [
         "",
         place + r"(?P<type>[A-Z][A-Za-z]+); its text is not shown for hidden tests",
         *(
-            place + f"(?P<type>{kind})" + re.escape(endings.HIDE + hint)
-            for kind, hint in endings.HINTS.items()
+            place + f"(?P<type>{kind})" + re.escape(verdicts.HIDE + hint)
+            for kind, hint in verdicts.HINTS.items()
         ),
         place + "this part is not written yet",
         "your code (" + "|".join(fixed) + ")( while it was imported)?",

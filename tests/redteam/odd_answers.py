@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from grading import wire
 from grading.guardian import REASONS, Ending
-from grading.outcomes import Outcome
 
 WELL = Ending(0, 0, "", 0.1, 0.2, 1 << 20)
 
@@ -227,16 +226,17 @@ def frames(draw: st.DrawFn) -> bytes:
 
 def errors() -> st.SearchStrategy[bytes]:
     """Envelopes of exceptions, as a worker describes them or as one would forge them."""
-    words = texts | st.sampled_from([outcome.value for outcome in Outcome])
-    kinds = st.sampled_from(["KeyError", "NotImplementedError", "print", "__debug__", "\ud800"])
+    words = texts | st.sampled_from(["submission", "submission.dataset", "files", "left", "*"])
+    kinds = st.sampled_from(
+        ["KeyError", "ImportError", "NotImplementedError", "print", "__debug__", "\ud800"]
+    )
     lines = ["submission/dataset.py:1", "submission/dataset.py:999999", "submission/\ud800.py:1"]
     fields = {
-        "outcome": words,
         "type": kinds | words,
         "where": st.sampled_from(lines) | words,
         "message": words,
         "traceback": words,
-    }
+    } | dict.fromkeys(["module", "name", "file", "refused", "debugger"], words)
     honest = st.fixed_dictionaries(fields)
     forged = st.fixed_dictionaries({}, optional={key: s | values() for key, s in fields.items()})
     flag = st.sampled_from([False, None, 0, 1, "true", [True]])

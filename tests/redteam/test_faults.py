@@ -378,7 +378,7 @@ STAGES = [  # file of src, and the function of ours that crashes there
     ("grading/wire.py", "encode"),
     ("grading/wire.py", "_load_arrays"),
     ("grading/schema.py", "check"),
-    ("grading/endings.py", "explain_ending"),
+    ("grading/verdicts.py", "of_ending"),
     ("questions/attention_exploration/calling.py", "AsksAttention.expect_weights"),
     ("grading/results.py", "write_atomically"),
     ("grading/results.py", "Results.as_dict"),

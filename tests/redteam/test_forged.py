@@ -16,8 +16,8 @@ import pytest
 
 from grading import wire
 from grading.frames import finished
-from grading.outcomes import Outcome
 from grading.results import TestResult
+from grading.verdicts import REPORT, Outcome
 from grading.worker import READY
 from questions.shared.specs import ANY_REAL
 
@@ -251,18 +251,12 @@ def test_a_reference_that_raises_is_to_blame_if_it_does_so_on_its_own_data(
     assert grader.grade(judged_by(method), NOTHING).outcome is outcome
 
 
-UNPLACED = wire.encode(
-    {
-        "ok": False,
-        "error": {
-            "outcome": "error",
-            "type": "KeyError",
-            "where": "",
-            "message": "",
-            "traceback": "",
-        },
-    }
-)
+def described(**fields):
+    """An envelope of an exception."""
+    return {"ok": False, "error": dict.fromkeys(REPORT, "") | {"type": "KeyError"} | fields}
+
+
+UNPLACED = wire.encode(described())
 
 
 def test_an_error_without_a_place_is_the_students_if_the_reference_has_none(grader):
@@ -328,18 +322,13 @@ class Kept(bytearray):
     """Bytes that record whether they are still referenced."""
 
 
-def described(**fields):
-    error = {"outcome": "error", "type": "KeyError", "where": "", "message": "", "traceback": ""}
-    return {"ok": False, "error": error | fields}
-
-
 LARGE = {
     "a right one": lambda value: {"ok": True, "value": value},
     "a malformed one": lambda _: {"ok": True, "value": [1]},
     "one that a judge can't read": lambda value: {"ok": True, "value": {**value, "answers": 1}},
     "an error": lambda _: described(where="submission/attention_exploration.py:1"),
     "an error without a place": lambda _: described(),
-    "an import error": lambda _: described(outcome="import error", type="ImportError"),
+    "an import error": lambda _: described(type="ImportError"),
 }
 
 

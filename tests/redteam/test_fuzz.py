@@ -13,16 +13,16 @@ import itertools
 import json
 import re
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grading import jobs, wire
-from grading.endings import explain_ending
 from grading.errors import GradingError
 from grading.limits import Limits
-from grading.outcomes import Outcome
+from grading.verdicts import Outcome, of_ending
 
 from . import fuzzing, odd_answers
 from .fuzzing import PREDICTED, answering
@@ -153,7 +153,8 @@ def test_any_report_of_a_guardian_is_an_ending_or_a_failure_of_ours(count):
         except GradingError as error:
             assert "failed" in json.loads(status), error
         else:
-            assert explain_ending(answering(None, ending), Limits.for_test(1.0)) is not None
+            sent, spec = answering(None, ending), ALL["attention_copying.oblique"].spec
+            assert of_ending(sent, Limits.for_test(1.0), spec, Path()) is not None
 
     holds()
 

@@ -5,9 +5,9 @@ from decimal import Decimal
 from typing import Any
 
 from grading.assignment import Edition
-from grading.outcomes import Outcome
 from grading.results import Results, TestResult
 from grading.student_console import FINE
+from grading.verdicts import Outcome
 from tests import pinned
 
 # Some of the pinned edition's tests: enough for each thing that a view can say.

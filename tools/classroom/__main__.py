@@ -8,7 +8,7 @@ import os
 import sys
 
 from grading.errors import UsageError
-from grading.outcomes import ExitCode
+from grading.verdicts import ExitCode
 
 from ..arguments import OneLineParser
 from . import grade, listing, privacy, table

@@ -13,7 +13,7 @@ from tqdm import tqdm  # type: ignore[import-untyped]
 
 from grading import provenance
 from grading.errors import GradingError, UsageError
-from grading.outcomes import ExitCode
+from grading.verdicts import ExitCode
 
 from . import shipping
 from .folder import ClassFolder

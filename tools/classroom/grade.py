@@ -11,8 +11,8 @@ from tqdm import tqdm  # type: ignore[import-untyped]
 
 from grading import paths
 from grading.assignment import load_assignment
-from grading.outcomes import ExitCode
 from grading.runner import CourseTestRunner
+from grading.verdicts import ExitCode
 from questions.course import Course
 
 from . import shipping

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from grading import printable
-from grading.outcomes import ExitCode
+from grading.verdicts import ExitCode
 
 from .gradebook.policy import count
 from .parsers import Commands, add_command

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from grading.errors import UsageError
 from grading.leftovers import remove_tree
-from grading.outcomes import ExitCode
+from grading.verdicts import ExitCode
 
 from .folder import LOCK, RECORDS, ROLL, ClassFolder, written_at
 from .gradebook.policy import count

@@ -15,7 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from grading.outcomes import Outcome
+from grading.verdicts import Outcome
 
 FORMAT = 1
 # Outcomes that another submission on the same machine may have caused.

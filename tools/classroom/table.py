@@ -10,8 +10,8 @@ from typing import Any
 
 from grading import printable
 from grading.errors import UsageError
-from grading.outcomes import ExitCode
 from grading.results import write_atomically
+from grading.verdicts import ExitCode
 
 from .folder import ClassFolder, read_json
 from .gradebook.cells import Number, write

@@ -41,8 +41,7 @@ PATHS = {
         "src/grading/cases.py": "solutions/hidden",
         "src/questions/__init__.py": "solutions/hidden",
         "src/grading/judges.py": "solutions/hidden",
-        "src/grading/options.py": "solutions/hidden",
-        "src/grading/requirements.py": "solutions/hidden",
+        "src/grading/runner.py": "solutions/hidden",
         "src/grading/where.py": "solutions/hidden",
     },
     "says where staff's answers and secret are, which no release contains": {

@@ -15,8 +15,8 @@ from typing import Any
 from ..assignment import Edition, TestSpec
 from ..console import passed_of, points
 from ..errors import GradingError
-from ..outcomes import Outcome
 from ..results import Results, TestResult
+from ..verdicts import Outcome
 from . import feedback
 
 SCHEMA = Path(__file__).with_name("results.schema.json")

@@ -10,8 +10,8 @@ import re
 
 from .. import printable
 from ..console import passed_of, points
-from ..outcomes import Outcome
 from ..results import TestResult
+from ..verdicts import Outcome
 
 MAX_LINES = 24
 MAX_COLUMNS = 100

@@ -22,11 +22,10 @@ from ..authoritative import SECRET, seed_from_secret
 from ..console import Teller
 from ..editions import VISIBILITIES
 from ..errors import SubmissionError
-from ..observer import Observer
-from ..outcomes import ExitCode, Outcome, exit_code
 from ..results import Results, TestResult, write_atomically
-from ..runner import CourseTestRunner, Options, Run
+from ..runner import CourseTestRunner, Observer, Options, Run
 from ..staging import Staged
+from ..verdicts import ExitCode, Outcome, exit_code
 from . import document, metadata
 from .feedback import shortened
 from .metadata import Metadata
@@ -143,8 +142,8 @@ class Session(Observer):
 
     def graded(self, run: Run) -> None:
         if self._edition.gradescope.leaderboard and not self._limited:
-            tests = self._runner.tests(self._edition)
-            self._leaderboard = self._runner.questions.leaderboard(run, self.results, tests)
+            questions, assignment = self._runner.questions, self._runner.assignment
+            self._leaderboard = questions.leaderboard(assignment, self.results, run.case)
         self._write()
 
     def _note(self, words: str, names: list[str]) -> None:

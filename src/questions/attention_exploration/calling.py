@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from grading.functions import Answer, AsksFunctions
+from grading.cases import Answer, AsksFunctions
 from questions.shared import random_inputs, specs
 
 from .attention_math import attention_weights, weights_are_right

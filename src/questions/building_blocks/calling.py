@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from grading.functions import Answer, AsksFunctions
+from grading.cases import Answer, AsksFunctions
 from grading.schema import AnyOf, Array, Maybe, table
 
 PART = Maybe(AnyOf((*(Array(dtype, None) for dtype in ("float64", "int64", "bool")), [str])))

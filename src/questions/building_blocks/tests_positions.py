@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from grading.cases import graded
-from grading.functions import Answer
+from grading.cases import Answer, graded
 
 from . import expected
 from .calling import AsksPositions

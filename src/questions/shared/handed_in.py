@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from grading.cases import GradedTestCase
-from grading.errors import Verdict
-from grading.outcomes import Outcome
+from grading.verdicts import TestEnd, failure
 from questions.span_corruption import items
 
 from . import specs, trained_files
@@ -114,7 +113,7 @@ class AsksFiles(GradedTestCase):
         """Count the parameters of the model that the file fits.
 
         Raises:
-            Verdict: the file fits no model.
+            TestEnd: the file fits no model.
         """
         weights, _ = self.fitting(params, variant)
         return sum(array.size for array in weights.values())
@@ -123,12 +122,12 @@ class AsksFiles(GradedTestCase):
         """Return the file's weights, and the config of the recipe's model that they fit.
 
         Raises:
-            Verdict: the file is missing, can't be read, or fits no recipe's model.
+            TestEnd: the file is missing, can't be read, or fits no recipe's model.
         """
         if self.lab.staged.path(params) is None:
             command = "pretrain" if ".pretrain." in params else "finetune"
             writes = f"run.py {command} with `--writing_params_path {params}` writes it"
-            raise trained_files.missing(self.lab.staged, params, writes, "parameters")
+            raise TestEnd(trained_files.missing(self.lab.staged, params, writes, "parameters"))
         read = self.probe("shared.read_parameters", specs.PARAMETERS, name=params)
         weights = trained_files.parameters(read, params)
         vocab_size = len(items.expected_vocabulary([self.lab.data.corpus()]))
@@ -144,8 +143,7 @@ class AsksFiles(GradedTestCase):
             if not problem:
                 return widened, config
             first = first or problem
-        raise Verdict(
-            Outcome.FAILED,
+        raise failure(
             f"{params} does not fit the {variant} model: {first}; was it written for a different "
             "variant, or trained on a different corpus or recipe?",
             id="parameters.misfit",

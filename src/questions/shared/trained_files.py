@@ -10,9 +10,8 @@ import numpy as np
 
 from grading import printable, recipes
 from grading.assignment import Assignment, DataSet
-from grading.errors import Verdict
-from grading.outcomes import Outcome
 from grading.staging import Staged
+from grading.verdicts import Outcome, TestEnd, Verdict, failure
 
 MAX_PREDICTION_BYTES = 4 << 20
 OTHER_PARAMETERS = "the model's parameters are not those of the given GPT"
@@ -25,36 +24,30 @@ def read_predictions(staged: Staged, name: str, expected_lines: int) -> list[str
     answer are accepted.
 
     Raises:
-        Verdict: the file is missing, is not UTF-8 text, or has the wrong number of lines.
+        TestEnd: the file is missing, is not UTF-8 text, or has the wrong number of lines.
     """
     path = staged.path(name)
     if path is None:
-        raise missing(
-            staged,
-            name,
-            f"it is written by the command in the handout that ends in `--outputs_path {name}`",
-            "predictions",
+        written_by = (
+            f"it is written by the command in the handout that ends in `--outputs_path {name}`"
         )
+        raise TestEnd(missing(staged, name, written_by, "predictions"))
     if path.stat().st_size > MAX_PREDICTION_BYTES:
-        raise Verdict(
-            Outcome.FAILED,
-            f"{name} is far too long for {expected_lines} places",
-            id="predictions.too-long",
+        raise failure(
+            f"{name} is far too long for {expected_lines} places", id="predictions.too-long"
         )
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise Verdict(
-            Outcome.FAILED,
+        raise failure(
             f"{name}, line {line}: not UTF-8 text (saved again by an editor or a spreadsheet?); "
             "write it with run.py evaluate",
             id="predictions.not-utf-8",
         ) from None
     lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
     if not text.strip():
-        raise Verdict(
-            Outcome.FAILED,
+        raise failure(
             f"{name} is blank, expected {expected_lines} lines; write it with run.py evaluate",
             id="predictions.blank",
         )
@@ -62,8 +55,7 @@ def read_predictions(staged: Staged, name: str, expected_lines: int) -> list[str
         del lines[expected_lines:]
     if len(lines) != expected_lines:
         got = f"{len(lines)} line" + ("" if len(lines) == 1 else "s")
-        raise Verdict(
-            Outcome.FAILED,
+        raise failure(
             f"{name} has {got}, expected {expected_lines}, one for each question: "
             + _why_so_many(lines, expected_lines),
             id="predictions.lines",
@@ -116,19 +108,17 @@ def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:
     """Check a probe's answer, PARAMETERS, and return its arrays.
 
     Raises:
-        Verdict: the file can't be read, or contains something other than finite numbers.
+        TestEnd: the file can't be read, or contains something other than finite numbers.
     """
     if read["problem"]:
-        raise Verdict(
-            Outcome.FAILED,
+        raise failure(
             read["problem"],
             id="parameters.unreadable",
         )
     weights = dict(zip(read["names"], read["arrays"], strict=True))
     for key, array in weights.items():
         if not np.isfinite(array).all():
-            raise Verdict(
-                Outcome.FAILED,
+            raise failure(
                 f"{name}: {_named(key)} contains numbers that are not finite; train again",
                 id="parameters.not-finite",
             )
@@ -141,11 +131,11 @@ def refuse_large(shapes: list[list[int]], most: int = 1_000_000) -> None:
     A test's model has a few thousand parameters, in some dozen arrays of one or two dimensions.
 
     Raises:
-        Verdict: there are more than `most` numbers, or a model has no such shape.
+        TestEnd: there are more than `most` numbers, or a model has no such shape.
     """
     fine = all(1 <= len(shape) <= 4 and all(n > 0 for n in shape) for shape in shapes)
     if not fine or len(shapes) > 1000 or sum(map(math.prod, shapes)) > most:
-        raise Verdict(Outcome.FAILED, OTHER_PARAMETERS, id="model.parameters")
+        raise failure(OTHER_PARAMETERS, id="model.parameters")
 
 
 def misfit(weights: dict[str, np.ndarray], shapes: dict[str, list[int]]) -> str:

@@ -79,7 +79,7 @@ class Malformed(Exception):
     """An item that does not follow the handout.
 
     Attributes:
-        id: the name of this way to be wrong; see `grading.errors.Verdict`.
+        id: the name of this way to be wrong; see `grading.verdicts.Verdict`.
         sentence: what is wrong, in fixed words without values.
         got, expected: the item's string, and what would be right.
         characters: how many characters of a document the item has; infinite if unknown.

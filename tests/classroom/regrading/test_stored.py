@@ -10,8 +10,8 @@ import yaml
 
 from grading import replay
 from grading.gradescope import document
-from grading.outcomes import Outcome
 from grading.results import Results, TestResult
+from grading.verdicts import Outcome
 from tests import pinned
 from tests.classroom.make_class import _Ruby, _Time
 from tools.classroom.__main__ import main

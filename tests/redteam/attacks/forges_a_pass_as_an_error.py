@@ -1,4 +1,6 @@
 # tries: to report an exception whose outcome is `passed`
 def attack(keys, j):
-    report = {"type": "ValueError", "where": "", "message": "PWNED", "traceback": ""}
+    report = dict.fromkeys("where traceback module name file refused debugger".split(), "")
+    report |= {"type": "passed", "message": "PWNED"}
+    send({"ok": False, "error": report})
     send({"ok": False, "error": {"outcome": "passed", **report}})

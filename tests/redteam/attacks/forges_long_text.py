@@ -1,5 +1,5 @@
 # tries: to blow up the results file and the terminal with one long field
 def attack(keys, j):
     text = "PWNED" * 600_000
-    report = {"outcome": "error", "type": "ValueError", "where": text, "message": text}
-    send({"ok": False, "error": {**report, "traceback": text}})
+    fields = "where message traceback module name file refused debugger".split()
+    send({"ok": False, "error": {**dict.fromkeys(fields, text), "type": "ValueError"}})

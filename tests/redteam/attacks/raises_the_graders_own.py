@@ -1,7 +1,7 @@
 # tries: to raise the harness's own exceptions
 def attack(keys, j):
-    from grading import errors, outcomes
+    from grading import errors, verdicts
 
     if keys.shape[0] % 2:
-        raise errors.Verdict(outcomes.Outcome.PASSED, "PWNED")
+        raise verdicts.TestEnd(verdicts.Verdict(verdicts.Outcome.PASSED, "PWNED"))
     raise errors.UsageError("PWNED")

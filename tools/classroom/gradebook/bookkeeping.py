@@ -10,9 +10,9 @@ from pathlib import Path
 
 from grading import printable
 from grading.errors import UsageError
-from grading.outcomes import ExitCode
 from grading.results import write_atomically
 from grading.toml_tables import read
+from grading.verdicts import ExitCode
 
 from ...described import Grading, load_course
 from ..folder import ClassFolder

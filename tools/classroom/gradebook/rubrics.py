@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grading.errors import UsageError
-from grading.outcomes import ExitCode
 from grading.results import write_atomically
+from grading.verdicts import ExitCode
 
 from ...described import REPO
 from ..parsers import Commands, add_command

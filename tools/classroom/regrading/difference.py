@@ -9,8 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from grading.causes import cause_of
-from grading.outcomes import Outcome
+from grading.verdicts import Outcome, cause_of
 
 from ..folder import ClassFolder
 from ..records import Record, credit_of, points

@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import Any
 
 from grading.cases import in_scope
-from grading.outcomes import Outcome
 from grading.results import share_of
+from grading.verdicts import Outcome
 
 from .. import records
 from ..dispatching import Environment

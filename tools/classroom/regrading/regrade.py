@@ -13,8 +13,8 @@ from tqdm import tqdm  # type: ignore[import-untyped]
 from grading import paths, printable
 from grading.assignment import load_assignment
 from grading.errors import UsageError
-from grading.outcomes import ExitCode
 from grading.runner import CourseTestRunner
+from grading.verdicts import ExitCode
 from questions.course import Course
 
 from .. import shipping

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from grading import replay
 from grading.errors import SubmissionError, UsageError
-from grading.outcomes import ExitCode, Outcome
+from grading.verdicts import ExitCode, Outcome
 
 from .. import records
 from ..folder import ClassFolder, Source

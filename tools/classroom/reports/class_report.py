@@ -13,8 +13,8 @@ from typing import Any
 from grading.console import points as shown_points
 from grading.errors import UsageError
 from grading.leftovers import remove_tree
-from grading.outcomes import ExitCode
 from grading.results import write_atomically
+from grading.verdicts import ExitCode
 
 from ..choosing import chosen
 from ..folder import ClassFolder, refuse_project

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from grading.causes import cause_of
-from grading.outcomes import Outcome
+from grading.verdicts import Outcome, cause_of
 
 from ..records import points
 from .gathered import Gathered, Handed

@@ -12,7 +12,7 @@ from tqdm import tqdm  # type: ignore[import-untyped]
 from grading import paths
 from grading.assignment import load_assignment
 from grading.errors import DataError, UsageError
-from grading.outcomes import ExitCode
+from grading.verdicts import ExitCode
 from questions.provided import PROVIDED
 from questions.shared.data_set import CourseData
 

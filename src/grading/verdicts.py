@@ -1,0 +1,485 @@
+"""How a test ends: a verdict is a value, and each ending of a worker becomes words here.
+
+For a hidden test, a student reads a fixed sentence and, for a crash, also the type of the built-in
+exception and the function of the assignment from which it came: no message, value or line number,
+with which code could reveal hidden inputs. Basic tests show the exact line.
+"""
+
+from __future__ import annotations
+
+import builtins
+import re
+import signal
+from dataclasses import dataclass, replace
+from enum import Enum, IntEnum
+from fractions import Fraction
+from pathlib import Path, PureWindowsPath
+from typing import Any
+
+from . import paths, schema
+from .assignment import TestSpec
+from .errors import WireError
+from .frames import Finished
+from .importing import Stuck
+from .limits import Limits
+from .staging import Staged
+
+
+class Outcome(Enum):
+    """A test's end; the value is the word that people read."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    TIMED_OUT = "timed out"
+    OUT_OF_MEMORY = "out of memory"
+    KILLED = "killed"
+    EXITED = "exited"
+    SYNTAX_ERROR = "syntax error"
+    IMPORT_ERROR = "import error"
+    MISSING_FILE = "missing file"
+    RAN_NOT_GRADED = "ran, not graded"
+    NOT_RUN = "not run"
+    GRADER_ERROR = "grader error"
+
+
+class ExitCode(IntEnum):
+    """What `python grader.py` returns to the shell."""
+
+    OK = 0  # all selected tests passed
+    FAILED = 1  # some did not pass or were not run (no data set, no time left)
+    USAGE = 2  # bad usage or bad input
+    GRADER_ERROR = 3  # the grader failed: no score counts
+    INTERRUPTED = 130  # Ctrl-C
+
+
+def exit_code(outcomes: list[Outcome]) -> ExitCode:
+    """Return the exit code of a run whose tests ended like this.
+
+    A test that ran but could not be judged (a student's copy has no answers) is not a failure.
+    """
+    if Outcome.GRADER_ERROR in outcomes:
+        return ExitCode.GRADER_ERROR
+    harmless = {Outcome.PASSED, Outcome.RAN_NOT_GRADED}
+    return ExitCode.OK if all(o in harmless for o in outcomes) else ExitCode.FAILED
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a test ended.
+
+    Attributes:
+        message: what the student may read: one sentence or a few lines.
+        detail: what only staff may also read (got, expected, traceback); students never see it
+            for hidden tests.
+        credit: the share of the test's points that is earned, 0 to 1.
+        id: the name of this way of ending among those of the same outcome, for staff, who count
+            and compare a class's failures. Nothing in it may come from a student.
+        where: the student's line of a crash (`submission/dataset.py:57`), for staff.
+        place: the kind and function of a crash, which identify tests with the same crash.
+        is_doubtful: whether the fault may be ours: it counts only if the reference, in the
+            submission's place, does better (`runner.Run`).
+        is_unwritten: whether the part that is tested is not written yet.
+        missing_file: the name of a file that is missing and can be produced or renamed.
+        hint: what was handed in instead of it, or "".
+    """
+
+    outcome: Outcome
+    message: str
+    detail: str = ""
+    credit: Fraction = Fraction(0)
+    id: str = ""
+    where: str = ""
+    place: str = ""
+    is_doubtful: bool = False
+    is_unwritten: bool = False
+    missing_file: str = ""
+    hint: str = ""
+
+    @property
+    def cause(self) -> str:
+        """The id with the outcome (`failed.shape`, `error.KeyError`); "" for a pass."""
+        return cause_of(self.outcome, self.id)
+
+
+class TestEnd(Exception):
+    """Ends a test early with a verdict; control flow, and not one of the harness's errors."""
+
+    __test__ = False
+
+    def __init__(self, verdict: Verdict) -> None:
+        super().__init__(verdict.message)
+        self.verdict = verdict
+
+
+def failure(message: str, id: str) -> TestEnd:
+    """Return the end of a test that failed, to be raised."""
+    return TestEnd(Verdict(Outcome.FAILED, message, id=id))
+
+
+def cause_of(outcome: Outcome, id: str = "") -> str:
+    """Return the id of a way of ending, such as `failed.shape`; "" for a test that passed."""
+    if outcome is Outcome.PASSED:
+        return ""
+    kind = outcome.value.replace(",", "").replace(" ", "-")
+    return f"{kind}.{id}" if id else kind
+
+
+MALFORMED = "the submission's process answered something malformed"
+
+
+def malformed(detail: str, is_doubtful: bool = False) -> Verdict:
+    """Return the verdict for an answer that no probe gives; `detail` is for staff."""
+    return Verdict(Outcome.ERROR, MALFORMED, detail, id="malformed", is_doubtful=is_doubtful)
+
+
+# A worker that did not answer ---------------------------------------------------------------------
+
+IMPORTED = " while it was imported"
+ADVICE = 'does it train on import? Such code belongs below `if __name__ == "__main__":`'
+OF_AN_IMPORT = "import"  # the id of all tests that a hanging import costs
+BY_REASON = {
+    "cpu": (Outcome.TIMED_OUT, "took longer than {limits.cpu_s:g} seconds of CPU time"),
+    "wall": (Outcome.TIMED_OUT, "did not finish within {limits.wall_s:g} seconds (is it waiting?)"),
+    "import": (Outcome.TIMED_OUT, "took longer than {limits.import_s:g} seconds of CPU time"),
+    "import-wall": (
+        Outcome.TIMED_OUT,
+        "did not finish within {limits.import_wall_s:g} seconds (is it waiting?)",
+    ),
+    "memory": (
+        Outcome.OUT_OF_MEMORY,
+        "used more memory than a test may have (2 GiB, less in a small container)",
+    ),
+    "processes": (Outcome.KILLED, "started more than {limits.processes} processes"),
+    "threads": (Outcome.KILLED, "started more than {limits.threads} threads"),
+    "files": (
+        Outcome.KILLED,
+        "wrote more than {limits.scratch_files} files, or {megabytes} MiB, or locked a folder",
+    ),
+    "abandoned": (Outcome.KILLED, "was stopped with the grader"),
+    "unknown": (Outcome.KILLED, "ended in a way that could not be observed"),
+}
+SIGNALS: dict[int, str] = {
+    signal.SIGSEGV: "crashed with a segmentation fault (endless recursion in a library?)",
+    signal.SIGABRT: "was aborted by a library",
+    signal.SIGXFSZ: "wrote a file that is too large",
+    signal.SIGKILL: "was killed",
+}
+# A line of a stack. No part can match at many places, or 64 KB from a student would take too long.
+FRAME = re.compile(
+    r'^  File "[^"\n]*?(submission[/\\][^/\\"\n]+\.py)", line ([0-9]{1,6}) in', re.MULTILINE
+)
+
+
+def of_ending(
+    finished: Finished, limits: Limits, spec: TestSpec, staged: Path, stuck: Stuck | None = None
+) -> Verdict | None:
+    """Return the verdict of a worker that did not answer, or None if there is a frame to read.
+
+    A frame counts only if its process ended by itself: one that hit a limit after answering has
+    still broken a limit.
+
+    Args:
+        limits: of the test, for messages.
+        stuck: the module in whose import the worker hung, if it did.
+    """
+    ending = finished.ending
+    # It contains no times, so that a repeated run says the same.
+    ended = f"exit status {ending.code}, signal {ending.signal}, limit {ending.reason or 'none'}"
+    detail = f"{ended}\noutput:\n{finished.output[-2000:]}"
+    if ending.reason:
+        outcome, sentence = BY_REASON[ending.reason]
+        sentence = sentence.format(limits=limits, megabytes=limits.scratch_bytes >> 20)
+        id = ending.reason
+        if stuck is not None:
+            id, detail = OF_AN_IMPORT, f"{detail}\nstuck: {stuck.file}"
+        if stuck is not None and not spec.is_hidden:
+            name = stuck.file if stuck.named else "your code"
+            sentence += f" while {name} was imported; {ADVICE}"
+        elif ending.reason.startswith("import"):
+            sentence += IMPORTED
+        verdict = Verdict(outcome, f"your code {sentence}", detail, id=id)
+        return _at_place(verdict, finished.stack, spec, staged)
+    if ending.signal:
+        sentence = SIGNALS.get(ending.signal, f"was ended by signal {ending.signal}")
+        id = f"signal-{ending.signal}"
+        return Verdict(Outcome.KILLED, f"your code {sentence}", detail, id=id)
+    if finished.frame is None:
+        message = "your code ended the process (exit, quit or os._exit?)"
+        return Verdict(Outcome.EXITED, message, detail)
+    return None
+
+
+def of_stuck(stuck: Stuck, is_hidden: bool) -> Verdict:
+    """Return the verdict of a test that would have imported a hanging module again."""
+    name = stuck.file if stuck.named and not is_hidden else "your code"
+    message = f"not run: importing {name} took too long in an earlier test"
+    message += "" if is_hidden else f"; {ADVICE}"
+    return Verdict(Outcome.TIMED_OUT, message, f"stuck: {stuck.file}", id=OF_AN_IMPORT)
+
+
+def _at_place(verdict: Verdict, stack: str, spec: TestSpec, staged: Path) -> Verdict:
+    """Return a time-out's verdict with the student's innermost line, if the stack has one.
+
+    Args:
+        stack: what faulthandler wrote, innermost first. The student's code may have written it.
+    """
+    if verdict.outcome is not Outcome.TIMED_OUT:
+        return verdict
+    lines = [f"{file.replace(chr(92), '/')}:{number}" for file, number in FRAME.findall(stack)]
+    where = next(filter(None, (_existing_line(line, staged) for line in lines)), "")
+    if not where:
+        return verdict
+    return replace(
+        verdict,
+        message=verdict.message if spec.is_hidden else f"{verdict.message}; it was at {where}",
+        detail=f"{verdict.detail}\nat: {where}",
+        where=where,
+        place=f"out of time {_function_of(where, staged) or where}",
+    )
+
+
+# A worker that reported an exception --------------------------------------------------------------
+
+# See `worker.describe`. The report comes from the student's process: nothing in it is true.
+FIELDS = "type where message traceback module name file refused debugger"
+REPORT = dict.fromkeys(FIELDS.split(), str)
+OUTCOMES: tuple[tuple[type[BaseException], Outcome], ...] = (
+    (SyntaxError, Outcome.SYNTAX_ERROR),
+    (ImportError, Outcome.IMPORT_ERROR),
+    (MemoryError, Outcome.OUT_OF_MEMORY),
+    (SystemExit, Outcome.EXITED),
+    (NotImplementedError, Outcome.FAILED),
+)
+OF_IMPORTS = (Outcome.SYNTAX_ERROR, Outcome.IMPORT_ERROR, Outcome.MISSING_FILE)
+NO_MEMORY = "can't allocate memory"  # in torch's RuntimeError, which has nothing else to tell it
+# For a hint alone: what random.randint, range and the like say about 28.5 and, from Python 3.12 on,
+# about 28.0.
+OF_A_FLOAT = re.compile(r"non-integer .* for randrange\(\)|'float' object cannot be interpreted as")
+NO_INPUT = "nobody can type here: is an input() left over?"
+NO_PROCESSES = (
+    "processes can't be started here (do you use a DataLoader with num_workers > 0, "
+    "multiprocessing, subprocess or os.fork?)"
+)
+NO_FILES = (
+    "code that is graded can write only to the current folder, which is a temporary one, and read "
+    "only its own files (does it open a log or a cache next to it?)"
+)
+REFUSED = {"processes": f"{NO_PROCESSES}: ", "files": f"{NO_FILES}: "}
+NO_DEBUGGER = "a debugger can't stop here, because nobody can type; to use one, run"
+LEFT_DEBUGGER = "you left the debugger, so this test did not run to its end"
+HIDE = "; its text is not shown for hidden tests"
+HINTS = {  # for hidden tests, by the exception's type alone
+    "BlockingIOError": f"; {NO_PROCESSES}",
+    "EOFError": f"; {NO_INPUT}",
+    "PermissionError": f"; {NO_FILES}; {NO_PROCESSES}",
+}
+PLACE = re.compile(r"(submission/[^/:]+\.py):(0|[1-9][0-9]{0,5})")
+DEFINED = re.compile(r"(?:async )?def ([A-Za-z_][A-Za-z0-9_]*)")
+
+
+def of_report(report: Any, spec: TestSpec, submission: Staged, edition: str) -> Verdict:
+    """Return the verdict of an exception that a worker reported.
+
+    Each field is checked before it is repeated, the place against the files that are staged.
+
+    Args:
+        edition: the name of the edition, for messages.
+
+    Returns:
+        The verdict; it is doubtful if no line of the student's is involved, or a module could not
+        be imported: the fault may be in our own probe, or in a given module (with the reference,
+        one can tell: it then fails there, too).
+    """
+    try:
+        schema.check(report, REPORT)
+    except WireError:
+        return malformed("")
+    staged, missing = submission.root, _missing_module(report, submission)
+    hint = submission.hint(missing) if missing else ""
+    outcome = Outcome.MISSING_FILE if missing else outcome_of(report)
+    where = _existing_line(report["where"], staged)
+    kind = report["type"] if _exception(report["type"]) else "Exception"
+    is_unwritten = kind == "NotImplementedError"
+    shown = _function_of(where, staged) if spec.is_hidden else where
+    at = f"{shown}: " if shown else ""
+    if missing:
+        message = f"{missing} is missing; {hint}" if hint else f"{missing} is missing"
+    elif lacking := _missing_function(report, submission, edition):
+        message = lacking
+    elif outcome is Outcome.MISSING_FILE and not spec.is_hidden:
+        message = f"a file of the submission is missing: {_one_line(report['message'])}"
+    elif not spec.is_hidden:
+        message = at + _basic_message(outcome, kind, report, spec)
+    elif is_unwritten:
+        message = f"{at}this part is not written yet"
+    else:
+        message = f"{at}{kind}{HIDE}{HINTS.get(kind, '')}"
+    return Verdict(
+        outcome,
+        message,
+        # There is nothing more to say about a part that is not written yet.
+        detail="" if is_unwritten else report["traceback"],
+        id=kind,
+        where=where,
+        place=f"{kind} {_function_of(where, staged) or where}" if where else "",
+        is_doubtful=outcome in OF_IMPORTS or (outcome is Outcome.ERROR and not where),
+        is_unwritten=is_unwritten,
+        missing_file=missing if hint else "",  # students write modules: no command does
+        hint=hint,
+    )
+
+
+def outcome_of(report: dict[str, str]) -> Outcome:
+    """Return the outcome of an exception."""
+    kind = _exception(report["type"]) or Exception
+    if kind is ModuleNotFoundError and report["module"].startswith("submission"):
+        return Outcome.MISSING_FILE
+    if issubclass(kind, RuntimeError) and NO_MEMORY in report["message"]:
+        return Outcome.OUT_OF_MEMORY
+    return next((o for exception, o in OUTCOMES if issubclass(kind, exception)), Outcome.ERROR)
+
+
+def _exception(name: str) -> type[BaseException] | None:
+    """Return Python's own exception of that name, if there is one."""
+    kind = getattr(builtins, name, None)
+    return kind if isinstance(kind, type) and issubclass(kind, BaseException) else None
+
+
+def _missing_module(report: dict[str, str], submission: Staged) -> str:
+    """Return which of the assignment's modules could not be imported as it is not there, or ""."""
+    kind, module = _exception(report["type"]), report["module"]
+    if kind is None or not issubclass(kind, ImportError):
+        return ""
+    stem = report["name"] if module == "submission" else module.removeprefix("submission.")
+    name = f"submission/{stem}.py"
+    return name if f"{stem}.py" in submission.modules and name not in submission.taken else ""
+
+
+def _missing_function(report: dict[str, str], submission: Staged, edition: str) -> str:
+    """Return a sentence on a function that one of the assignment's modules lacks; "" if none does.
+
+    Only the assignment's own names are repeated, and only if they really are not there: with names
+    of their own, students could reveal hidden inputs.
+    """
+    package, _, module = report["module"].partition(".")
+    file, name = f"submission/{module}.py", report["name"]
+    path = submission.path(file) if package == "submission" else None
+    if path is None or not name.isidentifier():
+        return ""
+    own = _given_functions(file, submission.root)
+    if own is None or (name not in own and paths.SOLUTIONS.exists()):
+        return ""
+    if re.search(rf"\b{name}\b", path.read_text(encoding="utf-8", errors="replace")):
+        return ""
+    return (
+        f"{file} has no {name}, which the edition {edition} asks for: was it deleted, or is this "
+        "the code of another edition or year?"
+    )
+
+
+def float_ranges(envelope: dict[str, Any], staged: Path) -> str:
+    """Return the place that a worker reported (float_ranges.py); "" if none or made up."""
+    match envelope.get("float_ranges"):
+        case [str(claimed)]:
+            return _existing_line(claimed, staged)
+    return ""
+
+
+def _existing_line(claimed: str, staged: Path) -> str:
+    """Return a place as "submission/dataset.py:57" if a staged file has such a line, otherwise "".
+
+    Made-up names and numbers could reveal hidden inputs.
+    """
+    match = PLACE.fullmatch(claimed)
+    package = staged / "submission"
+    try:
+        if match is None or match[1] not in {f"submission/{p.name}" for p in package.glob("*.py")}:
+            return ""
+        lines = (staged / match[1]).read_bytes().count(b"\n") + 1
+    except OSError:  # a test that runs as the files' owner may have locked them
+        return ""
+    return claimed if int(match[2]) <= lines else ""
+
+
+def _function_of(place: str, staged: Path) -> str:
+    """Turn a checked place into "submission/dataset.py, in __getitem__", or "".
+
+    Only functions of the assignment are named: a student could also reveal hidden inputs by
+    choosing which of a thousand functions of their own crashes. For one of these, the enclosing
+    function of the assignment is named.
+    """
+    match = PLACE.fullmatch(place)
+    given = _given_functions(match[1], staged) if match else None
+    if match is None or given is None:
+        return ""
+    lines = (staged / match[1]).read_text(encoding="utf-8", errors="replace").split("\n")
+    above = lines[: int(match[2])]
+    inner = _indentation(above[-1]) if above else 0
+    for line in filter(str.strip, reversed(above)):
+        if _indentation(line) < inner:
+            inner = _indentation(line)
+            found = DEFINED.match(line.strip())
+            if found and (found[1] in given or not paths.SOLUTIONS.exists()):
+                return f"{match[1]}, in {found[1]}"
+    return match[1]
+
+
+def _given_functions(file: str, staged: Path) -> set[str] | None:
+    """Return the functions in the assignment's own file of that name; None if there is none.
+
+    If there are no solutions, and so no hidden inputs to protect, any file will do.
+    """
+    if not paths.SOLUTIONS.exists():
+        return set()
+    # Earlier uploads have in `submission` what is now in a package next to it. No other file will
+    # do: each has names among which a student could choose.
+    name = file.removeprefix("submission/")
+    ours = [path / name for path in staged.iterdir() if path.is_dir() and path.name != "submission"]
+    places = (paths.SOLUTIONS / file, paths.SRC / file, *sorted(ours))
+    own = next((place for place in places if place.is_file()), None)
+    if own is None:
+        return None
+    lines = own.read_text(encoding="utf-8").splitlines()
+    return {found[1] for line in lines if (found := DEFINED.match(line.strip()))}
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _basic_message(outcome: Outcome, kind: str, report: dict[str, str], spec: TestSpec) -> str:
+    """Return a basic test's message after the place."""
+    if report["debugger"] == "none":
+        return f"{NO_DEBUGGER}: python src/grader.py --in-process {spec.test_id}"
+    if report["debugger"] == "left":
+        return LEFT_DEBUGGER
+    text = _one_line(REFUSED.get(report["refused"], "") + report["message"])
+    if kind == "NotImplementedError":
+        return f"not written yet: {text}" if text else "not written yet"
+    if outcome is Outcome.SYNTAX_ERROR:
+        return f"not valid Python: {text}"
+    if outcome is Outcome.IMPORT_ERROR:
+        return f"import failed: {text}"
+    if outcome is Outcome.EXITED:
+        return f"your code ended the process ({kind}: {text})"
+    return f"{kind}: {text}{_hint(kind, report)}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:500]
+
+
+def _hint(kind: str, report: dict[str, str]) -> str:
+    """Return the likely cause of an exception in parentheses, or nothing."""
+    if OF_A_FLOAT.search(report["message"]):
+        return " (an integer is expected: wrap the number in int())"
+    if kind == "EOFError":
+        return f" ({NO_INPUT})"
+    # On no platform does a path with an anchor (/x, C:x) depend on the current folder.
+    path = PureWindowsPath(report["file"] if kind == "FileNotFoundError" else "/")
+    if path.name and not path.anchor:
+        return " (tests run in an empty folder: open the path that the function is given)"
+    if kind == "UnicodeDecodeError":
+        return ' (is encoding="utf-8" missing where the file is opened?)'
+    return ""
