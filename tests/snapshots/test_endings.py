@@ -4,8 +4,7 @@ import signal
 
 import pytest
 
-from grading import endings, kernel
-from grading.errors import malformed
+from grading import kernel, verdicts
 from grading.frames import Finished
 from grading.guardian import Ending
 from grading.limits import Limits
@@ -26,19 +25,20 @@ def both(results) -> str:
     return "".join(shown(results[test_id]) for test_id in (BASIC, HIDDEN))
 
 
-def test_limits_and_signals():
+def test_limits_and_signals(runner, tmp_path):
     """A worker without an answer, as the guardian and the kernel describe it."""
-    limits = Limits.for_test(30.0)
-    ends = {f"limit {reason}": (0, 9, reason) for reason in endings.BY_REASON}
-    ends |= {f"signal {s.name}": (0, s, "") for s in map(signal.Signals, endings.SIGNALS)}
+    limits, spec = Limits.for_test(30.0), runner.assignment.edition(None).tests[0]
+    ends = {f"limit {reason}": (0, 9, reason) for reason in verdicts.BY_REASON}
+    ends |= {f"signal {s.name}": (0, s, "") for s in map(signal.Signals, verdicts.SIGNALS)}
     ends |= {"another signal": (0, signal.SIGUSR1, ""), "exit": (1, 0, "")}
     texts = {}
     for title, (code, number, reason) in ends.items():
         ending = Ending(code, number, reason, cpu_s=0.0, wall_s=0.0, memory_bytes=0)
-        verdict = endings.explain_ending(Finished(ending, True, None, "PRINTED\n"), limits)
+        finished = Finished(ending, True, None, "PRINTED\n")
+        verdict = verdicts.of_ending(finished, limits, spec, tmp_path)
         texts[title] = f"{verdict.outcome.value} ({verdict.cause})\n{verdict.message}"
         texts[title] += f"\nstaff: {verdict.detail.strip()}"
-    texts["an answer that is none"] = malformed().message
+    texts["an answer that is none"] = verdicts.MALFORMED
     check("endings_limits", texts)
 
 
