@@ -25,7 +25,7 @@ from .variants import ROOT, Variant, lay_out
 from grading import sandbox, worker  # isort: skip
 from grading.assignment import Assignment, TestSpec, load_assignment  # isort: skip
 from grading.cases import BoundTest, bind  # isort: skip
-from grading.processes import InProcessPool  # isort: skip
+from grading.pool import InProcessPool  # isort: skip
 from grading.remembered import Remembered  # isort: skip
 from grading.results import TestResult  # isort: skip
 from grading.runner import CourseTestRunner, Run  # isort: skip

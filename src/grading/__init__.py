@@ -14,7 +14,7 @@ staff's solutions/hidden/. The harness knows no topic: the tests are in `questio
     runner.py             a run, its options, observers and requirements; what a test can ask
     staging.py, upload.py, compiled.py: which files are graded, what is added
     imports.py            modules that a submission imports and the autograder lacks
-    processes.py, jobs.py, zygotes.py, zygote.py, guardian.py, killer.py, huge_pages.py, worker.py,
+    pool.py, zygote.py, guardian.py, killer.py, huge_pages.py, worker.py,
     frames.py, importing.py, import_clock.py: how workers start, live and end
     sandbox.py, kernel.py, system_calls.py, limits.py, leftovers.py: what confines them, and what is
                           removed after them

@@ -27,7 +27,7 @@ from . import leftovers, paths, sandbox, schema, wire
 from .errors import GradingError, SubmissionError, UsageError, WireError
 from .judges import refuse_closed
 from .limits import Limits
-from .processes import Job, Pool
+from .pool import Job, Pool
 from .staging import stage
 
 MOUNTS = Path("/proc/self/mountinfo")

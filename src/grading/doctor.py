@@ -13,7 +13,7 @@ from pathlib import Path
 
 from . import authoritative, paths, sandbox
 from .errors import GradingError
-from .processes import clean_environment, command, fork_is_safe, open_pool
+from .pool import clean_environment, command, fork_is_safe, open_pool
 
 
 def examine() -> None:

@@ -37,7 +37,7 @@ from .assignment import load_assignment
 from .cases import derive_seed
 from .errors import GradingError, SubmissionError
 from .guardian import resident_bytes
-from .processes import Pool, open_pool
+from .pool import Pool, open_pool
 from .question_set import QuestionSet
 from .remembered import Remembered
 from .results import Results

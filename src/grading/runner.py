@@ -42,7 +42,7 @@ from .errors import DataError, GradingError, UsageError, WireError
 from .frames import Finished
 from .judges import Judge, bind_judges, load_hidden
 from .limits import Limits
-from .processes import InProcessPool, Job, Pool, open_pool
+from .pool import InProcessPool, Job, Pool, open_pool
 from .question_set import Data, QuestionSet
 from .remembered import Remembered
 from .results import Results, TestResult, share_of

@@ -31,7 +31,7 @@ REQUEST_FD, FRAME_FD, RULESET_FD = 3, 4, 5  # where the worker finds its own
 
 
 def main(control_fd: int, with_torch: bool, lasting: bool) -> None:
-    """Serve until the parent closes the socket. Started by `zygotes.Zygote`.
+    """Serve until the parent closes the socket. Started by `pool.Zygote`.
 
     Args:
         lasting: whether there will be so many jobs that it pays to make forks cheap.

@@ -17,7 +17,7 @@ import pytest
 from grading import host, paths, sandbox
 from grading.guardian import resident_bytes
 from grading.host import Host
-from grading.processes import FLAGS, ZygotePool
+from grading.pool import FLAGS, ZygotePool
 from grading.runner import Observer, Options
 from questions.course import Course
 from tests.classroom.tiny import BODIES, hand_in

@@ -10,7 +10,7 @@ import pytest
 
 from grading import limits, paths
 from grading.assignment import Edition, TestSpec
-from grading.processes import FreshPool, ZygotePool
+from grading.pool import FreshPool, ZygotePool
 from grading.results import TestResult
 from grading.runner import CourseTestRunner, Observer, Options
 from questions.course import Course

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grading.processes import ZygotePool
+from grading.pool import ZygotePool
 from grading.verdicts import Outcome
 
 ID = "3a-0-basic"

@@ -123,7 +123,7 @@ class Arena:
     def __init__(self, tree: Path, mode: str) -> None:
         sys.path.insert(0, str(tree / "src"))
         import grader
-        from grading import assignment, limits, paths, processes, runner, sandbox
+        from grading import assignment, limits, paths, pool, runner, sandbox
 
         assert paths.ROOT == tree
         sandbox.hide_memory()  # as the command does
@@ -141,7 +141,7 @@ class Arena:
         )
         # In the environment of every process of this arena, and of no others.
         self._hash_seed = zlib.crc32(os.urandom(8))
-        self._pool = processes.ZygotePool(self._hash_seed)
+        self._pool = pool.ZygotePool(self._hash_seed)
         self._results = tree / "out" / "results.json"
         self._pool.warm(False)  # whatever is new after an attack was left by it
         faults = self.run("no attack")

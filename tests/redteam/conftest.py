@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from grading import leftovers, paths, processes
+from grading import leftovers, paths
+from grading.pool import ZygotePool
 from tests import pinned
 from tests.interpreter import STRICT
 
@@ -203,7 +204,7 @@ def grader(tmp_path_factory):
     """Return a grader whose workers' answers are given; see fuzzing.py."""
     from . import fuzzing  # imports torch
 
-    pool = processes.ZygotePool(hash_seed=1)
+    pool = ZygotePool(hash_seed=1)
     course = fuzzing.lay_out(tmp_path_factory.mktemp("course"))
     yield fuzzing.Grader(pool, tmp_path_factory.mktemp("work"), course)
     pool.close()

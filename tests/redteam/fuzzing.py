@@ -21,7 +21,7 @@ from grading import sandbox, wire
 from grading.cases import BoundTest, bind
 from grading.frames import Finished, finished
 from grading.guardian import Ending
-from grading.processes import Job, Pool
+from grading.pool import Job, Pool
 from grading.results import Results, TestResult
 from grading.runner import CourseTestRunner, Run
 from grading.staging import stage, stage_reference

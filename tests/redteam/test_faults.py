@@ -367,7 +367,7 @@ STAGES = [  # file of src, and the function of ours that crashes there
     ("grading/staging.py", "_copy"),
     ("grading/runner.py", "load_hidden"),
     ("questions/shared/data_set.py", "CourseData.__init__"),
-    ("grading/processes.py", "open_pool"),
+    ("grading/pool.py", "open_pool"),
     ("grading/worker.py", "preload"),
     ("grading/guardian.py", "become_subreaper"),
     ("grading/guardian.py", "watch"),

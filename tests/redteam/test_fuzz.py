@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from grading import jobs, wire
+from grading import pool, wire
 from grading.errors import GradingError
 from grading.limits import Limits
 from grading.verdicts import Outcome, of_ending
@@ -149,7 +149,7 @@ def test_any_report_of_a_guardian_is_an_ending_or_a_failure_of_ours(count):
     @given(odd_answers.statuses() | st.binary(max_size=64))
     def holds(status):
         try:
-            ending = jobs.read_ending(status)
+            ending = pool.read_ending(status)
         except GradingError as error:
             assert "failed" in json.loads(status), error
         else:

@@ -1,4 +1,7 @@
-"""The parent's end of zygotes and their guardians (Linux): see `zygote.py`."""
+"""Starts workers: forked from a zygote on Linux, elsewhere a fresh process for each test.
+
+`open_pool()` chooses; tests force either way on Linux. `zygote.py` is the other end of a zygote.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,121 @@ import json
 import os
 import socket
 import subprocess
+import sys
 import threading
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
 
-from . import wire
-from .errors import GradingError
+from . import schema, wire, worker
+from .errors import GradingError, WireError
 from .frames import MAX_FRAME_BYTES, MAX_OUTPUT_BYTES, Finished, Reader, finished, send, start
-from .jobs import GRACE_S, START_S, Job, clean_environment, command, join, read_ending
+from .guardian import REASONS, STACK_S, Ending
+from .limits import Limits
+from .paths import SRC
+from .sandbox import Confinement
+
+START_S = 120.0  # importing torch from a cold disk
+GRACE_S = 10.0  # for the guardian, after the wall-clock limit
+
+ENDING = {
+    "code": int,
+    "signal": int,
+    "reason": schema.Where(str, lambda reason: reason in REASONS, "a limit's name or none"),
+    "cpu_s": float,
+    "wall_s": float,
+    "memory_bytes": int,
+    "import_s": float,
+    "clean": bool,
+}
+FLAGS = ("-P", "-s", "-B", "-X", "utf8")
+SIGKILL, SIGXCPU = 9, 24  # which Windows lacks
+
+
+@dataclass(frozen=True)
+class Job:
+    """One probe to run in one worker."""
+
+    torch: bool
+    request: dict[str, Any]
+    limits: Limits
+    scratch: Path
+    confinement: Confinement = Confinement()
+    claims_fd: int | None = None  # the guardian keeps it open, and so the claim on the job's uid
+
+
+class Pool(Protocol):
+    """Runs jobs, each in a process of its own."""
+
+    def run(self, job: Job) -> Finished: ...
+
+    def warm(self, with_torch: bool) -> None: ...
+
+    def abandon(self) -> None:
+        """End the running jobs, in whatever threads."""
+
+    def close(self) -> None: ...
+
+
+def fork_is_safe() -> bool:
+    """Return whether workers can be forked: only on Linux.
+
+    macOS's libraries break in forked children, and Windows has no fork.
+    """
+    return sys.platform == "linux"
+
+
+def open_pool(hash_seed: int, lasting: bool = False) -> Pool:
+    """Return the pool that suits this platform.
+
+    Args:
+        lasting: whether it will serve many submissions.
+    """
+    return ZygotePool(hash_seed, lasting) if fork_is_safe() else FreshPool(hash_seed)
+
+
+def clean_environment(hash_seed: int) -> dict[str, str]:
+    """Build an environment from nothing: none of the user's variables reach student code."""
+    environment = {
+        "PYTHONHASHSEED": str(hash_seed % 2**32),
+        "LC_ALL": "C.UTF-8",
+        "PATH": os.defpath,
+        # One thread everywhere, for reproducible sums and safe forks.
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        # What torch.compile is given is run as it is: compiling takes longer than a test may.
+        "TORCHDYNAMO_DISABLE": "1",
+    }
+    for name in ("SYSTEMROOT", "ONEDNN_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY"):
+        if name in os.environ:  # Windows can't start without the first; tests set the others
+            environment[name] = os.environ[name]
+    return environment
+
+
+def command(code: str) -> list[str]:
+    """Return the command that runs `code`, which can import `grading` but nothing of the user's."""
+    return [sys.executable, *FLAGS, "-c", f"import sys; sys.path.insert(0, {str(SRC)!r}); {code}"]
+
+
+def join(*threads: threading.Thread) -> None:
+    """Wait for all threads together; they end with the processes that hold the other ends."""
+    deadline = time.monotonic() + GRACE_S
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+
+
+def read_ending(status: bytes | bytearray) -> Ending:
+    """Read the guardian's report; if it is incomplete, the guardian was killed."""
+    try:
+        report = json.loads(status)
+        if "failed" in report:
+            raise GradingError(f"the guardian failed: {report['failed']}")
+        schema.check(report, ENDING)
+        return Ending(**report)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, WireError):
+        return Ending(0, 9, "unknown", 0.0, 0.0, 0)
 
 
 class ZygotePool:
@@ -251,3 +363,136 @@ class Zygote:
                 )
             self._control.settimeout(None)
             self._ready = True
+
+
+class FreshPool:
+    """Starts a fresh process for each test: slower, but the only way on Windows and macOS."""
+
+    def __init__(self, hash_seed: int) -> None:
+        self._environment = clean_environment(hash_seed)
+        self._running: set[subprocess.Popen] = set()
+
+    def run(self, job: Job) -> Finished:
+        environment = self._environment | {
+            "HOME": str(job.scratch),
+            "TMPDIR": str(job.scratch),
+            "TEMP": str(job.scratch),
+        }
+        process = subprocess.Popen(
+            command("from grading import worker; worker.serve_streams()"),
+            env=environment,
+            cwd=job.scratch,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=sys.platform != "win32",
+        )
+        limits = job.limits.as_dict()
+        request = wire.encode({**job.request, "torch": job.torch, "limits": limits})
+        stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
+        assert stdin and stdout and stderr  # pipes, as requested
+        sender = start(send, os.dup(stdin.fileno()), request)
+        stdin.close()
+        frame = Reader(os.dup(stdout.fileno()), MAX_FRAME_BYTES)
+        output = Reader(os.dup(stderr.fileno()), MAX_OUTPUT_BYTES)
+        self._running.add(process)
+        code, wall_s = self._wait(process, frame, job.limits)
+        self._running.discard(process)
+        join(sender, frame, output)
+        stdout.close()
+        stderr.close()
+        ending = Ending(max(code, 0), max(-code, 0), "", 0.0, wall_s, 0)
+        found = finished(ending, frame, output)
+        return replace(found, ending=replace(ending, reason=_reason(found, job.limits)))
+
+    def abandon(self) -> None:
+        for process in list(self._running):
+            _kill_session(process)
+
+    def warm(self, with_torch: bool) -> None:
+        """Do nothing: no process can be started in advance here."""
+
+    def close(self) -> None:
+        """Do nothing: no process remains between tests."""
+
+    def _wait(self, process: subprocess.Popen, frame: Reader, limits: Limits) -> tuple[int, float]:
+        """Return the exit status, and how long the process worked."""
+        started = time.monotonic()
+        while not frame.data and process.poll() is None and time.monotonic() - started < START_S:
+            time.sleep(0.005)  # until it reports that its libraries are imported
+        started = time.monotonic()
+        try:
+            process.wait(limits.total_wall_s + STACK_S)
+        except subprocess.TimeoutExpired:
+            pass
+        wall_s = time.monotonic() - started
+        _kill_session(process)
+        return process.wait(), wall_s
+
+
+def _reason(ended: Finished, limits: Limits) -> str:
+    """Return the limit that a process hit, as in `Ending`.
+
+    At its own limit of time (`import_clock.OwnWatch`), a worker reports its place, and ends.
+    """
+    ending, importing = ended.ending, bool(ended.notes.importing)
+    if ended.stack.startswith("Timeout (") or ending.wall_s >= limits.total_wall_s:
+        return "import-wall" if importing else "wall"
+    limit_s = limits.import_s if importing else limits.cpu_s
+    if ending.signal == SIGXCPU or (ending.signal == SIGKILL and ending.wall_s >= limit_s):
+        return "import" if importing else "cpu"  # the kernel's own limit
+    return ""
+
+
+def _kill_session(process: subprocess.Popen) -> None:
+    if sys.platform == "win32":
+        process.kill()
+        return
+    try:
+        os.killpg(process.pid, 9)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+class InProcessPool:
+    """Runs probes in the grader's own process, only for debugging (`--in-process`).
+
+    In a checkout, the files themselves are imported, so that a debugger's breakpoints work. There
+    is no isolation and there are no limits, so the result doesn't count, and can't be written to a
+    file.
+    """
+
+    def run(self, job: Job) -> Finished:
+        worker.preload(job.torch)
+        root = Path(job.request["submission"])
+        _forget(root)
+        before, path, finders = os.getcwd(), list(sys.path), list(sys.meta_path)
+        os.chdir(job.scratch)
+        try:
+            frame = worker.prepare(job.request, in_process=True)()
+        finally:
+            os.chdir(before)
+            sys.path[:], sys.meta_path[:] = path, finders
+            _forget(root)
+        return Finished(Ending(0, 0, "", 0.0, 0.0, 0), True, frame, "")
+
+    def abandon(self) -> None:
+        """Do nothing: the job ran in the thread that was interrupted."""
+
+    def warm(self, with_torch: bool) -> None:
+        """Do nothing: there is no process to start."""
+
+    def close(self) -> None:
+        """Do nothing: there is no process to end."""
+
+
+def _forget(root: Path) -> None:
+    """Forget a submission's packages: the next job may use the reference's, for instance.
+
+    Its modules may also be known by their bare names.
+    """
+    packages = {path.name for path in root.iterdir() if path.is_dir()}
+    for name, module in list(sys.modules.items()):
+        for each in (name, str(getattr(module, "__name__", name))):
+            if each.partition(".")[0] in packages:
+                sys.modules.pop(name, None)
