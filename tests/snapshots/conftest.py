@@ -1,4 +1,4 @@
-"""Fixtures of other tests: a submission to break and to grade, a student's finished work."""
+"""The fixtures with which the harness's tests grade a broken submission."""
 
 from tests.harness.conftest import (  # noqa: F401
     grade,
@@ -10,4 +10,3 @@ from tests.harness.conftest import (  # noqa: F401
     submission,
     write_query,
 )
-from tests.student.conftest import desk  # noqa: F401

@@ -40,6 +40,11 @@ class Desk(Folder):
     def collect(self, *arguments: str) -> tuple[int, str, str]:
         return self.run(collect_submission.main, *arguments)
 
+    def renew(self) -> None:
+        """Lay out the same folder again."""
+        shutil.rmtree(self.root)
+        lay_out(self.root)
+
     def warnings(self) -> list[str]:
         """Run collect_submission, which must write a zip with warnings; return these."""
         self.zip.unlink(missing_ok=True)
@@ -101,9 +106,3 @@ def runnable(root: Path) -> Path:
     for name in ("collect_submission.py", "environment.py"):
         shutil.copy2(ROOT / "src" / name, root / "src")
     return root
-
-
-def number_of(path: Path, wanted: str) -> int:
-    """Return the number of the first line that contains some words."""
-    lines = path.read_text(encoding="utf-8").split("\n")
-    return next(number for number, line in enumerate(lines, start=1) if wanted in line)

@@ -5,7 +5,7 @@ import pytest
 import check_written
 from grading import paths
 from tests.student.collecting import Desk, lay_out
-from tests.student.writing import SHEET, Paper, submission
+from tests.student.writing import Paper
 
 
 @pytest.fixture
@@ -21,10 +21,8 @@ def desk(tmp_path, monkeypatch, capsys) -> Desk:
 @pytest.fixture
 def paper(tmp_path, monkeypatch, capsys) -> Paper:
     root = tmp_path / "Übung 5 (copy)"
-    (root / "written").mkdir(parents=True)
-    (root / "written" / "sheet.tex").write_text(SHEET, encoding="utf-8")
     monkeypatch.setattr(check_written, "ROOT", root)
     monkeypatch.setattr(check_written, "WRITTEN", root / "written")
     paper = Paper(root, capsys)
-    paper.write(submission())
+    paper.renew()
     return paper

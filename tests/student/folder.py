@@ -15,8 +15,11 @@ class Folder:
     capture: pytest.CaptureFixture
 
     def run(self, main: Callable, *arguments: str) -> tuple[int, str, str]:
-        """A command's exit code, standard output and standard error."""
-        code = main(list(arguments))
+        """Return a command's exit code, standard output and standard error."""
+        try:
+            code = main(list(arguments))
+        except SystemExit as ended:  # argparse's
+            code = ended.code
         out, err = self.capture.readouterr()
         assert "Traceback" not in err
         return code, out, err

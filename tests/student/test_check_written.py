@@ -1,41 +1,22 @@
 """Written answers: each missing, empty or misplaced one gets one line with its place."""
 
-import re
 import shutil
 import zipfile
 
 import pytest
 
+import check_written
 from check_written import END, START
 from tests.project import ROOT
-from tests.student.writing import FINE, IDS, SHEET, block, line_of, submission
+from tests.snapshots import check, printed, with_lines
+from tests.student.writing import FINE, SHEET, block, submission
 from tools import regions
-
-UNPRINTED = (
-    "this % and the rest of the line are not printed; write \\%, or put a comment on a line of "
-    "its own"
-)
 
 # -- answers --------------------------------------------------------------------------------------
 
 
 def test_all_answered_is_exit_code_0(paper):
     assert paper.findings(submission(), answered=4) == []
-
-
-def test_what_students_get_is_all_empty(paper):
-    text = submission("", "")
-    found = paper.findings(text, answered=0)
-    where = "written/submission.tex"
-    assert found == [
-        f"{where}:{line_of(text, '{collaborators{'[1:])}: \\collaborators is empty; `none` is a "
-        "valid answer",
-        f"{where}:{line_of(text, 'aitools{')}: \\aitools is empty; `none` is a valid answer",
-        *(
-            f"{where}:{line_of(text, f'{{answer}}{{{name}}}')}: answer {name} is empty"
-            for name in IDS
-        ),
-    ]
 
 
 @pytest.mark.parametrize("text", ["", "  \n\t\n", "% only a comment", "  % a\n\n% \\section{b}"])
@@ -50,52 +31,11 @@ def test_what_prints_is_an_answer(paper, text):
     assert paper.findings(submission(text), answered=4) == []
 
 
-def test_a_percent_sign_behind_a_line_break_begins_a_comment(paper):
-    found = paper.findings(submission(declared=r"none\\% comment }"), answered=4)
-    assert [line.split(": ")[1:] for line in found] == [
-        [rf"\{name}", UNPRINTED] for name in ("collaborators", "aitools")
-    ]
-
-
-def test_a_missing_answer_is_named_with_its_place_in_the_sheet(paper):
-    first, _, rest = submission().partition("% 3c-ii:")
-    text = first + rest[rest.index("% 3d:") :]
-    number = line_of(SHEET, "{3c-ii}")
-    assert paper.findings(text, answered=3) == [
-        f"written/sheet.tex:{number}: answer 3c-ii is missing: submission.tex has no "
-        "\\begin{answer}{3c-ii}"
-    ]
-
-
-def test_an_unknown_answer_is_named_with_what_may_be_meant(paper):
-    text = submission() + block(r"\begin{answer}{3c-iii}", r"\end{answer}", "More.")
-    number, said = paper.finding(text, answered=4)
-    assert number == line_of(text, "{3c-iii}")
-    assert said == "answer 3c-iii: the sheet has no such question (did you mean 3c-ii?)"
-
-
-def test_an_answer_that_is_there_twice_is_named(paper):
-    text = submission() + block(r"\begin{answer}{1d}", r"\end{answer}", "More.")
-    number, said = paper.finding(text, answered=4)
-    assert number == line_of(text, "{answer}{1d}", 1)
-    assert said == f"answer 1d appears twice, first in line {line_of(text, '{answer}{1d}')}"
-
-
-def test_one_empty_answer_is_named_alone(paper):
-    text = submission()
-    place = text.index(r"\begin{answer}{3c-i}")
-    text = text[:place] + text[place:].replace("Because.", "", 1)
-    assert paper.finding(text, answered=3) == (
-        line_of(text, "{answer}{3c-i}"),
-        "answer 3c-i is empty",
-    )
-
-
 def test_windows_files_are_fine(paper):
     paper.file.write_bytes(b"\xef\xbb\xbf" + submission().replace("\n", "\r\n").encode("utf-8"))
     sheet = paper.root / "written" / "sheet.tex"
     sheet.write_bytes(b"\xef\xbb\xbf" + SHEET.replace("\n", "\r\n").encode("utf-8"))
-    assert paper.check() == (0, "4 of 4 questions are answered in written/submission.tex.\n", "")
+    assert paper.check()[0] == 0
 
 
 def test_indented_markers_are_fine(paper):
@@ -103,173 +43,118 @@ def test_indented_markers_are_fine(paper):
     assert paper.findings(text, answered=4) == []
 
 
-# -- structure ------------------------------------------------------------------------------------
-
-
-def test_a_lost_end_is_named_where_the_answer_begins(paper):
-    text = submission().replace("\\end{answer}\n", "", 1)
-    number, said = paper.finding(text, answered=4)
-    assert number == line_of(text, "{answer}{1d}")
-    assert said == r"\begin{answer}{1d} has no \end{answer}; put it back"
-
-
-def test_the_last_lost_end_is_named(paper):
-    first, _, _ = submission().rpartition("\\end{answer}")
-    number, said = paper.finding(first, answered=4)
-    assert number == line_of(first, "{answer}{3d}")
-    assert said == r"\begin{answer}{3d} has no \end{answer}; put it back"
-
-
-def test_a_lost_beginning_is_named_where_the_answer_ends(paper):
-    text = submission().replace("\\begin{answer}{3d}\n", "")
-    found = paper.findings(text, answered=3)
-    number = line_of(text, r"\end{answer}", -1)
-    assert f"written/submission.tex:{number}: \\end{{answer}} has no \\begin{{answer}}" in found[3]
-    number = line_of(text, "Because.", -1)
-    assert f"written/submission.tex:{number}: this text is not inside an answer" in found[1]
-    assert f"written/sheet.tex:{line_of(SHEET, '{3d}')}: answer 3d is missing" in found[4]
-    assert len(found) == 5  # and both markers, which are in no answer
-
-
-def test_an_answer_without_an_id_is_named(paper):
-    text = submission() + block(r"\begin{answer}", r"\end{answer}", "More.")
-    number, said = paper.finding(text, answered=4)
-    assert number == line_of(text, "\\begin{answer}", -1)
-    assert said == r"\begin{answer} has no id, expected \begin{answer}{...}"
-
-
-@pytest.mark.parametrize("marker", [START, END])
-def test_a_lost_marker_is_named(paper, marker):
-    first, _, last = submission().rpartition(f"{marker}\n")
-    text = first + last
-    number, said = paper.finding(text, answered=4)
-    assert number == line_of(text, "{answer}{3d}")
-    assert said == f"answer 3d lacks `{marker}`; put it back"
-
-
-def test_both_lost_markers_are_one_finding(paper):
-    first, _, last = submission().rpartition(r"\begin{answer}")
-    text = first + r"\begin{answer}" + last.replace(f"{START}\n", "").replace(f"{END}\n", "")
-    assert (
-        paper.finding(text, answered=4)[1]
-        == f"answer 3d lacks `{START}` and `{END}`; put them back"
-    )
-
-
-@pytest.mark.parametrize(
-    "slip", ["% ### END CODE HERE", "%% end code here", "%### END CODE HERE ###"]
-)
-def test_an_altered_marker_is_named(paper, slip):
-    first, _, last = submission().rpartition(END)
-    text = first + slip + last
-    assert paper.finding(text, answered=4) == (
-        line_of(text, "CODE HERE", -1) if "CODE" in slip else line_of(text, slip),
-        f"got the marker `{slip}`, expected `{END}`",
-    )
-
-
-def test_markers_in_the_wrong_order_are_named(paper):
-    first, _, last = submission().rpartition(f"{START}\nBecause.\n{END}")
-    text = first + f"{END}\nBecause.\n{START}" + last
-    number, said = paper.finding(text, answered=4)
-    assert number == line_of(text, END, -1)
-    assert said == "answer 3d has 2 markers, expected START and END"
-
-
-def test_what_stands_outside_the_markers_is_named(paper):
-    first, _, last = submission().rpartition(END)
-    text = first + END + "\nAnd more." + last
-    number, said = paper.finding(text, answered=4)
-    assert number == line_of(text, "And more.")
-    assert said == "answer 3d: this text is outside its markers; move it"
-
-
-def test_what_stands_in_no_answer_is_named_once(paper):
-    text = submission() + "\nLost.\nLost, too.\n"
-    number, said = paper.finding(text, answered=4)
-    assert number == line_of(text, "Lost.")
-    assert said == "this text is not inside an answer; move it between an answer's markers"
-
-
 def test_definitions_may_stand_anywhere(paper):
     text = "\\newcommand{\\R}{\\mathbb{R}}\n\\usepackage{bm}\n" + submission()
     assert paper.findings(text, answered=4) == []
 
 
-# -- what LaTeX stops at, or does not print ------------------------------------------------------
+# -- findings -------------------------------------------------------------------------------------
 
-LOST = {
-    "0/20 = 0.0%; London: 20%, so it": UNPRINTED,
-    "about 94 % of them": UNPRINTED,
-    "twenty % of them": UNPRINTED,
-    r"94\\% of them": UNPRINTED,
-    r"$94$% of them": UNPRINTED,
-    "It reaches 94\n% of them": UNPRINTED,
-    "It reaches 94%": r"this % is not printed; write \%",
-    r"It reaches \textbf{94}%": r"this % is not printed; write \%",
-    r"It reaches \(94\)%": r"this % is not printed; write \%",
-    "a_b": r"LaTeX stops at _ outside of a formula; write \_, or the formula between $ and $",
-    r"\texttt{a_b}": "LaTeX stops at _ outside of a formula;",
-    r"$\text{a_b}$": "LaTeX stops at _ outside of a formula;",
-    "x^2": "LaTeX stops at ^ outside of a formula; write the formula between $ and $",
-    "b & c": r"LaTeX stops at & outside of a table; write \&",
-    r"$b & c$": r"LaTeX stops at & outside of a table; write \&",
-    "no. #1": r"LaTeX stops at #; write \#",
-    "5$ and more": r"the formula that $ begins has no $; write \$ for a dollar sign",
-    "$x\n\ny$": r"the formula that $ begins has no $; write \$ for a dollar sign",
-    r"\(x": r"the formula that \( begins has no \)",
-    "x ≥ 5": r"LaTeX can't print ≥; write $\geq$",
-    "$x ≥ 5$": r"LaTeX can't print ≥; write \geq",
-    r"\verb|≥|": r"LaTeX can't print ≥; write $\geq$",
-    "\\begin{verbatim}\n≥\n\\end{verbatim}": r"LaTeX can't print ≥; write $\geq$",
-    "α and $3×4$": r"LaTeX can't print × in a formula; write \times "
-    r"LaTeX can't print α; write $\alpha$",
-    "$é$": r"LaTeX can't print é in a formula; write \text{é}",
-    "王芳": "LaTeX can't print 王芳; write it in Latin letters",
-    "e\u0301": "LaTeX can't print an accent by itself (COMBINING ACUTE ACCENT); type it and its "
-    "letter as one character",
-    "a\u200bb": "LaTeX can't print an invisible character (ZERO WIDTH SPACE); delete it",
-    "a\u2009b": "LaTeX can't print a special blank (THIN SPACE); type an ordinary one",
-    "x⁴": "LaTeX can't print ⁴; write $^{4}$",
-    "𝑥": "LaTeX can't print 𝑥; write $x$",
-    "ａ": "LaTeX can't print ａ; write a",
-    "🙂": "LaTeX can't print 🙂; write it in words",
+
+def changed(old: str, new: str, behind: str = "") -> str:
+    """Return submission.tex with other words at the first place behind some others."""
+    made = submission()
+    place = made.index(behind)
+    assert old in made[place:]
+    return made[:place] + made[place:].replace(old, new, 1)
+
+
+def last_changed(old: str, new: str) -> str:
+    first, _, last = submission().rpartition(old)
+    return first + new + last
+
+
+def without(first: str, last: str) -> str:
+    made = submission()
+    return made[: made.index(first)] + made[made.index(last) :]
+
+
+BEGIN, CLOSE = r"\begin{answer}", r"\end{answer}"
+WRITTEN = {
+    "all empty": submission("", ""),
+    "an empty answer": changed("Because.", "", BEGIN + "{3c-i}"),
+    "a missing answer": without("% 3c-ii:", "% 3d:"),
+    "an unknown answer": submission() + block(BEGIN + "{3c-iii}", CLOSE, "More."),
+    "an answer twice": submission() + block(BEGIN + "{1d}", CLOSE, "More."),
+    "an answer without an id": submission() + block(BEGIN, CLOSE, "More."),
+    "the first end lost": changed(CLOSE + "\n", ""),
+    "the last end lost": submission().rpartition(CLOSE)[0],
+    "a beginning lost": changed(BEGIN + "{3d}\n", ""),
+    "a START lost": last_changed(f"{START}\n", ""),
+    "an END lost": last_changed(f"{END}\n", ""),
+    "both markers lost": last_changed(f"{START}\nBecause.\n{END}\n", "Because.\n"),
+    "an END without its signs": last_changed(END, "% ### END CODE HERE"),
+    "an END in small letters": last_changed(END, "%% end code here"),
+    "an END without its blank": last_changed(END, "%### END CODE HERE ###"),
+    "markers exchanged": last_changed(f"{START}\nBecause.\n{END}", f"{END}\nBecause.\n{START}"),
+    "text behind a marker": last_changed(END, END + "\nAnd more."),
+    "text in no answer, told once": submission() + "\nLost.\nLost, too.\n",
+    "an empty declaration": changed("none", "% none", r"\aitools"),
+    "a declaration that is gone": submission().replace(block(r"\aitools{", "}", "none"), ""),
+    "a declaration that is not closed": changed("none", "{none"),
+    "a comment in declarations": submission(declared=r"none\\% comment }"),
 }
 
 
-@pytest.mark.parametrize("text", LOST)
-def test_what_latex_stops_at_or_leaves_out_is_named_with_its_line_and_what_to_write(paper, text):
-    made = submission()
-    place = made.index(r"\begin{answer}{3c-i}")
-    made = made[:place] + made[place:].replace("Because.", text, 1)
-    found = paper.findings(made, answered=4)
-    of_text = {n for n, line in enumerate(made.split("\n"), 1) if line in text.split("\n") and line}
-    prefix = [re.match(r"written/submission\.tex:(\d+): answer 3c-i: (.*)", line) for line in found]
-    assert all(match and int(match[1]) in of_text for match in prefix), found
-    assert " ".join(match[2] for match in prefix).startswith(LOST[text])
+def test_each_fault_of_structure_is_one_line_with_its_place(paper):
+    found = {}
+    for name, text in WRITTEN.items():
+        paper.write(text)
+        found[name] = with_lines(printed(*paper.check()), paper.root)
+    check("check_written_structure", found)
+
+
+# What LaTeX stops at, or does not print.
+LOST = [
+    "0/20 = 0.0%; London: 20%, so it",
+    "about 94 % of them",
+    "twenty % of them",
+    r"94\\% of them",
+    r"$94$% of them",
+    "It reaches 94\n% of them",
+    "It reaches 94%",
+    r"It reaches \textbf{94}%",
+    r"It reaches \(94\)%",
+    "a_b",
+    r"\texttt{a_b}",
+    r"$\text{a_b}$",
+    "x^2",
+    "b & c",
+    r"$b & c$",
+    "no. #1",
+    "5$ and more",
+    "$x\n\ny$",
+    r"\(x",
+    "x ≥ 5",
+    "$x ≥ 5$",
+    r"\verb|≥|",
+    "\\begin{verbatim}\n≥\n\\end{verbatim}",
+    "α and $3×4$",
+    "$é$",
+    "王芳",
+    "e\u0301",
+    "a\u200bb",
+    "a\u2009b",
+    "x⁴",
+    "𝑥",
+    "ａ",
+    "🙂",
+]
+
+
+def test_what_latex_stops_at_or_leaves_out_is_named_with_its_line_and_what_to_write(paper):
+    said = []
+    for text in LOST:
+        found = paper.findings(changed("Because.", text, BEGIN + "{3c-i}"), answered=4)
+        for line in with_lines("\n".join(found), paper.root).splitlines():
+            where, said_of_it = line.split(": answer 3c-i: ")
+            said.append(f"{where.partition(' ')[2]}: {said_of_it}\n")
+    check("check_written_latex", {"answers, and what is said": "".join(said)})
 
 
 @pytest.mark.parametrize("text", FINE)
 def test_what_latex_prints_is_no_finding(paper, text):
     assert paper.findings(submission(text), answered=4) == []
-
-
-def test_an_empty_question_without_points_is_not_missing(paper):
-    sheet = paper.root / "written" / "sheet.tex"
-    sheet.write_text(
-        SHEET.replace(r"\answerspace{1d}", r"\answerspace[no points]{1d}"), encoding="utf-8"
-    )
-    text = submission()
-    place = text.index(r"\begin{answer}{1d}")
-    paper.write(text[:place] + text[place:].replace("Because.", "", 1))
-    where = "written/submission.tex"
-    assert paper.check() == (
-        0,
-        f"Without points, and empty: 1d.\n3 of 3 questions are answered in {where}.\n",
-        "",
-    )
-    paper.write(text)
-    assert paper.check() == (0, f"3 of 3 questions are answered in {where}.\n", "")
 
 
 # -- Overleaf -------------------------------------------------------------------------------------
@@ -286,7 +171,7 @@ def test_overleafs_zip_has_the_answers_of_now_and_what_they_need(paper):
     for answer in ("Because.", "Therefore, 94% of it."):
         paper.write(submission(answer))
         out = paper.check()[1]
-        assert out.endswith("\noverleaf.zip has these answers, for Overleaf.\n")
+        assert "overleaf.zip" in out
         with zipfile.ZipFile(paper.root / "overleaf.zip") as packed:
             assert packed.read("submission.tex") == paper.file.read_bytes()
             assert packed.namelist() == [
@@ -302,26 +187,7 @@ def test_another_file_is_not_packed(paper):
     assert not (paper.root / "overleaf.zip").exists()
 
 
-def test_a_zip_that_cannot_be_written_is_one_line(paper):
-    (paper.root / "written" / "with_solutions.tex").write_bytes(b"")
-    (paper.root / "overleaf.zip").mkdir()
-    code, _, err = paper.check()
-    assert code == 2 and err.count("\n") == 1
-    assert err.startswith("check_written.py: overleaf.zip: can't be written: ")
-
-
 # -- declarations ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["collaborators", "aitools"])
-def test_an_empty_declaration_is_named(paper, name):
-    text = submission()
-    place = text.index(f"\\{name}")
-    text = text[:place] + text[place:].replace("none", "% none", 1)
-    assert paper.finding(text, answered=4) == (
-        line_of(text, f"\\{name}"),
-        f"\\{name} is empty; `none` is a valid answer",
-    )
 
 
 @pytest.mark.parametrize("said", ["Ada \\& Bob", "\\textbf{Ada {\\'E}lan}", "a \\} b", "none\n% }"])
@@ -329,76 +195,58 @@ def test_a_declaration_may_say_anything(paper, said):
     assert paper.findings(submission(declared=said), answered=4) == []
 
 
-def test_a_declaration_that_is_gone_is_named(paper):
-    text = submission().replace(block(r"\aitools{", "}", "none"), "")
-    assert paper.finding(text, answered=4) == (
-        1,
-        r"\aitools{...} is missing; put it back (`none` is a valid answer)",
-    )
+# -- other files ----------------------------------------------------------------------------------
+
+PDF = b"%PDF-1.5\n1 0 obj\n<< /Type /Catalog >>\nendobj\n%%EOF\n" + b" " * 10**6
+SHEET_OF_ONE = b"\\answerspace{1d}\n"
+UNASKED = SHEET.replace(r"\answerspace{1d}", r"\answerspace[no points]{1d}").encode()
+# The files that are written first (None: deleted), and the arguments.
+CALLS = {
+    "all answered": ({}, []),
+    "no submission": ({"written/submission.tex": None}, []),
+    "no sheet": ({"written/sheet.tex": None}, []),
+    "a sheet without questions": ({"written/sheet.tex": b"none\n"}, []),
+    "a question without points": ({"written/sheet.tex": UNASKED}, []),
+    "a question without points, empty": (
+        {
+            "written/sheet.tex": UNASKED,
+            "written/submission.tex": changed("Because.", "", BEGIN + "{1d}").encode(),
+        },
+        [],
+    ),
+    "Latin-1": ({"written/submission.tex": changed("Because", "Größe").encode("latin-1")}, []),
+    "a file elsewhere": ({"mine.tex": submission().encode()}, ["mine.tex"]),
+    "a file with a sheet beside it": (
+        {"mine.tex": submission().encode(), "sheet.tex": SHEET_OF_ONE},
+        ["mine.tex"],
+    ),
+    "another kind": ({"answers.docx": b"\xff\xd8"}, ["answers.docx"]),
+    "no suffix": ({"answers": b"\xff\xd8"}, ["answers"]),
+    "a folder": ({"a.tex/b": b""}, ["a.tex"]),
+    "Overleaf": ({"written/with_solutions.tex": b""}, []),
+    "Overleaf's zip is a folder": ({"written/with_solutions.tex": b"", "overleaf.zip/a": b""}, []),
+    "a PDF": ({"answers.pdf": PDF}, ["answers.pdf"]),
+    "a PDF that is too large": ({"GROSS.PDF": PDF + b" " * 10**6}, ["GROSS.PDF"]),
+    "an empty PDF": ({"a.pdf": b""}, ["a.pdf"]),
+    "a photo as a PDF": ({"a.pdf": b"\xff\xd8\xff\xe0 a photo"}, ["a.pdf"]),
+    "no PDF": ({}, ["a.pdf"]),
+    "two files": ({}, ["a.tex", "b.tex"]),
+}
 
 
-def test_a_declaration_that_is_not_closed_is_named(paper):
-    text = submission().replace("none", "{none", 1)
-    number, said = paper.finding(text, answered=4)
-    assert number == line_of(text, "\\collaborators")
-    assert said == r"\collaborators{ has no closing }, or contains an unmatched brace"
-
-
-# -- bad input ------------------------------------------------------------------------------------
-
-
-def test_a_missing_file_is_one_line(paper):
-    paper.file.unlink()
-    said = paper.refused()
-    assert "written/submission.tex: No such file" in said and "the course's zip" in said
-
-
-def test_a_missing_sheet_is_one_line(paper):
-    (paper.root / "written" / "sheet.tex").unlink()
-    assert "written/sheet.tex: No such file" in paper.refused()
-
-
-def test_a_sheet_without_questions_is_one_line(paper):
-    (paper.root / "written" / "sheet.tex").write_text("none\n", encoding="utf-8")
-    assert "written/sheet.tex: no \\answerspace{...}" in paper.refused()
-
-
-def test_another_encoding_is_one_line_with_its_place(paper):
-    text = submission()
-    paper.file.write_bytes(text.replace("Because.", "Größe.").encode("latin-1"))
-    number = line_of(text, "Because.")
-    assert f"written/submission.tex:{number}: not UTF-8 text" in paper.refused()
-
-
-@pytest.mark.parametrize("name", ["answers.docx", "answers", "photo.jpg"])
-def test_another_kind_of_file_is_one_line(paper, name):
-    (paper.root / name).write_bytes(b"\xff\xd8")
-    assert f"{name}: expected submission.tex, or a PDF" in paper.refused(str(paper.root / name))
-
-
-def test_a_folder_is_one_line(paper):
-    (paper.root / "a.tex").mkdir()
-    assert "a.tex: Is a directory" in paper.refused(str(paper.root / "a.tex"))
-
-
-def test_usage_errors_exit_with_2(paper):
-    with pytest.raises(SystemExit) as caught:
-        paper.check("a.tex", "b.tex")
-    assert caught.value.code == 2
-
-
-def test_a_file_elsewhere_is_compared_with_the_sheet_beside_it_or_ours(paper, tmp_path):
-    other = tmp_path / "over leaf"
-    other.mkdir()
-    shutil.copy2(paper.file, other / "mine.tex")
-    assert paper.check(str(other / "mine.tex"))[1].startswith("4 of 4 questions are answered in /")
-    (other / "sheet.tex").write_text("\\answerspace{1d}\n", encoding="utf-8")
-    code, out, _ = paper.check(str(other / "mine.tex"))
-    assert (
-        code == 1
-        and "1 of 1 questions are answered" in out
-        and "answer 3d: the sheet has no such question" in out
-    )
+def test_what_is_said_of_each_kind_of_file(paper, monkeypatch):
+    monkeypatch.setattr(check_written, "MAX_UPLOAD_BYTES", 15 * 10**5)
+    monkeypatch.setattr("sys.argv", ["check_written.py"])
+    found = {}
+    for name, (files, arguments) in CALLS.items():
+        paper.renew()
+        for each, content in files.items():
+            path = paper.root / each
+            path.parent.mkdir(exist_ok=True)
+            path.unlink() if content is None else path.write_bytes(content)
+        said = paper.check(*(str(paper.root / argument) for argument in arguments))
+        found[name] = printed(*said)
+    check("check_written_files", found, {str(paper.root): "A5"})
 
 
 @pytest.mark.parametrize("where", [".", "src"])
@@ -410,7 +258,6 @@ def test_it_runs_from_the_root_and_from_src(paper, run_python, where):
     script = "check_written.py" if where == "src" else "src/check_written.py"
     ran = run_python(script, cwd=paper.root / where)
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert ran.stdout == "4 of 4 questions are answered in written/submission.tex.\n"
     paper.write(submission("", "none"))
     assert run_python(script, cwd=paper.root / where).returncode == 1
     paper.file.unlink()

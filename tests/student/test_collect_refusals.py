@@ -8,83 +8,74 @@ import shutil
 import stat
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import collect_submission
 from grading import paths, staging
-from tests.student.collecting import (
-    NOBODY,
-)
+from tests.snapshots import check
+from tests.student.collecting import NOBODY, Desk
+
+Damage = Callable[[Desk], object]
 
 
-def refused(desk, *arguments: str) -> str:
-    """Return the one line of a call that writes nothing."""
-    before = sorted(desk.root.rglob("*"))
-    code, out, err = desk.collect(*arguments)
-    assert (code, out) == (2, "")
-    assert err.count("\n") == 1 and err.endswith("; nothing was written\n")
-    assert sorted(desk.root.rglob("*")) == before
-    return err
+def put(name: str, content: bytes) -> Damage:
+    return lambda desk: (desk.root / name).write_bytes(content)
 
 
-def test_two_copies_that_differ_are_refused_by_name(desk):
-    name = "vanilla.model.params"
-    (desk.root / "src" / name).write_bytes(b"others")
-    said = refused(desk)
-    assert f"there are two different files {name}: " in said
-    assert str(desk.root / name) in said and str(desk.root / "src" / name) in said
+def link(name: str) -> Damage:
+    def replace(desk: Desk) -> None:
+        secret = desk.root.parent / "elsewhere"
+        secret.write_text("secret = 1\n", encoding="utf-8")
+        (desk.root / name).unlink()
+        (desk.root / name).symlink_to(secret)
+
+    return replace
 
 
-def test_no_code_is_refused_and_commands_are_not_taken_for_it(desk):
-    shutil.rmtree(desk.code)
-    assert "src/submission contains no *.py" in refused(desk)
-
-
-def test_a_broken_description_is_refused(desk):
-    (desk.root / "assignment.toml").unlink()
-    assert "assignment.toml is missing" in refused(desk)
-
-
-def test_more_than_gradescope_takes_is_refused_with_the_largest(desk, monkeypatch):
-    monkeypatch.setattr(collect_submission, "MAX_UPLOAD_BYTES", 200_000)
-    (desk.root / "vanilla.finetune.params").write_bytes(os.urandom(250_000))
-    said = refused(desk)
-    assert re.search(
-        r"would have [23]\d\d\.\d kB, Gradescope accepts 200\.0 kB; the largest files:", said
-    )
-    assert "the largest files: vanilla.finetune.params (250.0 kB)" in said
-
-
-@pytest.mark.parametrize("name", ["src/submission/model.py", "vanilla.model.params"])
-def test_a_link_is_refused_and_named(desk, tmp_path, name):
-    secret = tmp_path / "elsewhere"
-    secret.write_text("secret = 1\n", encoding="utf-8")
-    (desk.root / name).unlink()
-    (desk.root / name).symlink_to(secret)
-    assert f"{name} is a link, and links are not followed" in refused(desk)
-
-
-def test_more_than_the_grader_unpacks_is_refused(desk, monkeypatch):
-    sizes = [p.stat().st_size for p in (*desk.code.iterdir(), *desk.root.glob("*.p*"))]
-    monkeypatch.setattr(staging, "MAX_TOTAL_BYTES", max(sizes) + 1)
-    assert "too large: its files up to" in refused(desk)
-
-
-@pytest.mark.parametrize("out", ["assignment5", "vanilla.model.params", "src/submission/model.py"])
-def test_only_a_zip_is_written(desk, out):
-    path = desk.root / out
-    before = path.read_bytes() if path.exists() else None
-    assert "expected a name that ends in .zip" in refused(desk, "--out", str(path))
-    assert (path.read_bytes() if path.exists() else None) == before
-
-
-@pytest.mark.parametrize("out", ["no/such/folder/x.zip", "folder.zip", "assignment.toml/x.zip"])
-def test_a_place_that_is_none_is_refused(desk, out):
+def nothing(desk: Desk) -> None:
     (desk.root / "folder.zip").mkdir()
-    assert "expected a file in an existing folder" in refused(desk, "--out", str(desk.root / out))
+
+
+# What is done before, and the arguments, with A5 for the folder.
+REFUSED: dict[str, tuple[Damage, list[str]]] = {
+    "two copies that differ": (put("src/vanilla.model.params", b"others"), []),
+    "no code, which commands are not": (lambda desk: shutil.rmtree(desk.code), []),
+    "no description": (lambda desk: (desk.root / "assignment.toml").unlink(), []),
+    "more than Gradescope takes": (put("vanilla.finetune.params", b"\0" + os.urandom(249_999)), []),
+    "more than the grader unpacks": (put("src/submission/mine.py", b"#" * 400_000), []),
+    "a module is a link": (link("src/submission/model.py"), []),
+    "an output is a link": (link("vanilla.model.params"), []),
+    "no .zip": (nothing, ["--out", "A5/assignment5"]),
+    "an output as the zip": (nothing, ["--out", "A5/vanilla.model.params"]),
+    "a module as the zip": (nothing, ["--out", "A5/src/submission/model.py"]),
+    "no folder for the zip": (nothing, ["--out", "A5/no/such/folder/x.zip"]),
+    "a folder as the zip": (nothing, ["--out", "A5/folder.zip"]),
+    "a folder that is a file": (nothing, ["--out", "A5/assignment.toml/x.zip"]),
+    "an unknown option": (nothing, ["--what"]),
+}
+
+
+def contents(desk: Desk) -> dict[Path, bytes | None]:
+    return {p: p.read_bytes() if p.is_file() else None for p in desk.root.rglob("*")}
+
+
+def test_what_cannot_be_packed_is_one_line_and_nothing_is_written(desk, monkeypatch):
+    monkeypatch.setattr(collect_submission, "MAX_UPLOAD_BYTES", 200_000)
+    monkeypatch.setattr(staging, "MAX_TOTAL_BYTES", 350_000)
+    monkeypatch.setattr("sys.argv", ["collect_submission.py"])
+    found = {}
+    for title, (damage, arguments) in REFUSED.items():
+        desk.renew()
+        damage(desk)
+        before = contents(desk)
+        code, out, err = desk.collect(*(n.replace("A5", str(desk.root)) for n in arguments))
+        assert (code, out) == (2, "")
+        assert contents(desk) == before
+        found[title] = re.sub(r"(have|/\w+\.py \()( ?)[\d.]+ ", r"\1\2N ", err)
+    check("collect_refused", found, {str(desk.root): "A5"})
 
 
 @contextlib.contextmanager
@@ -112,36 +103,31 @@ def test_a_read_only_folder_is_one_line(desk, monkeypatch):
             monkeypatch.setattr(paths, name, moved)
         desk.root = home
         with without_rights():
-            said = refused(desk, "--out", str(closed / "x.zip"))
-        assert f"{closed / 'x.zip'} can't be written: Permission denied" in said
+            code, out, err = desk.collect("--out", str(closed / "x.zip"))
+        assert (code, out) == (2, "") and err.count("\n") == 1 and "Permission denied" in err
         assert list(closed.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("error", "code", "words"),
-    [
-        (KeyboardInterrupt(), 130, "interrupted, nothing was written"),
-        (OSError(errno.ENOSPC, "No space left on device"), 2, "No space left on device"),
-    ],
-)
-def test_a_write_cut_short_leaves_the_older_zip_and_no_other_file(
-    desk, monkeypatch, error, code, words
-):
+CUT_SHORT = [(KeyboardInterrupt(), 130), (OSError(errno.ENOSPC, "No space left on device"), 2)]
+
+
+def test_a_write_cut_short_leaves_the_older_zip_and_no_other_file(desk, monkeypatch):
     desk.collect()
-    older, files = desk.zip.read_bytes(), sorted(desk.root.iterdir())
-    written = []
+    older, found = contents(desk), {}
+    for error, code in CUT_SHORT:
+        calls = iter([None, None, error])
 
-    def fail(*arguments, **keywords):
-        written.append(arguments)
-        if len(written) == 3:
-            raise error
+        def fail(*arguments, calls=calls, **keywords):
+            if wrong := next(calls):
+                raise wrong
 
-    monkeypatch.setattr(zipfile.ZipFile, "writestr", fail)
-    got, out, err = desk.collect()
-    assert (got, out) == (code, "")
-    assert words in err
-    assert desk.zip.read_bytes() == older
-    assert sorted(desk.root.iterdir()) == files
+        with monkeypatch.context() as patch:
+            patch.setattr(zipfile.ZipFile, "writestr", fail)
+            got, out, err = desk.collect()
+        assert (got, out) == (code, "")
+        assert contents(desk) == older
+        found[type(error).__name__] = err
+    check("collect_cut_short", found, {str(desk.root): "A5"})
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")

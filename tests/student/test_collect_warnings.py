@@ -1,155 +1,224 @@
-"""Handing in: each thing that looks wrong gets one line."""
+"""Handing in: each thing that looks wrong gets one line, and the zip is written all the same."""
 
 import os
 import re
 import shutil
 import zipfile
+from collections.abc import Callable
 
 import pytest
 
 from grading import imports, staging
-from grading.markers import END, START
-from tests import pinned
+from grading.markers import END, START, find_regions, fingerprints, outside_regions
 from tests.project import ROOT
-from tests.student.collecting import STARTER, number_of, required_files, texts
+from tests.snapshots import check, printed, with_lines
+from tests.student.collecting import REFERENCE, STARTER, Desk, required_files, texts
+from tools import regions
 
-OUTPUT_FAULTS = [
-    (
-        "vanilla.model.params",
-        None,
-        "is missing: it is written by the command of question 1d with `--writing_params_path "
-        "vanilla.model.params`",
-    ),
-    (
-        "vanilla.nopretrain.test.predictions",
-        None,
-        "is missing: it is written by the command of question 1d with `--outputs_path "
-        "vanilla.nopretrain.test.predictions`",
-    ),
-    (
-        "vanilla.finetune.params",
-        None,
-        "is missing: it is written by the command of question 1f with",
-    ),
-    (
-        "vanilla.pretrain.dev.predictions",
-        None,
-        "is missing: it is written by the command of question 1f with",
-    ),
-    (
-        "synthesizer.finetune.params",
-        None,
-        "is missing: it is written by the command of question 1g with",
-    ),
-    (
-        "synthesizer.pretrain.test.predictions",
-        None,
-        "is missing: it is written by the command of question 1g",
-    ),
-    ("vanilla.model.params", b"", "is empty: it is written by the command of question 1d with"),
-    (
-        "vanilla.pretrain.dev.predictions",
-        b"",
-        "is empty: it is written by the command of question 1f with",
-    ),
-    ("vanilla.pretrain.dev.predictions", b"\n\n\n", "is blank, expected 3 lines"),
-    ("vanilla.pretrain.dev.predictions", b"a\nb\n", "has 2 lines, expected 3"),
-    ("vanilla.pretrain.dev.predictions", b"a\nb\n", "(src/data/birth_dev.tsv)"),
-    ("vanilla.pretrain.test.predictions", b"a\nb\nc\n", "has 3 lines, expected 2"),
-    ("vanilla.pretrain.test.predictions", b"a\nb\nc\n", "(src/data/birth_test_inputs.tsv)"),
-    ("synthesizer.pretrain.dev.predictions", b"a\n\xff\nc\n", "line 2: not UTF-8 text"),
-    ("vanilla.model.params", b"\x80\x02}q\x00.", "can't be read as parameters"),
-    ("vanilla.model.params", b"PK\x03\x04cut off", "(is it damaged, or a different kind of file?"),
-]
+Damage = Callable[[Desk], object]
+CODE = "src/submission/"
+BASELINE = "london_baseline.py"
 
 
-@pytest.mark.parametrize(("name", "content", "words"), OUTPUT_FAULTS)
-def test_a_fault_of_an_output_is_one_warning(desk, name, content, words):
-    path = desk.root / name
-    path.write_bytes(content) if content is not None else path.unlink()
-    (line,) = desk.warnings()
-    assert line.startswith(name) and words in line
-    assert (name in desk.packed()) == (content is not None)
+def edited(name: str, old: str, new: str) -> Damage:
+    return lambda desk: desk.replace(name, old, new)
 
 
-def test_parameters_are_read_without_running_what_their_pickle_calls(desk, tmp_path):
-    """A pickle that would write a file if it were loaded as usual."""
-    bomb = f"cbuiltins\nopen\n(V{tmp_path / 'loaded'}\nVw\ntR.".encode("raw_unicode_escape")
-    (desk.root / "vanilla.model.params").write_bytes(bomb)
-    (line,) = desk.warnings()
-    assert line.startswith("vanilla.model.params can't be read as parameters: torch.load")
-    assert not (tmp_path / "loaded").exists()
+def put(name: str, content: bytes | str) -> Damage:
+    def write(desk: Desk) -> None:
+        path = desk.root / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+    return write
 
 
-def test_a_zip_that_is_no_parameters_is_named(desk):
+def gone(*names: str) -> list[Damage]:
+    return [lambda desk, name=name: (desk.root / name).unlink() for name in names]
+
+
+def moved(old: str, new: str) -> Damage:
+    return lambda desk: (desk.root / old).rename(desk.root / new)
+
+
+def as_given(*names: str) -> list[Damage]:
+    return [lambda desk, name=name: shutil.copy2(STARTER / name, desk.code) for name in names]
+
+
+def cut_off(desk: Desk) -> None:
+    text = (desk.code / "utils.py").read_text(encoding="utf-8")
+    kept = text[: text.rindex("\ndef ")].rstrip() + "\n"
+    (desk.code / "utils.py").write_text(kept, encoding="utf-8")
+
+
+def a_zip_as_parameters(desk: Desk) -> None:
     with zipfile.ZipFile(desk.root / "vanilla.model.params", "w") as archive:
         archive.writestr("submission/dataset.py", "x = 1\n")
-    (line,) = desk.warnings()
-    assert line.startswith("vanilla.model.params can't be read as parameters: torch.load")
 
 
-def test_questions_have_the_numbers_of_the_edition(desk):
-    (desk.root / "edition.txt").write_text("cs224n\n", encoding="utf-8")
-    (desk.root / "vanilla.model.params").unlink()
-    (line,) = desk.warnings()
-    assert "by the command of question 2d with" in line
+def trained_again(desk: Desk) -> None:
+    later = (desk.root / "vanilla.model.params").stat().st_mtime + 90
+    os.utime(desk.root / "vanilla.model.params", (later, later))
 
 
-def test_code_that_is_no_python_is_named_with_its_line(desk):
-    desk.replace("helper.py", "def pretrain(", "def pretrain((")
-    (line,) = [w for w in desk.warnings() if "changed outside" not in w]
-    number = number_of(desk.code / "helper.py", "def pretrain((")
-    assert line.startswith(f"src/submission/helper.py:{number}: not valid Python")
+def modules(prefix: str, *contents: bytes | str) -> list[Damage]:
+    """Add each as a module of its own."""
+    return [put(f"{CODE}{prefix}{n}.py", content) for n, content in enumerate(contents)]
 
 
-@pytest.mark.parametrize(
-    "content",
-    [b"x = 1\ny = 2 +\n", b"x = 1\ny = '\xff'\n", b"x = 1\n\0y = 2\n", b"x = (\n" * 9_999],
-)
-def test_no_bytes_are_too_odd_for_a_warning(desk, content):
-    (desk.code / "mine.py").write_bytes(content)
-    (line,) = desk.warnings()
-    assert re.match(r"src/submission/mine\.py:\d+: not valid Python", line)
+SLIPS = ("### END CODE HERE", "# End code here", "###END_CODE_HERE###", "## END  CODE HERE ##")
+LINES: dict[str, list[Damage]] = {
+    "lines added and removed outside the markers": [
+        edited("dataset.py", "import random\n", "import random\nimport math\n"),
+        edited("dataset.py", "PAD_CHAR = ", "MY_CHAR = "),
+    ],
+    "lines cut off at the end": [cut_off],
+    "a given module is gone": gone(CODE + "utils.py"),
+    "a module of pretraining was edited": [put("src/pretraining/fast.py", "print('mine')\n")],
+    "a module of pretraining is gone": gone("src/pretraining/fast.py"),
+    "own modules in pretraining": [
+        put("src/pretraining/mine.py", "x = 1\n"),
+        put("src/pretraining/mine/inner.py", "x = 1\n"),
+    ],
+    "no START": [edited(BASELINE, f"    {START}\n", "")],
+    "no END": [edited(BASELINE, f"    {END}\n", "")],
+    "no markers": [edited(BASELINE, f"    {sign}\n", "") for sign in (START, END)],
+    **{f"the marker {slip}": [edited(BASELINE, END, slip)] for slip in SLIPS},
+    "staff's checkout, with nothing to compare with": [
+        *gone("src/submission_lines.json"),
+        edited("dataset.py", "import random\n", "import random\nimport math\n"),
+    ],
+    "damaged fingerprints": [put("src/submission_lines.json", "{")],
+}
+REGION = f'"""Mine."""\n\n\ndef f():\n    {START}\n%s    {END}\n    return 1\n'
+POINTS = (b'topic = "attention_copying", written = 1,', b" coding = 4,")
 
 
-def test_doubtful_python_is_no_news(desk):
-    """Python's own warnings about a module are not helpful here."""
-    (desk.code / "mine.py").write_text('x = "\\d" is "d"\n', encoding="utf-8")
-    assert desk.warnings() == []
+def with_points(desk: Desk) -> None:
+    path = desk.root / "assignment.toml"
+    path.write_bytes(path.read_bytes().replace(POINTS[0], b"".join(POINTS), 1))
 
 
-IMPORTS = {
-    "import pandas": ["pandas"],
-    "from sklearn.linear_model import Ridge": ["sklearn"],
-    "import numpy, einops as e": ["einops"],
-    "def f():\n    import matplotlib.pyplot as plt": ["matplotlib"],
-    "import run": ["run"],  # the given command: src/ is on no path there
-    "try:\n    x = 1\nexcept ValueError:\n    import pandas": ["pandas"],
-    "try:\n    import pandas\nexcept ValueError:\n    pass": ["pandas"],
-    "import pandas\nimport pandas as pd": ["pandas"],
-    # modules that the autograder has, or that do no harm
-    "import os, numpy as np, torch.nn as nn, tqdm, tensorboard": [],
-    "from . import dataset\nfrom .dataset import NameDataset": [],
-    "from submission.dataset import NameDataset\nimport pretraining": [],
-    "import utils\nfrom trainer import Trainer\nfrom mine import mine": [],  # our own and theirs
-    "import sympy, typing_extensions": [],  # torch requires them
-    "try:\n    import pandas\nexcept ImportError:\n    pandas = None": [],
-    "try:\n    import google.colab\nexcept (ModuleNotFoundError, OSError):\n    pass": [],
-    "try:\n    import pandas\nexcept:\n    pass": [],
-    "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import pandas": [],
+MODULES: dict[str, list[Damage]] = {
+    "bytes that are no Python": modules(
+        "mine", b"x = 1\ny = 2 +\n", b"x = 1\ny = '\xff'\n", b"x = 1\n\0y = 2\n", b"x = (\n" * 4999
+    ),
+    "a syntax error in a given module": [edited("helper.py", "def pretrain(", "def pretrain((")],
+    "Python's own warnings": [put(f"{CODE}mine.py", 'x = "\\d" is "d"\n')],
+    "UTF-16": [put(f"{CODE}mine.py", "x = 1\n".encode("utf-16"))],
+    "an empty module": [put(f"{CODE}mine.py", b" \r\n")],
+    "nothing in a region": modules(
+        "mine", *(REGION % body for body in ("", "    # later\n", "    pass\n"))
+    ),
+    "a module that is not written yet": as_given("helper.py"),
+    "parts without points": as_given("attention_exploration.py"),
+    "a topic of these parts with points": [*as_given("attention_exploration.py"), with_points],
+    "rope in an edition that has it": [
+        *as_given("attention.py", "helper.py"),
+        put("edition.txt", "current"),
+    ],
+    "too large a module": [put(f"{CODE}mine.py", b"#" * 30_001)],
+    "a folder of modules": [put(f"{CODE}parts/mine.py", "x = 1\n")],
+    "files under another name": [
+        moved("vanilla.model.params", "vanilla.model (1).params"),
+        moved(f"{CODE}helper.py", f"{CODE}helper - Copy.py"),
+    ],
+    "own modules and litter": [
+        put(f"{CODE}hélper_of_mine.py", "x = 1\n"),
+        put(f"{CODE}.DS_Store", b"litter"),
+        put(f"{CODE}__pycache__/dataset.py", "x = 1\n"),
+        put(f"{CODE}.ipynb_checkpoints/dataset.py", "x = 1\n"),
+    ],
+    "files that nobody asks for": [
+        put("rope.pretrain.params", b"x"),
+        put(f"{CODE}ideas.txt", b"..."),
+    ],
+    "an unpacked zip beside src": [put("submission/dataset.py", "old = 1\n")],
+}
+MODEL, DEV, TEST = (f"vanilla.{name}" for name in ("model.params", "pretrain.dev", "pretrain.test"))
+OUTPUTS: dict[str, list[Damage]] = {
+    "all outputs are missing": gone(*required_files()),
+    "a missing output in another edition": [*gone(MODEL), put("edition.txt", "cs224n\n")],
+    "parameters under an unknown name": [moved(MODEL, "x.params")],
+    "parameters beside the code": [moved(MODEL, f"{CODE}vanilla.model.params")],
+    "parameters that were trained again": [trained_again],
+    "empty parameters": [put(MODEL, b"")],
+    "empty predictions": [put(f"{DEV}.predictions", b"")],
+    "blank predictions": [put(f"{DEV}.predictions", b"\n\n\n")],
+    "too few predictions": [put(f"{DEV}.predictions", b"a\nb\n")],
+    "too many predictions": [put(f"{TEST}.predictions", b"a\nb\nc\n")],
+    "predictions that are not UTF-8": [put(f"{DEV}.predictions", b"a\n\xff\nc\n")],
+    "predictions without the data": [lambda desk: shutil.rmtree(desk.root / "src" / "data")],
+    "a pickle as parameters": [put(MODEL, b"\x80\x02}q\x00.")],
+    "a zip that was cut off": [put(MODEL, b"PK\x03\x04cut off")],
+    "a zip without parameters": [a_zip_as_parameters],
 }
 
 
-@pytest.mark.parametrize("text", IMPORTS)
-def test_imports_that_the_autograder_lacks_are_named(desk, text):
+def shown(desk: Desk) -> str:
+    """Collect; return the exit code, what is in the zip or not, and what was printed of it."""
+    code, out, err = desk.collect()
+    usual = {f"submission/{path.name}" for path in STARTER.glob("*.py")} | {*required_files()}
+    packed = desk.packed().keys()
+    signs = [f"zip: + {n}\n" for n in sorted(packed - usual)]
+    signs += [f"zip: - {n}\n" for n in sorted(usual - packed)]
+    lines = [n for n in out.splitlines(True) if not n.startswith(("  ", "Upload "))]
+    lines = [n for n in lines if " files in " not in n]  # sizes
+    text = re.sub(r"(so nothing in it can run: ).*", r"\1...", "".join(lines))  # Python's words
+    text = re.sub(r"(torch\.load).*", r"\1...", text)
+    text = re.sub(r":\d+ «", " «", with_lines(text, desk.root))
+    return printed(code, "".join(signs) + text, err)
+
+
+@pytest.mark.parametrize(
+    ("name", "cases"),
+    [("collect_lines", LINES), ("collect_modules", MODULES), ("collect_outputs", OUTPUTS)],
+)
+def test_each_fault_of_the_work_is_one_line_and_the_grader_takes_the_whole_zip(
+    desk, monkeypatch, tmp_path, name, cases
+):
+    monkeypatch.setattr(staging, "MAX_CODE_BYTES", 30_000)
+    found = {}
+    for number, (title, damages) in enumerate(cases.items()):
+        desk.renew()
+        for damage in damages:
+            damage(desk)
+        found[title] = shown(desk)
+        assert staging.stage(desk.zip, tmp_path / str(number)).omissions == []
+    check(name, found, {str(desk.root): "A5"})
+
+
+IMPORTS = (
+    "import pandas",
+    "from sklearn.linear_model import Ridge",
+    "import numpy, einops as e",
+    "def f():\n    import matplotlib.pyplot as plt",
+    "import run",  # the given command: src/ is on no path there
+    "try:\n    x = 1\nexcept ValueError:\n    import pandas",
+    "try:\n    import pandas\nexcept ValueError:\n    pass",
+    "import pandas\nimport pandas as pd",
+)
+FINE_IMPORTS = (
+    # modules that the autograder has, or that do no harm
+    "import os, numpy as np, torch.nn as nn, tqdm, tensorboard",
+    "from . import dataset\nfrom .dataset import NameDataset",
+    "from submission.dataset import NameDataset\nimport pretraining",
+    "import utils\nfrom trainer import Trainer\nfrom mine1 import mine",  # our own and theirs
+    "import sympy, typing_extensions",  # torch requires them
+    "try:\n    import pandas\nexcept ImportError:\n    pandas = None",
+    "try:\n    import google.colab\nexcept (ModuleNotFoundError, OSError):\n    pass",
+    "try:\n    import pandas\nexcept:\n    pass",
+    "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import pandas",
+)
+
+
+def test_imports_that_the_autograder_lacks_are_named(desk):
     shutil.copy2(ROOT / "requirements.txt", desk.root)
-    (desk.code / "mine.py").write_text(text + "\n", encoding="utf-8")
-    found = desk.warnings()
-    assert len(found) == len(IMPORTS[text])
-    for line, module in zip(found, IMPORTS[text], strict=True):
-        number = text[: text.index(module)].count("\n") + 1
-        assert line.startswith(f"src/submission/mine.py:{number}: imports {module}, which the ")
-        assert "requirements.txt" in line
+    for damage in modules("mine", *IMPORTS) + modules("fine", *FINE_IMPORTS):
+        damage(desk)
+    said = shown(desk)
+    assert said.count("Warning: ") == len(IMPORTS) and "fine" not in said.partition("\nWarning")[2]
+    check("collect_imports", {"each module imports something": said})
 
 
 @pytest.mark.parametrize("terms", [900, 993, 1500, 2800, 100_000])
@@ -168,136 +237,51 @@ def test_without_packages_names_of_the_list_are_known(tmp_path, monkeypatch):
     assert imports.installed(path) == {"torch", "scikit_learn"}
 
 
-def test_a_module_in_utf16_is_named_once(desk):
-    (desk.code / "mine.py").write_text("x = 1\n", encoding="utf-16")
-    (found,) = desk.warnings()
-    assert found.startswith("src/submission/mine.py is saved as UTF-16, expected UTF-8: ")
-
-
-def test_an_empty_module_is_named(desk):
-    (desk.code / "mine.py").write_bytes(b" \r\n")
-    assert desk.warnings() == ["src/submission/mine.py is empty"]
-
-
-def test_parts_that_are_not_written_yet_are_named(desk):
-    shutil.copy2(STARTER / "helper.py", desk.code)
-    number = number_of(STARTER / "helper.py", "raise NotImplementedError")
-    found = desk.warnings()
-    starter = (STARTER / "helper.py").read_text(encoding="utf-8")
-    # Less initialize_rope_model, which this edition doesn't ask for.
-    assert len(found) == starter.count("raise NotImplementedError") - 1 > 1
-    assert (
-        found[0] == f"src/submission/helper.py:{number}: "
-        "not written yet: [finetuning] initialize_vanilla_model"
-    )
-
-
-@pytest.mark.parametrize("body", ["", "    # later\n", "    pass\n"])
-def test_a_region_with_nothing_in_it_is_named(desk, body):
-    text = f'"""Mine."""\n\n\ndef f():\n    {START}\n{body}    {END}\n    return 1\n'
-    (desk.code / "mine.py").write_text(text, encoding="utf-8")
-    assert desk.warnings() == ["src/submission/mine.py:5: nothing is written between the markers"]
-
-
-def test_parts_without_points_are_only_mentioned(desk):
-    shutil.copy2(STARTER / "attention_exploration.py", desk.code)
-    code, out, _ = desk.collect()
-    assert code == 0
-    parts = texts(STARTER)["submission/attention_exploration.py"].count("raise NotImplementedError")
-    assert f"attention_exploration.py: {parts} ungraded parts are not written\n" in out
-
-
-@pytest.mark.parametrize("edition, warned", [("xcs224n", 0), ("current", 3)])
-def test_rope_is_asked_for_where_the_edition_has_it(desk, edition, warned):
-    for name in ("attention.py", "helper.py"):
-        shutil.copy2(STARTER / name, desk.code)
-    (desk.root / "edition.txt").write_text(edition, encoding="utf-8")
-    found = [line for line in desk.warnings() if re.search("rope", line)]
-    of_files = [line for line in found if line.startswith("rope.")]
-    assert len(found) - len(of_files) == warned
-    assert len(of_files) == warned + (warned > 0)  # two of parameters, two of predictions
-    assert all("the command of question 1h with" in line for line in of_files)
-
-
-def test_those_of_a_topic_with_points_are_warnings(desk):
-    shutil.copy2(STARTER / "attention_exploration.py", desk.code)
-    path = desk.root / "assignment.toml"
-    text = path.read_text(encoding="utf-8")
-    old = 'topic = "attention_copying", written = 1,'
-    assert old in text
-    path.write_text(text.replace(old, old + " coding = 4,"), encoding="utf-8")
-    starter = texts(STARTER)["submission/attention_exploration.py"]
-    found = desk.warnings()
-    assert len(found) == starter.count("# [attention copying]") > 1
-    assert all("not written yet: [attention copying] " in line for line in found)
-
-
-def test_all_problems_are_told_at_once(desk):
-    for path in STARTER.glob("*.py"):
-        shutil.copy2(path, desk.code)
-    for name in required_files():
-        (desk.root / name).unlink()
-    topics = {q.topic for q in pinned.load().edition(None).questions}
-    markers = re.findall(r"# \[(.*)\]", "".join(texts(STARTER).values()))
-    asked = [marker for marker in markers if marker.replace(" ", "_") in topics]
-    parts = sum(not marker.startswith(("attention ", "blocks ")) for marker in asked)
-    found = desk.warnings()
-    assert len(found) == len(set(found)) == len(required_files()) + parts
-    assert f"with {len(found)} warnings: you can submit it as it is" in desk.collect()[1]
-
-
-def test_too_large_a_module_is_named(desk, monkeypatch):
-    monkeypatch.setattr(staging, "MAX_CODE_BYTES", 30_000)
-    (desk.code / "mine.py").write_bytes(b"#" * 30_001)
-    (line,) = desk.warnings()
-    assert line == "src/submission/mine.py is not packed (30001 bytes, more than 30000)"
-
-
-def test_files_under_another_name_are_named(desk):
-    params = next(name for name in required_files() if name.endswith(".params"))
-    (desk.root / params).rename(desk.root / params.replace(".params", " (1).params"))
-    (desk.code / "helper.py").rename(desk.code / "helper - Copy.py")
-    found = desk.warnings()
-    assert (
-        f"{params} is missing: there is `{params.removesuffix('.params')} (1).params`: "
-        f"rename it to `{params}`"
-    ) in found
-    assert "src/submission/helper - Copy.py is not packed (rename it to helper.py)" in found
-
-
-def test_a_folder_of_modules_is_named(desk):
-    (desk.code / "parts").mkdir()
-    (desk.code / "parts" / "mine.py").write_text("x = 1\n", encoding="utf-8")
-    assert desk.warnings() == [
-        "src/submission/parts is not packed (only submission/*.py is copied)"
-    ]
+def test_parameters_are_read_without_running_what_their_pickle_calls(desk, tmp_path):
+    """A pickle that would write a file if it were loaded as usual."""
+    bomb = f"cbuiltins\nopen\n(V{tmp_path / 'loaded'}\nVw\ntR.".encode("raw_unicode_escape")
+    (desk.root / "vanilla.model.params").write_bytes(bomb)
+    assert len(desk.warnings()) == 1
+    assert not (tmp_path / "loaded").exists()
 
 
 @pytest.mark.parametrize(
     ("again", "warned"),
     [
-        ("vanilla.model.params", ["vanilla.nopretrain.dev", "vanilla.nopretrain.test"]),
-        ("vanilla.finetune.params", ["vanilla.pretrain.dev", "vanilla.pretrain.test"]),
+        ("model.params", ["nopretrain.dev.predictions", "nopretrain.test.predictions"]),
+        ("finetune.params", ["pretrain.dev.predictions", "pretrain.test.predictions"]),
         (
-            "vanilla.pretrain.params",
-            ["vanilla.finetune.params", "vanilla.pretrain.dev", "vanilla.pretrain.test"],
+            "pretrain.params",
+            ["finetune.params", "pretrain.dev.predictions", "pretrain.test.predictions"],
         ),
-        ("vanilla.pretrain.dev.predictions", []),
+        ("pretrain.dev.predictions", []),
     ],
 )
 def test_outputs_older_than_their_parameters_are_named(desk, again, warned):
-    written = (desk.root / again).stat().st_mtime
-    os.utime(desk.root / again, (written + 50, written + 50))  # as if it came from the same zip
+    path = desk.root / f"vanilla.{again}"
+    written = path.stat().st_mtime
+    os.utime(path, (written + 50, written + 50))  # as if it came from the same zip
     assert desk.warnings() == []
-    os.utime(desk.root / again, (written + 90, written + 90))
-    found = desk.warnings()
-    assert len(found) == len(warned)
-    for line, name in zip(sorted(found), warned, strict=True):
-        assert line.startswith(name) and f" is older than {again}: did you train again?" in line
+    os.utime(path, (written + 90, written + 90))
+    assert sorted(line.split()[0] for line in desk.warnings()) == [f"vanilla.{n}" for n in warned]
 
 
-def test_without_the_data_lines_are_not_counted(desk):
-    shutil.rmtree(desk.root / "src" / "data")
-    found = desk.warnings()
-    assert len(found) == len([name for name in required_files() if name.endswith(".predictions")])
-    assert all("its lines can't be counted: birth_" in line for line in found)
+def test_markers_are_those_of_the_starter():
+    assert (START, END) == (regions.START, regions.END)
+    for folder in (STARTER, REFERENCE):
+        for name, text in texts(folder).items():
+            found, faults = find_regions(text)
+            assert faults == []
+            assert found == [(r.start, r.end) for r in regions.find_regions(text, name)]
+
+
+def test_filling_in_the_regions_changes_no_fingerprint():
+    complete = texts(REFERENCE)
+    starter = fingerprints({name: texts(STARTER)[name] for name in complete})
+    assert starter == fingerprints(complete)
+    assert all(re.fullmatch("[0-9a-f]{8}", line) for lines in starter.values() for line in lines)
+
+
+def test_outside_regions_keeps_markers_and_drops_what_is_between():
+    text = f"a = 1  \r\n\r\n    {START}\r\n    b = 2\r\n    {END}\r\nc = 3"
+    assert outside_regions(text) == f"a = 1\n{START}\n{END}\nc = 3\n"
