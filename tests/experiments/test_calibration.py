@@ -110,19 +110,3 @@ def test_the_command_draws_and_prints_what_evaluate_counts(run, trained, tmp_pat
     )[1]
     right = int(re.search(r"Correct: (\d+) of 20", evaluated)[1])
     assert first == ["0.00", "100%", f"{right / 20:.0%}", "100%"]
-
-
-@pytest.mark.parametrize(
-    "more, words",
-    [
-        ("", "calibration needs --outputs_path"),
-        ("--outputs_path no/c.svg", "no/c.svg: the folder"),
-        ("--outputs_path c.svg --eval_corpus_path birth_test_inputs.tsv", "got only questions"),
-        ("--outputs_path c.svg --eval_corpus_path nowhere.tsv", "nowhere.tsv: no such file"),
-    ],
-)
-def test_bad_input_is_one_line(run, trained, more, words, tmp_path):
-    params = trained / "vanilla.finetune.params"
-    code, _, errors = run(f"calibration vanilla wiki.txt {OPTIONS} {params} {more}")
-    assert code == 2 and words in errors.splitlines()[-1] and "Traceback" not in errors
-    assert list(tmp_path.iterdir()) == []

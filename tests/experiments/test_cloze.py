@@ -156,30 +156,3 @@ def test_the_command_prints_a_line_for_each_wording(run, source, trained):
     ]
     assert all(row[1].endswith("% of 20") and row[2].endswith("% of 20") for row in rows)
     assert [row[3] == "-" for row in rows] == [False] * 5 + [True] * 3
-
-
-@pytest.mark.parametrize(
-    "more, words",
-    [
-        ("--eval_corpus_path other.tsv", "other.tsv: line 1: got 'Who was Ada?'"),
-        ("--eval_corpus_path strange.tsv", "got the characters 'Ω'"),
-        ("--eval_corpus_path long.tsv", "expected at most 96 together"),
-        ("--finetune_corpus_path birth_test_inputs.tsv", "got only questions"),
-    ],
-)
-def test_bad_input_is_one_line(run, trained, tmp_path, more, words):
-    for name, question in {
-        "other": "Who was Ada?",
-        "strange": "Where was Ωlga born?",
-        "long": f"Where was {'Ana ' * 22}born?",
-    }.items():
-        (tmp_path / f"{name}.tsv").write_text(f"{question}\tLima\n", encoding="utf-8")
-    params = trained / "vanilla.pretrain.params"
-    code, _, errors = run(f"cloze vanilla wiki.txt {OPTIONS} {params} {more}")
-    assert code == 2 and words in errors.splitlines()[-1] and "Traceback" not in errors
-
-
-def test_the_other_variants_parameters_are_refused(run, trained):
-    params = trained / "synthesizer.pretrain.params"
-    code, _, errors = run(f"cloze vanilla wiki.txt {OPTIONS} {params}")
-    assert code == 2 and "a different variant" in errors.splitlines()[-1]

@@ -224,31 +224,3 @@ def test_a_question_of_ones_own_is_asked_of_one_model(run, trained, tmp_path):
     assert code == 0, errors
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<h1>Where was Nora Nara born?</h1>" in page and "contain this question" in page
-
-
-@pytest.mark.parametrize(
-    "more, words",
-    [
-        ("--question 'Where was Ωlga born?'", "got the characters 'Ω'"),
-        (f"--question '{'a' * 64}'", "got a question of 64 characters, expected at most 63"),
-        ("--second_variant rope", "--second_variant and --second_params_path go together"),
-        ("--second_params_path x", "--second_variant and --second_params_path go together"),
-        (f"{SECOND} no.params", "no.params: no such file"),
-        (f"{SECOND} vanilla.params", "a different variant"),
-        ("--eval_corpus_path birth_test_inputs.tsv", "got only questions"),
-    ],
-)
-def test_bad_input_is_one_line_and_leaves_no_page(run, trained, tmp_path, more, words):
-    path = trained / "vanilla.finetune.params"
-    (tmp_path / "vanilla.params").write_bytes(path.read_bytes())
-    code, _, errors = run(f"inspect vanilla wiki.txt {OPTIONS} --reading_params_path {path} {more}")
-    assert code == 2 and words in errors.splitlines()[-1] and "Traceback" not in errors
-    assert not (tmp_path / "page.html").exists()
-
-
-def test_parameters_of_a_training_that_diverged_are_one_line(run, trained, tmp_path):
-    state = torch.load(trained / "vanilla.finetune.params", weights_only=True)
-    state["head.weight"][:] = math.nan
-    torch.save(state, tmp_path / "nan.params")
-    code, _, errors = run(f"inspect vanilla wiki.txt {OPTIONS} --reading_params_path nan.params")
-    assert code == 2 and "nan.params" in errors and "are nan or infinite" in errors

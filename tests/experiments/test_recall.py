@@ -140,29 +140,3 @@ def test_inputs_fall_into_fours_of_which_no_sum_gets_all_right(source):
         for tie in (False, True):
             signs = [x > 0 or (tie and x == 0) for x in (a + b, a + b2, a2 + b, a2 + b2)]
             assert signs != [True, False, False, True]
-
-
-@pytest.mark.parametrize(
-    "spoil, words",
-    [
-        (lambda y: y.mean(dim=1), "returned a tensor of shape (2, 64), torch.float32, expected"),
-        (lambda y: (y, None), "returned a tuple of 2: a tensor of shape"),
-        (lambda y: y * float("nan"), "the loss is nan after 100 steps, expected a finite number"),
-    ],
-)
-def test_what_the_attention_returns_is_not_trusted(run, source, monkeypatch, spoil, words):
-    synthesizer = source.attention.SynthesizerAttention
-    forward = synthesizer.forward
-    monkeypatch.setattr(synthesizer, "forward", lambda *arguments: spoil(forward(*arguments)))
-    code, _, errors = run("recall synthesizer --device cpu")
-    assert code == 2
-    assert errors.startswith("error: ") and errors.count("\n") == 1 and words in errors
-
-
-def test_an_attention_not_written_yet_is_one_line(run, source, monkeypatch):
-    def unwritten(*arguments):
-        raise NotImplementedError("[synthesizer] forward is yours to write")
-
-    monkeypatch.setattr(source.attention.SynthesizerAttention, "forward", unwritten)
-    code, _, errors = run("recall synthesizer")
-    assert code == 2 and errors.count("\n") == 1 and "is yours to write" in errors
