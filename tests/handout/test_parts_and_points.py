@@ -8,7 +8,6 @@ import pytest
 from tests.handout.outlines import words
 from tests.project import ROOT
 from tools.handout import build
-from tools.handout.templates import HandoutError
 
 LINE = 'topic = "attention_single_head", written = [1, 1]'
 
@@ -63,15 +62,6 @@ def test_a_question_that_has_no_points_for_code_names_none(rendered, change):
     change("assignment.toml", 'topic = "synthesizer", coding = 11', 'topic = "synthesizer"')
     text, _ = rendered("xcs224n")
     assert "Of the 0 points" not in text
-
-
-def test_a_test_that_is_not_there_is_one_line(rendered, change):
-    change("handout/topics/synthesizer.tex.j2", '"test_accuracy"', '"test_acuracy"')
-    with pytest.raises(HandoutError) as caught:
-        rendered()
-    message = str(caught.value)
-    assert "synthesizer has no test 'test_acuracy'" in message and "test_accuracy" in message
-    assert "\n" not in message
 
 
 @pytest.mark.parametrize("recipe", ["laptop", "real", "original"])

@@ -11,10 +11,8 @@ from tests.handout.outlines import COMMANDS, OUTLINES, PRACTICE, SLOTS, SUB_POIN
 from tests.project import ROOT
 from tests.student.writing import submission
 from tools.commands import pipelines_of
-from tools.described import UsageError
 from tools.handout import build, description, templates
 from tools.handout.sheet import Sheet
-from tools.handout.templates import HandoutError
 
 
 @pytest.mark.parametrize("edition", OUTLINES)
@@ -224,66 +222,6 @@ def test_every_building_block_is_named_where_it_is_practised(rendered):
         named = re.findall(r"\\code\{(.*?)\}", " ".join(said))
         defined = re.findall(r"^def (\w+)", path.read_text(encoding="utf-8"), re.M)
         assert sorted(named) == sorted(templates.tex(name) for name in defined)
-
-
-@pytest.mark.parametrize(
-    ("name", "before", "after", "parts"),
-    [
-        (
-            "handout/topics/demo.tex.j2",
-            "laptop. Note",
-            "laptop << colour >>. Note",
-            ["handout/topics/demo.tex.j2:3: ", "'colour'"],
-        ),
-        (
-            "handout/topics/demo.tex.j2",
-            "There is nothing",
-            "<% if %>",
-            ["handout/topics/demo.tex.j2:7: "],
-        ),
-        (
-            "handout/topics/demo.tex.j2",
-            "There is nothing",
-            '<< ref("demos") >>',
-            ["handout/topics/demo.tex.j2:7: ", "'demos'", 'has("demos")'],
-        ),
-        (
-            "handout/topics/demo.tex.j2",
-            "There is nothing",
-            "<< data.splits.tests >>",
-            ["handout/topics/demo.tex.j2:7: ", "tests"],
-        ),
-        (
-            "handout/topics/demo.tex.j2",
-            "There is nothing",
-            '<< cite("t6") >>',
-            ["handout/topics/demo.tex.j2:7: ", "'t6'", "references.toml"],
-        ),
-        (
-            "assignment.toml",
-            'topic = "attention_two_heads", written = [0.5, 0.5]',
-            'topic = "attention_two_heads", written = 1',
-            ["attention_two_heads.tex.j2:", "3d", "list with a number for each part"],
-        ),
-        ("assignment.toml", "[parts]", "[parts", ["assignment.toml", "line"]),
-        ("course.toml", "[dates]", "[dates", ["course.toml", "line"]),
-        ("course.toml", "contact =", "contacts =", ["course.toml", "contact"]),
-        ("course.toml", "late =", "lates =", ["course.toml: [policies]", "late"]),
-        ("course.toml", "2027-01-18", '"soon"', ["course.toml: [dates]", "published", "soon"]),
-        ("handout/references.toml", "[t5]", "[t5", ["references.toml", "line"]),
-    ],
-)
-def test_a_mistake_is_one_line_with_file_line_and_word(
-    rendered, change, name, before, after, parts
-):
-    change(name, before, after)
-    in_tables = parts[0].startswith(("assignment.toml", "course.toml"))
-    with pytest.raises(UsageError if in_tables else HandoutError) as caught:
-        rendered()
-    message = str(caught.value)
-    assert "\n" not in message
-    for part in parts:
-        assert part in message, message
 
 
 def test_plain_text_becomes_latex():

@@ -20,6 +20,7 @@ from tests.classroom.gradebook.building import (
     record,
     scores,
 )
+from tests.snapshots import check
 from tools.classroom.folder import ClassFolder
 from tools.classroom.gradebook.bookkeeping import find
 from tools.classroom.gradebook.sources import read_sources
@@ -74,10 +75,7 @@ def test_a_resubmission_after_an_extension_needs_latest(made):
             [RollEntry("submission_1", (OfRoll("ada@x.edu", "Ada Byron", "007", "ada@x.edu"),),
                        at(-60))]
         )  # fmt: skip
-    assert fault(folder) == (
-        "two records for one person: Ada Byron <ada@x.edu> (007) has submission_1 and "
-        "submission_2; --latest uses the latest"
-    )
+    assert "has submission_1 and submission_2" in fault(folder)
     assert total(folder, latest=True, hard_deadline_days=0) == 26
 
 
@@ -87,9 +85,7 @@ def test_where_times_dont_tell_the_latest_nobody_guesses(tmp_path, policy):
         for key in ("one", "two"):
             folder.enroll([RollEntry(key, (OfRoll("canvas:5", "Ada"),))])
             folder.write_record(key, "r1", FULL)
-    assert "their times don't tell which is the latest: remove one with `forget`" in fault(
-        folder.path, latest=True
-    )
+    assert "don't tell which is the latest" in fault(folder.path, latest=True)
 
 
 # Clocks -------------------------------------------------------------------------------------------
@@ -165,7 +161,7 @@ def test_late_by_nobody_knows_how_much_is_no_grade_until_it_is_said(tmp_path, po
     grades = {grade.person.name: grade for grade in book(folder.path).grades()}
     assert grades["Ada Byron"].total is None and "override of days_late" in grades["Ada Byron"].why
     assert grades["Bo Chen"].total == 26
-    assert "coding: the time is unknown: counts as on time" in grades["Bo Chen"].remarks
+    assert any("counts as on time" in remark for remark in grades["Bo Chen"].remarks)
     put(folder.path, overrides=[("canvas_5_1", "days_late", "2")])
     found = book(folder.path, percent_per_day=Decimal(50))
     assert found.grade(find(found, "Ada Byron")).total == 0
@@ -230,95 +226,55 @@ def test_a_whole_part_by_override_is_extra_credit_above_the_points_to_reach(
     assert total(folder, extra_credit_cap=Decimal("0.5")) == Fraction(total_)
 
 
-def test_a_whole_part_by_override_has_no_more_than_all_its_points(made):
-    folder = made((1, [ADA], -60, FAULT), (2, [BO], -60, FULL))
-    put(folder, overrides=[("007", "coding", "26.5")])
-    assert fault(folder) == "overrides.csv, line 2: points = 26.5, but coding is worth 26"
-
-
 def test_an_override_of_a_group_is_for_each_of_its_members(made):
     folder = made((1, [ADA, BO], -60, record(0, 6, 0)))
     put(folder, overrides=[("submission_1", "1d", "2.5")])
     assert (total(folder), total(folder, BO)) == (Fraction("8.5"), Fraction("8.5"))
 
 
-@pytest.mark.parametrize(
-    "rows, message",
-    [
-        ([("007", "1e", "1"), ("ada@x.edu", "1E ", "2")],
-         "overrides.csv, line 3: Ada Byron <ada@x.edu> (007) already has an override of 1e: "
-         "overrides.csv, line 2"),
-        ([("submission_1", "1e", "1"), ("008", "1e", "2")],
-         "overrides.csv, line 3: Bo Chen <bo@x.edu> (008) already has an override of 1e: "
-         "overrides.csv, line 2"),
-        ([("007", "1e", "1"), ("007", "1e-1-hidden", "2")],
-         "overrides.csv, line 2 and overrides.csv, line 3 both override 1e-1-hidden of Ada Byron "
-         "<ada@x.edu> (007)"),
-        ([("007", "coding", "1"), ("007", "1d", "2")],
-         "overrides.csv, line 2 and overrides.csv, line 3 both override 1d of Ada Byron "
-         "<ada@x.edu> (007)"),
-        ([("007", "1e", "16.01")],
-         "overrides.csv, line 2: points = 16.01, but 1e is worth 16"),
-        ([("007", "1e", "-1")],
-         "overrides.csv, line 2: points = -1 should be a number of 0 or more"),
-        ([("007", "days_late", "1.5")],
-         "overrides.csv, line 2: points = 1.5 should be an integer of 0 or more"),
-        ([("007", "1f", "1")],
-         "overrides.csv, line 2: question = '1f', but Ada Byron <ada@x.edu> (007) has points for "
-         "1d, 1e; expected one of them, a test, coding, written or days_late"),
-        ([("009", "1e", "1")],
-         "overrides.csv, line 2: student = '009' matches no submission, student ID or e-mail "
-         "address"),
-        ([("", "1e", "1")], "overrides.csv, line 2: the column student is empty"),
+# What is decided, by file.
+REFUSED = {
+    "overrides": [
+        [("007", "1e", "1"), ("ada@x.edu", "1E ", "2")],
+        [("submission_1", "1e", "1"), ("008", "1e", "2")],
+        [("007", "1e", "1"), ("007", "1e-1-hidden", "2")],
+        [("007", "coding", "1"), ("007", "1d", "2")],
+        [("007", "coding", "26.5")],
+        [("007", "1e", "16.01")],
+        [("007", "1e", "-1")],
+        [("007", "days_late", "1.5")],
+        [("007", "1f", "1")],
+        [("009", "1e", "1")],
+        [("", "1e", "1")],
     ],
-)  # fmt: skip
-def test_overrides_that_cant_be_are_one_line(made, rows, message):
-    folder = made((1, [ADA, BO], -60, FULL))
-    put(folder, overrides=rows)
-    assert fault(folder) == message
-
-
-@pytest.mark.parametrize(
-    "name, rows, message",
-    [
-        ("extensions", [("007", at(-1))],
-         "extensions.csv, line 2: due = 2027-01-31 23:58:00 -0800 is before the due date, "
-         "2027-01-31 23:59:00-08:00"),
-        ("extensions", [("007", "2027-02-03 23:59")],
-         "extensions.csv, line 2: the time '2027-02-03 23:59' has no time zone; add one, such as "
-         "-0800"),
-        ("extensions", [("1", at(9)), ("008", at(9))],
-         "extensions.csv, line 3: Bo Chen <bo@x.edu> (008) already has an extension: "
-         "extensions.csv, line 2"),
-        ("withheld", [("007",), ("ada@x.edu",)],
-         "withheld.csv, line 3: Ada Byron <ada@x.edu> (007) already has a row: withheld.csv, "
-         "line 2"),
-        ("excuses", [("007", "ill", "Grace", "1/20/2027")],
-         "excuses.csv, line 2: date = '1/20/2027' should be a date such as 2027-01-31"),
-        ("excuses", [("007", "", "Grace", "2027-01-20")],
-         "excuses.csv, line 2: the column reason is empty"),
-        ("late_days", [("007", "1"), ("ada@x.edu", "1")],
-         "late_days.csv, line 3: Ada Byron <ada@x.edu> (007) already has late days: late_days.csv, "
-         "line 2"),
-        ("late_days", [("007", "-1")],
-         "late_days.csv, line 2: days = '-1' should be an integer of 0 or more"),
-        ("late_days", "student,day\n",
-         "late_days.csv, line 1: unknown column 'day'; did you mean 'days'?"),
+    "extensions": [
+        [("007", at(-1))],
+        [("007", "2027-02-03 23:59")],
+        [("submission_1", at(9)), ("008", at(9))],
     ],
-)  # fmt: skip
-def test_other_decisions_that_cant_be_are_one_line(made, name, rows, message):
-    folder = made((1, [ADA, BO], -60, FULL))
-    put(folder, **{name: rows})
-    assert fault(folder) == message
+    "withheld": [[("007",), ("ada@x.edu",)]],
+    "excuses": [
+        [("007", "ill", "Grace", "1/20/2027")],
+        [("007", "", "Grace", "2027-01-20")],
+        [("1",)],  # a group's number, and a student's ID
+    ],
+    "late_days": [[("007", "1"), ("ada@x.edu", "1")], [("007", "-1")], "student,day\n"],
+    "extension": ["x"],
+}
 
 
-def test_an_id_of_two_kinds_that_means_two_people_is_refused(made):
-    folder = made((1, [ADA], -60, FULL), (2, [Student("Cy", "1", "cy@x.edu")], -60, FULL))
-    put(folder, excuses=[("1",)])
-    assert fault(folder) == (
-        "excuses.csv, line 2: student = '1' may mean any of Ada Byron <ada@x.edu> (007), Cy "
-        "<cy@x.edu> (1): use another ID"
-    )
+def test_decisions_that_cant_be_are_one_line(made):
+    folder = made((1, [ADA, BO], -60, FULL), (2, [Student("Cy", "1", "cy@x.edu")], -60, FULL))
+    found = {}
+    for name, cases in REFUSED.items():
+        for number, rows in enumerate(cases):
+            put(folder, **{name: rows})
+            found[f"{name}, {number}"] = fault(folder)
+        (folder / "gradebook" / f"{name}.csv").unlink()
+    put(folder, written=scores([]))
+    (folder / "gradebook" / "written").mkdir()
+    found["two sources of written scores"] = fault(folder)
+    check("gradebook_decisions", found, {str(folder): "CLASS"})
 
 
 EXCEL = """Student,ID,SIS User ID,SIS Login ID,Section,Problem Set 5 (12)
@@ -328,11 +284,9 @@ EXCEL = """Student,ID,SIS User ID,SIS Login ID,Section,Problem Set 5 (12)
 NOBODY = {
     "000125": "",
     "000777": "",
-    "0125": "'0125' matches no submission, student ID or e-mail address",
-    "777": "'777' matches nobody, but Ada Byron <ada@x.edu> (000777) would match with leading "
-    "zeros: did a spreadsheet remove them?",
-    "125": "'125' may mean any of Ada Byron <ada@x.edu> (000777), Bo Chen <bo@x.edu> (000125): "
-    "use another ID",
+    "0125": "matches no submission",
+    "777": "would match with leading zeros",
+    "125": "may mean any of",
 }
 
 
@@ -346,7 +300,8 @@ def test_an_id_without_its_zeros_goes_to_nobody_else(made, name, text):
     more = {"extensions": (at(9),), "overrides": ("1d", "8"), "late_days": ("1",)}
     put(folder, canvas=EXCEL, **{name: [(text, *more.get(name, ()))]})
     if NOBODY[text]:
-        assert fault(folder) == f"{name}.csv, line 2: student = {NOBODY[text]}"
+        said = fault(folder)
+        assert said.startswith(f"{name}.csv, line 2: ") and NOBODY[text] in said
     else:
         assert len(book(folder).grades()) == 2
 
@@ -355,7 +310,7 @@ def test_a_number_in_canvas_and_a_student_id_of_two_people_is_refused(made):
     """Both are the same kind of ID here: two people would have had an extension."""
     folder = made((1, [Student("Bo Chen", "125", "bo@x.edu")], -60, FULL))
     put(folder, canvas=EXCEL.replace("000125", "B-1"), extensions=[("125", at(9))])
-    assert "'125' may mean any of Bo Chen <bo@x.edu> (125), Byron, Ada" in fault(folder)
+    assert "'125' may mean any of" in fault(folder)
 
 
 def test_a_group_and_one_of_its_members_are_not_the_same(made):
@@ -372,18 +327,6 @@ def test_withheld_outweighs_excused(made):
     assert book(folder).grades()[0].state == "withheld"
 
 
-def test_files_of_other_names_are_refused(made):
-    folder = made((1, [ADA], -60, FULL))
-    put(folder, extension="x")
-    assert fault(folder) == (
-        f"{folder}/gradebook/extension.csv: unknown file; did you mean 'extensions.csv'?"
-    )
-    (folder / "gradebook" / "extension.csv").unlink()
-    put(folder, written=scores([]))
-    (folder / "gradebook" / "written").mkdir()
-    assert fault(folder) == f"{folder}/gradebook has written.csv and written: keep only one of them"
-
-
 def test_an_outline_with_other_points_is_noted(made):
     folder = made((1, [ADA], -60, FULL))
     text = scores([[ADA, [4, 2], at(-60), "51"]]).replace("6.0", "7.0")
@@ -398,6 +341,4 @@ def test_records_of_one_release_have_one_total(made):
     tests = FULL["results"]["tests"][:2]
     other = FULL | {"results": FULL["results"] | {"tests": tests}}
     folder = made((1, [ADA], -60, FULL), (2, [BO], -60, other))
-    assert (
-        fault(folder) == "records of one release are worth 16 and 26 points: grade the class again"
-    )
+    assert "16 and 26 points" in fault(folder)
