@@ -61,20 +61,15 @@ def test_two_records_for_one_person_are_an_error_that_names_both(mentions):
     with pytest.raises(UsageError) as caught:
         join(mentions)
     source = mentions[0].source
-    assert str(caught.value) == (
-        f"two records for one person: {source} Ada (Ada) and {source} Bo (Bo) share an ID or an "
-        "e-mail address; correct or remove one of them"
-    )
+    assert f"{source} Ada (Ada) and {source} Bo (Bo)" in str(caught.value)
 
 
 def test_one_address_with_two_student_ids_is_an_error_that_names_both():
     with pytest.raises(UsageError) as caught:
         join([said("coding", "Ada", sid="007", email="a@x"),
               said("written", "Ada", sid="7", email="a@x")])  # fmt: skip
-    assert str(caught.value) == (
-        "coding Ada and written Ada belong to one person, Ada <a@x> (007), but have two "
-        "student IDs, '007' and '7': did a spreadsheet remove leading zeros?"
-    )
+    assert "coding Ada and written Ada" in str(caught.value)
+    assert "student IDs, '007' and '7'" in str(caught.value)
 
 
 def test_canvas_ids_of_another_kind_are_no_contradiction_until_one_agrees():
@@ -139,9 +134,7 @@ def test_people_csv_names_both_whom_an_id_may_mean():
     mentions = [said("coding", "Bo", sid="0005"), said("canvas", "R", canvas="5", sis="R-5")]
     with pytest.raises(UsageError) as caught:
         join(mentions, [Alias("people.csv, line 2", "5", "R-5")])
-    assert str(caught.value) == (
-        "people.csv, line 2: '5' may mean any of R (R-5), Bo (0005): use another ID"
-    )
+    assert "'5' may mean any of R (R-5), Bo (0005)" in str(caught.value)
 
 
 @pytest.mark.parametrize(
