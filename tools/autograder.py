@@ -42,6 +42,7 @@ TAKEN = (
     "src/grader.py",
     "src/grading/**/*.py",
     "src/grading/**/*.json",
+    "src/grading/templates/*",
     "src/questions/**/*.py",
     "src/data/*",
     "src/pretraining/*.py",

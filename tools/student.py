@@ -46,6 +46,7 @@ TAKEN = (
     "src/pretraining/*.py",
     "src/grading/**/*.py",
     "src/grading/**/*.json",
+    "src/grading/templates/*",
     "src/questions/**/*.py",
     "src/data/*",
 )

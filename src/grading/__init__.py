@@ -22,9 +22,10 @@ staff's solutions/hidden/. The harness knows no topic: the tests are in `questio
     verdicts.py           how a test ended, as a value and in words
     errors.py             the harness's exceptions
     printable.py, float_ranges.py: texts that are safe to show; a warning
-    results.py, console.py, report.py, replay.py, provenance.py: results, and how they are shown
+    results.py, report.py, terminal.py, html_pages.py: results, what they mean to their readers, and
+                          how terminals and web pages show it
+    replay.py, provenance.py: how a run is repeated
     deciding.py           a digest of everything that decides a test
-    student_console.py, terminal.py: what students read in a terminal
     host.py, remembered.py, import_graph.py: one process for many submissions, for staff who grade
                           a class, and what is kept from one to the next
     writing.py            files that are written completely or not at all

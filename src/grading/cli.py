@@ -11,11 +11,11 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 from . import (
     authoritative,
-    console,
     doctor,
     paths,
     printable,
@@ -23,7 +23,6 @@ from . import (
     replay,
     report,
     sandbox,
-    student_console,
     terminal,
     where,
 )
@@ -181,7 +180,7 @@ def _list(runner: CourseTestRunner, edition: Edition) -> None:
     print(f"{edition.title} ({edition.name})")
     for test in runner.tests(edition):
         print(
-            f"  {test.spec.test_id:<13}{console.points(test.spec.max_score):>5}  {test.description}"
+            f"  {test.spec.test_id:<13}{report.points(test.spec.max_score):>5}  {test.description}"
         )
 
 
@@ -260,6 +259,8 @@ def _refuse_contradictions(asked: argparse.Namespace) -> None:
             raise UsageError(f"{flag} {path}: there is no folder {path.resolve().parent}")
         if path.is_dir() or not os.access(path.resolve().parent, os.W_OK):
             raise UsageError(f"{flag} {path}: can't be written")
+    if (asked.html or asked.staff_html) and find_spec("jinja2") is None:
+        raise UsageError("a web page needs the package jinja2: see the README, or leave out --html")
     if not 1 <= asked.jobs <= 64:
         raise UsageError(f"--jobs {asked.jobs} should be a number from 1 to 64")
     if asked.seed is not None and asked.seed < 0:
@@ -310,29 +311,26 @@ class _Console(_ResultsFile):
     staff = True
 
     def staged(self, staged: Staged) -> None:
-        console.show_staged(staged)
-
-    def started(self, results: Results) -> None:
-        super().started(results)
-        self._teller = console.Teller(results, staff=True)
+        terminal.show_staged(staged)
 
     def told(self, result: TestResult) -> None:
-        self._teller.tell(result)
+        assert self._results is not None  # the run has started
+        terminal.show_next(self._results, result)
 
     def finish(self) -> None:
         if self._results is not None:
-            console.show_summary(self._results, staff=True)
+            terminal.show_summary(self._results)
 
 
 class _StudentConsole(_ResultsFile):
     """Prints a report at the end, which begins with a summary."""
 
     def staged(self, staged: Staged) -> None:
-        self._files = student_console.files_line(staged)
+        self._files = terminal.files_line(staged)
 
     def started(self, results: Results) -> None:
         super().started(results)
-        self._progress = student_console.Progress(sum(test.asked for test in results.tests))
+        self._progress = terminal.Progress(len(results.asked))
 
     def ended(self, result: TestResult) -> None:
         super().ended(result)
@@ -340,6 +338,6 @@ class _StudentConsole(_ResultsFile):
 
     def finish(self) -> None:
         if self._results is not None:
-            self._progress.clear()
+            self._progress.show()
             shown = terminal.detect(sys.stdout)
-            print("\n".join(student_console.report(self._results, self._files, shown)))
+            print("\n".join(terminal.student_lines(self._results, self._files, shown)))

@@ -1,239 +1,352 @@
-"""Writes a result as one self-contained HTML file, for phones, print and screen readers.
+"""What a run means to its readers: the one model that terminals, pages and Gradescope show.
 
-No meaning is in colours alone: outcomes are words and signs, lost points are hatched, and points of
-tests that are graded elsewhere are dotted. On a student's computer, where hidden tests are not
-judged, the report counts tests, as the terminal does, and not points.
+A report has questions, which have tests, and causes, which explain the tests that did not pass. It
+decides what is counted how, which cause explains which test, and what a student may read. On a
+student's computer, where hidden tests are not judged, it counts tests and not points.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from html import escape
+from enum import Enum
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
-from . import printable, student_console
-from .assignment import Question
-from .console import identity, passed_of, points
+from . import printable
 from .results import Results, TestResult
 from .verdicts import Outcome
 
-SIGNS = {Outcome.PASSED: "✓", Outcome.RAN_NOT_GRADED: "○", Outcome.NOT_RUN: "–"}
-BAR_WIDTH, BAR_HEIGHT = 240, 16
-EARNED, LOST, LATER = "currentColor", "url(#lost)", "url(#later)"
-# The patterns of bars, which refer to them.
-PATTERNS = """<svg width="0" height="0" aria-hidden="true" style="position: absolute"><defs>
-<pattern id="lost" width="8" height="8" patternUnits="userSpaceOnUse">
-<path d="M-2 2 l4 -4 M0 8 l8 -8 M6 10 l4 -4" stroke="currentColor"/></pattern>
-<pattern id="later" width="8" height="8" patternUnits="userSpaceOnUse">
-<path d="M3 4 h2" stroke="currentColor" stroke-width="2"/></pattern>
-</defs></svg>"""
 
-STYLE = """
-:root { color-scheme: light dark; --line: #767676; --soft: #f2f2f2; --ink: #1a1a1a; --paper: #fff }
-@media (prefers-color-scheme: dark) {
-  :root { --line: #9a9a9a; --soft: #2a2a2a; --ink: #f0f0f0; --paper: #161616 } }
-* { box-sizing: border-box }
-body { font: 1rem/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
-  max-width: 56rem; margin: 0 auto; padding: 1rem }
-h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin: 2rem 0 .5rem }
-table { border-collapse: collapse; width: 100% }
-th, td { text-align: left; padding: .3rem .6rem .3rem 0; border-bottom: 1px solid var(--line) }
-caption { caption-side: bottom; text-align: left; font-size: .85rem }
-td.number { text-align: right; white-space: nowrap }
-svg { width: 100%; max-width: 15rem; height: auto; display: block }
-details { border: 1px solid var(--line); border-radius: .3rem; margin: .4rem 0;
-  padding: .4rem .6rem }
-summary { cursor: pointer }
-pre { background: var(--soft); padding: .6rem; white-space: pre-wrap; font-size: .85rem;
-  line-height: 1.4; overflow-wrap: anywhere }
-code { overflow-wrap: anywhere }
-.staff { border-left: .3rem solid var(--line); padding-left: .6rem }
-@media print { details { break-inside: avoid } }
-"""
+class State(Enum):
+    """What a test's end means to its readers."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_BEGUN = "not begun"  # the part that it tests is not written yet
+    FILE_MISSING = "file missing"
+    GRADED_LATER = "graded later"  # it ran here, and is graded when it is submitted: no loss
+    NOT_RUN = "not run"  # its message says why
+    NOT_REACHED = "not reached"  # the run was interrupted before it
+    GRADER_FAILED = "grader failed"
 
 
-def page(results: Results, staff: bool, is_judged: bool = True) -> str:
-    """Return the whole file.
+STATES = {
+    Outcome.PASSED: State.PASSED,
+    Outcome.RAN_NOT_GRADED: State.GRADED_LATER,
+    Outcome.MISSING_FILE: State.FILE_MISSING,
+    Outcome.GRADER_ERROR: State.GRADER_FAILED,
+}
+FINE = (State.PASSED, State.GRADED_LATER)
+SIGNS = {State.PASSED: "✓", State.GRADED_LATER: "○", State.NOT_RUN: "–", State.NOT_REACHED: "–"}
+TEMPLATE = Path(__file__).with_name("templates") / "result.html.j2"
+BAR_WIDTH = 240
+EARNED, LOST, LATER = "currentColor", "url(#lost)", "url(#later)"  # the template's patterns
 
-    Args:
-        staff: whether to include what only staff may read: got, expected, tracebacks, and prints
-            in hidden tests.
-        is_judged: whether hidden tests were judged, which they are not on a student's computer.
+
+def state(test: TestResult) -> State:
+    """Return what a test's end means."""
+    if test.outcome is Outcome.NOT_RUN:
+        return State.NOT_RUN if test.cause else State.NOT_REACHED
+    return State.NOT_BEGUN if test.is_unwritten else STATES.get(test.outcome, State.FAILED)
+
+
+def is_fine(test: TestResult) -> bool:
+    """Return whether a test passed, or ran and is graded later."""
+    return state(test) in FINE
+
+
+def sign(test: TestResult) -> str:
+    """Return a sign of a test's end, for readers who see no colours."""
+    return SIGNS.get(state(test), "✗")
+
+
+def points(value: Decimal) -> str:
+    """Format points: 2.00 as "2", 0.50 as "0.5"."""
+    return f"{value.normalize():f}" if value else "0"
+
+
+def share(score: Decimal, worth: Decimal) -> str:
+    """Format points and their maximum: "7 of 10"."""
+    return f"{points(score)} of {points(worth)}" if score or worth else "no points"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Tests that are counted together.
+
+    Attributes:
+        is_judged: whether hidden tests are judged here, which they are not on a student's computer.
     """
-    edition = results.edition
-    whose = "Staff's report: not for students" if staff else "Report"
-    scored = f"{points(results.score)} of {points(results.max_score)} points"
-    went = scored if is_judged else student_console.how_it_went(results)
-    title = escape(f"{edition.title}: {went}{results.only}")
-    asked, folded = results.asked, results.folded
-    counted = [t for t in asked if t.spec.number not in folded]
-    sections = [_section(question, counted, staff, is_judged) for question in edition.questions]
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>{STYLE}</style>
-</head>
-<body>
-<main>
-<h1>{title}</h1>
-<p>{whose}. {escape(identity(results))}.</p>
-<p>{escape(_told(asked, counted, is_judged))}</p>
-{PATTERNS}
-{_overview(results, counted, is_judged)}
-{"".join(sections)}
-{_without_points(results, staff, is_judged)}
-<h2>How this was graded</h2>
-{_facts(results)}
-</main>
-</body>
-</html>
-"""
+
+    tests: tuple[TestResult, ...]
+    is_judged: bool
+
+    @property
+    def score(self) -> Decimal:
+        return sum((test.score for test in self.tests), Decimal(0))
+
+    @property
+    def worth(self) -> Decimal:
+        return sum((test.spec.max_score for test in self.tests), Decimal(0))
+
+    @property
+    def passed(self) -> int:
+        return self.count(State.PASSED)
+
+    def count(self, which: State) -> int:
+        """Count the tests in a state."""
+        return sum(state(test) is which for test in self.tests)
+
+    def is_later(self, test: TestResult) -> bool:
+        """Return whether a test is graded when it is submitted, even if it fails already."""
+        unjudged = test.spec.is_hidden and not self.is_judged and state(test) is not State.PASSED
+        return unjudged or state(test) is State.GRADED_LATER
+
+    def is_open(self, test: TestResult) -> bool:
+        """Return whether a test's points are neither earned nor lost: it may pass later."""
+        return self.is_later(test) and state(test) in (*FINE, State.NOT_RUN, State.NOT_REACHED)
+
+    @cached_property
+    def now(self) -> int:
+        """The number of tests that are graded here."""
+        return sum(not self.is_later(test) for test in self.tests)
+
+    @property
+    def in_tests(self) -> str:
+        """How many passed: "3 of 5 tests passed, 1 not graded here"."""
+        words = f"{self.passed} of {len(self.tests)} tests passed"
+        waiting = self.count(State.GRADED_LATER)
+        return f"{words}, {waiting} not graded here" if waiting else words
+
+    @property
+    def in_short(self) -> str:
+        """How it went, in a cell's few words: points, or how many tests passed: "7 of 10"."""
+        if self.is_judged:
+            return share(self.score, self.worth)
+        return f"{self.passed} of {self.now}" if self.now else "none"
+
+    @property
+    def in_words(self) -> str:
+        """How it went: "7 of 10 points", or "basic 4 of 4; 9 hidden tests are graded when ..."."""
+        if not self.is_judged:
+            return "; ".join(self.progress("basic"))
+        return f"{self.in_short} points" if self.worth else self.in_short
+
+    def progress(self, kind: str) -> list[str]:
+        """Say how many tests passed, as in "basic 4 of 4", and how many are graded later."""
+        words = [f"{kind} {self.in_short}"] if self.now else []
+        later = [test for test in self.tests if self.is_later(test)]
+        if later:
+            hidden = "hidden " if all(test.spec.is_hidden for test in later) else ""
+            many = f"{len(later)} {hidden}test{'s are' if len(later) > 1 else ' is'}"
+            failing = sum(not self.is_open(test) for test in later)
+            already = f" ({failing} fail{'s' * (failing == 1)} already)" if failing else ""
+            words.append(f"{many} graded when you submit{already}")
+        return words
+
+    def points_of(self, test: TestResult) -> str:
+        """Return what a test earns: "7 of 10", or "worth 10" if that is decided later."""
+        worth = test.spec.max_score
+        if worth and self.is_open(test):
+            return f"worth {points(worth)}"
+        return share(test.score, worth)
+
+    @property
+    def bar(self) -> list[tuple[str, str, str]]:
+        """The points as parts of a bar, each with its place, width and filling."""
+        later = sum((t.spec.max_score for t in self.tests if self.is_open(t)), Decimal(0))
+        lost = self.worth - self.score - later
+        parts, place = [], 0.0
+        for part, filling in ((self.score, EARNED), (lost, LOST), (later, LATER)):
+            width = float(part / self.worth) * BAR_WIDTH
+            if part:
+                parts.append((f"{place:.1f}", f"{width:.1f}", filling))
+            place += width
+        return parts
 
 
-def _told(asked: list[TestResult], counted: list[TestResult], is_judged: bool) -> str:
-    """Summarize the report in a few sentences; `counted` are the tests that are not folded."""
-    passed = sum(t.outcome is Outcome.PASSED for t in counted)
-    told = [f"{passed} of {len(counted)} tests passed."] if is_judged else []
-    if any(t.outcome is Outcome.GRADER_ERROR for t in asked):
-        told.append("The grader itself failed: the scores of this run don't count.")
-    if not is_judged:
-        told.append("Points are counted when you submit: hidden tests are not graded here.")
-    elif any(t.outcome is Outcome.RAN_NOT_GRADED for t in asked):
-        told.append("Hidden tests ran and are graded when you submit.")
-    return " ".join(told)
+@dataclass(frozen=True)
+class Cause:
+    """A reason why tests did not pass, as one of them shows it, and all tests that it explains."""
+
+    shown_by: TestResult
+    tests: tuple[TestResult, ...]
+
+    @property
+    def is_unwritten(self) -> bool:
+        return state(self.shown_by) is State.NOT_BEGUN
+
+    @property
+    def message(self) -> str:
+        """What is wrong; if several files are missing, all of them."""
+        hints = {test.missing_file: test.hint for test in self.tests if test.missing_file}
+        if len(hints) <= 1:
+            return self.shown_by.message
+        advice = [hint for hint in hints.values() if hint]
+        if not all(hints.values()):
+            advice.append("the question's commands write them")
+        return f"missing: {', '.join(hints)}; {'; '.join(advice)}"
+
+    @property
+    def in_short(self) -> str:
+        """The message without what a stub says, which its position already tells."""
+        test = self.shown_by
+        is_stub = self.is_unwritten and test.where and not test.spec.is_hidden
+        return f"not written yet: {test.where}" if is_stub else self.message
+
+    def explained(self, tests: Iterable[TestResult]) -> list[TestResult]:
+        """Return those of these tests that this explains."""
+        ids = {test.spec.test_id for test in self.tests}
+        return [test for test in tests if test.spec.test_id in ids]
 
 
-def _went(tests: list[TestResult], is_judged: bool) -> str:
-    """Say how a question's tests went: their points, or how many passed if not all are judged."""
-    if not is_judged:
-        return "; ".join(student_console.parts(tests, "basic"))
-    score = sum((t.score for t in tests), Decimal(0))
-    worth = sum((t.spec.max_score for t in tests), Decimal(0))
-    return f"{points(score)} of {points(worth)} points"
+@dataclass(frozen=True)
+class Question(Group):
+    """A question, and those of its tests that were selected."""
+
+    number: str
+    title: str
+    has_points: bool
+    is_folded: bool  # whether it is shown as one line: it has no points, and was not named
 
 
-def _counted(tests: list[TestResult], is_judged: bool) -> str:
-    """Return `_went` in the few words of a cell: `7 of 10`."""
-    if is_judged:
-        return _went(tests, is_judged).removesuffix(" points")
-    now = [test for test in tests if not student_console.is_later(test)]
-    passed = sum(test.outcome is Outcome.PASSED for test in now)
-    return f"{passed} of {len(now)}" if now else "none"
+@dataclass(frozen=True)
+class Report(Group):
+    """The selected tests of a run, in the edition's order."""
 
+    questions: tuple[Question, ...]  # those with selected tests
 
-def _overview(results: Results, asked: list[TestResult], is_judged: bool) -> str:
-    rows = []
-    for question in results.edition.questions:
-        tests = [t for t in asked if t.spec.number == question.number]
-        if tests:
-            words = _went(tests, is_judged)
-            rows.append(
-                f'<tr><th scope="row"><a href="#q{escape(question.number)}">'
-                f"{escape(question.number)}</a></th><td>{escape(question.title)}</td>"
-                f'<td class="number">{_counted(tests, is_judged)}</td>'
-                f"<td>{_bar(tests, is_judged, words)}</td></tr>"
-            )
-    counted = "Points" if is_judged else "Basic tests"
-    head = '<th scope="col">Question</th><th scope="col">Title</th>'
-    head += f'<th scope="col">{counted}</th><th scope="col">Share</th>'
-    legend = "Share: the filled part is earned, the hatched part is not."
-    if not is_judged:
-        legend = (
-            "Share of the points: filled for tests that pass, hatched for those that don't, dotted "
-            "for those that are graded when you submit."
+    @classmethod
+    def of(cls, results: Results, staff: bool, is_judged: bool = True) -> Report:
+        """Return the report of a run; for the arguments, see `of_tests`."""
+        questions = results.edition.questions
+        titles = {question.number: question.title for question in questions}
+        paid = {question.number for question in questions if question.coding}
+        return cls.of_tests(results.asked, titles, paid, not results.wanted, staff, is_judged)
+
+    @classmethod
+    def of_tests(
+        cls,
+        tests: Iterable[TestResult],
+        titles: Mapping[str, str],
+        paid: Container[str],
+        folds: bool,
+        staff: bool,
+        is_judged: bool = True,
+    ) -> Report:
+        """Return the report of tests.
+
+        Args:
+            titles: the titles of questions by their numbers, in order.
+            paid: the numbers of the questions that have points.
+            folds: whether all others are folded.
+            staff: whether it also contains what only staff may read: details, and what hidden tests
+                printed.
+            is_judged: see Group.
+        """
+        seen = tuple(test if staff else test.for_student() for test in tests)
+        by_number: dict[str, list[TestResult]] = {number: [] for number in titles}
+        for test in seen:
+            by_number[test.spec.number].append(test)
+        questions = tuple(
+            Question(tuple(own), is_judged, n, titles[n], n in paid, folds and n not in paid)
+            for n, own in by_number.items()
+            if own
         )
-    caption = f"<caption>{legend}</caption>"
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        return cls(seen, is_judged, questions)
+
+    def select(self, keep: Callable[[TestResult], bool]) -> Report:
+        """Return the report of only those tests for which `keep` is true."""
+        kept = [replace(q, tests=tuple(filter(keep, q.tests))) for q in self.questions]
+        tests = tuple(filter(keep, self.tests))
+        return replace(self, tests=tests, questions=tuple(q for q in kept if q.tests))
+
+    def part(self, keep: Callable[[Question], bool]) -> Group:
+        """Return the tests of those questions for which `keep` is true."""
+        tests = (test for question in self.questions if keep(question) for test in question.tests)
+        return Group(tuple(tests), self.is_judged)
+
+    @property
+    def folded(self) -> Group:
+        """The tests of the questions that are shown as one line."""
+        return self.part(lambda question: question.is_folded)
+
+    @cached_property
+    def causes(self) -> list[Cause]:
+        """Why tests did not pass, in their order.
+
+        A hidden test, which shows little, is explained by a basic one that crashed in the same way
+        in the same function. All missing files of a question are one cause.
+        """
+        failing = [test for test in self.tests if not is_fine(test)]
+        groups: dict[tuple[Outcome, str], list[TestResult]] = {}
+        by_place: dict[str, list[TestResult]] = {}
+        for test in sorted(failing, key=lambda test: test.spec.is_hidden):
+            group = by_place.get(test.place) if test.spec.is_hidden and test.place else None
+            if group is None:
+                about = test.spec.number if test.missing_file else test.message
+                group = groups.setdefault((test.outcome, about), [])
+                by_place.setdefault(test.place, group)
+            group.append(test)
+        causes = [
+            Cause(group[0], tuple(sorted(group, key=failing.index))) for group in groups.values()
+        ]
+        return sorted(causes, key=lambda cause: failing.index(cause.tests[0]))
+
+    @property
+    def headline(self) -> str:
+        """How it went on a student's computer: "basic 4 of 4; 12 hidden tests are graded ..."."""
+        if self.count(State.GRADER_FAILED):
+            return "THE GRADER FAILED in at least one test, which is not your fault: tell staff"
+        for_points = self.part(lambda question: question.has_points)
+        others = self.part(lambda question: not question.has_points)
+        if not for_points.tests:
+            return "; ".join([*others.progress("basic"), "no points"])
+        return "; ".join([*for_points.progress("basic"), *others.progress("without points")[:1]])
+
+    @property
+    def summary(self) -> str:
+        """How it went, and what doesn't count, in a few sentences."""
+        words = []
+        if self.is_judged:
+            words.append(f"{self.part(lambda question: not question.is_folded).in_tests}.")
+        if self.count(State.GRADER_FAILED):
+            words.append("The grader itself failed: the scores of this run don't count.")
+        if not self.is_judged:
+            words.append("Points are counted when you submit: hidden tests are not graded here.")
+        elif self.count(State.GRADED_LATER):
+            words.append("Hidden tests ran and are graded when you submit.")
+        return " ".join(words)
 
 
-def _bar(tests: list[TestResult], is_judged: bool, words: str) -> str:
-    """Draw the tests' points: those that are earned, lost, and graded elsewhere."""
-    worth = sum((t.spec.max_score for t in tests), Decimal(0))
-    if not worth:
-        return "no points"
-    waiting = [] if is_judged else [t for t in tests if _is_waiting(t)]
-    later = sum((t.spec.max_score for t in waiting), Decimal(0))
-    earned = sum((t.score for t in tests), Decimal(0))
-    drawn, place = "", 0.0
-    for share, fill in ((earned, EARNED), (worth - earned - later, LOST), (later, LATER)):
-        width = float(share / worth) * BAR_WIDTH
-        if share:
-            drawn += (
-                f'<rect x="{place:.1f}" width="{width:.1f}" height="{BAR_HEIGHT}" fill="{fill}"/>'
-            )
-        place += width
-    return (
-        f'<svg viewBox="0 0 {BAR_WIDTH} {BAR_HEIGHT}" role="img" aria-label="{words}">{drawn}'
-        f'<rect x=".5" y=".5" width="{BAR_WIDTH - 1}" height="{BAR_HEIGHT - 1}" fill="none" '
-        'stroke="currentColor"/></svg>'
-    )
-
-
-def _is_waiting(test: TestResult) -> bool:
-    """Return whether a test is graded elsewhere, and does not fail already."""
-    fails = test.outcome not in (*student_console.FINE, Outcome.NOT_RUN)
-    return student_console.is_later(test) and not fails
-
-
-def _section(question: Question, asked: list[TestResult], staff: bool, is_judged: bool) -> str:
-    tests = [t for t in asked if t.spec.number == question.number]
-    if not tests:
-        return ""
-    head = f"{question.number} {question.title}: {_went(tests, is_judged)}"
-    shown = "".join(_test(test, staff, is_judged) for test in tests)
-    return f'<h2 id="q{escape(question.number)}">{escape(head)}</h2>{shown}'
-
-
-def _without_points(results: Results, staff: bool, is_judged: bool) -> str:
-    """Return the questions without points, in a collapsed section."""
-    tests = [t for t in results.asked if t.spec.number in results.folded]
-    if not tests:
-        return ""
-    questions = results.edition.questions
-    sections = [_section(question, tests, staff, is_judged) for question in questions]
-    head = f"Questions without points: {passed_of(tests)}"
-    return f"<details><summary>{head}</summary>{''.join(sections)}</details>"
-
-
-def _test(test: TestResult, staff: bool, is_judged: bool) -> str:
-    sign = SIGNS.get(test.outcome, "✗")
-    worth = f"{points(test.score)} of {points(test.spec.max_score)}"
-    if not is_judged and _is_waiting(test):
-        worth = f"worth {points(test.spec.max_score)}"
-    opened = "" if test.outcome in student_console.FINE else " open"
-    body = []
-    if test.outcome is not Outcome.PASSED:
-        sentence, _, rest = test.message.partition("\n")
-        body += [f"<p>{escape(sentence)}</p>", _block(rest)]
-    if staff or not test.spec.is_hidden:
-        body.append(_block(test.output, "The code printed:"))
-    if staff:
-        body.append(f'<div class="staff">{_block(test.detail, "For staff:")}</div>')
-    return (
-        f"<details{opened}><summary>{sign} <code>{escape(test.spec.test_id)}</code> "
-        f"<strong>{escape(test.outcome.value)}</strong>, {worth}: {escape(test.description)}"
-        f"</summary>{''.join(body)}</details>"
-    )
-
-
-def _block(text: str, title: str = "") -> str:
-    if not text.strip():
-        return ""
-    return f"{f'<p>{title}</p>' if title else ''}<pre>{escape(text.strip(chr(10)))}</pre>"
-
-
-def _facts(results: Results) -> str:
-    """Return what is needed to repeat the run."""
+def identity(results: Results) -> str:
+    """Describe what was graded, when, and by what, which distinguishes two results."""
     facts = results.facts
+    known = [
+        ("", facts.get("submission")),
+        ("files ", facts.get("digest", "")[:12]),
+        ("", facts.get("graded")),
+        ("edition ", results.edition.name),
+        ("release ", facts.get("judged_by", "")[:12]),
+        ("seed ", str(results.seed)),
+    ]
+    # The first word is fixed: no line begins with a submission's name.
+    return "Graded: " + ", ".join(f"{words}{value}" for words, value in known if value)
+
+
+def facts_of(results: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what is needed to repeat a run, by name, from its results as plain data."""
+    facts = results.get("facts", {})
     rows = [
         ("Submission", facts.get("submission", "")),
         ("Files", facts.get("digest", "")),
         ("Graded", facts.get("graded", "")),
-        ("Asked", ", ".join(results.wanted) or "everything"),
-        ("Edition", results.edition.name),
-        ("Seed", str(results.seed)),
+        ("Asked", ", ".join(results.get("asked", [])) or "everything"),
+        ("Edition", results.get("edition", "")),
+        ("Seed", str(results.get("seed", ""))),
         ("Authoritative", "yes" if facts.get("authoritative") else "no: for information only"),
         ("Protected by", ", ".join(facts.get("layers", [])) or "nothing"),
         ("Versions", ", ".join(f"{k} {v}" for k, v in facts.get("versions", {}).items())),
@@ -242,8 +355,25 @@ def _facts(results: Results) -> str:
         ("Code found in", facts.get("place") or "the usual folder"),
         ("Left out", "; ".join(facts.get("left", [])) or "nothing"),
     ]
-    cells = "".join(
-        f'<tr><th scope="row">{name}</th><td><code>{escape(value)}</code></td></tr>'
-        for name, value in ((name, printable.line(value, 20_000)) for name, value in rows)
-    )
-    return f"<table><tbody>{cells}</tbody></table>"
+    return [(name, printable.line(value, 20_000)) for name, value in rows]
+
+
+def page(results: Results, staff: bool, is_judged: bool = True) -> str:
+    """Return a run's report as a self-contained HTML file; for the arguments, see Report."""
+    from . import html_pages  # here, since it needs jinja2
+
+    report = Report.of(results, staff, is_judged)
+    went = f"{points(results.score)} of {points(results.max_score)} points"
+    whose = "Staff's report: not for students" if staff else "Report"
+    values = {
+        "title": f"{results.edition.title}: {went if is_judged else report.headline}{results.only}",
+        "notes": [f"{whose}. {identity(results)}.", report.summary],
+        "facts": facts_of(results.as_dict(staff)),
+    }
+    return html_pages.render(TEMPLATE, **page_values(report, staff) | values)
+
+
+def page_values(report: Report, staff: bool) -> dict[str, Any]:
+    """Return what TEMPLATE shows of any report."""
+    empty: dict[str, Any] = {"whose": "", "notes": [], "fault": "", "facts": [], "known": {}}
+    return empty | {"sign": sign, "is_fine": is_fine, "report": report, "staff": staff}

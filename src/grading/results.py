@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -59,6 +59,33 @@ class TestResult:
     def __post_init__(self) -> None:
         for name, most in MAX_CHARACTERS.items():
             object.__setattr__(self, name, printable.lines(getattr(self, name), most))
+
+    @classmethod
+    def read(cls, shown: Mapping[str, Any], number: str) -> TestResult:
+        """Return what can be shown of a result from `as_dict`, also from an earlier release.
+
+        Args:
+            number: of the question.
+        """
+        spec = TestSpec(
+            test_id=shown["test_id"],
+            number=number,
+            topic=shown.get("topic", ""),
+            name=shown.get("test", ""),
+            kind=shown.get("kind", "hidden"),
+            max_score=Decimal(str(shown["max_score"])),
+            timeout_s=0,
+            torch=False,
+            is_extra_credit=shown.get("is_extra_credit", False),
+            after_published=False,
+        )
+        texts = {key: shown.get(key, "") for key in ("message", "detail", "output", "cause")}
+        outcome, score = Outcome(shown["outcome"]), Decimal(str(shown["score"]))
+        return cls(spec, shown.get("name", ""), outcome, score, **texts)
+
+    def for_student(self) -> TestResult:
+        """Return the result without what a student may not read."""
+        return replace(self, detail="", output="" if self.spec.is_hidden else self.output)
 
     def as_dict(self, staff: bool) -> dict[str, Any]:
         """Return plain data for the results file."""
@@ -115,13 +142,6 @@ class Results:
         few = len(self.wanted) <= MOST_WORDS
         words = ", ".join(self.wanted) if few else f"{len(self.asked)} of {len(self.tests)} tests"
         return f" ({words} only)"
-
-    @property
-    def folded(self) -> set[str]:
-        """The numbers of the questions shown as one line: without points, and not named."""
-        if self.wanted:
-            return set()
-        return {q.number for q in self.edition.questions if q.tests and not q.coding}
 
     @property
     def score(self) -> Decimal:

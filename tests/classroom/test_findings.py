@@ -124,7 +124,7 @@ for name, module in sys.modules.items():
         ("src/grading/schema.py", True),
         ("solutions/hidden/synthesizer.py", False),
         ("src/questions/span_corruption/tests.py", False),
-        ("src/grading/console.py", False),
+        ("src/grading/report.py", False),
     ],
 )
 def test_an_edit_asks_for_new_evidence_only_where_it_decides(

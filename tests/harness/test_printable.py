@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from grading import console, printable, replay, report, student_console
+from grading import printable, replay, report, terminal
 from grading.errors import SubmissionError, UsageError
 from grading.gradescope import feedback
 from grading.results import Results, TestResult
@@ -59,8 +59,8 @@ def test_a_file_with_such_a_name_stays_behind(tmp_path, capsys, name, place):
     with open(os.fsencode(tmp_path / "upload" / place) + b"/" + _bytes(name), "wb") as writer:
         writer.write(b"x")
     staged = stage(tmp_path / "upload", tmp_path / "staged")
-    console.show_staged(staged)
-    print(student_console.files_line(staged))
+    terminal.show_staged(staged)
+    print(terminal.files_line(staged))
     assert set(staged.taken) == {"submission/__init__.py"}
     taken = name.endswith(".py") and place == "."  # no code is expected there
     assert len(staged.omissions) == (0 if taken else 1)
@@ -79,8 +79,8 @@ def test_a_wrapping_folder_with_such_a_name_forges_no_line(tmp_path, capsys, tex
         with open(folder + b"/" + name, "wb"):
             pass
     staged = stage(tmp_path / "upload", tmp_path / "staged")
-    console.show_staged(staged)
-    print(student_console.files_line(staged))
+    terminal.show_staged(staged)
+    print(terminal.files_line(staged))
     assert only_text(capsys.readouterr().out)
 
 
@@ -125,10 +125,10 @@ def test_no_result_holds_a_text_that_is_not_fit_to_be_shown(results, field):
 
 def test_prints_and_messages_forge_nothing(results, capsys):
     for test in results.tests:
-        console.show_result(test, staff=True)
+        terminal.show_result(test)
         # In a fenced block, and no part of the standard output.
         assert only_text(feedback.of_test(test).replace("\t", " ").replace("record", ""))
-    console.show_summary(results, staff=True)
+    terminal.show_summary(results)
     assert only_text(capsys.readouterr().out.replace("\t", " "))
     assert only_text(report.page(results, staff=True).replace("\t", " ").replace("record", ""))
     assert feedback.plain("".join(HOSTILE)).isprintable()

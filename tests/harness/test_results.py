@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from grading import console, provenance, replay, report
+from grading import provenance, replay, report, terminal
 from grading.cases import BoundTest, GradedTestCase
 from grading.results import Results, TestResult
 from grading.runner import Observer, Options
@@ -58,7 +58,7 @@ def test_score_and_maximum_are_of_what_was_asked(wanted, score, words, capsys):
         assert f"Problem Set 5: {score} of {score} points{words}</h1>" in report.page(
             results, False
         )
-        console.show_summary(results, staff=False)
+        terminal.show_summary(results)
         assert f"{score} / {score:<6}points in all{words}\n" in capsys.readouterr().out
 
 
@@ -67,7 +67,7 @@ def test_score_and_maximum_are_of_what_was_asked(wanted, score, words, capsys):
 
 def test_console_report_and_record_name_submission_files_time_edition_and_release(capsys):
     results = results_of()
-    console.show_summary(results, staff=False)
+    terminal.show_summary(results)
     line = capsys.readouterr().out.splitlines()[-1]
     assert line == (
         "Graded: upload.zip, files dddddddddddd, 2027-01-30 18:02 UTC, edition xcs224n, "
@@ -122,16 +122,15 @@ def test_a_replay_of_other_files_says_so(submission, tmp_path):
 # ---------------------------------------------------------------- without points
 
 
-def told(results: Results, staff: bool, capsys) -> str:
-    teller = console.Teller(results, staff)
+def shown(results: Results, capsys) -> str:
     for test in results.tests:
-        teller.tell(test)
+        terminal.show_next(results, test)
     return capsys.readouterr().out
 
 
 def test_a_question_without_points_is_one_line(capsys):
     results = results_of(outcome=Outcome.FAILED)
-    said = told(results, True, capsys)
+    said = shown(results, capsys)
     heads = [line.split()[0] for line in said.splitlines() if line[0] != " "]
     assert UNPAID and set(heads) & UNPAID == UNPAID
     paid = [t.spec.test_id for t in results.tests if t.spec.number not in UNPAID]
@@ -142,8 +141,7 @@ def test_a_question_without_points_is_one_line(capsys):
 
 def test_a_question_that_is_named_shows_its_tests(capsys):
     results = results_of("4a")
-    assert results.folded == set()
-    said = told(Results(EDITION, 5, results.asked, wanted=("4a",)), False, capsys)
+    said = shown(Results(EDITION, 5, results.asked, wanted=("4a",)), capsys)
     assert [line.split()[0] for line in said.splitlines()] == [
         t.test_id for t in EDITION.tests if t.number == "4a"
     ]
@@ -154,12 +152,12 @@ def test_a_grader_error_is_never_folded(capsys):
     place = next(i for i, t in enumerate(results.tests) if t.spec.number in UNPAID)
     failed = replace(results.tests[place], outcome=Outcome.GRADER_ERROR, detail="OSError: why")
     results.tests[place] = failed
-    said = told(results, True, capsys)
+    said = shown(results, capsys)
     assert f"{failed.spec.test_id:<13}grader error" in said and "OSError: why" in said
 
 
 def test_the_summary_counts_them_in_a_line(capsys):
-    console.show_summary(results_of(), staff=False)
+    terminal.show_summary(results_of())
     said = capsys.readouterr().out
     unpaid = [t for t in EDITION.tests if t.number in UNPAID]
     first = unpaid[0].number

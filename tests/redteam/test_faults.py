@@ -382,7 +382,7 @@ STAGES = [  # file of src, and the function of ours that crashes there
     ("questions/attention_exploration/calling.py", "AsksAttention.expect_weights"),
     ("grading/results.py", "write_atomically"),
     ("grading/results.py", "Results.as_dict"),
-    ("grading/console.py", "show_result"),
+    ("grading/terminal.py", "show_result"),
 ]
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from grading.assignment import Edition
 from grading.results import Results, TestResult
-from grading.student_console import FINE
 from grading.verdicts import Outcome
 from tests import pinned
 
@@ -192,7 +191,7 @@ def results(run: str, is_judged: bool) -> Results:
             result = replace(result, **ends.get(spec.test_id, {}))
         else:
             result = TestResult(spec, result.description, asked=False)
-        is_by_judge = result.outcome in (*FINE, Outcome.FAILED) and not result.place
+        is_by_judge = result.outcome in (Outcome.PASSED, Outcome.FAILED) and not result.place
         if asked and spec.is_hidden and is_by_judge and not is_judged:
             ran = failing(Outcome.RAN_NOT_GRADED, "it ran, and is graded when you submit")
             result = TestResult(spec, result.description, **ran)

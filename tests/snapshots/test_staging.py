@@ -5,7 +5,7 @@ import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
-from grading import console, staging, student_console, upload
+from grading import staging, terminal, upload
 from grading.errors import SubmissionError
 from questions.provided import PROVIDED
 from tests.harness.test_staging import entry, make_package, tar_with
@@ -63,9 +63,9 @@ def test_what_is_taken_and_left_out(tmp_path, capsys, monkeypatch):
     (folder / OUTPUT).write_bytes(bytes(101))
     (folder / "pretraining").mkdir()
     staged = staging.stage(folder, tmp_path / "staged", PROVIDED, REQUIRED)
-    console.show_staged(staged)
-    texts = {"staff": capsys.readouterr().out, "students": student_console.files_line(staged)}
-    texts["nothing to remark"] = student_console.files_line(staging.Staged(tmp_path))
+    terminal.show_staged(staged)
+    texts = {"staff": capsys.readouterr().out, "students": terminal.files_line(staged)}
+    texts["nothing to remark"] = terminal.files_line(staging.Staged(tmp_path))
     masks = {os.path.relpath(tmp_path): "TMP", str(tmp_path): "TMP"}
     check("staging_taken", texts, masks)
 

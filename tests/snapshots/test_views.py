@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from grading import console, report, student_console
+from grading import report, terminal
 from grading.gradescope import document
 from grading.staging import Omission, Staged
 from grading.terminal import Terminal
@@ -28,9 +28,9 @@ STAGED = Staged(
 )
 
 
-def students(run, terminal):
-    files = student_console.files_line(STAGED)
-    return "\n".join(student_console.report(made.results(run, False), files, terminal))
+def students(run, screen):
+    files = terminal.files_line(STAGED)
+    return "\n".join(terminal.student_lines(made.results(run, False), files, screen))
 
 
 @pytest.mark.parametrize("width", [None, 60])
@@ -48,11 +48,10 @@ def test_terminal_of_staff(capsys):
     shown = {}
     for run in made.RUNS:
         results = made.results(run, True)
-        console.show_staged(STAGED)
-        teller = console.Teller(results, staff=True)
+        terminal.show_staged(STAGED)
         for test in results.asked:
-            teller.tell(test)
-        console.show_summary(results, staff=True)
+            terminal.show_next(results, test)
+        terminal.show_summary(results)
         shown[run] = capsys.readouterr().out
     check("terminal_staff", shown)
 

@@ -34,7 +34,6 @@ The modules:
 - `reports/`          `report`: pages and CSV files for staff, and a page for each student
 - `gradebook/`        turns results, written scores and decisions into grades
 - `similarity/`       `similar`: compares the code, parameters and predictions of pairs
-- `html_pages`        writes pages in which nothing that a student wrote can run
 - `privacy`           `forget` and `purge`; `listing` is `list`
 
 Only messages for people contain names of students. Logs, and all files beside the roll and the

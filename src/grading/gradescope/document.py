@@ -8,19 +8,18 @@ has the visibility `hidden`, with which its points would count without being vis
 from __future__ import annotations
 
 import json
-from decimal import Decimal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..assignment import Edition, TestSpec
-from ..console import passed_of, points
+from ..assignment import TestSpec
 from ..errors import GradingError
+from ..report import Question, Report, State, state
 from ..results import Results, TestResult
-from ..verdicts import Outcome
 from . import feedback
 
 SCHEMA = Path(__file__).with_name("results.schema.json")
-UNWRITTEN = ".NotImplementedError"  # ends the cause of a failure in a part that is not written yet
+NO_CODE = (State.NOT_BEGUN, State.FILE_MISSING, State.NOT_RUN, State.NOT_REACHED)
 LATER = {
     "visible": "",
     "after_due_date": "Hidden tests, and so your total, become visible after the due date.",
@@ -50,7 +49,8 @@ def document(
         extra: facts for staff: seed, layers, versions, hash of the release.
         execution_s: wall seconds that the run took.
     """
-    entries, not_begun = _entries(results, hidden_tests)
+    report = Report.of(results, staff=False)
+    entries, not_begun = _entries(report, hidden_tests)
     facts = {"edition": results.edition.name, "seed": str(results.seed), "not_begun": not_begun}
     content = {
         "visibility": "visible",
@@ -58,7 +58,7 @@ def document(
         "execution_time": round(execution_s),
         "output_format": "md",
         "output": overview(
-            [*notes, *_later(results, hidden_tests)], _by_question(results, hidden_tests)
+            [*notes, *_later(report, hidden_tests)], _by_question(report, hidden_tests)
         ),
         "extra_data": extra | facts,
         "tests": entries,
@@ -71,67 +71,49 @@ def document(
 
 
 def _entries(
-    results: Results, hidden_tests: str
+    report: Report, hidden_tests: str
 ) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
     """Return an entry for each test, and one per question without points.
 
     Such a question has two if its hidden tests become visible later than the basic ones. If it was
     not begun, it has none, because it would be red. Its outcomes are returned by topic, for staff.
     """
-    folded = results.folded
-    groups: dict[tuple[str, ...], list[TestResult]] = {}
-    for test in results.tests:
-        alone = test.spec.number not in folded
-        shared = test.spec.number, visibility(test.spec, hidden_tests)
-        groups.setdefault((test.spec.test_id,) if alone else shared, []).append(test)
     shown: list[dict[str, Any]] = []
     not_begun: dict[str, dict[str, str]] = {}
-    for tests in groups.values():
-        spec = tests[0].spec
-        outcomes = {test.spec.test_id: test.outcome.value for test in tests}
-        if spec.number not in folded:
-            entry = _entry(tests[0])
-        elif any(map(_is_begun, tests)):
-            entry = _folded(results.edition, tests)
-        else:
-            not_begun.setdefault(spec.topic, {}).update(outcomes)
-            continue
-        about = {"visibility": visibility(spec, hidden_tests), "extra_data": {"outcomes": outcomes}}
-        shown.append(entry | about)
+    for question in report.questions:
+        moments: dict[str, list[TestResult]] = {}
+        for test in question.tests:
+            moment = visibility(test.spec, hidden_tests)
+            moments.setdefault(moment if question.is_folded else test.spec.test_id, []).append(test)
+        for tests in moments.values():
+            spec, outcomes = tests[0].spec, {t.spec.test_id: t.outcome.value for t in tests}
+            if question.is_folded and all(state(test) in NO_CODE for test in tests):
+                not_begun.setdefault(spec.topic, {}).update(outcomes)
+                continue
+            entry = _entry(replace(question, tests=tuple(tests)))
+            entry["visibility"] = visibility(spec, hidden_tests)
+            shown.append(entry | {"extra_data": {"outcomes": outcomes}})
     return shown, not_begun
 
 
-def _is_begun(test: TestResult) -> bool:
-    """Return whether there is any code that the test could judge."""
-    is_unwritten = test.cause.endswith(UNWRITTEN)
-    return not (is_unwritten or test.outcome in (Outcome.MISSING_FILE, Outcome.NOT_RUN))
+def _entry(question: Question) -> dict[str, Any]:
+    """Return the entry of one test, or of a folded question's tests.
 
-
-def _folded(edition: Edition, tests: list[TestResult]) -> dict[str, Any]:
-    """Return the one entry of tests without points, of one question and visibility."""
-    spec = tests[0].spec
-    title = next(q.title for q in edition.questions if q.number == spec.number)
-    passed = all(test.outcome is Outcome.PASSED for test in tests)
-    return {
-        "number": spec.number,
-        "name": f"{spec.number}: {title}",
-        "status": "passed" if passed else "failed",
-        "output_format": "md",
-        "output": feedback.of_practice(tests),
-        "tags": [spec.topic, *dict.fromkeys(test.spec.kind for test in tests)],
-    }
-
-
-def _entry(test: TestResult) -> dict[str, Any]:
-    """Return a test's entry; without points, Gradescope shows its status only."""
-    spec = test.spec
+    Without points, Gradescope shows the status only.
+    """
+    test, spec = question.tests[0], question.tests[0].spec
+    name, output = f"{spec.test_id}: {test.description}", feedback.of_test(test)
+    tags = [spec.topic, spec.kind] + ["extra credit"] * spec.is_extra_credit
+    if question.is_folded:
+        name, output = f"{spec.number}: {question.title}", feedback.of_practice(question)
+        tags = [spec.topic, *dict.fromkeys(test.spec.kind for test in question.tests)]
     entry = {
         "number": spec.number,
-        "name": f"{spec.test_id}: {test.description}",
-        "status": "passed" if test.outcome is Outcome.PASSED else "failed",
+        "name": name,
+        "status": "passed" if question.passed == len(question.tests) else "failed",
         "output_format": "md",
-        "output": feedback.of_test(test),
-        "tags": [spec.topic, spec.kind] + (["extra credit"] if spec.is_extra_credit else []),
+        "output": output,
+        "tags": tags,
     }
     if not spec.max_score:
         return entry
@@ -159,31 +141,23 @@ def overview(notes: list[str], lines: list[str]) -> str:
     return "\n\n".join([*words, feedback.fenced("\n".join(lines), most=60)])
 
 
-def _later(results: Results, hidden_tests: str) -> list[str]:
-    return sorted({LATER[visibility(t.spec, hidden_tests)] for t in results.tests} - {""})
+def _later(report: Report, hidden_tests: str) -> list[str]:
+    return sorted({LATER[visibility(t.spec, hidden_tests)] for t in report.tests} - {""})
 
 
-def _by_question(results: Results, hidden_tests: str) -> list[str]:
+def _by_question(report: Report, hidden_tests: str) -> list[str]:
     """Return a line per question with the points of its tests that are visible now.
 
     Questions without points share a line.
     """
-    edition = results.edition
-    seen = [t for t in results.tests if visibility(t.spec, hidden_tests) == "visible"]
-    rows = []
-    for question in edition.questions:
-        tests = [t for t in seen if t.spec.number == question.number]
-        if tests and question.number not in results.folded:
-            score = sum((t.score for t in tests), Decimal(0))
-            worth = sum((t.spec.max_score for t in tests), Decimal(0))
-            shown = f"{points(score)} of {points(worth)}" if worth else "no points"
-            rows.append(f"{question.number:<4}{shown:>14}  {question.title}")
-    unpaid = [t for t in seen if t.spec.number in results.folded]
-    return [*rows, f"{'':<20}Without points: {passed_of(unpaid)}"] if unpaid else rows
-
-
-def _schema() -> dict[str, Any]:
-    return json.loads(SCHEMA.read_text(encoding="utf-8"))
+    seen = report.select(lambda test: visibility(test.spec, hidden_tests) == "visible")
+    rows = [
+        f"{question.number:<4}{question.in_short:>14}  {question.title}"
+        for question in seen.questions
+        if not question.is_folded
+    ]
+    folded = seen.folded
+    return [*rows, f"{'':<20}Without points: {folded.in_tests}"] if folded.tests else rows
 
 
 def serialize(content: dict[str, Any]) -> str:
@@ -194,7 +168,7 @@ def serialize(content: dict[str, Any]) -> str:
     """
     import jsonschema  # staff's package, which students don't need
 
-    validator = jsonschema.Draft202012Validator(_schema())
+    validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
     for error in validator.iter_errors(content):
         place = "/".join(map(str, error.absolute_path)) or "the whole"
         raise GradingError(f"results.json, {place}: {error.message:.300}")

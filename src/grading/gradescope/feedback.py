@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 
 from .. import printable
-from ..console import passed_of, points
+from ..report import Group, State, share, state
 from ..results import TestResult
-from ..verdicts import Outcome
 
 MAX_LINES = 24
 MAX_COLUMNS = 100
@@ -21,42 +20,41 @@ CAUSE_LINES = 8  # of these, for values and pictures
 PRINTED_LINES = 8  # of these, for what the student's code printed
 
 
-def of_test(result: TestResult) -> str:
+def of_test(test: TestResult) -> str:
     """Return what Gradescope shows as a test's output, in Markdown."""
-    score, worth = points(result.score), points(result.spec.max_score)
-    head = f"**{score} of {worth} points: {result.outcome.value}**"
-    if not result.spec.max_score:
-        head = f"**No points: {result.outcome.value}**"
-    sentence, _, rest = result.message.partition("\n")
-    parts = [head]
-    if result.outcome is not Outcome.PASSED and sentence:
+    worth = "No points"
+    if test.spec.max_score:
+        worth = f"{share(test.score, test.spec.max_score)} points"
+    sentence, _, rest = test.message.partition("\n")
+    parts = [f"**{worth}: {test.outcome.value}**"]
+    if state(test) is not State.PASSED and sentence:
         parts.append(plain(shortened(sentence)))
         if rest.strip():
             parts.append(fenced(rest))
-    if result.output.strip() and not result.spec.is_hidden:
-        parts += ["Your code printed:", fenced(result.output, PRINTED_LINES)]
+    if test.output.strip():
+        parts += ["Your code printed:", fenced(test.output, PRINTED_LINES)]
     return "\n\n".join(parts)
 
 
-def of_practice(tests: list[TestResult]) -> str:
+def of_practice(group: Group) -> str:
     """Return what Gradescope shows for a question's tests without points, in Markdown.
 
     Tests that failed for the same reason share a paragraph, and got and expected values.
     """
-    left: dict[tuple[str, str], list[str]] = {}
-    for test in (t for t in tests if t.outcome is not Outcome.PASSED):
-        left.setdefault((test.outcome.value, test.message), []).append(test.spec.test_id)
-    parts = [f"**No points: {passed_of(tests)}**"]
-    for (outcome, message), test_ids in list(left.items())[:CAUSES]:
+    alike: dict[tuple[str, str], list[str]] = {}
+    for test in (test for test in group.tests if state(test) is not State.PASSED):
+        alike.setdefault((test.outcome.value, test.message), []).append(test.spec.test_id)
+    parts = [f"**No points: {group.in_tests}**"]
+    for (outcome, message), test_ids in list(alike.items())[:CAUSES]:
         sentence, _, rest = message.partition("\n")
         parts.append(plain(shortened(f"{', '.join(test_ids)}: {outcome}: {sentence}", MAX_CAUSE)))
         if rest.strip():
             parts.append(fenced(rest, CAUSE_LINES))
-    more = sum(map(len, list(left.values())[CAUSES:]))
+    more = sum(map(len, list(alike.values())[CAUSES:]))
     if more:
         parts.append(f"{more} more did not pass.")
-    if left:
-        number = tests[0].spec.number
+    if alike:
+        number = group.tests[0].spec.number
         parts.append(f"On your computer, `python src/grader.py {number}` tells you more.")
     return "\n\n".join(parts)
 

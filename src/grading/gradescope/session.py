@@ -16,10 +16,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from .. import console, paths, printable, replay, report
+from .. import paths, printable, replay, report, terminal
 from ..assignment import Edition
 from ..authoritative import SECRET, seed_from_secret
-from ..console import Teller
 from ..editions import VISIBILITIES
 from ..errors import SubmissionError
 from ..results import Results, TestResult, write_atomically
@@ -86,7 +85,6 @@ class Session(Observer):
         self._name = "upload" if number is None else f"submission {number}"
         self._leaderboard: list[dict[str, Any]] = []
         self.results: Results
-        self._teller: Teller
 
     def run(self) -> ExitCode:
         self._protect()
@@ -109,7 +107,7 @@ class Session(Observer):
             self._runner.run(options, seed, self)
         except SubmissionError as error:
             self._refuse(str(error))
-        console.show_summary(self.results, staff=True)
+        terminal.show_summary(self.results)
         print(replay.line(self.results))
         return exit_code(self.results.outcomes)
 
@@ -122,7 +120,7 @@ class Session(Observer):
                 os.chmod(path, mode)
 
     def staged(self, staged: Staged) -> None:
-        console.show_staged(staged)
+        terminal.show_staged(staged)
         if staged.place:
             self._notes.append(f"Your code was taken from {shortened(staged.place, 200)}.")
         self._note("Missing files: ", staged.missing)
@@ -131,14 +129,14 @@ class Session(Observer):
         self._note("Files that were left out: ", [*map(str, staged.omissions)])
 
     def started(self, results: Results) -> None:
-        self.results, self._teller = results, Teller(results, staff=True)
+        self.results = results
         self._write()
 
     def ended(self, result: TestResult) -> None:
         self._write()
 
     def told(self, result: TestResult) -> None:
-        self._teller.tell(result)
+        terminal.show_next(self.results, result)
 
     def graded(self, run: Run) -> None:
         if self._edition.gradescope.leaderboard and not self._limited:
@@ -217,7 +215,7 @@ def earlier(about: Metadata, edition: Edition) -> str:
     scores = [each.score for each in seen if each.score is not None]
     if not scores:
         return f"{before}."
-    return f"{before}; best so far: {console.points(round(max(scores), 2))} points."
+    return f"{before}; best so far: {report.points(round(max(scores), 2))} points."
 
 
 def seed_of(about: Metadata) -> int:

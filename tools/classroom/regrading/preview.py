@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from grading import printable
-from grading.console import points as shown_points
+from grading.html_pages import write_page as write_html
 from grading.leftovers import remove_tree
+from grading.report import points as shown_points
 
 from ..folder import ClassFolder
 from ..gradebook.policy import count
-from ..html_pages import write_page as write_html
 from ..reports.result_pages import titles, write_result
 from ..submissions import RollEntry
 from .difference import Change, Difference, TestChange
@@ -153,7 +153,7 @@ def write_page(folder: ClassFolder, regrade: Regrade, found: Difference) -> Path
     ]
     write_html(
         path,
-        "regrade.html.j2",
+        Path(__file__).with_name("regrade.html.j2"),
         title=f"{regrade.name}: what would change",
         regrade=regrade,
         counts=counts(found),

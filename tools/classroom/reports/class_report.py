@@ -10,9 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from grading.console import points as shown_points
 from grading.errors import UsageError
+from grading.html_pages import write_page
 from grading.leftovers import remove_tree
+from grading.report import points as shown_points
 from grading.results import write_atomically
 from grading.verdicts import ExitCode
 
@@ -20,7 +21,6 @@ from ..choosing import chosen
 from ..folder import ClassFolder, refuse_project
 from ..gradebook.cells import write as write_csv
 from ..handed_files import add_files, submissions_of
-from ..html_pages import write_page
 from ..parsers import Commands, add_command, add_folder, add_release
 from ..submissions import Submission
 from ..table import newest_release
@@ -151,7 +151,7 @@ def _write(
     pages = {} if key is not None else _pages(place, gathered, known, withheld)
     write_page(
         place / INDEX,
-        "report.html.j2",
+        Path(__file__).with_name("report.html.j2"),
         title="Report on the class",
         release=gathered.release,
         is_anonymous=key is not None,

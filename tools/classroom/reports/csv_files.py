@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any
 
-from grading.console import points as shown_points
+from grading.report import points as shown_points
 
 from ..gradebook.cells import Number, write
 from .failures import Failure

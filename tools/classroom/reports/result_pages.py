@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from grading import paths
+from grading import html_pages, paths, report
 from grading.assignment import load_assignment
-from grading.console import points as shown_points
+from grading.results import TestResult
 
-from ..html_pages import write_page
 from ..records import Record, points
-
-SIGNS = {"passed": "✓", "ran, not graded": "○", "not run": "–"}
-FAILED_SIGN = "✗"
 
 
 def titles() -> dict[str, str]:
@@ -35,68 +30,44 @@ def write_result(
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     results = record["results"]
-    tests = [] if results is None else results["tests"]
-    score, most = _sum(tests, "score"), _worth(tests)
-    write_page(
-        path,
-        "result.html.j2",
-        title=f"{shown_points(score)} of {shown_points(most)} points"
-        if results is not None
-        else "No result",
-        whose=whose,
-        staff=staff,
-        note=note,
-        refused=record["refused"],
-        fault=record["fault"] if staff else "",
-        is_pending=results is None or bool(record["again"]),
-        counts=record["counts"],
-        questions=_questions(tests, staff, known),
-        facts=_facts(record) if staff and results is not None else [],
-    )
-
-
-def _questions(
-    tests: list[dict[str, Any]], staff: bool, known: dict[str, str]
-) -> list[dict[str, Any]]:
-    found: dict[str, list[dict[str, Any]]] = {}
-    for test in tests:
-        found.setdefault(number_of(test), []).append(test)
-    return [
-        {
-            "number": number,
-            "title": known.get(each[0].get("topic", ""), ""),
-            "score": shown_points(_sum(each, "score")),
-            "max_score": shown_points(_sum(each, "max_score")),
-            "tests": [_test(test, staff) for test in each],
-        }
-        for number, each in found.items()
+    shown = _report([] if results is None else results["tests"], staff, known)
+    is_pending = results is None or bool(record["again"])
+    notes = [
+        "Staff's report: not for students." if staff else "",
+        note,
+        "" if record["counts"] else "This is a preview. It doesn't count.",
+        f"Nothing was graded: {record['refused']}" if record["refused"] else "",
+        "There is no final result yet." if is_pending else "",
+        shown.summary if shown.tests else "",
     ]
+    values = report.page_values(shown, staff) | {
+        "title": "No result",
+        "whose": whose,
+        "notes": list(filter(None, notes)),
+    }
+    if results is not None:
+        score, most = points(results["score"]), points(results["max_score"])
+        values["title"] = f"{report.points(score)} of {report.points(most)} points"
+    if staff:
+        values["fault"] = record["fault"]
+    if staff and results is not None:
+        processor = [("Processor", record["processor"])] if record.get("processor") else []
+        values["facts"] = report.facts_of(results) + processor
+        values["known"] = {test["test_id"]: _known(test) for test in results["tests"]}
+    html_pages.write_page(path, report.TEMPLATE, **values)
+
+
+def _report(tests: list[dict[str, Any]], staff: bool, known: dict[str, str]) -> report.Report:
+    """Return the report of a record's tests; questions that are worth nothing are folded."""
+    read = [TestResult.read(test, number_of(test)) for test in tests]
+    titles = {test.spec.number: known.get(test.spec.topic, "") for test in read}
+    paid = {test.spec.number for test in read if test.spec.max_score}
+    return report.Report.of_tests(read, titles, paid, folds=True, staff=staff)
 
 
 def number_of(test: dict[str, Any]) -> str:
     """Return the number of a test's question: "1e" for "1e-0-basic"."""
     return test["test_id"].rsplit("-", 2)[0]
-
-
-def _test(test: dict[str, Any], staff: bool) -> dict[str, Any]:
-    """Return what a page shows of a test; of a hidden one, students only see the message."""
-    is_basic = test.get("kind") == "basic"
-    passed = test["outcome"] == "passed"
-    shown = {
-        "test_id": test["test_id"],
-        "name": test.get("name", ""),
-        "outcome": test["outcome"],
-        "passed": passed,
-        "sign": SIGNS.get(test["outcome"], FAILED_SIGN),
-        "score": shown_points(points(test["score"])),
-        "max_score": shown_points(points(test["max_score"])),
-        "message": "" if passed else test.get("message", ""),
-        "output": test.get("output", "").strip("\n") if staff or is_basic else "",
-    }
-    if staff:
-        shown["detail"] = test.get("detail", "").strip("\n")
-        shown["known"] = _known(test)
-    return shown
 
 
 def _known(test: dict[str, Any]) -> list[tuple[str, str]]:
@@ -109,29 +80,3 @@ def _known(test: dict[str, Any]) -> list[tuple[str, str]]:
         rows.append(("Memory", f"{test['peak_bytes'] / 2**20:.0f} MiB"))
     rows.append(("Run by", test.get("release", "")))
     return [(name, value) for name, value in rows if value]
-
-
-def _facts(record: Record) -> list[tuple[str, str]]:
-    results = record["results"]
-    facts = results.get("facts", {})
-    versions = ", ".join(f"{name} {version}" for name, version in facts.get("versions", {}).items())
-    rows = [
-        ("Submission", facts.get("submission", "")),
-        ("Graded", facts.get("graded", "")),
-        ("Edition", results.get("edition", "")),
-        ("Seed", str(results.get("seed", ""))),
-        ("Files (hash)", facts.get("digest", "")),
-        ("Code found in", facts.get("place", "")),
-        ("Files not graded", "; ".join(facts.get("left", []))),
-        ("Versions", versions),
-        ("Processor", record.get("processor", "")),
-    ]
-    return [(name, value) for name, value in rows if value]
-
-
-def _sum(tests: list[dict[str, Any]], key: str) -> Decimal:
-    return sum((points(test[key]) for test in tests), Decimal(0))
-
-
-def _worth(tests: list[dict[str, Any]]) -> Decimal:
-    return _sum([test for test in tests if not test.get("is_extra_credit")], "max_score")

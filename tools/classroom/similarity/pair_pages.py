@@ -11,7 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from .. import html_pages
+from grading.html_pages import write_page
+
 from ..submissions import RollEntry
 from . import marked
 from .comparison import OF_TOPIC, Comparison, Listed, Ranking
@@ -20,6 +21,7 @@ from .matches import Match, matches_of
 from .parameters import Alike
 from .tokens import View
 
+HERE = Path(__file__).parent
 INDEX = "index.html"
 PAIRS = "pairs"
 LISTED = 60  # matches that a page lists; all matches are marked
@@ -55,12 +57,12 @@ def write(target: Path, found: Comparison, roll: dict[str, RollEntry]) -> None:
         OSError: if they can't be written.
     """
     (target / PAIRS).mkdir(mode=0o700)
-    html_pages.write_page(target / INDEX, "similar_index.html.j2", **_index(found))
+    write_page(target / INDEX, HERE / "similar_index.html.j2", **_index(found))
     for one, two in found.pairs():
         first, second = _in_order(found.entries, one, two, roll)
         values = _pair(found, one, two, first, second, roll)
         path = target / PAIRS / f"{_page(one, two)}.html"
-        html_pages.write_page(path, "similar_pair.html.j2", **values)
+        write_page(path, HERE / "similar_pair.html.j2", **values)
 
 
 def _page(one: int, two: int) -> str:

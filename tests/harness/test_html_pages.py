@@ -8,7 +8,7 @@ from html import unescape
 import jinja2
 import pytest
 
-from tools.classroom import html_pages
+from grading import html_pages
 
 TEMPLATE = (
     '{% extends "page.html.j2" %}{% block content %}<p id="{{ text }}">{{ text }}{% endblock %}'
@@ -16,25 +16,17 @@ TEMPLATE = (
 
 
 @pytest.fixture
-def templates(tmp_path, monkeypatch):
-    """Return a folder of templates with a page that shows a text."""
-    for path in html_pages.TEMPLATES.glob("page.*"):
-        (tmp_path / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+def template(tmp_path):
+    """Return the template of a page that shows a text."""
     (tmp_path / "shown.html.j2").write_text(TEMPLATE, encoding="utf-8")
     (tmp_path / "shown.css").write_text("p { color: red }\n", encoding="utf-8")
     (tmp_path / "shown.js").write_text("document.title = 1 < 2 && 'ö'\n", encoding="utf-8")
-    made = html_pages._environment.__wrapped__()
-    made.loader = jinja2.FileSystemLoader(tmp_path)
-    monkeypatch.setattr(html_pages, "TEMPLATES", tmp_path)
-    monkeypatch.setattr(html_pages, "_environment", lambda: made)
-    html_pages._inlined.cache_clear()
-    yield tmp_path
-    html_pages._inlined.cache_clear()
+    return tmp_path / "shown.html.j2"
 
 
-def test_what_is_shown_is_escaped_and_what_is_hidden_is_shown(templates):
+def test_what_is_shown_is_escaped_and_what_is_hidden_is_shown(template):
     nasty = "</p></title><script>\"'&\u202e\u2066\u200b\ufeff\u2028\x00\x1b\ud800\r\nساعت\u200cها"
-    page = html_pages.render("shown.html.j2", title=nasty, text=nasty)
+    page = html_pages.render(template, title=nasty, text=nasty)
     shown = "</p></title><script>\"'&" + "".join(
         f"[U+{code}]" for code in "202E 2066 200B FEFF 2028 0000 001B D800".split()
     )
@@ -43,8 +35,8 @@ def test_what_is_shown_is_escaped_and_what_is_hidden_is_shown(templates):
     assert page.encode("utf-8")  # everything in it can be written
 
 
-def test_the_policy_allows_the_inlined_styles_and_scripts_alone(templates):
-    page = html_pages.render("shown.html.j2", title="a", text="b")
+def test_the_policy_allows_the_inlined_styles_and_scripts_alone(template):
+    page = html_pages.render(template, title="a", text="b")
     (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
     inlined = [
         found
@@ -63,11 +55,11 @@ def test_the_policy_allows_the_inlined_styles_and_scripts_alone(templates):
     ]
 
 
-def test_a_page_is_private_and_whole_or_not_there(templates, tmp_path):
+def test_a_page_is_private_and_whole_or_not_there(template, tmp_path):
     path = tmp_path / "shown.html"
-    html_pages.write_page(path, "shown.html.j2", title="a", text="b")
+    html_pages.write_page(path, template, title="a", text="b")
     assert path.stat().st_mode & 0o777 == 0o600
     before = path.read_bytes()
     with pytest.raises(jinja2.UndefinedError):  # a value was forgotten
-        html_pages.write_page(path, "shown.html.j2", title="a")
+        html_pages.write_page(path, template, title="a")
     assert path.read_bytes() == before

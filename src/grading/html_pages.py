@@ -1,10 +1,10 @@
 """Writes self-contained HTML pages in which nothing that a student wrote can run.
 
-    write_page(folder / "report.html", "report.html.j2", title="Homework 5", rows=rows)
+    write_page(folder / "report.html", HERE / "report.html.j2", title="Homework 5", rows=rows)
 
-A template in `templates/` begins with `{% extends "page.html.j2" %}` and fills the block `content`.
-`page.css` is part of every page; `NAME.css` and `NAME.js` beside `NAME.html.j2`, if they exist, are
-part of that page.
+A template begins with `{% extends "page.html.j2" %}` and fills the block `content`.
+`templates/page.css` is part of every page; `NAME.css` and `NAME.js` beside `NAME.html.j2`, if they
+exist, are part of that page.
 
 Three things keep a student's text from doing anything. jinja2 escapes every value. The page's
 Content-Security-Policy allows only the scripts and styles above, by their hashes, so a template
@@ -22,23 +22,21 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
 
-from grading.writing import replacing
+from .writing import replacing
 
 TEMPLATES = Path(__file__).with_name("templates")
-SUFFIX = ".html.j2"
 # Control and format characters, halves of surrogate pairs, and line ends that editors don't show.
 ODD = ("Cc", "Cf", "Cs", "Zl", "Zp")
 # Joiners are part of the spelling of Persian and Indian names, and of emoji.
 HARMLESS = "\n\t\u200c\u200d"
 
 
-def write_page(path: Path, template: str, **values: Any) -> None:
+def write_page(path: Path, template: Path, **values: Any) -> None:
     """Write a page that only its owner may read, completely or not at all.
 
     Args:
-        template: a name in `templates/` that ends in `.html.j2`.
+        template: a file whose name ends in `.html.j2`.
         values: what the template shows; `title` is the page's title.
 
     Raises:
@@ -49,17 +47,27 @@ def write_page(path: Path, template: str, **values: Any) -> None:
         writer.write(text.encode("utf-8"))
 
 
-def render(template: str, **values: Any) -> str:
+def render(template: Path, **values: Any) -> str:
     """Return the page that `write_page` would write."""
-    own = template.removesuffix(SUFFIX)
-    styles = _inlined("page.css", f"{own}.css")
-    scripts = _inlined(f"{own}.js")
-    text = (
-        _environment()
-        .get_template(template)
-        .render(values, policy=_policy(styles, scripts), styles=styles, scripts=scripts)
+    own = template.with_suffix("").with_suffix("")
+    styles = _inlined(TEMPLATES / "page.css", own.with_suffix(".css"))
+    scripts = _inlined(own.with_suffix(".js"))
+    policy = _policy(styles, scripts)
+    return visible(
+        _template(template).render(values, policy=policy, styles=styles, scripts=scripts)
     )
-    return visible(text)
+
+
+@cache
+def _template(path: Path) -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([path.parent, TEMPLATES], encoding="utf-8"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(path.name)
 
 
 def visible(text: str) -> str:
@@ -69,25 +77,12 @@ def visible(text: str) -> str:
     return plain.translate({ord(c): f"[U+{ord(c):04X}]" for c in odd}) if odd else plain
 
 
-@cache
-def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES, encoding="utf-8"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-@cache
-def _inlined(*names: str) -> list[Markup]:
+def _inlined(*paths: Path) -> list[str]:
     """Return the contents of those of these files that exist."""
-    paths = [TEMPLATES / name for name in names]
-    return [Markup(path.read_text(encoding="utf-8")) for path in paths if path.is_file()]
+    return [path.read_text(encoding="utf-8") for path in paths if path.is_file()]
 
 
-def _policy(styles: list[Markup], scripts: list[Markup]) -> str:
+def _policy(styles: list[str], scripts: list[str]) -> str:
     """Return a Content-Security-Policy (W3C, level 3) that allows only these."""
     rules = ["default-src 'none'", "base-uri 'none'", "form-action 'none'"]
     for name, allowed in (("style-src", styles), ("script-src", scripts)):

@@ -9,7 +9,8 @@ import sys
 
 import pytest
 
-from grading import student_console, terminal
+from grading import terminal
+from grading.report import Report
 from grading.results import Results, TestResult
 from grading.staging import Staged
 from grading.terminal import Terminal
@@ -42,23 +43,30 @@ def results(*numbers, **changes):
     return Results(EDITION, 5, tests)
 
 
-def report(made, terminal=PLAIN):
-    return "\n".join(student_console.report(made, "Files: 9 of src/submission/", terminal)) + "\n"
+def shown(made, screen=PLAIN):
+    return "\n".join(terminal.student_lines(made, "Files: 9 of src/submission/", screen)) + "\n"
+
+
+def causes(made):
+    return Report.of(made, staff=False, is_judged=False).causes
 
 
 def first_line(*numbers, **changes):
-    return report(results(*numbers, **changes)).partition("\n")[0]
+    return shown(results(*numbers, **changes)).partition("\n")[0]
 
 
 CRASH = {"outcome": Outcome.ERROR, "message": "submission/dataset.py:9: ValueError: bad"}
 UNWRITTEN = {
     "outcome": Outcome.FAILED,
     "message": "submission/dataset.py:9: not written yet: [span corruption] f is yours to write",
+    "is_unwritten": True,
+    "where": "submission/dataset.py:9",
     "place": "NotImplementedError submission/dataset.py, in f",
 }
 HIDDEN_TOO = {
     "outcome": Outcome.FAILED,
     "message": "submission/dataset.py, in f: this part is not written yet",
+    "is_unwritten": True,
     "place": UNWRITTEN["place"],
 }
 
@@ -89,26 +97,26 @@ def test_questions_without_points_that_are_not_begun_are_one_line():
             "message": message,
             "place": "",
         }
-    text = report(results("1e", "3a", "3b", **changes))
+    text = shown(results("1e", "3a", "3b", **changes))
     assert "     no points, nothing written yet: 3a, 3b\n" in text and "x.py" not in text
     # Those that were begun, or that points depend on, are mentioned.
     begun = {key: value for key, value in changes.items() if not key.startswith("t3a_0")}
-    told = report(results("3a", "3b", **begun))
+    told = shown(results("3a", "3b", **begun))
     assert "nothing written yet: 3b\n" in told and re.search("^3a .*", told, re.MULTILINE)
-    told = report(results("1e", "3a", "3b", **changes, t1e_1_basic=changes["t3b_0_basic"]))
+    told = shown(results("1e", "3a", "3b", **changes, t1e_1_basic=changes["t3b_0_basic"]))
     assert "nothing written yet: 3a\n" in told and re.search("^3b ", told, re.MULTILINE)
 
 
 def test_questions_without_points_that_are_finished_are_one_line():
-    text = report(results("1e", "3a", "3b"))
+    text = shown(results("1e", "3a", "3b"))
     assert "     no points, all basic tests passed: 3a, 3b\n" in text
     assert re.search("^1e ", text, re.MULTILINE) and not re.search("^3[ab] ", text, re.MULTILINE)
     # Not those that failed, that print something, or that were named.
-    text = report(results("1e", "3a", "3b", t3a_0_basic=CRASH, t3b_0_basic={"output": "x"}))
+    text = shown(results("1e", "3a", "3b", t3a_0_basic=CRASH, t3b_0_basic={"output": "x"}))
     assert "all basic tests passed" not in text
     named = results("1e", "3a", "3b")
     named.wanted = ("1e", "3a", "3b")
-    assert "all basic tests passed" not in report(named)
+    assert "all basic tests passed" not in shown(named)
 
 
 def test_tests_that_an_interrupted_run_did_not_reach_are_one_line():
@@ -117,13 +125,13 @@ def test_tests_that_an_interrupted_run_did_not_reach_are_one_line():
         for s in EDITION.tests
         if s.number in ("1f", "3a") or s.test_id in ("1e-2-basic", "1e-5-hidden")
     }
-    text = report(results("1d", "1e", "1f", "3a", **unreached))
+    text = shown(results("1d", "1e", "1f", "3a", **unreached))
     assert "Not run: 1e, 1f, 3a\n" in text and "as 1e-2-basic" not in text
     assert re.search("^1e ", text, re.MULTILINE) and not re.search("^1f ", text, re.MULTILINE)
-    text = report(results("1e", **unreached))
+    text = shown(results("1e", **unreached))
     assert "Not run: 1e-2-basic, 1e-5-hidden\n" in text and text.count("1e-2-basic") == 1
-    why = {"outcome": Outcome.NOT_RUN, "message": "not run: no torch"}
-    assert "Not run: 1" not in report(results("1e", t1e_1_basic=why))
+    why = {"outcome": Outcome.NOT_RUN, "message": "not run: no torch", "cause": "not-run.no-torch"}
+    assert "Not run: 1" not in shown(results("1e", t1e_1_basic=why))
 
 
 def test_a_basic_test_that_is_graded_elsewhere_is_no_loss():
@@ -138,34 +146,32 @@ def test_a_fault_of_the_graders_comes_first():
 
 
 def test_no_points_are_counted():
-    text = report(results("1d", "1e", "1f", t1e_1_basic=CRASH))
+    text = shown(results("1d", "1e", "1f", t1e_1_basic=CRASH))
     assert "point" not in text and " / " not in text
 
 
 def test_one_cause_is_told_once_with_the_tests_that_it_explains():
     changes = dict.fromkeys(("t1e_1_basic", "t1e_2_basic", "t1f_0_basic"), CRASH)
-    text = report(results("1e", "1f", **changes))
+    text = shown(results("1e", "1f", **changes))
     assert text.count("ValueError: bad") == 1
     assert "(and in 1f)" in text and re.search(r"^1f .* as 1e-1-basic$", text, re.MULTILINE)
-    alone = report(results("1e", **changes))
+    alone = shown(results("1e", **changes))
     assert alone.count("ValueError: bad") == 1
     assert re.search(r"^1e-2-basic +as 1e-1-basic +does ", alone, re.MULTILINE)
 
 
 def test_other_causes_of_a_question_are_told_too():
     other = CRASH | {"message": "y is not x\n  got: 1\n  expected: 2"}
-    text = report(results("1e", "1f", t1e_1_basic=CRASH, t1e_2_basic=other, t1e_3_basic=other))
+    text = shown(results("1e", "1f", t1e_1_basic=CRASH, t1e_2_basic=other, t1e_3_basic=other))
     assert "     1e-1-basic: submission/dataset.py:9: ValueError: bad\n" in text
     assert "     1e-2-basic and 1 more: y is not x\n       got: 1\n       expected: 2\n" in text
 
 
 def test_a_hidden_test_is_explained_by_a_basic_one_that_crashed_alike():
-    found = student_console.causes(
-        results("1e", t1e_1_basic=UNWRITTEN, t1e_5_hidden=HIDDEN_TOO).tests
-    )
+    found = causes(results("1e", t1e_1_basic=UNWRITTEN, t1e_5_hidden=HIDDEN_TOO))
     assert [[t.spec.test_id for t in c.tests] for c in found] == [["1e-1-basic", "1e-5-hidden"]]
     other = HIDDEN_TOO | {"place": "NotImplementedError submission/dataset.py, in g"}
-    found = student_console.causes(results("1e", t1e_1_basic=UNWRITTEN, t1e_5_hidden=other).tests)
+    found = causes(results("1e", t1e_1_basic=UNWRITTEN, t1e_5_hidden=other))
     assert len(found) == 2
 
 
@@ -176,31 +182,38 @@ def test_two_faults_in_one_function_stay_two():
         "message": "dataset.py:12: ValueError",
         "place": "ValueError f",
     }
-    assert len(student_console.causes(results("1e", **changes).tests)) == 2
+    assert len(causes(results("1e", **changes))) == 2
 
 
 def test_the_files_that_a_question_lacks_are_one_cause():
-    lacking = {"outcome": Outcome.MISSING_FILE, "message": "a.params is missing; run this"}
-    other = lacking | {"message": "b.predictions is missing; run that"}
+    lacking = {
+        "outcome": Outcome.MISSING_FILE,
+        "message": "a.params is missing; run this",
+        "missing_file": "a.params",
+    }
+    other = lacking | {
+        "message": "b.predictions is missing; run that",
+        "missing_file": "b.predictions",
+    }
     made = results("1d", t1d_0_basic=lacking, t1d_1_basic=other, t1d_4_hidden=lacking)
-    (cause,) = student_console.causes(made.tests)
+    (cause,) = causes(made)
     assert cause.message.startswith("missing: a.params, b.predictions; ")
-    (single,) = student_console.causes(results("1d", t1d_0_basic=lacking).tests)
+    (single,) = causes(results("1d", t1d_0_basic=lacking))
     assert single.message == "a.params is missing; run this"
 
 
 def test_what_was_printed_is_shown_with_one_question_alone():
     printed = {"output": "".join(f"line {n}\n" for n in range(30))}
-    alone = report(results("1e", t1e_1_basic=printed, t1e_5_hidden={"output": "SECRET"}))
+    alone = shown(results("1e", t1e_1_basic=printed, t1e_5_hidden={"output": "SECRET"}))
     assert "      | line 19\n      | ... and 10 more lines\n" in alone and "SECRET" not in alone
-    whole = report(results("1e", "1f", t1e_1_basic=printed))
+    whole = shown(results("1e", "1f", t1e_1_basic=printed))
     assert "line 0" not in whole and "python src/grader.py 1e shows it" in whole
 
 
 def test_files_are_one_line():
     taken = {f"submission/{n}.py": f"/a/src/submission/{n}.py" for n in range(9)}
     staged = Staged(None, taken | {"x.params": "/a/x.params"}, ["a.txt (why)"] * 5, ["model.py"])
-    assert student_console.files_line(staged) == (
+    assert terminal.files_line(staged) == (
         "Files: 9 of /a/src/submission/ and 1 of /a/; added by the grader: model.py; left out: "
         "a.txt (why), a.txt (why), a.txt (why) and 2 more"
     )
@@ -214,19 +227,19 @@ def test_text_fits_into_the_terminal(width):
     long = CRASH | {"message": "a cause " * 40 + "\n  got: " + "x, " * 90}
     changes = {f"t{s.test_id.replace('-', '_')}": long for s in EDITION.tests if s.number == "1f"}
     for numbers in (("1f",), ("1e", "1f")):
-        lines = report(results(*numbers, **changes), Terminal(width)).splitlines()
+        lines = shown(results(*numbers, **changes), Terminal(width)).splitlines()
         assert max(map(len, lines)) <= width
         assert " ".join(" ".join(lines).split()).count("a cause") == 40
 
 
 def test_without_a_terminal_nothing_is_wrapped():
     long = CRASH | {"message": "a cause " * 40}
-    assert "a cause " * 39 in report(results("1e", t1e_1_basic=long))
+    assert "a cause " * 39 in shown(results("1e", t1e_1_basic=long))
 
 
 def test_colours_come_and_go_with_the_terminal():
     made = results("1e", "1f", t1e_1_basic=CRASH)
-    coloured, plain = report(made, Terminal(None, True)), report(made)
+    coloured, plain = shown(made, Terminal(None, True)), shown(made)
     assert "\033[31mbasic" in coloured and "\033[32mbasic" in coloured
     assert re.sub(r"\033\[\d+m", "", coloured) == plain and "\033" not in plain
 
@@ -325,4 +338,4 @@ def test_no_color_is_respected(students):
 def test_every_outcome_has_its_line():
     for spec, outcome in zip(specs("1e"), itertools.cycle(Outcome), strict=False):
         changed = {f"t{spec.test_id.replace('-', '_')}": {"outcome": outcome, "message": "why"}}
-        assert spec.test_id in report(results("1e", **changed))
+        assert spec.test_id in shown(results("1e", **changed))
