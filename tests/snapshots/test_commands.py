@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from grading import authoritative, doctor, exposure, replay, sandbox
+from grading import authoritative, doctor, replay, sandbox
 from grading.errors import UsageError
 from tests import pinned
 from tests.interpreter import python
@@ -72,7 +72,7 @@ def test_commands(name, lines, tmp_path):
 @pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
 def test_doctor(capsys, monkeypatch):
     monkeypatch.setattr(authoritative, "send_canary", lambda *_: {})
-    monkeypatch.setattr(exposure, "exposed", lambda *_: [])
+    monkeypatch.setattr(authoritative, "exposed", lambda *_: [])
     texts = {}
     for title, layers, faults, code in (
         ("all is well", sandbox.Layers(True, 7, True), [], "print('numpy 2, torch 2')"),
