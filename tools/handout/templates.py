@@ -4,7 +4,6 @@ The delimiters are `<< value >>`, `<% statement %>` and `<# comment #>`. An unde
 error. Every error names the template, its line, and the word.
 """
 
-import re
 import traceback
 import unicodedata
 from collections.abc import Callable, Mapping
@@ -24,6 +23,10 @@ SPECIAL = {
 
 class HandoutError(Exception):
     """A mistake in a template or a table; `str()` is the line to print."""
+
+
+class PlacedError(HandoutError):
+    """A mistake whose line begins with its place in a template."""
 
 
 def tex(text: object) -> str:
@@ -87,29 +90,31 @@ class Templates:
     def _explained(self, work: Callable[[], str]) -> str:
         try:
             return work()
+        except PlacedError:
+            raise
         except jinja2.TemplateNotFound as error:
-            place, name = self._place(error), error.name or "?"
+            name = error.name or "?"
             # The sheet makes the names of answers from topics, without a folder.
             folder = "handout" if "/" in name or name == "sheet.tex.j2" else "solutions/written"
-            raise HandoutError(f"{place}the template {folder}/{name} is missing") from None
+            raise self._placed(error, f"the template {folder}/{name} is missing") from None
         except jinja2.TemplateSyntaxError as error:
-            raise HandoutError(
+            raise PlacedError(
                 f"{self._named(error.filename or error.name)}:{error.lineno}: {error.message}"
             ) from None
         except HandoutError as error:
-            raise HandoutError(f"{self._place(error)}{error}") from None
+            raise self._placed(error, str(error)) from None
         except jinja2.UndefinedError as error:
-            raise HandoutError(f"{self._place(error)}{error.message}") from None
+            raise self._placed(error, str(error.message)) from None
         except (TypeError, ValueError, AttributeError, KeyError, IndexError) as error:
-            raise HandoutError(f"{self._place(error)}{type(error).__name__}: {error}") from None
+            raise self._placed(error, f"{type(error).__name__}: {error}") from None
 
-    def _place(self, error: BaseException) -> str:
-        """Return the innermost template line, `handout/topics/x.tex.j2:7: `, or "" if named."""
+    def _placed(self, error: BaseException, words: str) -> HandoutError:
+        """Return an error with its innermost template line, `handout/topics/x.tex.j2:7: `."""
         frames = traceback.extract_tb(error.__traceback__)
         lines = [frame for frame in frames if str(frame.filename).endswith(".j2")]
-        if not lines or re.match(r"\S+\.j2:\d+: ", str(error)):
-            return ""
-        return f"{self._named(lines[-1].filename)}:{lines[-1].lineno}: "
+        if not lines:
+            return HandoutError(words)
+        return PlacedError(f"{self._named(lines[-1].filename)}:{lines[-1].lineno}: {words}")
 
     def _named(self, path: str | None) -> str:
         found = Path(path or "?")
