@@ -65,6 +65,7 @@ def test_other_editions_do_not_ask_for_it(edited):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(3000)  # on a busy machine
 @pytest.mark.requires_tool("make")
 def test_the_trained_reference_has_all_points(edited):
     """Three models are trained besides the new one, since the edition asks for them."""
