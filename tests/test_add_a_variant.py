@@ -1,7 +1,7 @@
 """docs/add-a-variant.md leads to a variant that can be trained, and whose reference is right."""
 
 import json
-import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -64,20 +64,34 @@ def test_other_editions_do_not_ask_for_it(edited):
     assert not [name for name, text in modules.items() if b"[alibi]" in text]
 
 
+@pytest.fixture(scope="module")
+def trained(edited) -> Path:
+    """Run the document's commands; three models besides the new one are trained."""
+    for command in follow.commands_of(DOCUMENT):
+        if command not in LEFT_OUT:
+            asked = command + " --json graded.json" * command.startswith("python src/grader.py")
+            answer = follow.run(edited, asked, timeout=3000)
+            assert answer.returncode == 0, (command, answer.stdout, answer.stderr)
+    return edited
+
+
 @pytest.mark.long
 @pytest.mark.timeout(3000)  # on a busy machine
 @pytest.mark.requires_tool("make")
-def test_the_trained_reference_has_all_points(edited):
-    """Three models are trained besides the new one, since the edition asks for them."""
-    for command in follow.commands_of(DOCUMENT):
-        if command in LEFT_OUT:
-            continue
-        if command.startswith("python src/grader.py"):
-            command += " --json graded.json"
-        answer = follow.run(edited, command, timeout=1800)
-        assert answer.returncode == 0, (command, answer.stdout, answer.stderr)
-    result = json.loads((edited / "graded.json").read_text(encoding="utf-8"))
+def test_the_trained_reference_has_all_points(trained):
+    result = json.loads((trained / "graded.json").read_text(encoding="utf-8"))
     assert result["score"] == result["max_score"]
-    ours = [test for test in result["tests"] if re.match("1i-", test["test_id"])]
+    ours = [test for test in result["tests"] if test["test_id"].startswith("1i-")]
     assert {test["outcome"] for test in ours} == {"passed"}
     assert sum(test["max_score"] for test in ours) == 6
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("wrong", ["positions[:, None] - positions", "0 * positions"])
+def test_wrong_biases_are_caught(trained, tmp_path, wrong):
+    shutil.copytree(trained / "build" / "reference" / "src" / "submission", tmp_path / "submission")
+    right = "(positions - positions[:, None])"
+    follow.edit(tmp_path, "submission/attention.py", right, f"({wrong})")
+    words = ("1i-2-hidden", "--edition", "current", "--submission", str(tmp_path))
+    graded = python(trained, "src/grader.py", *words)
+    assert graded.returncode == 1 and "logits are not those of the given GPT" in graded.stdout
