@@ -136,7 +136,10 @@ class Net:
         folder = Path(tempfile.mkdtemp(prefix="net-", dir=self._work))
         folder.chmod(0o755)
         try:
-            upload = case.build(folder)
+            try:
+                upload = case.build(folder)
+            except ValueError as error:  # a variant that no longer fits the reference
+                return {"error": str(error)}
             if case.gradescope:
                 return self._on_gradescope(case, folder, upload)
             out = folder / "results.json"

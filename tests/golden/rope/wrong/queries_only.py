@@ -1,3 +1,3 @@
 # Keys stay as they are.
-# edit: attention.py | q, k = (self.rotated(each, self.rope_cache) for each in (q, k)) | q = self.rotated(q, self.rope_cache)
+# edit: attention.py | q, k = self.with_positions(q), self.with_positions(k) | q = self.with_positions(q)
 # caught by: whole_model
