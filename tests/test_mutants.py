@@ -9,7 +9,7 @@ import pytest
 
 from grading import paths
 from grading.cases import GradedTestCase
-from grading.judges import load_hidden
+from grading.question_set import load_hidden
 from grading.verdicts import TestEnd
 from questions.shared.handed_in import AsksFiles
 from tests import benches, mutants, pinned

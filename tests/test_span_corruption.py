@@ -10,7 +10,7 @@ import torch
 
 from grading import paths, schema
 from grading.errors import WireError
-from grading.judges import load_hidden
+from grading.question_set import load_hidden
 from grading.verdicts import TestEnd
 from questions.shared import random_inputs
 from questions.span_corruption import items, probe

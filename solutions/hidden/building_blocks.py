@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grading.judges import Judge
+from grading.question_set import Judge
 from questions.building_blocks.calling import AsksBlocks
 from questions.building_blocks.expected import IGNORED
 from questions.building_blocks.tests_layers import BlocksReceptiveField

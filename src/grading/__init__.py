@@ -9,8 +9,8 @@ staff's solutions/hidden/. The harness knows no topic: the tests are in `questio
 
     cli.py, doctor.py     the command
     assignment.py, editions.py, recipes.py, toml_tables.py: the description, read into typed objects
-    question_set.py       the parts of an assignment that its description does not contain
-    cases.py, judges.py, where.py: tests, their judges, the lines that decide a test
+    question_set.py       what an assignment's description does not contain: questions, data, judges
+    cases.py, where.py    tests, and the lines that decide them
     runner.py             a run, its options, observers and requirements; what a test can ask
     staging.py, upload.py, compiled.py: which files are graded, what is added
     imports.py            modules that a submission imports and the autograder lacks

@@ -25,9 +25,9 @@ from typing import Any
 
 from . import leftovers, paths, sandbox, schema, wire
 from .errors import GradingError, SubmissionError, UsageError, WireError
-from .judges import refuse_closed
 from .limits import Limits
 from .pool import Job, Pool
+from .question_set import refuse_closed
 from .staging import stage
 
 MOUNTS = Path("/proc/self/mountinfo")

@@ -269,10 +269,10 @@ class AsksFunctions(GradedTestCase):
         """
         consists = schema.Where([self.part], lambda answer: len(answer) == parts, f"{parts} parts")
         columns = {"forms": str, "answers": consists, **more}
-        asked = {"function": function, "arguments": arguments, "parts": parts}
-        got = self.probe(probe, schema.table(columns, rows=len(arguments)), **asked)
-        told = zip(arguments, got["forms"], got["answers"], strict=True)
-        return [Answer(module, function, *answer) for answer in told], got
+        spec = schema.table(columns, rows=len(arguments))
+        got = self.probe(probe, spec, function=function, arguments=arguments, parts=parts)
+        answers = zip(arguments, got["forms"], got["answers"], strict=True)
+        return [Answer(module, function, *answer) for answer in answers], got
 
 
 @dataclass(frozen=True)
@@ -352,25 +352,25 @@ def _of(case: type[GradedTestCase]) -> str:
     return f"{case.__module__}: {case.__name__}"
 
 
-def select(bound: list[BoundTest], wanted: tuple[str, ...]) -> list[BoundTest]:
+def select(bound: list[BoundTest], words: tuple[str, ...]) -> list[BoundTest]:
     """Return the tests that the words on the command line name: test ids or whole questions.
 
     Raises:
         UsageError: a word names no test or question.
     """
-    if not wanted:
+    if not words:
         return bound
     chosen = []
-    for word in wanted:
-        found = [t for t in bound if in_scope(word, t.spec.test_id)]
-        found = found or [t for t in bound if _is_meant(word, t.spec.test_id)]
-        if not found:
+    for word in words:
+        matching = [t for t in bound if in_scope(word, t.spec.test_id)]
+        matching = matching or [t for t in bound if _is_meant(word, t.spec.test_id)]
+        if not matching:
             known = sorted({t.spec.number for t in bound})
             close = difflib.get_close_matches(word, [t.spec.test_id for t in bound], 1)
             meant = f"did you mean {close[0]!r}?" if close else ""
             advice = meant or f"questions with tests are {', '.join(known)}"
             raise UsageError(f"no test or question {word!r}; {advice}; --list prints all tests")
-        chosen.extend(found)
+        chosen.extend(matching)
     return [t for t in bound if t in chosen]
 
 

@@ -25,8 +25,7 @@ from typing import Any
 from . import import_graph, paths, provenance
 from .assignment import Assignment, Edition, TestSpec, load_assignment
 from .cases import BoundTest, bind
-from .judges import load_hidden
-from .question_set import QuestionSet
+from .question_set import QuestionSet, load_hidden
 
 PROBE = re.compile(r"[\"']([a-z_0-9]+)\.")
 ASKS_STAFF = re.compile(r"\.hidden\b")

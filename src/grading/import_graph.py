@@ -14,7 +14,7 @@ from pathlib import Path
 from . import paths
 
 REFERENCE, PRETRAINING = "submission", "pretraining"  # what the reference's workers import
-HIDDEN = "hidden"  # staff's judges: see judges.load_hidden
+HIDDEN = "hidden"  # staff's judges: see question_set.load_hidden
 
 
 @functools.cache

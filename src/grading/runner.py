@@ -40,10 +40,9 @@ from .cases import BoundTest, GradedTestCase, bind, derive_seed, select
 from .deciding import Deciding, in_environment
 from .errors import DataError, GradingError, UsageError, WireError
 from .frames import Finished
-from .judges import Judge, bind_judges, load_hidden
 from .limits import Limits
 from .pool import InProcessPool, Job, Pool, open_pool
-from .question_set import Data, QuestionSet
+from .question_set import Data, Judge, QuestionSet, bind_judges, load_hidden
 from .remembered import Remembered
 from .results import Results, TestResult, share_of
 from .staging import Staged, stage, stage_reference
@@ -143,10 +142,10 @@ class CourseTestRunner:
         """Return the digest of what decides each test (`deciding.py`), by id; only for staff."""
         if self.hidden is None:
             return {}
-        found = Deciding(self.assignment, self.questions, self.hidden)
+        digests = Deciding(self.assignment, self.questions, self.hidden)
         here = provenance.versions(), provenance.processor()
-        of = found.of(self.assignment.edition(edition))
-        return {test_id: in_environment(digest, *here) for test_id, digest in of.items()}
+        by_id = digests.of(self.assignment.edition(edition))
+        return {test_id: in_environment(digest, *here) for test_id, digest in by_id.items()}
 
     def run(
         self, options: Options, seed: int, observer: Observer, pool: Pool | None = None
@@ -158,7 +157,7 @@ class CourseTestRunner:
         started = time.monotonic()
         edition = self.assignment.edition(options.edition)
         bound = self.tests(edition)
-        wanted = select(bound, options.wanted)
+        selected = select(bound, options.wanted)
         answers = None if self.hidden is None else options.answers
         data = self.questions.open_data(self.assignment, options.data, answers)
         if options.counts:
@@ -173,7 +172,7 @@ class CourseTestRunner:
         work = Path(tempfile.mkdtemp(prefix="grading-"))
         work.chmod(0o711)  # a test's own uid passes through to its scratch folder
         try:
-            for test in wanted:  # libraries are imported while files are staged
+            for test in selected:  # libraries are imported while files are staged
                 if provenance.has_torch() or not test.spec.torch:
                     pool.warm(test.spec.torch)
             required = self.questions.required_files(edition)
@@ -205,7 +204,7 @@ class CourseTestRunner:
             results = self.blank(edition, seed, name)
             results.wanted = options.wanted
             results.tests = [
-                replace(result, asked=test in wanted)
+                replace(result, asked=test in selected)
                 for test, result in zip(bound, results.tests, strict=True)
             ]
             files = provenance.digests(staged)
@@ -259,10 +258,10 @@ class CourseTestRunner:
         if self.hidden is None or options.in_process:
             return []  # there are no secrets, or no confinement at all
         secrets: list[str | Path] = [*authoritative.secrets(), options.answers, *options.private]
-        found = authoritative.exposed(options.layers, secrets)
-        if found and not options.authoritative:
-            raise UsageError(f"{found[0]}; move it elsewhere before grading")
-        return found
+        exposed = authoritative.exposed(options.layers, secrets)
+        if exposed and not options.authoritative:
+            raise UsageError(f"{exposed[0]}; move it elsewhere before grading")
+        return exposed
 
     def _authority(
         self, options: Options, pool: Pool, work: Path, staged: Staged, open_to_code: list[str]
@@ -277,9 +276,9 @@ class CourseTestRunner:
         if options.authoritative:
             private = options.private
             canary = authoritative.send_canary(pool, options.layers, work, staged.root, private)
-            found = authoritative.faults(options.layers, canary) + open_to_code
-            if found:
-                raise GradingError("this run can't be authoritative: " + "; ".join(found))
+            faults = authoritative.faults(options.layers, canary) + open_to_code
+            if faults:
+                raise GradingError("this run can't be authoritative: " + "; ".join(faults))
             facts["missing"] = options.layers.missing()
         return facts
 
@@ -334,8 +333,8 @@ def _run_all(
     Tests of files run first, so that no student code can take the time that they need. The observer
     gets the results in the edition's order, whichever test ends first.
     """
-    untold = deque(place for place, result in enumerate(results.tests) if result.asked)
-    order = sorted(untold, key=lambda place: not bound[place].of_files)
+    unshown = deque(place for place, result in enumerate(results.tests) if result.asked)
+    order = sorted(unshown, key=lambda place: not bound[place].of_files)
 
     def end(place: int) -> TestResult:
         results.tests[place] = run.run_test(bound[place], results.tests[place])
@@ -345,8 +344,8 @@ def _run_all(
     for place, result in zip(order, executor.map(end, order), strict=True):
         observer.ended(result)
         ended.add(place)
-        while untold and untold[0] in ended:
-            observer.told(results.tests[untold.popleft()])
+        while unshown and unshown[0] in ended:
+            observer.told(results.tests[unshown.popleft()])
 
 
 @dataclass
@@ -545,7 +544,8 @@ class Bench:
         return remembered.answer(probe, args, seed, lambda: self._observe(probe, role, args, seed))
 
     def _observe(self, probe: str, role: str, args: dict, seed: int) -> Any:
-        asked_of, role = role, "reference" if self._stands_in else role
+        is_reference = role == "reference"
+        role = "reference" if self._stands_in else role
         limits = self._limits(role)
         finished = self._work(probe, role, args, seed, limits)
         # Also with an answer: it may have been written just before the deadline ended its process.
@@ -555,7 +555,7 @@ class Bench:
             raise TestEnd(Verdict(Outcome.NOT_RUN, OUT_OF_TIME, id="run-out-of-time"))
         if not finished.ready:
             raise GradingError(f"a worker failed before it was ready: {finished.output[-2000:]}")
-        if asked_of == "reference":
+        if is_reference:
             return _reference_value(finished)
         self._left_s -= finished.ending.cpu_s - finished.ending.import_s
         self.cpu_s += finished.ending.cpu_s

@@ -419,9 +419,9 @@ def _function_of(place: str, staged: Path) -> str:
     for line in filter(str.strip, reversed(above)):
         if _indentation(line) < inner:
             inner = _indentation(line)
-            found = DEFINED.match(line.strip())
-            if found and (found[1] in given or not paths.SOLUTIONS.exists()):
-                return f"{match[1]}, in {found[1]}"
+            function = DEFINED.match(line.strip())
+            if function and (function[1] in given or not paths.SOLUTIONS.exists()):
+                return f"{match[1]}, in {function[1]}"
     return match[1]
 
 
@@ -441,7 +441,7 @@ def _given_functions(file: str, staged: Path) -> set[str] | None:
     if own is None:
         return None
     lines = own.read_text(encoding="utf-8").splitlines()
-    return {found[1] for line in lines if (found := DEFINED.match(line.strip()))}
+    return {function[1] for line in lines if (function := DEFINED.match(line.strip()))}
 
 
 def _indentation(line: str) -> int:

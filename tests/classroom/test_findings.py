@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from grading import import_graph, paths, provenance
-from grading.judges import load_hidden
+from grading.question_set import load_hidden
 from grading.remembered import Remembered
 from questions.course import Course
 from tests.classroom.test_class_run import Workers, ended, run_class, runner  # noqa: F401

@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from grading import deciding, judges, paths, where
+from grading import deciding, paths, question_set, where
 from grading.assignment import load_assignment
 from grading.deciding import Deciding, in_environment
 from grading.runner import CourseTestRunner
@@ -218,7 +218,7 @@ def test_results_of_staff_have_digests_and_those_of_students_none(runner, monkey
     edition = runner.assignment.edition("xcs224n")
     tests = runner.blank(edition, 5, "name").as_dict(staff=True)["tests"]
     assert all(re.fullmatch("[0-9a-f]{64}", test["digest"]) for test in tests)
-    monkeypatch.setattr(judges, "load_hidden", lambda folder: None)
+    monkeypatch.setattr(question_set, "load_hidden", lambda folder: None)
     monkeypatch.setattr("grading.runner.load_hidden", lambda folder: None)
     monkeypatch.setattr(deciding, "Deciding", None)
     student = CourseTestRunner(runner.assignment, Course())

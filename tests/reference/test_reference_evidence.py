@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from grading import paths
-from grading.judges import load_hidden
+from grading.question_set import load_hidden
 from grading.recipes import Evidence, Strong
 from questions.shared import models, probe
 
