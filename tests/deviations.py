@@ -34,7 +34,7 @@ class Recorder:
         self.largest: dict[str, tuple[float, float]] = {}  # test -> (difference, tolerance)
 
     def __call__(
-        self, case: Any, got: Any, wanted: np.ndarray, tolerance: float, sentence: str
+        self, case: Any, got: Any, wanted: np.ndarray, tolerance: float, sentence: str, *, id: str
     ) -> None:
         fits = isinstance(got, np.ndarray) and got.shape == wanted.shape
         difference = float(np.abs(got - wanted).max()) if fits else float("inf")
