@@ -67,6 +67,7 @@ def contents(tree: Path) -> dict[str, bytes]:
 # -- the document ----------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_each_command_ends_as_the_document_says(followed):
     """Grading the starter fails; every other command succeeds."""
     for command, answer in followed[1]:
@@ -74,6 +75,7 @@ def test_each_command_ends_as_the_document_says(followed):
         assert "Traceback" not in answer.stdout + answer.stderr
 
 
+@pytest.mark.long
 def test_the_reference_has_all_points_and_the_starter_none(followed):
     said = [(command, answer.stdout) for command, answer in followed[1]]
     references = [text for command, text in said if command == REFERENCE]
@@ -84,6 +86,7 @@ def test_the_reference_has_all_points_and_the_starter_none(followed):
         assert f"{worth}     points in all" in text and "not written yet" in text
 
 
+@pytest.mark.long
 def test_every_place_to_edit_was_marked_and_none_is_left(fresh, followed):
     before = contents(fresh)
     changed = {n: text for n, text in contents(followed[0]).items() if before.get(n) != text}
@@ -94,6 +97,7 @@ def test_every_place_to_edit_was_marked_and_none_is_left(fresh, followed):
     assert changed.keys() == edited | generated
 
 
+@pytest.mark.long
 def test_variants_have_the_verdicts_that_are_meant(followed):
     tree, _ = followed
     tables = {
@@ -106,6 +110,7 @@ def test_variants_have_the_verdicts_that_are_meant(followed):
     assert {entry["test"] for entry in killers} == {"common_prefix.example", "common_prefix.random"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", ["print", "web", "solutions"])
 def test_the_sheet_has_the_question(followed, target):
     sheet = Sheet(followed[0], description.describe(followed[0], None), "letter", {})
@@ -115,6 +120,7 @@ def test_the_sheet_has_the_question(followed, target):
     assert r"\code{\# [common prefix]}" in text and "@" not in text
 
 
+@pytest.mark.long
 def test_what_was_written_is_formatted(fresh, followed):
     before = contents(fresh)
     files = [n for n in contents(followed[0]) if n.endswith(".py") and n not in before]
@@ -127,6 +133,7 @@ def test_what_was_written_is_formatted(fresh, followed):
 # -- the command -----------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_comments_of_the_description_survive(fresh, followed):
     before, after = (
         (tree / "assignment.toml").read_text(encoding="utf-8").splitlines()

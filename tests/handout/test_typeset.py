@@ -3,6 +3,8 @@
 import re
 import shutil
 import subprocess
+from functools import cache
+from pathlib import Path
 
 import pypdf
 import pytest
@@ -16,14 +18,19 @@ from tools.handout.templates import HandoutError
 
 needs_tex = pytest.mark.requires_tool("latexmk")
 needs_poppler = pytest.mark.requires_tool("pdftotext")
-EDITIONS = build.editions(ROOT)
+KEPT = "xcs224n"
+EDITIONS = [
+    pytest.param(edition, marks=() if edition == KEPT else pytest.mark.long)
+    for edition in build.editions(ROOT)
+]
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """All editions as students' folders, with the sheet typeset."""
-    folders = {}
-    for edition in EDITIONS:
+    """made(edition): a student's folder, with the sheet typeset."""
+
+    @cache
+    def made(edition: str) -> Path:
         described = description.describe(ROOT, edition, "world")
         one = sheet.Sheet(ROOT, described, "letter")
         folder = tmp_path_factory.mktemp(edition) / "written"
@@ -34,8 +41,9 @@ def made(tmp_path_factory):
         }.items():
             (folder / name).write_text(text, encoding="utf-8")
         typeset.typeset(folder)
-        folders[edition] = folder
-    return folders
+        return folder
+
+    return made
 
 
 def text_of(pdf, *options):
@@ -51,7 +59,7 @@ def titles_of(outline):
 def answered(made, tmp_path, answers):
     """A student's folder with some answers."""
     folder = tmp_path / "answered"
-    shutil.copytree(made["xcs224n"], folder)
+    shutil.copytree(made(KEPT), folder)
     path = folder / "submission.tex"
     text = path.read_text(encoding="utf-8")
     for start, answer in answers.items():
@@ -70,60 +78,61 @@ def folder_of(tmp_path, body):
 
 @needs_tex
 @needs_poppler
-def test_fonts_are_vectors_and_embedded(made):
-    for folder in made.values():
-        done = subprocess.run(
-            ["pdffonts", str(folder / "sheet.pdf")], capture_output=True, check=True
-        )
-        rows = done.stdout.decode("utf-8").splitlines()[2:]
-        assert len(rows) > 5
-        for row in rows:
-            assert "Type 3" not in row, f"a bitmap font: {row}"
-            emb = row[row.index("Type 1") :].split()
-            assert "yes" in emb, f"not embedded: {row}"
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_fonts_are_vectors_and_embedded(made, edition):
+    sheet = made(edition) / "sheet.pdf"
+    done = subprocess.run(["pdffonts", str(sheet)], capture_output=True, check=True)
+    rows = done.stdout.decode("utf-8").splitlines()[2:]
+    assert len(rows) > 5
+    for row in rows:
+        assert "Type 3" not in row, f"a bitmap font: {row}"
+        emb = row[row.index("Type 1") :].split()
+        assert "yes" in emb, f"not embedded: {row}"
 
 
 @needs_tex
 @needs_poppler
-def test_the_pdf_has_title_links_and_bookmarks(made):
-    for edition, folder in made.items():
-        reader = pypdf.PdfReader(folder / "sheet.pdf")
-        assert "Self-Attention, Transformers and Pretraining" in reader.metadata.title
-        titles = list(titles_of(reader.outline))
-        assert any("Attention exploration" in title for title in titles)
-        first = description.describe(ROOT, edition).edition.questions[0]
-        number = description.shown_number(first.number)
-        assert any(number in title for title in titles)
-        links = [
-            annotation
-            for page in reader.pages
-            for annotation in page.get("/Annots", [])
-            if annotation.get_object().get("/Subtype") == "/Link"
-        ]
-        assert len(links) > 15
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_pdf_has_title_links_and_bookmarks(made, edition):
+    folder = made(edition)
+    reader = pypdf.PdfReader(folder / "sheet.pdf")
+    assert "Self-Attention, Transformers and Pretraining" in reader.metadata.title
+    titles = list(titles_of(reader.outline))
+    assert any("Attention exploration" in title for title in titles)
+    first = description.describe(ROOT, edition).edition.questions[0]
+    number = description.shown_number(first.number)
+    assert any(number in title for title in titles)
+    links = [
+        annotation
+        for page in reader.pages
+        for annotation in page.get("/Annots", [])
+        if annotation.get_object().get("/Subtype") == "/Link"
+    ]
+    assert len(links) > 15
 
 
 @needs_tex
 @needs_poppler
 def test_what_we_print_is_tagged_and_says_its_language(made, print_of):
-    root = pypdf.PdfReader(print_of(made["xcs224n"])).trailer["/Root"]
+    root = pypdf.PdfReader(print_of(made(KEPT))).trailer["/Root"]
     assert root["/MarkInfo"]["/Marked"] and root["/Lang"] == "en-US"
     assert "/StructTreeRoot" in root
 
 
 @needs_tex
 @needs_poppler
-def test_commands_copied_from_the_pdf_are_the_commands(made):
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_commands_copied_from_the_pdf_are_the_commands(made, edition):
     """They are copied as a person would: the PDF's text, line by line; backslashes join lines."""
-    for edition, folder in made.items():
-        text = text_of(folder / "sheet.pdf", "-layout").replace("\f", "\n")
-        joined = re.sub(r"\\\n\s*", "", text)
-        copied = {" ".join(line.split()) for line in joined.splitlines()}
-        for todo in pipelines_of(ROOT, [edition]).values():
-            for command in todo:
-                assert str(command) in copied, command
-        assert "### START CODE HERE ###" in copied
-        assert "conda env create -f environment.yml" in copied
+    folder = made(edition)
+    text = text_of(folder / "sheet.pdf", "-layout").replace("\f", "\n")
+    joined = re.sub(r"\\\n\s*", "", text)
+    copied = {" ".join(line.split()) for line in joined.splitlines()}
+    for todo in pipelines_of(ROOT, [edition]).values():
+        for command in todo:
+            assert str(command) in copied, command
+    assert "### START CODE HERE ###" in copied
+    assert "conda env create -f environment.yml" in copied
 
 
 @needs_tex
