@@ -209,3 +209,13 @@ def test_without_the_judges_the_command_writes_a_report_without_points(tree, tmp
 def test_a_report_that_cannot_be_written_is_refused_before_grading(tree):
     ran = python(tree, "src/grader.py", "1b", "--html", "no/such/report.html")
     assert ran.returncode == 2 and "--html no/such/report.html: there is no folder" in ran.stderr
+
+
+def test_without_jinja2_a_page_is_refused_before_grading(tree):
+    code = (
+        "import sys; sys.modules['jinja2'] = None; sys.path.insert(0, 'src')\n"
+        "from grading import cli; from questions.course import Course\n"
+        "sys.exit(cli.main(Course(), ['3a', '--html', 'report.html']))"
+    )
+    ran = python(tree, "-c", code)
+    assert ran.returncode == 2 and "need jinja2" in ran.stderr and "Traceback" not in ran.stderr

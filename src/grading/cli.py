@@ -260,7 +260,9 @@ def _refuse_contradictions(asked: argparse.Namespace) -> None:
         if path.is_dir() or not os.access(path.resolve().parent, os.W_OK):
             raise UsageError(f"{flag} {path}: can't be written")
     if (asked.html or asked.staff_html) and find_spec("jinja2") is None:
-        raise UsageError("a web page needs the package jinja2: see the README, or leave out --html")
+        raise UsageError(
+            "web pages need jinja2, which is not installed: leave out --html, or install it"
+        )
     if not 1 <= asked.jobs <= 64:
         raise UsageError(f"--jobs {asked.jobs} should be a number from 1 to 64")
     if asked.seed is not None and asked.seed < 0:
@@ -313,7 +315,7 @@ class _Console(_ResultsFile):
     def staged(self, staged: Staged) -> None:
         terminal.show_staged(staged)
 
-    def told(self, result: TestResult) -> None:
+    def present(self, result: TestResult) -> None:
         assert self._results is not None  # the run has started
         terminal.show_next(self._results, result)
 

@@ -104,7 +104,7 @@ class Observer:
     def ended(self, result: TestResult) -> None:
         """Handle that a test has ended; tests end in any order."""
 
-    def told(self, result: TestResult) -> None:
+    def present(self, result: TestResult) -> None:
         """Handle that a test and all before it have ended, so that it can be shown."""
 
     def graded(self, run: Run) -> None:
@@ -345,7 +345,7 @@ def _run_all(
         observer.ended(result)
         ended.add(place)
         while unshown and unshown[0] in ended:
-            observer.told(results.tests[unshown.popleft()])
+            observer.present(results.tests[unshown.popleft()])
 
 
 @dataclass

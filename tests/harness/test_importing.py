@@ -242,7 +242,7 @@ def test_tests_of_files_run_first_and_results_come_in_the_editions_order(
         def ended(self, result):
             heard.append(("ended", result.spec.test_id))
 
-        def told(self, result):
+        def present(self, result):
             heard.append(("told", result.spec.test_id))
 
     options = Options(submission=submission, in_process=True)

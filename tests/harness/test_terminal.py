@@ -134,6 +134,16 @@ def test_tests_that_an_interrupted_run_did_not_reach_are_one_line():
     assert "Not run: 1" not in shown(results("1e", t1e_1_basic=why))
 
 
+def test_nobody_is_told_that_a_test_is_like_one_that_was_not_reached():
+    made = results("1e", "1f")
+    made.tests = [  # as at the start of a run
+        TestResult(t.spec, t.description, asked=t.asked) if t.spec.number == "1f" else t
+        for t in made.tests
+    ]
+    text = shown(made)
+    assert "Not run: 1f\n" in text and " as 1f-" not in text and not re.search("^1f", text, re.M)
+
+
 def test_a_basic_test_that_is_graded_elsewhere_is_no_loss():
     later = {"outcome": Outcome.RAN_NOT_GRADED, "message": "This counts once you submit"}
     before, after = first_line("1f"), first_line("1f", t1f_2_basic=later)

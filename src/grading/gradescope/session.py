@@ -135,7 +135,7 @@ class Session(Observer):
     def ended(self, result: TestResult) -> None:
         self._write()
 
-    def told(self, result: TestResult) -> None:
+    def present(self, result: TestResult) -> None:
         terminal.show_next(self.results, result)
 
     def graded(self, run: Run) -> None:
