@@ -162,7 +162,7 @@ def test_the_judge_finds_evidence_once_for_the_same_parameters(hidden, tmp_path,
 
     def evidence(case, variant):
         looked.append(variant)
-        return hidden.Finding("", {"loss": "0.2"}, {"loss": 0.2})
+        return hidden.Finding("", "", {"loss": "0.2"}, {"loss": 0.2})
 
     kept = Remembered(tmp_path, Course())
     monkeypatch.setattr(hidden, "_evidence", evidence)
@@ -171,7 +171,7 @@ def test_the_judge_finds_evidence_once_for_the_same_parameters(hidden, tmp_path,
         return hidden._remembered(case_of(hidden, kept, weights, p), variant)
 
     one, other = np.zeros((2, 2)), np.ones((2, 2))
-    assert found(one) == found(one) == hidden.Finding("", {"loss": "0.2"}, {"loss": 0.2})
+    assert found(one) == found(one) == hidden.Finding("", "", {"loss": "0.2"}, {"loss": 0.2})
     assert len(looked) == 1
     for asked in ((other,), (one, "rope"), (one, "vanilla", 1e-7)):
         found(*asked)
