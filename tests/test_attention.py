@@ -13,7 +13,7 @@ from grading import paths
 from grading.assignment import load_assignment
 from grading.cases import GradedTestCase
 from grading.verdicts import Outcome, TestEnd
-from questions.attention_exploration import attention_math, tests_heads
+from questions.attention_exploration import attention_math, tests
 from questions.attention_exploration import probe as probe
 from tests import pinned
 from tests.benches import Bench
@@ -138,11 +138,11 @@ def test_single_head_weights_tend_to_their_limits(reference, length, limit):
 
 def test_the_weights_that_the_grader_expects_are_attentions(reference):
     """The grader has them as numbers, since a formula would give away the query."""
-    for (scale, length, n), expected in tests_heads.WEIGHTS:
+    for (scale, length, n), expected in tests.WEIGHTS:
         means = np.eye(n)
         keys = attention_math.lengthened(means, 0, length)
         _, alpha = reference.attention(scale * (means[0] + means[1]), keys, keys)
-        np.testing.assert_allclose(expected, alpha, rtol=0, atol=tests_heads.EXACT / 10)
+        np.testing.assert_allclose(expected, alpha, rtol=0, atol=tests.EXACT / 10)
 
 
 @pytest.mark.parametrize("cosine", [-0.15, 0.15])

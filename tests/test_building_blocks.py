@@ -11,8 +11,8 @@ import torch.nn.functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from grading.verdicts import Outcome, TestEnd
-from questions.building_blocks import expected
 from questions.building_blocks import probe as probe
+from questions.building_blocks import samples
 from questions.shared.shapes import form_of
 from tests import pinned, variants
 from tests.benches import Bench
@@ -126,7 +126,7 @@ def test_targets_that_were_not_chosen_are_left_out_by_cross_entropy(reference, r
     tokens = torch.tensor(rng.integers(2, 50, size=(4, 100)))
     generator = torch.Generator().manual_seed(3)
     _, targets = reference.bert_mask(tokens, 1, 50, generator)
-    assert reference.IGNORED == expected.IGNORED == F.cross_entropy.__defaults__[2]
+    assert reference.IGNORED == samples.IGNORED == F.cross_entropy.__defaults__[2]
     logits, chosen = normal(rng, 4, 100, 50), targets != reference.IGNORED
     wanted = F.cross_entropy(logits[chosen], tokens[chosen])
     close(F.cross_entropy(logits.flatten(0, 1), targets.flatten()), wanted)
@@ -148,7 +148,7 @@ def test_the_cost_is_half_of_torchs_flops(reference, rng, kind, T, S):
 def test_sinusoids_are_what_the_grader_tries_offsets_on(reference):
     for T, d in ((1, 2), (50, 6), (300, 128)):
         close(
-            reference.sinusoidal_positions(T, d), torch.tensor(expected.encodings(np.arange(T), d))
+            reference.sinusoidal_positions(T, d), torch.tensor(samples.encodings(np.arange(T), d))
         )
 
 
@@ -201,7 +201,7 @@ def test_rotation_is_the_offset_matrix_of_sinusoids_reversed(reference, rng):
 @pytest.mark.parametrize("causal", [False, True])
 def test_buckets_are_those_of_the_ranges_borders(reference, causal):
     """Count borders in whole numbers: far >= e (m/e)^(r/e) is far^e >= e^(e-r) m^r."""
-    for given, n_buckets, reach, asked_causal in expected.distances(np.random.default_rng(5)):
+    for given, n_buckets, reach, asked_causal in samples.distances(np.random.default_rng(5)):
         if asked_causal != causal:
             continue
         got = reference.relative_buckets(torch.tensor(given), n_buckets, reach, causal).tolist()
@@ -218,7 +218,7 @@ def test_buckets_are_those_of_the_ranges_borders(reference, causal):
 
 def test_rounding_decides_nothing_but_at_the_beginning_of_a_range():
     """Check what solutions/hidden/building_blocks.py says, for all distances that can be drawn."""
-    for _, n_buckets, reach, causal in expected.distances(np.random.default_rng(5)):
+    for _, n_buckets, reach, causal in samples.distances(np.random.default_rng(5)):
         e = n_buckets // (2 if causal else 4)
         for far in range(e + 1, reach):
             place = e * math.log(far / e) / math.log(reach / e)
@@ -233,7 +233,7 @@ def test_rounding_decides_nothing_but_at_the_beginning_of_a_range():
 
 
 def test_a_span_is_put_back_where_its_sentinel_stands(reference, rng):
-    for tokens, spans in expected.spans(rng):
+    for tokens, spans in samples.spans(rng):
         source, target = reference.span_corruption(tokens, [tuple(span) for span in spans])
         places = [target.index(sentinel) for sentinel in reference.SENTINELS[: len(spans) + 1]]
         removed = {target[a]: target[a + 1 : b] for a, b in zip(places, places[1:], strict=False)}
@@ -244,7 +244,7 @@ def test_a_span_is_put_back_where_its_sentinel_stands(reference, rng):
 @pytest.mark.parametrize("heads, levels", [(1, 6), (2, 4), (5, 3)])
 def test_the_receptive_field_is_reached(reference, heads, levels):
     distances = [np.array(reference.looks_back(heads, level)) for level in range(levels)]
-    assert expected.reached(distances) == set(range(reference.receptive_field(heads, levels)))
+    assert samples.reached(distances) == set(range(reference.receptive_field(heads, levels)))
 
 
 def divergence(a, p):

@@ -52,7 +52,6 @@ SAME_TOPIC = {
     "__main__.py": "commands of packages",
     "tests.py": "of a topic",
     "probe.py": "of a topic",
-    "calling.py": "how a topic's functions are called",
     "attention_exploration.py": "students', a command, a benchmark",
     "decoding.py": "what a model answers, and how long it takes",
     "dataset.py": "students', and the command",

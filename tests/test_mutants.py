@@ -11,7 +11,7 @@ from grading import paths
 from grading.cases import GradedTestCase
 from grading.question_set import load_hidden
 from grading.verdicts import TestEnd
-from questions.shared.handed_in import AsksFiles
+from questions.shared.outputs import OutputsCase
 from tests import benches, mutants, pinned
 from tests.scheduling import sampled
 
@@ -67,7 +67,7 @@ PLACES = list("ABCDEFGHIJ")
 SHAPES = {"names": ["w"], "shapes": [[2]]}
 
 
-class Case(AsksFiles, GradedTestCase):
+class Case(OutputsCase, GradedTestCase):
     """A test with a given lab and given answers to its probes."""
 
     spec = SimpleNamespace(is_hidden=True)
@@ -138,7 +138,7 @@ def fits(tmp_path, shape: int) -> None:
 
 REMEMBERS = "solutions/hidden/training.py:no_pretraining_remembers_training"
 EVIDENCE = "solutions/hidden/evidence.py"
-FILES = "src/questions/shared/handed_in.py:AsksFiles"
+FILES = "src/questions/shared/outputs.py:OutputsCase"
 WRONG_ANSWERS = {
     f"{REMEMBERS}: finetuned-parameters.training-questions": lambda hidden, _: (
         hidden.training.no_pretraining_remembers_training(Case(), PLACES, [*PLACES[:8], "?", "?"])

@@ -6,12 +6,18 @@ import numpy as np
 
 from questions.attention_exploration import attention_math
 from questions.attention_exploration.attention_math import weights_are_right
-from questions.attention_exploration.calling import AsksAttention
-from questions.attention_exploration.tests_heads import APART, EXACT, AsksHeads
-from questions.attention_exploration.tests_projections import LIMIT, NEAR, AsksProjections
+from questions.attention_exploration.tests import (
+    APART,
+    EXACT,
+    LIMIT,
+    NEAR,
+    AttentionCase,
+    AttentionKeyQueryValue,
+    HeadsCase,
+)
 
 
-def _expect_weights(case: AsksAttention, tried: list) -> None:
+def _expect_weights(case: AttentionCase, tried: list) -> None:
     """Expect the right weights.
 
     Inputs stay within what the docstrings promise: correct code can't fail.
@@ -32,10 +38,10 @@ attention_copying_any_query = _expect_weights
 attention_averaging_oblique = _expect_weights
 
 
-def _expect_average(case: AsksHeads, tried: list) -> None:
+def _expect_average(case: HeadsCase, tried: list) -> None:
     """Expect the right weights in 400 samples.
 
-    Each fails correct code with probability below 1e-50: see AsksHeads.samples_of.
+    Each fails correct code with probability below 1e-50: see HeadsCase.samples_of.
     """
     for answer, keys in tried:
         alpha = case.sampled_weights(answer, keys)
@@ -52,7 +58,7 @@ attention_single_head_any_means = _expect_average
 attention_single_head_steady_any = _expect_average
 
 
-def attention_single_head_sampled_lengths(case: AsksHeads, tried: list) -> None:
+def attention_single_head_sampled_lengths(case: HeadsCase, tried: list) -> None:
     """Expect exact weights, which must also be those of sampled keys.
 
     The function does not see noise of 1e-7 in each direction. At one standard deviation this moves
@@ -79,10 +85,10 @@ def attention_single_head_sampled_lengths(case: AsksHeads, tried: list) -> None:
         )
 
 
-def attention_two_heads_any_means(case: AsksHeads, tried: list) -> None:
+def attention_two_heads_any_means(case: HeadsCase, tried: list) -> None:
     """Expect two queries, and the right weights, averaged over both heads, in 400 samples.
 
-    Each fails correct code with probability below 1e-50: see AsksHeads.samples_of.
+    Each fails correct code with probability below 1e-50: see HeadsCase.samples_of.
     """
     for answer, keys in tried:
         first, second, apart = case.both_heads(answer, keys)
@@ -103,7 +109,7 @@ def attention_two_heads_any_means(case: AsksHeads, tried: list) -> None:
         )
 
 
-def _expect_limits(case: AsksProjections, tried: list) -> None:
+def _expect_limits(case: AttentionKeyQueryValue, tried: list) -> None:
     """Expect answers close to attention's c_2.
 
     Random inputs are rotations of simple ones: correct code can't fail.
@@ -123,7 +129,7 @@ attention_key_query_value_unprojected_any = _expect_limits
 attention_key_query_value_added_any = _expect_limits
 
 
-def attention_key_query_value_matrices_any(case: AsksProjections, tried: list) -> None:
+def attention_key_query_value_matrices_any(case: AttentionKeyQueryValue, tried: list) -> None:
     """Expect the right outputs for lengths from 5 to 100.
 
     The docstring promises such lengths: correct code can't fail.

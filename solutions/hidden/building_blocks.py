@@ -9,10 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from grading.question_set import Judge
-from questions.building_blocks.calling import AsksBlocks
-from questions.building_blocks.expected import IGNORED
-from questions.building_blocks.tests_layers import BlocksReceptiveField
-from questions.building_blocks.tests_positions import BlocksBuckets, BlocksOffsets
+from questions.building_blocks.samples import IGNORED
+from questions.building_blocks.tests import (
+    BlocksBuckets,
+    BlocksCase,
+    BlocksOffsets,
+    BlocksReceptiveField,
+)
 
 
 def _same(**mistakes: tuple[str, str]) -> Judge:
@@ -22,7 +25,7 @@ def _same(**mistakes: tuple[str, str]) -> Judge:
         mistakes: for each name, the id and the sentence of the failure if the answers differ.
     """
 
-    def judge(case: AsksBlocks, **observed: list) -> None:
+    def judge(case: BlocksCase, **observed: list) -> None:
         for name, (id, sentence) in mistakes.items():
             answers = observed[name]
             for answer, (right,) in zip(answers, case.right_answers(answers), strict=True):
@@ -143,7 +146,7 @@ def blocks_buckets_random(case: BlocksBuckets, answers: list) -> None:
         case.expect_buckets(answer, upper, begins.astype(np.int64))
 
 
-def blocks_sentinels_random(case: AsksBlocks, answers: list) -> None:
+def blocks_sentinels_random(case: BlocksCase, answers: list) -> None:
     for answer, right in zip(answers, case.right_answers(answers), strict=True):
         case.expect(
             [case.words(answer, part) for part in (0, 1)] == right,
@@ -154,7 +157,7 @@ def blocks_sentinels_random(case: AsksBlocks, answers: list) -> None:
         )
 
 
-def blocks_bert_mask_shares(case: AsksBlocks, drawn: list) -> None:
+def blocks_bert_mask_shares(case: BlocksCase, drawn: list) -> None:
     """Expect the right shares of 80,000 tokens, with a tolerance.
 
     tests/test_building_blocks.py computes the numbers below.
@@ -219,7 +222,7 @@ def blocks_bert_mask_shares(case: AsksBlocks, drawn: list) -> None:
         )
 
 
-def blocks_bert_mask_randomness(case: AsksBlocks, answers: list) -> None:
+def blocks_bert_mask_randomness(case: BlocksCase, answers: list) -> None:
     """Expect equal generators to choose the same tokens, and different ones different tokens.
 
     Two draws from 600 tokens agree with probability (1 - 2 * .15 * .85)^600 < 1e-76.

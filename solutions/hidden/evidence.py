@@ -32,7 +32,7 @@ import numpy as np
 from grading import schema
 from grading.recipes import Evidence
 from questions.shared import trained_files
-from questions.shared.handed_in import AsksFiles
+from questions.shared.outputs import OutputsCase
 from questions.span_corruption import items
 
 from . import spans
@@ -83,7 +83,7 @@ class Finding:
 
 
 def expect_accuracy(
-    case: AsksFiles, variant: str, predicted: list, places: list | None, threshold: float
+    case: OutputsCase, variant: str, predicted: list, places: list | None, threshold: float
 ) -> None:
     """Expect enough right answers, from a pretrained model that gives these answers.
 
@@ -105,7 +105,7 @@ def expect_accuracy(
     expect_own_answers(case, variant, "test")
 
 
-def expect_own_answers(case: AsksFiles, variant: str, split: str) -> None:
+def expect_own_answers(case: OutputsCase, variant: str, split: str) -> None:
     """Expect that the parameters give these answers and were pretrained."""
     expect_match(case, f"{variant}.finetune.params", f"{variant}.pretrain", (split,))
     if f"{variant}.pretrain.params" in case.lab.edition.required_files:
@@ -118,7 +118,7 @@ def expect_own_answers(case: AsksFiles, variant: str, split: str) -> None:
 
 
 def expect_match(
-    case: AsksFiles, params: str, prefix: str, splits: tuple[str, ...] = ("dev", "test")
+    case: OutputsCase, params: str, prefix: str, splits: tuple[str, ...] = ("dev", "test")
 ) -> None:
     """Expect all predictions to equal the parameters' answers, decoded greedily.
 
@@ -146,7 +146,7 @@ def expect_match(
             )
 
 
-def _differing(case: AsksFiles, params: str, split: str, predicted: list[str], most: int) -> dict:
+def _differing(case: OutputsCase, params: str, split: str, predicted: list[str], most: int) -> dict:
     """Return the lines of a file that the parameters do not give in any of their readings."""
     variant = params.split(".")[0]
     weights, config = _fitting(case, params, variant)
@@ -163,12 +163,12 @@ def _differing(case: AsksFiles, params: str, split: str, predicted: list[str], m
     return case.finding([variant, config, readings, asked], CODE, look)
 
 
-def _fitting(case: AsksFiles, params: str, variant: str) -> tuple[dict[str, np.ndarray], dict]:
+def _fitting(case: OutputsCase, params: str, variant: str) -> tuple[dict[str, np.ndarray], dict]:
     return case.once(f"parameters {params}", lambda apart: apart.fitting(params, variant))
 
 
 def _ask(
-    case: AsksFiles,
+    case: OutputsCase,
     probe: str,
     answer: dict,
     variant: str,
@@ -181,7 +181,7 @@ def _ask(
     return case.reference(probe, answer, **shared, **asked)
 
 
-def _remembered(case: AsksFiles, variant: str) -> Finding:
+def _remembered(case: OutputsCase, variant: str) -> Finding:
     """Return the evidence; in the run of a class, reuse it for the same parameters."""
     files = [f"{variant}.{stage}.params" for stage in ("pretrain", "finetune")]
     fitting = [_fitting(case, name, variant) for name in files]
@@ -192,7 +192,7 @@ def _remembered(case: AsksFiles, variant: str) -> Finding:
     return Finding(**found)
 
 
-def _evidence(case: AsksFiles, variant: str) -> Finding:
+def _evidence(case: OutputsCase, variant: str) -> Finding:
     """Check (c), (a) and (b), the cheapest first, up to the first that is missing."""
     old, config = _fitting(case, f"{variant}.pretrain.params", variant)
     new, other = _fitting(case, f"{variant}.finetune.params", variant)
@@ -260,7 +260,7 @@ def _furthest(old: dict, new: dict) -> tuple[str, float]:
     return min(cosines.items(), key=lambda pair: pair[1])
 
 
-def _loss(case: AsksFiles, variant: str, config: dict, weights: dict) -> float:
+def _loss(case: OutputsCase, variant: str, config: dict, weights: dict) -> float:
     """Compute the loss of (a), in nats per character."""
     corpus = case.lab.data.corpus()
     documents = [d for d in corpus.split("\n") if len(d) >= items.SHORTEST]
@@ -273,7 +273,7 @@ def _loss(case: AsksFiles, variant: str, config: dict, weights: dict) -> float:
     return spans.mean_loss(content, _logs(case, content, variant, config, weights))
 
 
-def _log_p(case: AsksFiles, variant: str, config: dict, weights: dict, p: float) -> float | None:
+def _log_p(case: OutputsCase, variant: str, config: dict, weights: dict, p: float) -> float | None:
     """Return the natural logarithm of the bound of (b), or None if it can't reach p."""
     data = case.lab.data
     people: list[tuple[str, str]] = []
@@ -291,7 +291,7 @@ def _log_p(case: AsksFiles, variant: str, config: dict, weights: dict, p: float)
     return spans.log_p_value(spans.matrices(blocks, logs))
 
 
-def _logs(case: AsksFiles, wanted: list, variant: str, config: dict, weights: dict) -> np.ndarray:
+def _logs(case: OutputsCase, wanted: list, variant: str, config: dict, weights: dict) -> np.ndarray:
     asked = {
         "texts": [span.text for span in wanted],
         "starts": [span.start for span in wanted],

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from questions.rope import pairing
-from questions.rope.rotating import AsksRope
+from questions.rope import rotations
+from questions.rope.tests import Rope
 from questions.shared import specs
 
 from .evidence import expect_accuracy, expect_match
@@ -24,7 +24,7 @@ from .tolerances import (
 ANGLES = 1e-3
 
 
-def rope_any_angles(case: AsksRope, sizes: list, got: dict) -> None:
+def rope_any_angles(case: Rope, sizes: list, got: dict) -> None:
     spec = specs.outputs(len(sizes))
     wanted = case.reference("rope.angles", spec, sizes=sizes)["outputs"]
     for out, right in zip(got["outputs"], wanted, strict=True):
@@ -38,7 +38,7 @@ def rope_any_angles(case: AsksRope, sizes: list, got: dict) -> None:
         )
 
 
-def rope_single_precision(case: AsksRope, asked: dict, got: dict) -> None:
+def rope_single_precision(case: Rope, arguments: dict, got: dict) -> None:
     forms = [form.startswith("float32[") for form in got["forms"]]
     case.expect(
         all(forms),
@@ -46,14 +46,16 @@ def rope_single_precision(case: AsksRope, asked: dict, got: dict) -> None:
         id="rotation.not-float32",
         got=got["forms"],
     )
-    _expect_turned(case, asked, got, tolerance=FLOAT32)
+    _expect_turned(case, arguments, got, tolerance=FLOAT32)
 
 
-def _expect_turned(case: AsksRope, asked: dict, got: dict, tolerance: float) -> None:
+def _expect_turned(case: Rope, arguments: dict, got: dict, tolerance: float) -> None:
     """Expect all outputs to come from one pairing of coordinates."""
-    neighbours = _turned(case, asked["inputs"], asked["caches"])
-    moved = _turned(case, [*map(pairing.neighbours_of_halves, asked["inputs"])], asked["caches"])
-    pairings = (neighbours, [pairing.halves_of_neighbours(out) for out in moved])
+    neighbours = _turned(case, arguments["inputs"], arguments["caches"])
+    moved = _turned(
+        case, [*map(rotations.neighbours_of_halves, arguments["inputs"])], arguments["caches"]
+    )
+    pairings = (neighbours, [rotations.halves_of_neighbours(out) for out in moved])
     wanted = _nearest(pairings, got["outputs"])
     for out, right in zip(got["outputs"], wanted, strict=True):
         expect_close(
@@ -70,7 +72,7 @@ rope_values = partial(_expect_turned, tolerance=FLOAT64)
 rope_shorter = rope_values
 
 
-def _turned(case: AsksRope, inputs: list, caches: list) -> list[np.ndarray]:
+def _turned(case: Rope, inputs: list, caches: list) -> list[np.ndarray]:
     answer = specs.outputs(len(inputs))
     return case.reference("rope.turned", answer, inputs=inputs, caches=caches)["outputs"]
 
@@ -87,20 +89,20 @@ def _nearest(candidates: tuple[list, ...], outputs: list) -> list[np.ndarray]:
     return min(candidates, key=distance)
 
 
-def rope_gradients(case: AsksRope, asked: dict, got: dict) -> None:
+def rope_gradients(case: Rope, arguments: dict, got: dict) -> None:
     """Expect the gradient of a rotation to be the opposite rotation, in either pairing.
 
     `rope_values` checks on outputs that one pairing is used throughout.
     """
 
     def reference(change: Any, back: Any) -> list[np.ndarray]:
-        changed = asked | {name: change(asked[name]) for name in ("x", "upstream")}
+        changed = arguments | {name: change(arguments[name]) for name in ("x", "upstream")}
         answer = case.reference("rope.gradient", specs.outputs(1), **changed)
         return [back(out) for out in answer["outputs"]]
 
     pairings = (
         reference(np.asarray, np.asarray),
-        reference(pairing.neighbours_of_halves, pairing.halves_of_neighbours),
+        reference(rotations.neighbours_of_halves, rotations.halves_of_neighbours),
     )
     (wanted,) = _nearest(pairings, got["outputs"])
     expect_close(
@@ -113,9 +115,9 @@ def rope_gradients(case: AsksRope, asked: dict, got: dict) -> None:
     )
 
 
-def rope_whole_model(case: AsksRope, asked: dict, got: Any) -> None:
+def rope_whole_model(case: Rope, asked: dict, got: Any) -> None:
     n_head = asked["config"]["n_head"]
-    same_logits(case, asked, got, lambda weights: pairing.halves_as_neighbours(weights, n_head))
+    same_logits(case, asked, got, lambda weights: rotations.halves_as_neighbours(weights, n_head))
 
 
 rope_test_accuracy = expect_accuracy

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from questions.shared.handed_in import AsksFiles
-from questions.shared.setups import AsksHelper
+from questions.shared.outputs import OutputsCase
+from questions.shared.setups import HelperCase
 
 from .evidence import expect_accuracy, expect_match
 from .tolerances import same_logits
 
 
-def no_pretraining_london_anywhere(case: AsksFiles, got: Any, places: list[str]) -> None:
+def no_pretraining_london_anywhere(case: OutputsCase, got: Any, places: list[str]) -> None:
     case.expect(
         got == [places.count("London"), len(places)],
         "london_baseline returns wrong numbers for a different file",
@@ -21,7 +21,9 @@ def no_pretraining_london_anywhere(case: AsksFiles, got: Any, places: list[str])
     )
 
 
-def no_pretraining_remembers_training(case: AsksFiles, given: list[str], places: list[str]) -> None:
+def no_pretraining_remembers_training(
+    case: OutputsCase, given: list[str], places: list[str]
+) -> None:
     """Expect right answers to at least 90 % of 50 training questions.
 
     A checkpoint that knows every training answer can't fail; one that knows 99.4 % of them fails
@@ -41,7 +43,7 @@ def no_pretraining_remembers_training(case: AsksFiles, given: list[str], places:
 
 
 def pretraining_loads_pretrained(
-    case: AsksHelper, runs: list[tuple], pretrainings: list[tuple]
+    case: HelperCase, runs: list[tuple], pretrainings: list[tuple]
 ) -> None:
     for variant, pretrained, got in runs:
         stage = "finetune_pretrained" if pretrained else "finetune_scratch"

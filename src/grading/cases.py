@@ -240,7 +240,7 @@ class Answer:
         return f"{self.function} in submission/{self.module}"
 
 
-class AsksFunctions(GradedTestCase):
+class FunctionCase(GradedTestCase):
     """Calls functions of a student's module with a test's arguments.
 
     Attributes:

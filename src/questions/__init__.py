@@ -1,8 +1,8 @@
 """The assignment's questions, a folder for each topic.
 
-    TOPIC/tests*.py   the tests' inputs, and the assertions of basic tests
+    TOPIC/tests.py    the tests' inputs, and the assertions of basic tests
     TOPIC/probe.py    runs the submission's code in a worker, and judges nothing
-    TOPIC/...         helpers of this topic: how its code is called, how its answers are read
+    TOPIC/...         at most one helper, such as the mathematics with which answers are compared
     shared/           helpers of several topics
     course.py, provided.py, leaderboard.py: this assignment, as the harness needs to know it
 

@@ -17,7 +17,7 @@ from grading.results import Results, TestResult
 from grading.verdicts import Outcome, TestEnd
 
 from .shared import trained_files
-from .shared.handed_in import AsksFiles
+from .shared.outputs import OutputsCase
 
 DEMANDED = ("dev_accuracy", "test_accuracy", "matches_checkpoint")
 
@@ -43,7 +43,7 @@ def _passed(test: TestResult, topic: str) -> bool:
 
 def _rows(variant: str, case: GradedTestCase) -> list[dict[str, Any]]:
     """Return the accuracy on dev and the model's size, or nothing if they can't be computed."""
-    assert isinstance(case, AsksFiles)  # like all tests that compare predictions with parameters
+    assert isinstance(case, OutputsCase)  # like all tests that compare predictions with parameters
     places = case.lab.data.places("dev")
     try:
         predicted = case.predictions(f"{variant}.pretrain.dev.predictions", "dev")

@@ -7,7 +7,7 @@ import pytest
 from grading.results import Results, TestResult
 from grading.verdicts import Outcome, failure
 from questions import leaderboard
-from questions.shared.handed_in import AsksFiles
+from questions.shared.outputs import OutputsCase
 from tests import pinned
 
 ASSIGNMENT = pinned.load()
@@ -15,7 +15,7 @@ EDITION = ASSIGNMENT.edition("current")
 PLACES = ["Rome", "Oslo", "Lima", "Bern"]
 
 
-class Case(AsksFiles):
+class Case(OutputsCase):
     """In place of a question's test case: three of four predictions are right."""
 
     fits = True

@@ -9,7 +9,7 @@ from grading.assignment import load_assignment
 from grading.cases import GradedTestCase, bind, graded
 from grading.errors import UsageError
 from grading.recipes import FIELDS, STAGES, Model, expected_settings
-from questions.attention_exploration.tests_weights import AttentionCopying
+from questions.attention_exploration.tests import AttentionCopying
 from questions.course import Course
 from questions.shared.trained_files import model_configs
 

@@ -14,7 +14,7 @@ from grading.importing import Notes, Stuck, find_stuck, read_notes
 from grading.limits import Limits
 from grading.runner import Observer, Options, Run
 from grading.verdicts import Outcome
-from questions.attention_exploration.tests_weights import AttentionCopying
+from questions.attention_exploration.tests import AttentionCopying
 from questions.shared.data_set import CourseData
 from questions.shared.trained_files import model_configs
 from tests.harness.conftest import IMPORT_S, POOLS

@@ -97,9 +97,7 @@ def test_without_solutions_hidden_tests_say_ran_not_graded(write_query, grade, m
 
 
 def test_a_fault_of_the_judge_is_a_grader_error(write_query, grade, monkeypatch):
-    monkeypatch.setattr(
-        "questions.attention_exploration.calling.weights_are_right", lambda *_: 1 / 0
-    )
+    monkeypatch.setattr("questions.attention_exploration.tests.weights_are_right", lambda *_: 1 / 0)
     result = grade(write_query(RIGHT), ID)[ID]
     assert result.outcome is Outcome.GRADER_ERROR
     assert result.score == 0

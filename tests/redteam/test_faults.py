@@ -379,7 +379,7 @@ STAGES = [  # file of src, and the function of ours that crashes there
     ("grading/wire.py", "_load_arrays"),
     ("grading/schema.py", "check"),
     ("grading/verdicts.py", "of_ending"),
-    ("questions/attention_exploration/calling.py", "AsksAttention.expect_weights"),
+    ("questions/attention_exploration/tests.py", "AttentionCase.expect_weights"),
     ("grading/results.py", "write_atomically"),
     ("grading/results.py", "Results.as_dict"),
     ("grading/terminal.py", "show_result"),

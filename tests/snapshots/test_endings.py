@@ -116,9 +116,7 @@ def test_not_run(submission, write_query, grade, grade_hastily, monkeypatch, run
         patched.setattr("grading.provenance.has_torch", lambda: False)
         texts["no torch"] = shown(grade(right, "1e-1-basic")["1e-1-basic"])
     with monkeypatch.context() as patched:
-        patched.setattr(
-            "questions.attention_exploration.calling.weights_are_right", lambda *_: 1 / 0
-        )
+        patched.setattr("questions.attention_exploration.tests.weights_are_right", lambda *_: 1 / 0)
         texts["the grader failed"] = shown(grade(right, BASIC)[BASIC])
     with monkeypatch.context() as patched:
         patched.setattr(runner, "hidden", None)

@@ -10,7 +10,7 @@ import numpy as np
 
 # The vanishing covariance alpha I of keys. Docstrings promise 1e-12 at most; with a hundredth of
 # that, queries in any direction, up to 5,000 long in each of 12 directions, stay right (see
-# AsksHeads.near_means).
+# HeadsCase.near_means).
 ALPHA = 1e-14
 TOLERANCE = 0.01  # of weights
 

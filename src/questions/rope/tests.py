@@ -7,22 +7,20 @@ from typing import Any
 import numpy as np
 
 from grading.cases import graded
-from questions.shared.setups import AsksHelper
+from questions.shared import specs
+from questions.shared.outputs import OutputsCase
+from questions.shared.setups import HelperCase
 
-from . import mistakes, pairing
-from .mistakes import CLOSE
-from .rotating import ANGLES, TURN, AsksRope
+from . import rotations
+from .rotations import CLOSE
+
+TURN = "apply_rotary_emb in submission/attention.py"
+ANGLES = "precompute_rotary_emb in submission/attention.py"
 
 
-class Rope(AsksRope, AsksHelper):
+class Rope(HelperCase, OutputsCase):
     topic = "rope"
     of_files = ("dev_accuracy", "test_accuracy", "matches_checkpoint")
-
-    def readings(
-        self, weights: dict[str, np.ndarray], config: dict[str, Any]
-    ) -> list[dict[str, np.ndarray]]:
-        """Return them for both pairings of coordinates, since a file does not say which it is."""
-        return [weights, pairing.halves_as_neighbours(weights, config["n_head"])]
 
     @graded()
     def test_uses_rope(self) -> None:
@@ -59,7 +57,7 @@ class Rope(AsksRope, AsksHelper):
             id="angles.values",
             got=f"{out[t, k, i]:.4f} at position {t}, pair {k}, place {i}",
             expected=f"{('cos', 'sin')[i]} {angles[t, k]:g} = {right[t, k, i]:.4f}",
-            **_cause(mistakes.of_angles(out)),
+            **_cause(rotations.cause_of_angles(out)),
             look_at=ANGLES,
         )
 
@@ -79,7 +77,7 @@ class Rope(AsksRope, AsksHelper):
             id="rotation.values",
             got=f"position {first}: {np.round(out[0, :, first], 4).tolist()}",
             expected=f"position {first}: {(np.round(expected[0, :, first], 4) + 0.0).tolist()}",
-            **_cause(mistakes.of_turned(axes, out, np.ones(1))),
+            **_cause(rotations.cause_of_turned(axes, out, np.ones(1))),
             look_at=TURN,
         )
 
@@ -93,7 +91,7 @@ class Rope(AsksRope, AsksHelper):
             np.abs(q[:, :, 0] - x[:, :, 0]).max() <= CLOSE,
             "at position 0, where all angles are 0, x should not change",
             id="rotation.position-0",
-            **_cause(mistakes.of_turned(x, q, theta)),
+            **_cause(rotations.cause_of_turned(x, q, theta)),
             look_at=TURN,
         )
         # A vector's product with itself, at distance 0, is its length squared.
@@ -170,6 +168,64 @@ class Rope(AsksRope, AsksHelper):
     def test_matches_checkpoint(self) -> None:
         """The predictions are the answers of rope.finetune.params."""
         self.judge(**self.regenerated("rope.finetune.params", "rope.pretrain"))
+
+    def readings(
+        self, weights: dict[str, np.ndarray], config: dict[str, Any]
+    ) -> list[dict[str, np.ndarray]]:
+        """Return them for both pairings of coordinates, since a file does not say which it is."""
+        return [weights, rotations.halves_as_neighbours(weights, config["n_head"])]
+
+    def rope_angles(self, sizes: list[list[int]]) -> dict[str, Any]:
+        """Return what precompute_rotary_emb returns for each pair (dim, max_positions)."""
+        return self._outputs("rope.angles", len(sizes), sizes=sizes)
+
+    def turned(
+        self, inputs: list[np.ndarray], spare: int = 0, dtype: str = "float64"
+    ) -> dict[str, Any]:
+        """Return apply_rotary_emb's outputs for inputs (B, n_head, T, hs), and the arguments.
+
+        The angles are not RoPE's own: any will do, and these do not reveal RoPE's.
+
+        Args:
+            spare: how many more positions than T the cache has.
+        """
+        caches = [self._cache(x.shape[3], x.shape[2] + spare) for x in inputs]
+        arguments = {"inputs": inputs, "caches": caches}
+        got = self._outputs("rope.turned", len(inputs), **arguments, dtype=dtype)
+        return {"arguments": arguments, "got": got}
+
+    def _cache(self, hs: int, positions: int) -> np.ndarray:
+        """Draw angles: t * theta_k for pair k, with theta_k from .3 to 1.3."""
+        return rotations.cache(self.rng.uniform(0.3, 1.3, size=hs // 2), positions)
+
+    def turned_arrays(self, inputs: list[np.ndarray], theta: np.ndarray) -> list[np.ndarray]:
+        """Return apply_rotary_emb's outputs for angles t * theta_k, for basic tests.
+
+        The test fails unless the arrays have the inputs' shapes.
+        """
+        caches = [rotations.cache(theta, x.shape[2]) for x in inputs]
+        got = self._outputs("rope.turned", len(inputs), inputs=inputs, caches=caches)
+        for x, out, form in zip(inputs, got["outputs"], got["forms"], strict=True):
+            self.expect(
+                isinstance(out, np.ndarray)
+                and out.shape == x.shape
+                and bool(np.isfinite(out).all()),
+                "apply_rotary_emb should return a tensor of finite numbers with the shape of x",
+                id="rotation.shape",
+                got=form,
+                expected=list(x.shape),
+                look_at=TURN,
+            )
+        return got["outputs"]
+
+    def rope_gradient(self, shape: tuple[int, ...]) -> dict[str, Any]:
+        """Return the gradient of a random scalar of the rotated x, and the arguments."""
+        x, upstream = self.rng.normal(size=(2, *shape))
+        arguments = {"x": x, "cache": self._cache(shape[3], shape[2] + 3), "upstream": upstream}
+        return {"arguments": arguments, "got": self._outputs("rope.gradient", 1, **arguments)}
+
+    def _outputs(self, probe: str, count: int, **arguments: Any) -> dict[str, Any]:
+        return self.probe(probe, specs.outputs(count), **arguments)
 
 
 def _cause(cause: str) -> dict[str, str]:

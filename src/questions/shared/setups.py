@@ -14,7 +14,7 @@ HELPER = "submission/helper.py"
 PAIRS = [("Ada Byron", "London"), ("Marie Curie", "Warsaw"), ("Frida Kahlo", "Coyoacan")]
 
 
-class AsksHelper(GradedTestCase):
+class HelperCase(GradedTestCase):
     """Calls helper.py for models and for prepared trainings."""
 
     def _ask(self, probe: str, answer: Any, variant: str, **asked: Any) -> dict[str, Any]:

@@ -10,8 +10,8 @@ import numpy as np
 from grading.cases import graded
 from grading.schema import Where, table
 from questions.shared import random_inputs, specs
-from questions.shared.handed_in import AsksFiles
-from questions.shared.setups import AsksHelper
+from questions.shared.outputs import OutputsCase
+from questions.shared.setups import HelperCase
 
 from .columns import can_run, cut, is_given_shape
 
@@ -25,7 +25,7 @@ MOVED = 1e-9
 FORWARD = "SynthesizerAttention.forward in submission/attention.py"
 
 
-class Synthesizer(AsksHelper, AsksFiles):
+class Synthesizer(HelperCase, OutputsCase):
     topic = "synthesizer"
     of_files = ("dev_accuracy", "test_accuracy", "matches_checkpoint")
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from grading.cases import graded
-from questions.shared.handed_in import AsksFiles
-from questions.shared.setups import AsksHelper
+from questions.shared.outputs import OutputsCase
+from questions.shared.setups import HelperCase
 
 
-class Finetuning(AsksHelper):
+class Finetuning(HelperCase):
     topic = "finetuning"
 
     @graded()
@@ -26,7 +26,7 @@ class Finetuning(AsksHelper):
         self.judge(**self.model_logits("vanilla"))
 
 
-class NoPretraining(AsksFiles):
+class NoPretraining(OutputsCase):
     topic = "no_pretraining"
     of_files = ("dev_predictions", "test_predictions", "remembers_training", "matches_checkpoint")
 
@@ -78,7 +78,7 @@ class NoPretraining(AsksFiles):
         self.judge(**self.regenerated("vanilla.model.params", "vanilla.nopretrain"))
 
 
-class Pretraining(AsksHelper, AsksFiles):
+class Pretraining(HelperCase, OutputsCase):
     topic = "pretraining"
     of_files = ("dev_accuracy", "test_accuracy", "matches_checkpoint")
 

@@ -1,9 +1,9 @@
 # tries: to replace the judge and the numbers of points, in its own process at least
 def attack(keys, j):
     from grading import cases, results, runner
-    from questions.attention_exploration import attention_math, calling
+    from questions.attention_exploration import attention_math, tests
 
-    attention_math.weights_are_right = calling.weights_are_right = lambda *_: True
+    attention_math.weights_are_right = tests.weights_are_right = lambda *_: True
     cases.GradedTestCase.expect = lambda *_, **__: None
     results.TestResult.score = 100
     runner.Run.run_test = lambda *_: None

@@ -1,6 +1,10 @@
-"""Likely causes of wrong angles and rotations, found by trying mistakes on what came back.
+"""Rotations: the angles, the two ways to pair a head's coordinates, and likely mistakes.
 
-A cause is named only if that mistake gives the same numbers; otherwise it is "".
+Pair k is either the neighbours 2k and 2k + 1 (as in the paper) or k and k + hs/2 ("rotate half").
+The two differ only in the order of a head's coordinates, so a model that was trained with one
+pairing becomes one with the other by reordering the rows of its query and key layers.
+
+Mistakes are tried on what came back: one is named only if it gives the same numbers.
 """
 
 from __future__ import annotations
@@ -13,7 +17,6 @@ import numpy as np
 # Rounding moves results by 1e-14 in float64, and by 1e-5 if the angles of a dozen positions are
 # computed in float32; a mistake moves them by 0.01 to 1.
 CLOSE = 1e-4
-
 # Mistakes in theta_k, where dim is 4: 10000^(-2k/4) is right for k = 0, 1.
 K = np.arange(2)
 THETAS = {
@@ -31,9 +34,49 @@ ENTRIES: dict[str, Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarr
     "the sine is negated": lambda cos, sin: (cos, -sin),
 }
 HEADS = "axis 1, the heads, is taken for the positions, which are axis 2"
+LAYERS = ("query.weight", "query.bias", "key.weight", "key.bias")
 
 
-def of_angles(out: np.ndarray) -> str:
+def cache(theta: np.ndarray, positions: int) -> np.ndarray:
+    """Make a cache for apply_rotary_emb with any angles t * theta_k.
+
+    Its shape is (positions, hs/2, 2), its dtype float64.
+    """
+    angles = np.arange(positions)[:, None] * theta
+    return np.stack((np.cos(angles), np.sin(angles)), axis=-1)
+
+
+def neighbours_of_halves(x: np.ndarray) -> np.ndarray:
+    """Move coordinates k and k + hs/2 of the last axis to 2k and 2k + 1."""
+    halves = x.reshape(*x.shape[:-1], 2, x.shape[-1] // 2)
+    return halves.swapaxes(-2, -1).reshape(x.shape)
+
+
+def halves_of_neighbours(x: np.ndarray) -> np.ndarray:
+    """Move coordinates 2k and 2k + 1 of the last axis to k and k + hs/2."""
+    pairs = x.reshape(*x.shape[:-1], x.shape[-1] // 2, 2)
+    return pairs.swapaxes(-2, -1).reshape(x.shape)
+
+
+def halves_as_neighbours(weights: dict[str, np.ndarray], n_head: int) -> dict[str, np.ndarray]:
+    """Return the parameters of a rope model in the order of coordinates that pairs neighbours.
+
+    With them, a model that pairs neighbours computes the same as a model that pairs halves does
+    with the given ones.
+
+    Args:
+        weights: a model's parameters by name.
+    """
+    changed = dict(weights)
+    for name, array in weights.items():
+        if name.endswith(LAYERS):
+            heads = array.reshape(n_head, -1, *array.shape[1:])  # (n_head, hs, ...)
+            moved = neighbours_of_halves(np.moveaxis(heads, 1, -1))
+            changed[name] = np.moveaxis(moved, -1, 1).reshape(array.shape)
+    return changed
+
+
+def cause_of_angles(out: np.ndarray) -> str:
     """Return why precompute_rotary_emb(4, 3) is `out`, shape (3, 2, 2): one mistake or several."""
     choices = itertools.product(THETAS, STARTS, ENTRIES)
     for chosen in sorted(choices, key=lambda names: sum(map(bool, names))):
@@ -45,7 +88,7 @@ def of_angles(out: np.ndarray) -> str:
     return ""
 
 
-def of_turned(x: np.ndarray, out: np.ndarray, theta: np.ndarray) -> str:
+def cause_of_turned(x: np.ndarray, out: np.ndarray, theta: np.ndarray) -> str:
     """Return why apply_rotary_emb(x, ...) is `out`, for angles t * theta_k.
 
     Args:

@@ -13,7 +13,7 @@ from questions.span_corruption import items
 from . import specs, trained_files
 
 
-class AsksFiles(GradedTestCase):
+class OutputsCase(GradedTestCase):
     """Reads the submission's outputs and runs models with its parameters."""
 
     def predictions(self, name: str, split: str) -> list[str]:

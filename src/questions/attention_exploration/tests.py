@@ -1,0 +1,510 @@
+"""Queries, keys and matrices, judged by the attention weights and outputs that they give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from grading.cases import Answer, FunctionCase, graded
+from questions.shared import random_inputs, specs
+
+from . import attention_math
+from .attention_math import attention_weights, weights_are_right
+
+# What each function returns: the number of parts, and a description.
+RETURNS = {
+    "copying_query": (1, "a query of shape (d,)"),
+    "copying_keys": (1, "keys of shape (n, d)"),
+    "average_query": (1, "a query of shape (d,)"),
+    "single_head_query": (1, "a query of shape (d,)"),
+    "single_head_weights": (2, "two numbers"),
+    "steady_query": (1, "a query of shape (d,)"),
+    "two_head_queries": (2, "two queries, each of shape (d,)"),
+    "unprojected_output": (1, "a vector of shape (d,)"),
+    "added_output": (1, "a vector of shape (d,)"),
+    "key_query_value": (3, "three matrices, each of shape (d, d)"),
+}
+NEARLY_PERPENDICULAR = 0.15  # the largest absolute cosine of two keys that average_query gets
+# Weights must be exact. Scores reach 5,000 * 4, whose rounding error of 2e-12 moves weights by as
+# much; a formula that leaves out a term or overflows is off by far more.
+EXACT = 1e-9
+# Arguments of single_head_weights, and attention's weights of all keys.
+WEIGHTS = [
+    ([1.0, 0.5, 4], [0.258947772606, 0.426932700695, 0.15705976335, 0.15705976335]),
+    (
+        [20.0, 0.9, 5],
+        [0.119202921373, 0.880797073181, 1.81545807802e-09, 1.81545807802e-09, 1.81545807802e-09],
+    ),
+    ([20.0, 1.0, 2], [0.5, 0.5]),
+    ([5000.0, 1.0002, 3], [0.73105857863, 0.26894142137, 0]),
+]
+APART = 1.0  # the least norm of the difference of two queries that counts as different
+NAMES = ("ua", "ub", "uc", "ud")
+BETAS = (5.0, 10.0, 20.0)  # growing; at 5, weights differ from their limits by e^-25 = 1.4e-11
+LIMIT = 1e-6  # of a vector, relative to beta; other sums of ua, ub, uc, ud are off by .5 or more
+NEAR = 0.01  # of c_1 and c_2, relative to beta
+
+
+class AttentionCase(FunctionCase):
+    """Calls the functions of attention_exploration.py and checks what they return."""
+
+    part = specs.ANY_REAL
+
+    def ask(self, function: str, arguments: list[list[Any]]) -> list[Answer]:
+        """Return the function's answers, one for each list of arguments, from one worker."""
+        parts, _ = RETURNS[function]
+        module = "attention_exploration.py"
+        return self.call("attention_exploration.call", module, function, arguments, parts)[0]
+
+    def checked(self, answer: Answer, shape: tuple[int, ...]) -> list[np.ndarray]:
+        """Return an answer's parts; fail unless they are finite float64 arrays of this shape."""
+        count, words = RETURNS[answer.function]
+        fits = all(
+            isinstance(part, np.ndarray) and part.dtype == np.float64 and part.shape == shape
+            for part in answer.parts
+        )
+        finite = fits and all(bool(np.isfinite(part).all()) for part in answer.parts)
+        one = f"float64[{', '.join(map(str, shape))}]" if shape else "a number"
+        self.expect(
+            finite,
+            f"{answer.function} should return {words}, with finite numbers only",
+            id=f"{answer.subject}.return",
+            got=answer.form + (", with nan or infinity" if fits else ""),
+            expected=one if count == 1 else f"{count} parts, each {one}",
+            look_at=answer.look_at,
+        )
+        return answer.parts
+
+    def weights(self, answer: Answer) -> tuple[np.ndarray, list[int]]:
+        """Compute an answer's attention weights; also return which keys should have weight."""
+        if answer.function == "copying_keys":
+            query, n, j = answer.arguments
+            (keys,) = self.checked(answer, (n, len(query)))
+            return attention_weights(query, keys), [j]
+        keys, *places = answer.arguments
+        (query,) = self.checked(answer, (keys.shape[1],))
+        return attention_weights(query, keys), places
+
+    def expect_weights(self, function: str, arguments: list[list[Any]]) -> None:
+        """Fail unless each answer gives equal weights to the right keys, and none to others."""
+        for answer in self.ask(function, arguments):
+            alpha, places = self.weights(answer)
+            which = f"each of the keys {places}" if len(places) > 1 else f"key {places[0]}"
+            self.expect(
+                weights_are_right(alpha, places),
+                f"the attention weights that result from {function} are wrong",
+                id=f"{answer.subject}.weights",
+                got=f"the weights {shown(alpha)} for {len(alpha)} keys",
+                expected=f"{1 / len(places):g} for {which}, 0 for the others",
+                cause="print the scores k_i . q and their softmax: which keys get the weight?",
+                look_at=answer.look_at,
+            )
+
+    def copying(self, trials: int) -> list[Answer]:
+        """Return answers of copying_query for random keys."""
+        arguments = []
+        for _ in range(trials):
+            d = int(self.rng.integers(2, 13))
+            n = int(self.rng.integers(2, d + 1))
+            arguments.append(
+                [random_inputs.oblique_keys(self.rng, n, d), int(self.rng.integers(n))]
+            )
+        return self.ask("copying_query", arguments)
+
+    def copying_backwards(self, trials: int) -> list[Answer]:
+        """Return answers of copying_keys for random queries, short and long."""
+        arguments = []
+        for _ in range(trials):
+            query = self.rng.normal(size=int(self.rng.integers(2, 13)))
+            query *= 10 ** self.rng.uniform(-2, 2) / np.linalg.norm(query)
+            n = int(self.rng.integers(2, 16))
+            arguments.append([query, n, int(self.rng.integers(n))])
+        return self.ask("copying_keys", arguments)
+
+    def averaging(self, trials: int) -> list[Answer]:
+        """Return answers of average_query for random keys."""
+        arguments = []
+        for _ in range(trials):
+            d = int(self.rng.integers(2, 13))
+            n = int(self.rng.integers(2, d + 1))
+            keys = random_inputs.oblique_keys(self.rng, n, d, NEARLY_PERPENDICULAR)
+            arguments.append([keys, *self.two_of(n)])
+        return self.ask("average_query", arguments)
+
+    def two_of(self, n: int) -> tuple[int, int]:
+        """Draw two different places below n."""
+        a, b = self.rng.choice(n, size=2, replace=False)
+        return int(a), int(b)
+
+
+class AttentionCopying(AttentionCase):
+    topic = "attention_copying"
+
+    @graded()
+    def test_perpendicular(self) -> None:
+        """copying_query puts all weight on one of several perpendicular keys."""
+        keys = random_inputs.orthonormal_keys(self.rng, 3, 5)
+        self.expect_weights("copying_query", [[np.eye(4), 2], [keys, 0]])
+
+    @graded(is_hidden=True)
+    def test_oblique(self) -> None:
+        """copying_query works for any keys with cosines up to one half."""
+        self.judge(tried=self.copying(trials=20))
+
+    @graded()
+    def test_given_query(self) -> None:
+        """copying_keys puts all weight on one key, for a given query."""
+        queries = [np.array([0.6, 0.0, 0.8]), np.array([0.03, -0.04])]
+        self.expect_weights("copying_keys", [[queries[0], 4, 2], [queries[1], 3, 0]])
+
+    @graded(is_hidden=True)
+    def test_any_query(self) -> None:
+        """copying_keys works for any query, short or long."""
+        self.judge(tried=self.copying_backwards(trials=20))
+
+
+class AttentionAveraging(AttentionCase):
+    topic = "attention_averaging"
+
+    @graded()
+    def test_perpendicular(self) -> None:
+        """average_query puts half of the weight on each of two keys."""
+        keys = random_inputs.orthonormal_keys(self.rng, 5, 6)
+        self.expect_weights("average_query", [[np.eye(4), 0, 2], [keys, 4, 1]])
+
+    @graded(is_hidden=True)
+    def test_oblique(self) -> None:
+        """average_query also works for other keys."""
+        self.judge(tried=self.averaging(trials=20))
+
+
+class HeadsCase(AttentionCase):
+    """Tries answers about one head and two heads on keys that are sampled around their means."""
+
+    def some_means(self) -> list[list[Any]]:
+        """Return a simple set of means and a random one, each with a and b."""
+        return [[np.eye(4), 0, 2], [random_inputs.orthonormal_keys(self.rng, 5, 6), 4, 1]]
+
+    def many_means(self, trials: int) -> list[list[Any]]:
+        """Draw arguments of the functions that return queries: means, a, b."""
+        arguments = []
+        for _ in range(trials):
+            d = int(self.rng.integers(2, 13))
+            n = int(self.rng.integers(2, d + 1))
+            arguments.append([random_inputs.orthonormal_keys(self.rng, n, d), *self.two_of(n)])
+        return arguments
+
+    def samples_of(
+        self, function: str, arguments: list[list[Any]], samples: int, *, stretched: bool = False
+    ) -> list[tuple[Answer, np.ndarray]]:
+        """Return answers of a function of means, a and b, each with samples of the keys.
+
+        With a query of length |q|, the scores of a and b differ by sqrt(2 alpha) |q| at one
+        standard deviation. That is .0025 with alpha = 1e-14 and a scale of 5,000 for each of 12
+        means. A weight leaves .49 to .51 when they differ by .04, which is 16 standard deviations
+        and has a probability below 1e-50 per sample.
+
+        Args:
+            stretched: whether k_a is longer or shorter than its mean.
+        """
+        answers = self.ask(function, arguments)
+        rows = [
+            attention_math.draw_keys(self.rng, means, samples, a if stretched else None)
+            for means, a, _ in arguments
+        ]
+        return list(zip(answers, rows, strict=True))
+
+    def sampled_weights(self, answer: Answer, keys: np.ndarray) -> np.ndarray:
+        """Compute attention's weights for a query and each sample of keys, shape (samples, n)."""
+        (query,) = self.checked(answer, (keys.shape[-1],))
+        return attention_weights(query, keys)
+
+    def expect_average(
+        self, function: str, arguments: list[list[Any]], samples: int, *, stretched: bool = False
+    ) -> None:
+        """Fail unless a function's query averages two values in each sample of the keys."""
+        for answer, keys in self.samples_of(function, arguments, samples, stretched=stretched):
+            _, *places = answer.arguments
+            for row, alpha in zip(keys, self.sampled_weights(answer, keys), strict=True):
+                length = float(row[places[0]] @ answer.arguments[0][places[0]])
+                which = (
+                    f"when k_{places[0]} is {length:.3g} long" if stretched else "near their means"
+                )
+                self.expect(
+                    weights_are_right(alpha, places),
+                    f"the attention weights that result from {function} are wrong for some keys "
+                    f"{which}",
+                    id=f"{answer.subject}.weights",
+                    got=f"the weights {shown(alpha)} for {len(alpha)} keys",
+                    expected=f"0.5 for each of the keys {places}, 0 for the others",
+                    cause="print the scores k_i . q and their softmax: which keys get the weight?",
+                    look_at=answer.look_at,
+                )
+
+    def expect_exact(self, wanted: list[tuple[list[Any], list[float]]]) -> None:
+        """Fail unless single_head_weights returns attention's weights of a and b."""
+        answers = self.ask("single_head_weights", [arguments for arguments, _ in wanted])
+        for answer, (_, alpha) in zip(answers, wanted, strict=True):
+            got = np.stack(self.checked(answer, ()))
+            scale, length, n = answer.arguments
+            self.expect(
+                bool(np.abs(got - alpha[:2]).max() <= EXACT),
+                "the weights that single_head_weights returns are not those of attention",
+                id="single-head-weights.values",
+                got=f"{got.tolist()} for scale = {scale:g}, length = {length:g}, n = {n}",
+                expected=f"{alpha[:2]}; the weights of all keys, a and b first, are "
+                f"{shown(np.array(alpha))}",
+                look_at=answer.look_at,
+            )
+
+    def stretched(
+        self, trials: int, limits: list[float]
+    ) -> list[tuple[Answer, np.ndarray, np.ndarray]]:
+        """Return answers of single_head_weights about sampled keys, with the means and the keys.
+
+        Each k_a has covariance alpha I + (1/2) mu_a mu_a^T. The function gets its part along mu_a
+        as the length; the noise, alpha = 1e-14, is unknown to it.
+
+        Args:
+            limits: further lengths to try, at a scale of 5,000.
+        """
+        arguments, drawn = [], []
+        for _ in range(trials):
+            n = int(self.rng.integers(2, 13))
+            means = random_inputs.orthonormal_keys(self.rng, n, n + int(self.rng.integers(3)))
+            scale = float(10 ** self.rng.uniform(-1, np.log10(5000)))
+            (keys,) = attention_math.draw_keys(self.rng, means, 1, stretched=0)
+            arguments.append([scale, float(keys[0] @ means[0]), n])
+            drawn.append((means, keys))
+        for length in limits:
+            arguments.append([5000.0, length, 4])
+            drawn.append((np.eye(4), attention_math.lengthened(np.eye(4), 0, length)))
+        answers = self.ask("single_head_weights", arguments)
+        return [(a, means, keys) for a, (means, keys) in zip(answers, drawn, strict=True)]
+
+    def both_heads(self, answer: Answer, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """Compute attention's weights of each head, and how far apart the queries are.
+
+        Args:
+            keys: shape (samples, n, d).
+
+        Returns:
+            the heads' weights, each (samples, n), and the norm of the difference of the queries.
+        """
+        first, second = self.checked(answer, (keys.shape[-1],))
+        with np.errstate(all="ignore"):
+            apart = float(np.linalg.norm(first - second))
+        return attention_weights(first, keys), attention_weights(second, keys), apart
+
+    def expect_average_of_heads(self, arguments: list[list[Any]], samples: int) -> None:
+        """Fail unless the heads' average gives a and b equal weights in each sample."""
+        for answer, keys in self.samples_of("two_head_queries", arguments, samples):
+            _, a, b = answer.arguments
+            *heads, apart = self.both_heads(answer, keys)
+            self.expect(
+                apart >= APART,
+                "two_head_queries returns the same query twice",
+                id="two-head-queries.same-query",
+                got=f"queries whose difference has norm {apart:.3g}",
+                expected=f"a norm of {APART:g} or more",
+                look_at=answer.look_at,
+            )
+            average = (heads[0] + heads[1]) / 2
+            worst = int(np.abs(average[:, [a, b]] - 0.5).max(axis=1).argmax())
+            first, second, both = (shown(rows[worst]) for rows in (*heads, average))
+            self.expect(
+                weights_are_right(average, [a, b]),
+                f"the average of both heads' outputs is not the mean of values {a} and {b} for "
+                "some keys near their means",
+                id="two-head-queries.average",
+                got=f"the weights {first} and {second}: {both} on average",
+                expected=f"0.5 for each of the keys {[a, b]} on average, 0 for the others",
+                look_at=answer.look_at,
+            )
+
+
+class AttentionSingleHead(HeadsCase):
+    topic = "attention_single_head"
+
+    @graded()
+    def test_near_means(self) -> None:
+        """single_head_query averages two values when keys are near their means."""
+        self.expect_average("single_head_query", self.some_means(), samples=10)
+
+    @graded()
+    def test_lengths(self) -> None:
+        """single_head_weights returns attention's weights for some scales and lengths."""
+        self.expect_exact(WEIGHTS)
+
+    @graded(is_hidden=True)
+    def test_any_means(self) -> None:
+        """single_head_query works for any means."""
+        means = self.many_means(trials=20)
+        self.judge(tried=self.samples_of("single_head_query", means, samples=20))
+
+    @graded(is_hidden=True)
+    def test_sampled_lengths(self) -> None:
+        """single_head_weights is right for sampled keys and for extreme lengths."""
+        self.judge(tried=self.stretched(30, limits=[-0.5, 0.5, 1.0, 1.5]))
+
+    @graded()
+    def test_steady(self) -> None:
+        """steady_query averages two values whatever the length of k_a."""
+        self.expect_average("steady_query", self.some_means(), samples=10, stretched=True)
+
+    @graded(is_hidden=True)
+    def test_steady_any(self) -> None:
+        """steady_query works for any means."""
+        means = self.many_means(trials=20)
+        self.judge(tried=self.samples_of("steady_query", means, samples=20, stretched=True))
+
+
+class AttentionTwoHeads(HeadsCase):
+    topic = "attention_two_heads"
+
+    @graded()
+    def test_near_means(self) -> None:
+        """two_head_queries averages two values when keys are near their means."""
+        self.expect_average_of_heads(self.some_means(), samples=10)
+
+    @graded(is_hidden=True)
+    def test_any_means(self) -> None:
+        """two_head_queries works for any means."""
+        means = self.many_means(trials=20)
+        self.judge(tried=self.samples_of("two_head_queries", means, samples=20))
+
+
+class AttentionKeyQueryValue(AttentionCase):
+    topic = "attention_key_query_value"
+
+    @graded()
+    def test_unprojected(self) -> None:
+        """unprojected_output returns the limit of attention's c_2."""
+        self.expect_limit("unprojected_output", [np.eye(4), *self.directions(1)])
+
+    @graded()
+    def test_added(self) -> None:
+        """added_output returns the limit of c_2 when ud or uc is added to x_2."""
+        self.expect_limit("added_output", [np.eye(4), *self.directions(1)], 3, 2)
+
+    @graded()
+    def test_matrices(self) -> None:
+        """key_query_value returns K, Q, V with which c_2 is ub and c_1 is ub - uc."""
+        self.expect_projected([np.eye(4), np.eye(6)[1:5], *self.directions(1)], [5.0, 20.0, 8.0])
+
+    @graded(is_hidden=True)
+    def test_unprojected_any(self) -> None:
+        """unprojected_output is right for any orthogonal vectors."""
+        self.judge(tried=self.outputs("unprojected_output", self.directions(10)))
+
+    @graded(is_hidden=True)
+    def test_added_any(self) -> None:
+        """added_output is right for any orthogonal vectors."""
+        self.judge(tried=self.outputs("added_output", self.directions(10), 2, 3))
+
+    @graded(is_hidden=True)
+    def test_matrices_any(self) -> None:
+        """key_query_value is right for any orthogonal vectors of length 5 or more."""
+        betas = [5.0, *(float(b) for b in 5 * 20 ** self.rng.random(19))]
+        self.judge(tried=self.matrices(self.directions(20), betas))
+
+    def directions(self, trials: int) -> list[np.ndarray]:
+        """Draw sets of four perpendicular vectors of norm 1, shape (4, d) each."""
+        sizes = self.rng.integers(4, 13, size=trials)
+        return [random_inputs.orthonormal_keys(self.rng, 4, int(d)) for d in sizes]
+
+    def outputs(
+        self, function: str, directions: list[np.ndarray], *added: int
+    ) -> list[list[Answer]]:
+        """Return answers of unprojected_output or added_output: for each set, one at each beta.
+
+        Args:
+            added: indices in NAMES of the vectors to add to x_2, one at a time.
+        """
+        arguments = [
+            [*(beta * u), *(beta * u[i] for i in place)]
+            for u in directions
+            for place in ([[place] for place in added] or [[]])
+            for beta in BETAS
+        ]
+        answers = self.ask(function, arguments)
+        return [answers[i : i + len(BETAS)] for i in range(0, len(answers), len(BETAS))]
+
+    def distances(self, answers: list[Answer]) -> list[float]:
+        """Compute how far the answers are from attention's c_2, relative to beta, at each beta."""
+        found = []
+        for answer, beta in zip(answers, BETAS, strict=True):
+            u, added = answer.arguments[:4], answer.arguments[4:]
+            (vector,) = self.checked(answer, u[0].shape)
+            identity = np.eye(len(u[0]))
+            c, _ = attention_math.self_attention(
+                attention_math.inputs(u, *added), identity, identity, identity
+            )
+            with np.errstate(all="ignore"):
+                found.append(float(np.linalg.norm(vector - c[1]) / beta))
+        return found
+
+    def expect_limit(self, function: str, directions: list[np.ndarray], *added: int) -> None:
+        """Fail unless the function returns the limit of attention's c_2."""
+        for answers in self.outputs(function, directions, *added):
+            distances = self.distances(answers)
+            u, more = answers[-1].arguments[:4], answers[-1].arguments[4:]
+            x = attention_math.inputs(u, *more)
+            named = [n for n, v in zip(NAMES, u, strict=True) for m in more if np.array_equal(v, m)]
+            what = "".join(f" when {name} is added to x_2" for name in named)
+            (vector,) = answers[-1].parts
+            weights = np.linalg.lstsq(x.T, vector, rcond=None)[0]
+            words = attention_math.in_terms_of(vector, dict(zip(NAMES, u, strict=True)))
+            self.expect(
+                max(distances) <= LIMIT,  # False for nan
+                f"{function} does not return the limit of c_2{what}",
+                id=f"{answers[-1].subject}.limit" + "".join(f"-with-{name}" for name in named),
+                got=f"{words}, for which the best weights on x_1, x_2, x_3 would be "
+                f"{shown(weights)}; attention's c_2 is "
+                f"{', '.join(f'{d:.2g} beta' for d in distances)} away at beta = "
+                f"{', '.join(f'{beta:g}' for beta in BETAS)}",
+                expected="a distance that tends to 0 as beta grows",
+                cause="which score x_2 . x_j is the largest?",
+                look_at=answers[-1].look_at,
+            )
+
+    def matrices(self, directions: list[np.ndarray], betas: list[float]) -> list[Answer]:
+        """Return answers of key_query_value, one for each set and its beta."""
+        pairs = zip(directions, betas, strict=True)
+        return self.ask("key_query_value", [list(beta * u) for u, beta in pairs])
+
+    def projected(self, answer: Answer) -> tuple[np.ndarray, np.ndarray, list[float]]:
+        """Compute outputs and weights with K, Q, V, and how far off c_1 and c_2 are."""
+        _, ub, uc, _ = u = answer.arguments
+        K, Q, V = self.checked(answer, (len(ub), len(ub)))
+        c, alpha = attention_math.self_attention(attention_math.inputs(u), K, Q, V)
+        with np.errstate(all="ignore"):
+            misses = [np.linalg.norm(c[0] - (ub - uc)), np.linalg.norm(c[1] - ub)]
+            return c, alpha, [float(miss / np.linalg.norm(ub)) for miss in misses]
+
+    def expect_projected(self, directions: list[np.ndarray], betas: list[float]) -> None:
+        """Fail unless, with K, Q and V, c_2 is close to ub, and c_1 to ub - uc."""
+        for answer in self.matrices(directions, betas):
+            c, alpha, (first, second) = self.projected(answer)
+            named = dict(zip(NAMES, answer.arguments, strict=True))
+            for i, miss, wanted in ((1, second, "ub"), (0, first, "ub - uc")):
+                finite = bool(np.isfinite(c[i]).all())
+                output = attention_math.in_terms_of(c[i], named) if finite else "not finite"
+                self.expect(
+                    miss <= NEAR,
+                    f"with these K, Q and V, c_{i + 1} is not close to {wanted}",
+                    id=f"key-query-value.c-{i + 1}",
+                    got=f"c_{i + 1} is {output}; the weights of x_{i + 1} on x_1, x_2, x_3 are "
+                    f"{shown(alpha[i])}",
+                    expected=f"c_{i + 1} is {wanted}, within {NEAR:g} beta",
+                    cause="a value v_1 or v_3 is wrong, or the wrong score k_j . q_i is the "
+                    "largest",
+                    look_at=answer.look_at,
+                )
+
+
+def shown(numbers: np.ndarray) -> list:
+    """Round numbers to three decimals for a message."""
+    with np.errstate(all="ignore"):  # numbers near the limit of float64
+        return (np.round(numbers, 3) + 0.0).tolist()  # + 0.0: no "-0.0"
