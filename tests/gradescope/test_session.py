@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from grading import paths
-from grading.gradescope import session
+from grading.gradescope import document, session
 from grading.results import Results, TestResult
 from grading.staging import Staged
 from grading.verdicts import Outcome
@@ -25,11 +26,11 @@ def staged_of(**changed):
 
 
 @pytest.mark.parametrize(
-    ("staged", "sentences"),
+    ("staged", "words"),
     [
         (
             staged_of(taken={"submission/dataset.py": "there"}),
-            ["Missing files: submission/helper.py, vanilla.model.params."],
+            ["submission/helper.py, vanilla.model.params"],
         ),
         (
             staged_of(
@@ -40,27 +41,27 @@ def staged_of(**changed):
                 },
             ),
             [
-                "Missing files: submission/helper.py, vanilla.model.params.",
-                "You uploaded `Helper.PY`: rename it to `helper.py`.",
-                "You uploaded `data/vanilla.model.params`: put it next to the folder `submission`.",
+                "submission/helper.py, vanilla.model.params",
+                "`Helper.PY`",
+                "`data/vanilla.model.params`",
             ],
         ),
         (
             staged_of(
                 taken=dict.fromkeys(staged_of().required, "there"), place="a.zip/src/Submission"
             ),
-            ["Your code was taken from a.zip/src/Submission."],
+            ["a.zip/src/Submission"],
         ),
     ],
 )
 def test_the_overview_says_what_is_missing_and_where_the_code_was(
-    staged, sentences, grade, monkeypatch, tmp_path
+    staged, words, grade, monkeypatch, tmp_path
 ):
     run = Runner.run
     monkeypatch.setattr(Runner, "run", lambda *given: given[-1].staged(staged) or run(*given))
     output = emulate.readable(grade(edition_of(), None)["output"])
-    for sentence in sentences:
-        assert sentence in output
+    for word in words:
+        assert word in output
 
 
 class Runner:
@@ -245,7 +246,7 @@ def test_without_its_own_time_an_upload_shows_hidden_tests_and_staff_read_why(gr
         about = about | {"previous_submissions": [before] * 3}
     results = grade(limited(1), about)
     assert shows(results) and emulate.score_of(results) == 53
-    assert "the daily limit on hidden feedback can't be applied" in capsys.readouterr().out
+    assert "metadata: " in capsys.readouterr().out
 
 
 def test_an_earlier_upload_without_a_time_is_reported_and_not_counted(grade, capsys):
@@ -299,12 +300,8 @@ def test_the_student_reads_why_and_when_the_next_upload_shows_them(grade):
     for hour in (0, 1, 5.25):
         term.upload(hour)
     shown = emulate.readable(term.results[-1]["output"])
-    assert (
-        "Hidden tests are shown at once for at most 2 submissions in 24 hours, and earlier ones "
-        "have used that up. This one is graded in full as well; a submission 18 h 45 min after it, "
-        "or later, shows them again." in shown
-    )
-    assert "Hidden tests, and so your total, become visible after the due date." in shown
+    assert "at most 2 submissions in 24 hours" in shown and " 18 h 45 min " in shown
+    assert document.LATER["after_due_date"] in shown
     assert "Autograder score" not in "\n".join(emulate.student_lines(term.results[-1]))
 
 
@@ -348,32 +345,31 @@ def told(grade, edition, *scores, hours=None):
     ],
 )
 def test_the_best_score_so_far_is_gradescopes_own(grade, scores, best):
-    times = f"{len(scores)} time{'s' * (len(scores) > 1)}"
     line = told(grade, edition_of(), *scores)
-    assert line == f"You submitted {times} before; best so far: {best} points."
+    assert re.findall(r"[\d.]*\d", line) == [str(len(scores)), best]
 
 
 @pytest.mark.parametrize("score", [None, "", "NaN", "Infinity", "-1", True, [], "1e400", "x"])
 def test_an_unknown_score_is_left_out(grade, score):
-    assert told(grade, edition_of(), score) == "You submitted 1 time before."
+    assert re.findall(r"\d+", told(grade, edition_of(), score)) == ["1"]
 
 
 @pytest.mark.parametrize("shown", ["after_due_date", "after_published"])
 def test_scores_with_points_that_wait_are_left_out(grade, shown):
     line = told(grade, edition_of(hidden_tests=shown), "19.0", "30.0")
-    assert line == "You submitted 2 times before."
+    assert re.findall(r"\d+", line) == ["2"]
 
 
 def test_a_single_test_that_waits_leaves_scores_out_as_well(grade):
     edition = edition_of()
     (spec, *_) = [spec for spec in edition.tests if spec.is_hidden and spec.max_score]
     object.__setattr__(spec, "after_published", True)
-    assert told(grade, edition, "19.0") == "You submitted 1 time before."
+    assert re.findall(r"\d+", told(grade, edition, "19.0")) == ["1"]
 
 
 def test_the_best_score_counts_only_uploads_that_showed_theirs(grade):
     line = told(grade, limited(2), "7.0", "9.0", "50.0")
-    assert line == "You submitted 3 times before; best so far: 9 points."
+    assert re.findall(r"\d+", line) == ["3", "9"]
 
 
 def test_later_uploads_are_not_earlier_ones(grade):
@@ -383,4 +379,5 @@ def test_later_uploads_are_not_earlier_ones(grade):
         entry = {"submission_time": at.isoformat(), "score": score, "autograder_error": False}
         about["previous_submissions"].append(entry)
     shown = emulate.readable(grade(edition_of(), about)["output"])
-    assert "You submitted 1 time before; best so far: 5 points." in shown
+    (line,) = [line for line in shown.splitlines() if " before; " in line]
+    assert re.findall(r"\d+", line) == ["1", "5"]

@@ -157,4 +157,4 @@ def test_commands_name_a_module_in_utf16(command, checkout):
     ran = python(checkout, f"src/{command}.py", "--help")
     assert ran.returncode == 2
     assert ran.stderr.count("\n") == 1
-    assert ran.stderr.startswith(f"{command}.py: src/submission/trainer.py is saved as UTF-16")
+    assert ran.stderr.startswith(f"{command}.py: src/submission/trainer.py ")

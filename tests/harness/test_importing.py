@@ -37,10 +37,9 @@ def test_an_endless_import_is_run_once_and_named(way, submission, grade_hastily)
     results = grade_hastily(append(submission, LOOP), *ASKED, "1g-2-basic", way=way)
     first, *others = (results[test_id] for test_id in ASKED)
     assert first.outcome is Outcome.TIMED_OUT
-    assert f"while {FILE} was imported" in first.message and "__main__" in first.message
+    assert first.cause == "timed-out.import" and FILE in first.message
     for result in others:
         assert result.outcome is Outcome.TIMED_OUT
-        assert result.message.startswith("not run: importing ")
         assert (FILE in result.message) is not result.spec.is_hidden
         assert FILE in result.detail
     assert results["1g-2-basic"].outcome is Outcome.PASSED  # it imports other modules
@@ -49,8 +48,8 @@ def test_an_endless_import_is_run_once_and_named(way, submission, grade_hastily)
 def test_an_import_that_waits_is_run_once(submission, grade, monkeypatch):
     monkeypatch.setattr("grading.limits.WALL_FACTOR", 0.3)
     results = grade(append(submission, "\nimport time\ntime.sleep(600)\n"), *ASKED)
-    assert "is it waiting?" in results[ASKED[0]].message
-    assert all(results[i].message.startswith("not run: importing") for i in ASKED[1:])
+    assert results[ASKED[0]].cause == "timed-out.import-wall"
+    assert all(results[i].outcome is Outcome.TIMED_OUT for i in ASKED[1:])
 
 
 def test_what_a_hidden_test_found_is_never_named_to_students(submission, grade_hastily):
@@ -67,7 +66,7 @@ def test_a_module_that_another_one_imports_is_the_one_that_is_named(submission, 
     (submission / "submission" / "mine.py").write_text(LOOP, encoding="utf-8")
     append(submission, "\nfrom . import mine\n")
     results = grade_hastily(submission, *ASKED[:1])
-    assert "while submission/mine.py was imported" in results[ASKED[0]].message
+    assert "submission/mine.py" in results[ASKED[0]].message
 
 
 @pytest.mark.parametrize("way", POOLS)

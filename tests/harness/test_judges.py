@@ -85,20 +85,20 @@ def test_a_mistake_of_staff_is_one_line(name, edited):
 def test_without_judges_nothing_counts(edited):
     shutil.rmtree(edited.root / "solutions" / "hidden")
     ran = python(edited.root, "src/grader.py", "--authoritative", "3a-1-hidden")
-    assert ran.returncode == 3 and "can't count without solutions/hidden/" in ran.stderr
+    assert ran.returncode == 3 and "solutions/hidden/" in ran.stderr
 
 
 def test_judges_without_their_package_are_refused(edited):
     (edited.root / "solutions" / "hidden" / "__init__.py").unlink()
     ran = python(edited.root, "src/grader.py", "--list")
-    assert ran.returncode == 2 and "solutions/hidden/ has no __init__.py" in ran.stderr
+    assert ran.returncode == 2 and "__init__.py" in ran.stderr
 
 
 def test_without_a_reference_nothing_is_judged(edited):
     for path in (edited.root / "solutions" / "submission").glob("*.py"):
         path.unlink()
     ran = python(edited.root, "src/grader.py", "3a-1-hidden")
-    assert ran.returncode == 3 and "solutions/submission/ contains no reference" in ran.stderr
+    assert ran.returncode == 3 and "solutions/submission/" in ran.stderr
 
 
 @pytest.mark.parametrize("name", ["src/submission/model.py", "src/pretraining/given.py"])

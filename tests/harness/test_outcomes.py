@@ -17,57 +17,50 @@ RIGHT = "return 100.0 * keys[j]\n"
 LINE = "submission/attention_exploration.py:4"
 
 ENDINGS = {
-    # name: (body of copying_query, outcome, words of the message)
-    "right": (RIGHT, Outcome.PASSED, []),
-    "wrong": ("return keys[j]\n", Outcome.FAILED, ["weights", "expected"]),
-    "no array": ("return 'north'\n", Outcome.FAILED, ["shape (d,)", "str"]),
-    "nan": ("return keys[j] * float('nan')\n", Outcome.FAILED, ["finite"]),
-    "raises": ("raise KeyError('lost')\n", Outcome.ERROR, ["KeyError", "lost", LINE]),
-    "float for a whole number": (
-        "import random; random.randint(4, 28.5)\n",
-        Outcome.ERROR,
-        ["int()", LINE],
-    ),
-    "not written": (
-        "raise NotImplementedError('part a')\n",
-        Outcome.FAILED,
-        ["not written yet", "part a", LINE],
-    ),
-    "loop": ("while True: pass\n", Outcome.TIMED_OUT, ["0.5 seconds"]),
-    "loop in C": ("sum(iter(int, 1))\n", Outcome.TIMED_OUT, ["0.5 seconds"]),
+    # name: (body of copying_query, outcome, the beginning of the cause's id)
+    "right": (RIGHT, Outcome.PASSED, ""),
+    "wrong": ("return keys[j]\n", Outcome.FAILED, "failed."),
+    "no array": ("return 'north'\n", Outcome.FAILED, "failed."),
+    "nan": ("return keys[j] * float('nan')\n", Outcome.FAILED, "failed."),
+    "raises": ("raise KeyError('lost')\n", Outcome.ERROR, "error.KeyError"),
+    "not written": ("raise NotImplementedError('a')\n", Outcome.FAILED, "failed.NotImplemented"),
+    "loop": ("while True: pass\n", Outcome.TIMED_OUT, "timed-out.cpu"),
+    "loop in C": ("sum(iter(int, 1))\n", Outcome.TIMED_OUT, "timed-out.cpu"),
     "swallows everything": (
         "while True:\n    try:\n        while True: pass\n    except BaseException: pass\n",
         Outcome.TIMED_OUT,
-        ["0.5 seconds"],
+        "timed-out.cpu",
     ),
-    "exit": ("import sys; sys.exit(0)\n", Outcome.EXITED, ["ended the process"]),
-    "os._exit": ("import os; os._exit(0)\n", Outcome.EXITED, ["ended the process"]),
-    "keyboard interrupt": ("raise KeyboardInterrupt\n", Outcome.ERROR, ["KeyboardInterrupt"]),
-    "segfault": ("import ctypes; ctypes.string_at(0)\n", Outcome.KILLED, ["segmentation fault"]),
-    "abort": ("import os; os.abort()\n", Outcome.KILLED, ["aborted"]),
-    "recursion": ("return copying_query(keys, j)\n", Outcome.ERROR, ["RecursionError"]),
-    "memory": ("return np.ones((1 << 40,))\n", Outcome.OUT_OF_MEMORY, ["MemoryError"]),
+    "exit": ("import sys; sys.exit(0)\n", Outcome.EXITED, "exited.SystemExit"),
+    "os._exit": ("import os; os._exit(0)\n", Outcome.EXITED, "exited"),
+    "keyboard interrupt": ("raise KeyboardInterrupt\n", Outcome.ERROR, "error.KeyboardInterrupt"),
+    "segfault": ("import ctypes; ctypes.string_at(0)\n", Outcome.KILLED, "killed.signal-11"),
+    "abort": ("import os; os.abort()\n", Outcome.KILLED, "killed.signal-6"),
+    "recursion": ("return copying_query(keys, j)\n", Outcome.ERROR, "error.RecursionError"),
+    "memory": ("return np.ones((1 << 40,))\n", Outcome.OUT_OF_MEMORY, "out-of-memory.MemoryError"),
     "kills its parent": (
         "import os, signal; os.kill(os.getppid(), signal.SIGKILL); return 100.0 * keys[j]\n",
         Outcome.ERROR,
-        ["PermissionError"],
+        "error.PermissionError",
     ),
-    "import": ("import tensorflow_\n", Outcome.IMPORT_ERROR, ["tensorflow_"]),
+    "import": ("import tensorflow_\n", Outcome.IMPORT_ERROR, "import-error.ModuleNotFoundError"),
     "hostile exception": (
         "class E(Exception):\n    def __str__(self): raise SystemExit\nraise E\n",
         Outcome.ERROR,
-        ["Exception"],
+        "error.Exception",
     ),
 }
+AT_ITS_LINE = ("raises", "not written")  # of those with a line: it is shown with a basic test
 
 
 @pytest.mark.parametrize("name", ENDINGS)
 def test_each_ending_has_its_outcome(name, write_query, grade_hastily):
-    body, outcome, words = ENDINGS[name]
+    body, outcome, cause = ENDINGS[name]
     results = grade_hastily(write_query(body), ID, "3b-0-basic")
     assert results[ID].outcome is outcome, results[ID]
-    for word in words:
-        assert word in results[ID].message
+    assert results[ID].cause.startswith(cause), results[ID]
+    if name in AT_ITS_LINE:
+        assert results[ID].where == LINE and LINE in results[ID].message
     assert results[ID].is_unwritten == (name == "not written")
     # The file lacks average_query, so the other test fails for that reason, whatever the first did.
     assert results["3b-0-basic"].outcome is Outcome.ERROR
@@ -79,11 +72,10 @@ NOT_ON_OTHER_PLATFORMS = ("kills its parent",)  # there the parent is the grader
 
 @pytest.mark.parametrize("name", sampled(n for n in ENDINGS if n not in NOT_ON_OTHER_PLATFORMS))
 def test_a_fresh_process_a_test_ends_the_same_way(name, write_query, grade_hastily):
-    body, outcome, words = ENDINGS[name]
+    body, outcome, cause = ENDINGS[name]
     result = grade_hastily(write_query(body), ID, way="fresh")[ID]
     assert result.outcome is outcome, result
-    for word in words:
-        assert word in result.message
+    assert result.cause.startswith(cause), result
 
 
 def test_files_are_named_without_our_folders(write_query, grade):
@@ -106,21 +98,9 @@ def test_of_a_progress_bar_the_last_state_is_shown(write_query, grade):
     assert grade(write_query(body), ID)[ID].output == "100%\ndone\n" * 2
 
 
-CAUSES = {
-    "input()": "EOFError: EOF when reading a line (nobody can type here: is an input() left over?)",
-    "open('src/data/x.tsv', encoding='utf-8')": "(tests run in an empty folder: open the path that",
-    "b'\\x81'.decode('cp1252')": '(is encoding="utf-8" missing where the file is opened?)',
-    "open('/no/such/file')": "FileNotFoundError: [Errno 2] No such file or ",
-}
-
-
-@pytest.mark.parametrize("call", CAUSES)
-def test_a_crash_has_its_likely_cause(call, write_query, grade):
-    results = grade(write_query(f"{call}\n"), ID, "3a-1-hidden")
-    assert CAUSES[call] in results[ID].message
-    assert ("tests run in" in results[ID].message) == ("src/data" in call)
-    said = "is an input() left over?" in results["3a-1-hidden"].message
-    assert said == (call == "input()")
+def test_of_a_float_for_a_whole_number_every_python_gets_the_advice(write_query, grade):
+    body = "import random; random.randint(4, 28.5)\n"
+    assert "int()" in grade(write_query(body), ID)[ID].message
 
 
 @pytest.mark.parametrize("way", ["zygote", "fresh"])
@@ -128,8 +108,7 @@ def test_sleeping_is_ended_by_the_wall_clock(way, write_query, grade, monkeypatc
     monkeypatch.setattr("grading.limits.WALL_FACTOR", 0.3)
     started = time.monotonic()
     result = grade(write_query("import time; time.sleep(600)\n"), ID, way=way)[ID]
-    assert result.outcome is Outcome.TIMED_OUT
-    assert "waiting" in result.message
+    assert result.cause == "timed-out.wall"
     assert time.monotonic() - started < 60
 
 
@@ -146,8 +125,7 @@ UNCONFINED = sandbox.Layers(root=False, landlock_abi=0, seccomp=False)
 def test_a_killed_guardian_costs_the_test(write_query, grade):
     body = ENDINGS["kills its parent"][0]
     result = grade(write_query(body), ID, layers=UNCONFINED)[ID]
-    assert result.outcome is Outcome.KILLED
-    assert "could not be observed" in result.message
+    assert (result.outcome, result.cause) == (Outcome.KILLED, "killed.unknown")
 
 
 def test_a_forest_of_processes_is_stopped(write_query, grade):
@@ -159,8 +137,7 @@ def test_a_forest_of_processes_is_stopped(write_query, grade):
     )
     result = grade(write_query(body), ID, layers=UNCONFINED)[ID]
     if os.getuid() == 0:  # no process limit applies to root
-        assert result.outcome is Outcome.KILLED
-        assert "64 processes" in result.message
+        assert result.cause == "killed.processes"
     else:
         assert result.outcome in (Outcome.KILLED, Outcome.ERROR)
     confined = grade(write_query(body), ID)[ID]  # as root, the uid's own limit is first
@@ -182,9 +159,7 @@ STARTS = {
 def test_without_a_uid_of_its_own_a_test_starts_no_process_and_says_so(way, write_query, grade):
     results = grade(write_query(STARTS[way] + "\n" + RIGHT), ID, HIDDEN, layers=FILTERED)
     assert results[ID].outcome is results[HIDDEN].outcome is Outcome.ERROR
-    assert "processes can't be started here" in results[ID].message
-    assert "num_workers > 0" in results[ID].message
-    assert "processes can't be started here" in results[HIDDEN].message
+    assert all(verdicts.NO_PROCESSES in results[test_id].message for test_id in (ID, HIDDEN))
 
 
 @pytest.mark.skipif(not kernel.landlock_abi(), reason="this kernel has no Landlock")
@@ -194,9 +169,7 @@ def test_a_pool_of_processes_is_refused_in_words_where_files_are_guarded(
 ):
     layers = replace(sandbox.detect(), root=own_uid and sandbox.detect().root)
     body = STARTS["semaphores of processes"] + "\n" + RIGHT
-    assert (
-        "processes can't be started here" in grade(write_query(body), ID, layers=layers)[ID].message
-    )
+    assert verdicts.NO_PROCESSES in grade(write_query(body), ID, layers=layers)[ID].message
 
 
 @pytest.mark.parametrize("layers", [FILTERED, UNCONFINED])
@@ -226,8 +199,7 @@ def test_threads_are_counted(write_query, grade):
     """
     result = grade(write_query(body), ID, layers=UNCONFINED)[ID]
     if os.getuid() == 0:
-        assert result.outcome is Outcome.KILLED
-        assert "256 threads" in result.message
+        assert result.cause == "killed.threads"
     else:
         assert result.outcome in (Outcome.KILLED, Outcome.ERROR)
 
@@ -248,7 +220,7 @@ def test_what_is_refused_at_import_is_explained(code, write_query, grade):
     """Such code works where nothing is confined, so that its error alone explains nothing."""
     results = grade(write_query(RIGHT, before=f"{code}\n"), ID, HIDDEN)
     assert results[ID].outcome is Outcome.ERROR
-    assert results[ID].message.startswith("submission/attention_exploration.py:1: ")
+    assert results[ID].where == "submission/attention_exploration.py:1"
     assert REFUSED[code] in results[ID].message
     if "shelve" not in code:  # its error is no PermissionError
         assert REFUSED[code] in results[HIDDEN].message
@@ -274,8 +246,7 @@ def test_orphans_are_reaped_while_a_test_runs_and_still_count(write_query, grade
     few = grade(write_query(zombies.format(count=8)), ID, layers=UNCONFINED)[ID]
     assert few.outcome is Outcome.PASSED, few
     many = grade(write_query(zombies.format(count=80)), ID, layers=UNCONFINED)[ID]
-    assert many.outcome is Outcome.KILLED, many
-    assert "64 processes" in many.message
+    assert many.cause == "killed.processes", many
 
 
 def test_too_many_processes_are_called_so_though_their_memory_is_too_much():
@@ -313,8 +284,7 @@ def test_a_flood_of_files_is_stopped_before_removing_it_takes_long(name, write_q
             {FLOODS[name]}
     """
     result = grade(write_query(body), ID)[ID]
-    assert result.outcome is Outcome.KILLED
-    assert "1000 files, or 512 MiB" in result.message
+    assert result.cause == "killed.files"
 
 
 def test_removing_stops_in_time(tmp_path):
@@ -356,8 +326,8 @@ def test_an_endless_import_is_timed_out(write_query, grade_hastily):
 def test_a_syntax_error_names_file_line_and_text(write_query, grade):
     result = grade(write_query(RIGHT, before="x = 1\nif x = 2: pass\n"), ID)[ID]
     assert result.outcome is Outcome.SYNTAX_ERROR
-    assert "submission/attention_exploration.py:2" in result.message
-    assert "if x = 2" in result.message
+    assert result.where == "submission/attention_exploration.py:2"
+    assert result.where in result.message and "if x = 2" in result.message
 
 
 def test_bytes_that_are_no_utf8_are_a_syntax_error(submission, grade):
@@ -381,7 +351,7 @@ def test_a_missing_helper_is_a_missing_file(test_id, submission, grade):
     (submission / "submission" / "helper.py").unlink()
     result = grade(submission, test_id)[test_id]
     assert result.outcome is Outcome.MISSING_FILE
-    assert result.message == "submission/helper.py is missing"
+    assert "submission/helper.py" in result.message
 
 
 @pytest.mark.parametrize("imported", ["from . import helper", "import submission.helper"])
@@ -393,12 +363,9 @@ def test_a_file_under_another_name_is_named_where_it_is_missing(
     for test_id in (ID, HIDDEN):
         result = grade(write_query(RIGHT, before=f"{imported}\n"), test_id)[test_id]
         assert result.outcome is Outcome.MISSING_FILE
-        assert result.message == (
-            "submission/helper.py is missing; you uploaded `helper (1).py`: rename it to "
-            "`helper.py`"
-        )
+        assert "`helper (1).py`" in result.message
         assert result.missing_file == "submission/helper.py"
-        assert result.message.endswith(f"; {result.hint}") and "you uploaded" in result.hint
+        assert result.hint and result.message.endswith(f"; {result.hint}")
 
 
 @pytest.mark.parametrize("named", ["secret", "submission.secret"])
@@ -415,10 +382,8 @@ def test_a_function_of_another_edition_is_named(submission, grade):
     for test_id in ("1g-0-basic", "1g-12-hidden"):
         result = grade(submission, test_id)[test_id]
         assert result.outcome in (Outcome.ERROR, Outcome.IMPORT_ERROR)
-        assert result.message == (
-            "submission/helper.py has no initialize_synthesizer_model, which the edition xcs224n "
-            "asks for: was it deleted, or is this the code of another edition or year?"
-        )
+        for word in ("submission/helper.py", "initialize_synthesizer_model", "xcs224n"):
+            assert word in result.message
 
 
 def test_a_function_that_is_there_but_not_found_is_not_said_to_be_missing(submission, grade):
@@ -426,7 +391,7 @@ def test_a_function_that_is_there_but_not_found_is_not_said_to_be_missing(submis
     text = path.read_text(encoding="utf-8")
     path.write_text(f"{text}\ndel initialize_synthesizer_model\n", encoding="utf-8")
     result = grade(submission, "1g-0-basic")["1g-0-basic"]
-    assert "no attribute" in result.message and "has no initialize" not in result.message
+    assert "no attribute" in result.message and "xcs224n" not in result.message
 
 
 def test_a_missing_name_is_an_error_that_names_it(submission, grade):
@@ -448,7 +413,7 @@ def test_a_deadline_in_the_middle_of_a_test_is_nobodys_fault(submission, grade, 
 def test_the_deadline_leaves_the_rest_not_run(write_query, grade):
     results = grade(write_query(RIGHT), "3a", deadline_s=-1.0)
     assert {results[i].outcome for i in (ID, HIDDEN)} == {Outcome.NOT_RUN}
-    assert "out of time" in results[ID].message
+    assert results[ID].cause == "not-run.run-out-of-time"
 
 
 def test_every_test_of_the_edition_appears(write_query, grade, runner):

@@ -48,35 +48,20 @@ def results_of(*wanted: str, outcome: Outcome = Outcome.PASSED) -> Results:
         (tuple(t.test_id for t in EDITION.tests[:7]), None, f" (7 of {len(EDITION.tests)} tests "),
     ],
 )
-def test_score_and_maximum_are_of_what_was_asked(wanted, score, words, capsys):
+def test_score_and_maximum_are_of_what_was_asked(wanted, score, words):
     results = results_of(*wanted)
     written = results.as_dict(staff=False)
     assert written["asked"] == list(wanted) and written["score"] == written["max_score"]
     assert results.only.startswith(words) and bool(results.only) == bool(wanted)
     if score is not None:
         assert written["max_score"] == score
-        assert f"Problem Set 5: {score} of {score} points{words}</h1>" in report.page(
-            results, False
-        )
-        terminal.show_summary(results)
-        assert f"{score} / {score:<6}points in all{words}\n" in capsys.readouterr().out
 
 
 # ---------------------------------------------------------------- whose it is
 
 
-def test_console_report_and_record_name_submission_files_time_edition_and_release(capsys):
+def test_a_record_names_submission_files_time_and_release():
     results = results_of()
-    terminal.show_summary(results)
-    line = capsys.readouterr().out.splitlines()[-1]
-    assert line == (
-        "Graded: upload.zip, files dddddddddddd, 2027-01-30 18:02 UTC, edition xcs224n, "
-        "release ffffffffffff, seed 5"
-    )
-    page = report.page(results, staff=True)
-    assert line in page
-    for words in ("d" * 64, "f" * 64, "everything"):
-        assert f"<code>{words}</code>" in page
     results.facts["versions"] = {}
     recorded = json.loads(replay.line(results).removeprefix(replay.RECORD))
     assert recorded["facts"] == FACTS | {"versions": {}}
@@ -136,7 +121,6 @@ def test_a_question_without_points_is_one_line(capsys):
     paid = [t.spec.test_id for t in results.tests if t.spec.number not in UNPAID]
     assert [head for head in heads if head not in UNPAID] == paid
     assert len(heads) == len(paid) + len(UNPAID)
-    assert re.search(r"^3a +no points +Copying.*: 0 of \d tests passed$", said, re.MULTILINE)
 
 
 def test_a_question_that_is_named_shows_its_tests(capsys):
@@ -161,8 +145,8 @@ def test_the_summary_counts_them_in_a_line(capsys):
     said = capsys.readouterr().out
     unpaid = [t for t in EDITION.tests if t.number in UNPAID]
     first = unpaid[0].number
-    words = f"Without points: {len(unpaid)} of {len(unpaid)} tests passed; name a question, such as"
-    assert f"{words} {first}, to see them.\n" in said
+    (line,) = [line for line in said.splitlines() if f" {len(unpaid)} of {len(unpaid)} " in line]
+    assert f" {first}," in line
     assert not re.search(rf"^({'|'.join(UNPAID)}) ", said, re.MULTILINE)
 
 

@@ -343,9 +343,7 @@ def test_of_what_lies_deep_in_a_zip_no_folders_are_made(tmp_path):
         writer.writestr("wrapping/src/submission/deeper/x.py", b"")
     staged = stage(archive, tmp_path / "staged")
     assert "submission/dataset.py" in staged.taken
-    assert staged.omissions == [
-        Omission("wrapping/src/submission/deeper", "only submission/*.py is copied")
-    ]
+    assert [one.name for one in staged.omissions] == ["wrapping/src/submission/deeper"]
     assert {path.name for path in tmp_path.iterdir()} == {"p", "up.zip", "staged"}
 
 

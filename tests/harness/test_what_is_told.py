@@ -53,7 +53,7 @@ CRASHES = {
 def test_hidden_tests_name_functions_of_the_assignment_only(name, write_query, grade):
     body, before, words = CRASHES[name]
     message = grade(write_query(body, before), HIDDEN)[HIDDEN].message
-    assert message.startswith(words) and "ValueError; its text is not shown" in message
+    assert message.startswith(words) and "ValueError" in message
     assert "secret_17" not in message and not any(c.isdigit() for c in message)
 
 

@@ -51,23 +51,21 @@ def test_tests_that_need_no_torch_run(bare, tree):
     ran = grade(bare, tree, "3a")
     assert ran.returncode == 0
     # One line says so, with the command that repairs it.
-    assert (
-        ran.stderr.count("\n") == 1 and "has no torch: tests that need it can't run; " in ran.stderr
-    )
+    assert ran.stderr.count("\n") == 1 and "torch" in ran.stderr
     assert ran.stdout.count(" passed ") == 4
 
 
 def test_the_others_say_so_in_one_line(bare, tree):
     ran = grade(bare, tree, "3a-0-basic", "1e-1-basic", "1g-5-hidden")
     assert ran.returncode == 1
-    assert ran.stdout.count("not run, because it needs torch, which this Python doesn't have") == 2
+    assert ran.stdout.count("needs torch") == 2
     assert ran.stdout.count(" passed ") == 1 and "Traceback" not in ran.stdout
 
 
 def test_a_run_that_counts_does_not_begin(bare, tree):
     ran = grade(bare, tree, "3a", "--authoritative")
     assert ran.returncode == 3
-    assert "this run can't count without torch" in ran.stderr + ran.stdout
+    assert "torch" in ran.stderr + ran.stdout
     assert "Traceback" not in ran.stderr
 
 

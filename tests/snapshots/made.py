@@ -112,6 +112,8 @@ TIMED_OUT = failing(
     cause="timed-out.cpu",
 )
 PRINTED = {"output": "".join(f"a line that the code printed, number {n}\n" for n in range(24))}
+NOT_HERE = failing(Outcome.RAN_NOT_GRADED, "this counts once you submit")
+NO_TORCH = failing(Outcome.NOT_RUN, "not run: this Python has no torch", cause="not-run.no-torch")
 REACHED_NOT = failing(Outcome.NOT_RUN, "")
 BROKEN = failing(
     Outcome.GRADER_ERROR,
@@ -168,6 +170,10 @@ RUNS: dict[str, tuple[dict[str, dict[str, Any]], tuple[str, ...]]] = {
     "one question": (MIXED, ("1e",)),
     "two questions": (MIXED, ("1e", "3a")),
     "a question without points": (MIXED, ("3b",)),
+    "a basic test that is graded elsewhere, one that was not run": (
+        {"1f-1-basic": NOT_HERE, "1e-2-basic": NO_TORCH},
+        ("1e", "1f"),
+    ),
     "interrupted": (cut_off(), ()),
     "one question, interrupted": (cut_off(), ("1e",)),
     "the grader failed": ({"1e-1-basic": BROKEN, "4a-0-basic": BROKEN}, ()),

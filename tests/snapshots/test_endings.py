@@ -1,10 +1,11 @@
 """What a test says that ended without an answer, for each way to end, with its outcome and id."""
 
 import signal
+import sys
 
 import pytest
 
-from grading import kernel, verdicts
+from grading import float_ranges, kernel, verdicts
 from grading.frames import Finished
 from grading.guardian import Ending
 from grading.limits import Limits
@@ -39,6 +40,9 @@ def test_limits_and_signals(runner, tmp_path):
         texts[title] = f"{verdict.outcome.value} ({verdict.cause})\n{verdict.message}"
         texts[title] += f"\nstaff: {verdict.detail.strip()}"
     texts["an answer that is none"] = verdicts.MALFORMED
+    here = "Python, {}.{}, ".format(*sys.version_info)
+    advice = float_ranges.advice(f"{FILE}:4", "3.12").replace(here, "Python, 3.N, ")
+    texts["a float for a whole number"] = advice
     check("endings_limits", texts)
 
 

@@ -3,14 +3,16 @@
 The runs are those of made.py, so that the files show the same run side by side.
 """
 
+import copy
 import json
 
 import pytest
 
 from grading import report, terminal
-from grading.gradescope import document
+from grading.gradescope import document, metadata, session
 from grading.staging import Omission, Staged
 from grading.terminal import Terminal
+from tests import pinned
 from tests.snapshots import check, in_lines, made
 from tools import emulate
 from tools.classroom.records import Record
@@ -120,3 +122,22 @@ def test_a_classs_result_pages(tmp_path):
         result_pages.write_result(path, each, "Ada Lovelace", staff, known, "A note.")
         pages[title] = in_lines(path.read_text(encoding="utf-8"))
     check("class_result_pages", pages)
+
+
+def test_notes_on_gradescope(tmp_path):
+    """What stands above all tests: when the work came, earlier uploads, and what waits."""
+    texts, edition = {}, copy.deepcopy(pinned.load().edition("xcs224n"))
+    object.__setattr__(edition.gradescope, "hidden_feedback_a_day", 1)
+    for kind in emulate.KINDS:
+        path = tmp_path / "submission_metadata.json"
+        about = emulate.about(kind)
+        if about is not None:
+            path.write_text(about if isinstance(about, str) else json.dumps(about), "utf-8")
+        known = metadata.read(path)
+        path.unlink(missing_ok=True)
+        lines = [metadata.arrival(known), session.earlier(known, edition)]
+        if known.until_feedback(1):
+            lines.append(session.why_later(known, edition))
+        texts[kind] = "\n".join([*lines, *(f"staff: {problem}" for problem in known.problems)])
+    texts["moments"] = "\n".join(filter(None, document.LATER.values()))
+    check("gradescope_notes", texts, {str(tmp_path): "TMP"})
