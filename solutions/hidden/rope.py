@@ -111,7 +111,7 @@ def rope_gradients(case: Rope, arguments: dict, got: dict) -> None:
         wanted,
         FLOAT64,
         "the gradient with respect to x is wrong",
-        id="rotation.gradient",
+        id="gradient.x",
     )
 
 
