@@ -42,7 +42,7 @@ from .errors import DataError, GradingError, UsageError, WireError
 from .frames import Finished
 from .limits import Limits
 from .pool import InProcessPool, Job, Pool, open_pool
-from .question_set import Data, Judge, QuestionSet, bind_judges, load_hidden
+from .question_set import Cases, Data, Judge, QuestionSet, bind_judges, load_hidden
 from .remembered import Remembered
 from .results import Results, TestResult, share_of
 from .staging import Staged, stage, stage_reference
@@ -107,8 +107,8 @@ class Observer:
     def present(self, result: TestResult) -> None:
         """Handle that a test and all before it have ended, so that it can be shown."""
 
-    def graded(self, run: Run) -> None:
-        """Handle that every test has ended; workers can still be asked."""
+    def graded(self, case: Cases) -> None:
+        """Handle that every test has ended; cases can still ask workers."""
 
 
 class CourseTestRunner:
@@ -219,7 +219,7 @@ class CourseTestRunner:
                         python = self.assignment.gradescope_python
                         warning = float_ranges.advice(run.float_ranges, python)
                         results.facts["warnings"] = [warning]
-                    observer.graded(run)
+                    observer.graded(run.case)
                 except BaseException:  # Ctrl-C, a full disk: don't wait for tests' time limits
                     pool.abandon()
                     raise

@@ -21,8 +21,9 @@ from ..assignment import Edition
 from ..authoritative import SECRET, seed_from_secret
 from ..editions import VISIBILITIES
 from ..errors import SubmissionError
+from ..question_set import Cases
 from ..results import Results, TestResult, write_atomically
-from ..runner import CourseTestRunner, Observer, Options, Run
+from ..runner import CourseTestRunner, Observer, Options
 from ..staging import Staged
 from ..verdicts import ExitCode, Outcome, exit_code
 from . import document, metadata
@@ -138,10 +139,10 @@ class Session(Observer):
     def present(self, result: TestResult) -> None:
         terminal.show_next(self.results, result)
 
-    def graded(self, run: Run) -> None:
+    def graded(self, case: Cases) -> None:
         if self._edition.gradescope.leaderboard and not self._limited:
             questions, assignment = self._runner.questions, self._runner.assignment
-            self._leaderboard = questions.leaderboard(assignment, self.results, run.case)
+            self._leaderboard = questions.leaderboard(assignment, self.results, case)
         self._write()
 
     def _note(self, words: str, names: list[str]) -> None:
