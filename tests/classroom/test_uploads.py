@@ -35,7 +35,8 @@ def test_folders_deeper_than_the_grader_looks_are_not_copied(tmp_path):
     assert len(list(copy.rglob("*"))) < 8
     (tmp_path / "work").mkdir()
     packed = shipping.pack(copy, tmp_path / "work", Course().provided)
-    assert packed.facts["left"] == ["submission/d (only submission/*.py is copied)"]
+    (left,) = packed.facts["left"]
+    assert left.startswith("submission/d (")
 
 
 def test_a_flood_of_folders_in_a_zip_is_not_copied(tmp_path):

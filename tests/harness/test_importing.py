@@ -48,7 +48,7 @@ def test_an_endless_import_is_run_once_and_named(way, submission, grade_hastily)
 def test_an_import_that_waits_is_run_once(submission, grade, monkeypatch):
     monkeypatch.setattr("grading.limits.WALL_FACTOR", 0.3)
     results = grade(append(submission, "\nimport time\ntime.sleep(600)\n"), *ASKED)
-    assert results[ASKED[0]].cause == "timed-out.import-wall"
+    assert results[ASKED[0]].cause == "timed-out.import"
     assert all(results[i].outcome is Outcome.TIMED_OUT for i in ASKED[1:])
 
 
