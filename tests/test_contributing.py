@@ -10,7 +10,7 @@ from tests import follow
 from tests.project import ROOT, copy_of_the_project, make
 
 DOCUMENT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-NOTICES = "python -m pytest tests/snapshots -k collector"
+NOTICES = "python -m pytest tests/student/test_collect.py -k complete"
 # Only `make -n`, since these run the tests of which this is one.
 DRY = (
     "make test-quick",
