@@ -198,11 +198,13 @@ class GradedTestCase:
             private: whether the details are for staff only, as for hidden tests.
         """
         lines = [f"{key.replace('_', ' ')}: {value}" for key, value in detail.items()]
+        staff = ""
         if self.spec.is_hidden or private:
             staff = "\n".join([*lines, f"seed: {self.seed}"])
-            raise TestEnd(Verdict(Outcome.FAILED, sentence, staff, credit, id))
-        shown = "\n".join([sentence, *(f"  {line}" for line in lines)])
-        raise TestEnd(Verdict(Outcome.FAILED, shown, credit=credit, id=id))
+        else:
+            sentence = "\n".join([sentence, *(f"  {line}" for line in lines)])
+        look_at = detail.get("look_at", "")
+        raise TestEnd(Verdict(Outcome.FAILED, sentence, staff, credit, id, look_at=look_at))
 
     def _observe(self, role: str, name: str, answer: Any, args: dict[str, Any]) -> Any:
         # The worker has its own seed: student code must not be able to predict what is drawn here.

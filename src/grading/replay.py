@@ -108,6 +108,7 @@ def line(results: Results) -> str:
             "score": float(t.score),
             "credit": str(t.credit),
             "cause": t.cause,
+            "look_at": t.look_at,
             "digest": t.digest,
         }
         for t in results.tests

@@ -50,6 +50,7 @@ class TestResult:
     # For staff only:
     cause: str = ""  # the id of the way to fail (verdicts.py); "" for a pass
     where: str = ""  # the student's line where it crashed or ran out of time
+    look_at: str = ""  # where the test advises to look
     credit: Fraction = Fraction(0)  # the share of the points that is earned, exactly
     measured: Mapping[str, float] = field(default_factory=dict)  # numbers that the test saw
     cpu_s: float = 0.0  # of the submission's processes; 0 where they can't be measured
@@ -108,6 +109,7 @@ class TestResult:
                 "detail": self.detail,
                 "cause": self.cause,
                 "where": self.where,
+                "look_at": self.look_at,
                 "credit": str(self.credit),
                 "measured": dict(self.measured),
                 "cpu_s": round(self.cpu_s, 3),

@@ -433,6 +433,7 @@ class Run:
             wall_s=time.monotonic() - started,
             cause=verdict.cause,
             where=verdict.where,
+            look_at=verdict.look_at,
             credit=verdict.credit,
             measured=bench.measured,
             cpu_s=bench.cpu_s,

@@ -76,6 +76,7 @@ class Verdict:
         id: the name of this way of ending among those of the same outcome, for staff, who count
             and compare a class's failures. Nothing in it may come from a student.
         where: the student's line of a crash (`submission/dataset.py:57`), for staff.
+        look_at: where the test advises to look, for staff: `dim in submission/helper.py` or a file.
         place: the kind and function of a crash, which identify tests with the same crash.
         is_doubtful: whether the fault may be ours: it counts only if the reference, in the
             submission's place, does better (`runner.Run`).
@@ -90,6 +91,7 @@ class Verdict:
     credit: Fraction = Fraction(0)
     id: str = ""
     where: str = ""
+    look_at: str = ""
     place: str = ""
     is_doubtful: bool = False
     is_unwritten: bool = False

@@ -16,7 +16,8 @@ from grading.verdicts import REPORT, Outcome, Verdict, of_ending, of_report
 from tests import pinned
 
 EDITION = pinned.load().edition(None)
-STAFFS = {"detail", "cause", "where", "credit", "measured", "cpu_s", "peak_bytes", "digest"}
+STAFFS = {"detail", "cause", "where", "look_at", "credit", "measured", "cpu_s", "peak_bytes"}
+STAFFS |= {"digest"}
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,14 @@ def test_hidden_tests_show_no_message_of_the_students_code(write_query, grade):
     assert "detail" not in result.as_dict(staff=False)
 
 
+@pytest.mark.parametrize("test_id", [ID, HIDDEN])
+def test_staff_are_told_where_a_failed_test_advises_to_look(test_id, write_query, grade):
+    result = grade(write_query("return keys\n"), test_id)[test_id]
+    place = "copying_query in submission/attention_exploration.py"
+    assert (result.outcome, result.look_at) == (Outcome.FAILED, place)
+    assert "look_at" not in result.as_dict(staff=False)
+
+
 NAMED = "submission/attention_exploration.py, in copying_query: ValueError"
 UNNAMED = "submission/attention_exploration.py: ValueError"
 CRASHES = {

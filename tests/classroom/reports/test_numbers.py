@@ -114,4 +114,4 @@ def test_failures_are_grouped_by_cause_and_those_with_a_place_are_the_example():
     ]
     assert found[3].where == "submission/dataset.py:3" and found[3].example.submission_id == "s3"
     assert found[0].cost == 12 and found[0].tests == {"1e-1-hidden": 3}
-    assert found[0].look_at == ("f", "submission/dataset.py")
+    assert found[0].look_at == "f in submission/dataset.py"

@@ -61,7 +61,7 @@ def test_the_first_and_the_last_line_are_places_too(submission):
 
 
 def test_a_function_is_shown_without_its_docstring_as_it_was_defined_last(submission):
-    look_at = ("Data.get", "submission/dataset.py")
+    look_at = "Data.get in submission/dataset.py"
     found = quote(submission(CODE), failure(look_at=look_at))
     assert [number for number, _ in found.lines] == [7, 12, 13]
     assert "    def get(self, index):" in found.numbered and "something" not in found.numbered
@@ -69,7 +69,7 @@ def test_a_function_is_shown_without_its_docstring_as_it_was_defined_last(submis
 
 def test_a_long_function_is_cut(submission):
     text = "def f():\n" + "    x = 1\n" * 500
-    found = quote(submission(text), failure(look_at=("f", "submission/dataset.py")))
+    found = quote(submission(text), failure(look_at="f in submission/dataset.py"))
     assert len(found.lines) == MOST_LINES
 
 
@@ -78,9 +78,9 @@ def test_a_long_function_is_cut(submission):
     [
         {"where": "submission/other.py:3"},
         {"where": "../../etc/passwd:1"},
-        {"look_at": ("missing", "submission/dataset.py")},
-        {"look_at": ("Data.missing", "submission/dataset.py")},
-        {"look_at": ("", "submission/dataset.py")},
+        {"look_at": "missing in submission/dataset.py"},
+        {"look_at": "Data.missing in submission/dataset.py"},
+        {"look_at": "submission/dataset.py"},
         {},
     ],
 )
@@ -90,7 +90,7 @@ def test_what_is_not_there_is_not_shown(submission, fields):
 
 @pytest.mark.parametrize("text", ["def f(:\n", "x" * 10 + "\0", "(" * 5_000])
 def test_what_is_no_python_has_no_functions(submission, text):
-    assert quote(submission(text), failure(look_at=("f", "submission/dataset.py"))) is None
+    assert quote(submission(text), failure(look_at="f in submission/dataset.py")) is None
 
 
 def test_without_files_nothing_is_shown():

@@ -181,7 +181,8 @@ def _test(
     }
     staffs = known.get(test_id, {})
     if staffs.get("outcome") == outcome:
-        found |= {key: staffs[key] for key in ("credit", "cause", "digest") if key in staffs}
+        kept = ("credit", "cause", "look_at", "digest")
+        found |= {key: staffs[key] for key in kept if key in staffs}
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -13,8 +12,6 @@ from grading.verdicts import Outcome, cause_of
 from ..records import points
 from .gathered import Gathered, Handed
 
-# What tests write to tell a student where to look.
-LOOK_AT = re.compile(r"^ *look at: (?:([\w.]+) in )?(submission/\w+\.py)", re.MULTILINE)
 NO_FAILURES = (Outcome.PASSED.value, Outcome.RAN_NOT_GRADED.value)
 
 
@@ -29,7 +26,7 @@ class Failure:
         message: the example's message to the student.
         example: the submission that is shown, if possible one with a known line.
         where: the line in the example, such as `submission/dataset.py:57`, or "".
-        look_at: (function, file) of the topic, as named by tests; the function may be "".
+        look_at: where tests of the topic advise to look (`grading.verdicts.Verdict`), or "".
     """
 
     topic: str
@@ -40,34 +37,28 @@ class Failure:
     message: str = ""
     example: Handed | None = None
     where: str = ""
-    look_at: tuple[str, str] = ("", "")
+    look_at: str = ""
 
 
 def failures(gathered: Gathered) -> list[Failure]:
     """Return all ways to fail, the most frequent first."""
     found: dict[tuple[str, str], Failure] = {}
-    looked: dict[str, Counter[tuple[str, str]]] = {}
+    looked: dict[str, Counter[str]] = {}
     for one in gathered.counted:
         for test in one.tests:
             if test["outcome"] in NO_FAILURES:
                 continue
-            place = _look_at(test)
-            if place is not None:
-                looked.setdefault(test.get("topic", ""), Counter())[place] += 1
-            _add(found, one, test, place)
+            if test.get("look_at"):
+                looked.setdefault(test.get("topic", ""), Counter())[test["look_at"]] += 1
+            _add(found, one, test)
     for failure in found.values():
         known = looked.get(failure.topic)
-        if failure.look_at == ("", "") and known:
+        if not failure.look_at and known:
             failure.look_at = known.most_common(1)[0][0]
     return sorted(found.values(), key=lambda f: (-len(f.handed), -f.cost, f.topic, f.cause))
 
 
-def _add(
-    found: dict[tuple[str, str], Failure],
-    one: Handed,
-    test: dict[str, Any],
-    place: tuple[str, str] | None,
-) -> None:
+def _add(found: dict[tuple[str, str], Failure], one: Handed, test: dict[str, Any]) -> None:
     topic = test.get("topic", "")
     cause = test.get("cause") or cause_of(Outcome(test["outcome"]), "")
     failure = found.setdefault((topic, cause), Failure(topic, cause))
@@ -79,11 +70,4 @@ def _add(
     if failure.example is None or (where and not failure.where):
         failure.example, failure.where = one, where
         failure.message = test.get("message", "")
-    if place is not None and failure.look_at == ("", ""):
-        failure.look_at = place
-
-
-def _look_at(test: dict[str, Any]) -> tuple[str, str] | None:
-    text = f"{test.get('message', '')}\n{test.get('detail', '')}"
-    match = LOOK_AT.search(text)
-    return (match[1] or "", match[2]) if match else None
+    failure.look_at = failure.look_at or test.get("look_at", "")

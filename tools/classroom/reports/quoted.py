@@ -46,7 +46,7 @@ def quote(submission: Submission | None, failure: Failure) -> Quoted | None:
     if submission is None:
         return None
     match = PLACE.fullmatch(failure.where)
-    function, file = failure.look_at
+    function, _, file = failure.look_at.rpartition(" in ")
     text = _text(submission, match[1] if match else file)
     if text is None:
         return None
