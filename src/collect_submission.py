@@ -134,7 +134,8 @@ def check_code(work: Work, edition: Edition) -> None:
             else:
                 free += 1
         if free:
-            work.notes.append(f"{where}: {free} ungraded parts are not written")
+            parts = "1 ungraded part is" if free == 1 else f"{free} ungraded parts are"
+            work.notes.append(f"{where}: {parts} not written")
         faults = markers.find_regions(text)[1]
         work.warnings += [f"{where}:{number}: {fault}" for number, fault in faults]
         if not faults and name in given:

@@ -55,7 +55,7 @@ def test_it_lists_its_tests_and_says_where_they_are(tree):
     assert "1a-1-hidden" in grade(tree, "--list").stdout
     places = grade(tree, "--where", "1a-1-hidden").stdout
     for place in (
-        "src/questions/doubling/tests.py:17",
+        "src/questions/doubling/tests.py:19",
         "src/questions/doubling/probe.py:8",
         "solutions/hidden/doubling.py:8",
     ):

@@ -101,6 +101,7 @@ def test_a_compiled_models_parameters_are_written_with_plain_names(
             super().__init__()
             self._orig_mod = model
             self.get_block_size, self.config = model.get_block_size, model.config
+            self.variant = model.variant
 
         def forward(self, *ids):
             return self._orig_mod(*ids)
