@@ -185,6 +185,7 @@ class Host:
         seed = int(request["seed"])
         options = Options(
             submission=Path(request["submission"]),
+            alias="the upload",
             name=request["name"],
             edition=request["edition"],
             wanted=tuple(request["wanted"]),
@@ -200,7 +201,7 @@ class Host:
         try:
             results = self._runner.run(options, seed, Observer(), self._pool_of(seed))
         except SubmissionError as error:
-            refused = str(error).replace(request["submission"], "the upload")
+            refused = str(error)
             results = nothing_to_grade(self._runner, options.edition, seed, options.name)
             results.facts["authoritative"] = options.authoritative
         gc.collect()  # this also closes a run's descriptors

@@ -72,6 +72,7 @@ class Options:
     """The options of a run; see `python grader.py --help`."""
 
     submission: Path
+    alias: str = ""  # what messages call the submission; default: its path
     name: str = ""  # the submission's name in results; default: its folder or zip
     edition: str | None = None
     wanted: tuple[str, ...] = ()  # test ids or questions; empty: all
@@ -175,8 +176,8 @@ class CourseTestRunner:
             for test in selected:  # libraries are imported while files are staged
                 if provenance.has_torch() or not test.spec.torch:
                     pool.warm(test.spec.torch)
-            required = self.questions.required_files(edition)
-            staged = stage(options.submission, work / "staged", self.questions.provided, required)
+            required, given = self.questions.required_files(edition), self.questions.provided
+            staged = stage(options.submission, work / "staged", given, required, options.alias)
             self.questions.prepare(self.assignment, staged.root)
             observer.staged(staged)
             run = Run(

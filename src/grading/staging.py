@@ -155,6 +155,7 @@ def stage(
     target: Path,
     provided: Provided = Provided(),
     required: tuple[str, ...] = (),
+    alias: str = "",
 ) -> Staged:
     """Copy a submission into the empty folder `target`.
 
@@ -163,6 +164,7 @@ def stage(
             the assignment's own `src/` or `src/submission/`, outputs may also be above it.
         provided: what the copy gets from the grader.
         required: names of the files that count; those that are missing are searched.
+        alias: what messages call the source; by default, its path.
 
     Raises:
         SubmissionError: there is no submission, it contains a link, it is too large, or two files
@@ -174,9 +176,9 @@ def stage(
         reason = (
             "there is no such file or folder" if error.errno == errno.ENOENT else error.strerror
         )
-        raise SubmissionError(f"{str(source):.200}: {reason} to grade") from None
+        raise SubmissionError(f"{alias or str(source):.200}: {reason} to grade") from None
     if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
-        raise SubmissionError(f"{source}: neither a folder nor a zip")
+        raise SubmissionError(f"{alias or source}: neither a folder nor a zip")
     within: tuple[str, ...] = ()
     for inner in (("src",), ("src", "submission")):
         if source.resolve() == paths.ROOT.joinpath(*inner).resolve():
@@ -192,7 +194,9 @@ def stage(
             unpacked = target.with_name(f"{target.name}.unpacked")
             top = stack.enter_context(open_archive(source, source, unpacked))
         else:
-            top = unfold_backslashes(stack.enter_context(Folder.open_top(source)))
+            top = stack.enter_context(Folder.open_top(source))
+        top.alias = alias or top.alias
+        top = unfold_backslashes(top)
         top, package = _locate(top, top.below(within) or top, staged, provided, stack)
         _stage_code(package.folder, staged, provided)
         _stage_outputs(package.output_folders(), staged)
@@ -317,6 +321,7 @@ def _search_outputs(top: Folder, folders: list[Folder], staged: Staged) -> None:
 
 
 def _stage_outputs(folders: list[Folder], staged: Staged) -> None:
+    places: dict[str, str] = {}
     for folder in folders:
         for name in folder.names():
             if Path(name).suffix not in OUTPUT_SUFFIXES or is_litter(name):
@@ -325,10 +330,11 @@ def _stage_outputs(folders: list[Folder], staged: Staged) -> None:
                 staged.omit(folder.label(name), NO_TEXT)
             elif name not in staged.taken:
                 _take(folder, name, name, MAX_OUTPUT_BYTES, staged)
+                places[name] = folder.shown(name)
             elif not _is_same(folder, name, staged.root / name):
                 raise SubmissionError(
-                    f"there are two different files {name}: {staged.taken[name]} and "
-                    f"{folder.path / name}; delete the one that is out of date"
+                    f"there are two different files {name}: {places[name]} and "
+                    f"{folder.shown(name)}; delete the one that is out of date"
                 )
 
 
@@ -481,7 +487,7 @@ def _search(start: Folder, own: Collection[str], given: Collection[str]) -> Pack
     for places in (named, full):
         if len(places) > 1:
             raise SubmissionError(
-                f"{start.path}: there are {len(places)} folders with the code: "
+                f"{start.shown()}: there are {len(places)} folders with the code: "
                 f"{_listed(['/'.join(parts) or '.' for parts in places])}; upload one of them"
             )
         if places and (folder := start.below(places[0])):
@@ -519,7 +525,9 @@ def _no_package(start: Folder) -> SubmissionError:
         holds = f"it holds {_listed(files)}; expected submission/*.py"
     else:
         holds = "it holds no files; expected submission/*.py"
-    return SubmissionError(f"{start.path}: no folder `submission` with Python files in it: {holds}")
+    return SubmissionError(
+        f"{start.shown()}: no folder `submission` with Python files in it: {holds}"
+    )
 
 
 def _files(start: Folder) -> list[tuple[tuple[str, ...], str]]:

@@ -76,12 +76,13 @@ class Folder:
     """An open folder of an upload, on disk.
 
     Attributes:
-        path: where it is, for people.
+        path: where it is.
+        alias: what messages call it, if it is the given path.
         parent: the folder from which it was opened; None for the given path.
     """
 
     def __init__(self, path: Path, parent: Folder | None, descriptor: int | None) -> None:
-        self.path, self.parent = path, parent
+        self.path, self.alias, self.parent = path, str(path), parent
         self._descriptor = descriptor
         # All folders that were opened from the given one, itself included.
         self._open_folders: list[Folder] = [] if parent is None else parent._open_folders
@@ -107,6 +108,10 @@ class Folder:
         """The given folder."""
         return self if self.parent is None else self.parent.top
 
+    def shown(self, name: str = "") -> str:
+        """Return where this folder or an entry is, for messages."""
+        return str(self.top.alias / (self.path / name).relative_to(self.top.path))
+
     def label(self, name: str) -> str:
         """Return an entry's name for messages: its path relative to the given folder."""
         path = (self.path / name).relative_to(self.top.path).as_posix()
@@ -120,7 +125,7 @@ class Folder:
         """
         names = sorted(self.entries())
         if len(names) > MAX_ENTRIES:
-            raise SubmissionError(f"{self.path}: {TOO_MANY.format(MAX_ENTRIES)}")
+            raise SubmissionError(f"{self.shown()}: {TOO_MANY.format(MAX_ENTRIES)}")
         return names
 
     def entries(self) -> Iterable[str]:
@@ -135,9 +140,9 @@ class Folder:
                 for entry in entries:
                     names.append(entry.name)
                     if len(names) > MAX_FILES:
-                        raise SubmissionError(f"{self.path}: {TOO_MANY.format(MAX_FILES)}")
+                        raise SubmissionError(f"{self.shown()}: {TOO_MANY.format(MAX_FILES)}")
         except OSError as error:
-            raise refusal(error, f"{self.path} can't be listed") from None
+            raise refusal(error, f"{self.shown()} can't be listed") from None
         return names
 
     def walk(self) -> Iterator[tuple[tuple[str, ...], Folder, list[str]]]:
@@ -163,7 +168,7 @@ class Folder:
                 if len(parts) + 1 < DEEPEST:
                     waiting += [(*parts, name) for name in reversed(inner) if is_searched(name)]
             if remaining < 0:
-                raise SubmissionError(f"{self.path}: {TOO_MANY.format(MAX_FILES)}")
+                raise SubmissionError(f"{self.shown()}: {TOO_MANY.format(MAX_FILES)}")
 
     @contextmanager
     def _visit(self, parts: tuple[str, ...]) -> Iterator[Folder]:
@@ -442,6 +447,7 @@ def open_inner_archive(
     data = scratch.with_name(f"{scratch.name}.data")
     try:
         with open_archive(scratch, folder.path / name, data) as inside:
+            inside.alias = folder.shown(name)
             yield inside
     finally:
         scratch.unlink(missing_ok=True)
@@ -641,7 +647,9 @@ def unfold_backslashes(top: Folder) -> Folder:
     for parts, folder, files in top.walk():
         for name in files:
             _add(tree, "/".join((*parts, name)), _member(top, parts, folder, name))
-    return PackedFolder(top.path, None, tree)
+    unfolded = PackedFolder(top.path, None, tree)
+    unfolded.alias = top.alias
+    return unfolded
 
 
 def _member(top: Folder, parts: tuple[str, ...], folder: Folder, name: str) -> Member:

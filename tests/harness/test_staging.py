@@ -164,6 +164,30 @@ def test_no_submission_is_one_clear_line(tmp_path, prepare, words):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("kind", ["folder", "zip", "names with backslashes"])
+def test_messages_call_the_source_by_its_alias(tmp_path, kind):
+    source = tmp_path / "upload"
+    for name in ("1", "2"):
+        make_package(source / name / "submission")
+    if kind == "zip":
+        source = pack(source, tmp_path / "up.zip")
+    elif kind != "folder":
+        (source / "more\\notes.txt").write_bytes(b"")
+    with pytest.raises(SubmissionError) as caught:
+        stage(source, tmp_path / "staged", alias="the upload")
+    assert str(caught.value).startswith("the upload: there are 2 folders")
+
+
+def test_of_two_different_files_the_places_are_named_by_the_alias(tmp_path):
+    make_package(tmp_path / "upload" / "src" / "submission")
+    for place in (".", "src"):
+        (tmp_path / "upload" / place / OUTPUT).write_text(place, encoding="utf-8")
+    with pytest.raises(SubmissionError) as caught:
+        stage(tmp_path / "upload", tmp_path / "staged", alias="the upload")
+    assert f"the upload/{OUTPUT}" in str(caught.value)
+    assert f"the upload/src/{OUTPUT}" in str(caught.value)
+
+
 def test_the_students_own_files_stay_as_they_are(tmp_path):
     package = make_package(tmp_path / "upload" / "submission")
     before = {p: p.read_bytes() for p in package.iterdir()}

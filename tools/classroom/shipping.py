@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grading.errors import SubmissionError, UsageError
+from grading.errors import UsageError
 from grading.staging import Provided, stage
 
 from .. import archive, autograder, leaks
@@ -89,10 +89,7 @@ def pack(upload: Path, work: Path, provided: Provided, required: tuple[str, ...]
     Raises:
         SubmissionError: if there is nothing to grade.
     """
-    try:
-        staged = stage(upload, work / "staged", provided, required)
-    except SubmissionError as error:
-        raise SubmissionError(str(error).replace(str(upload), "the upload")) from None
+    staged = stage(upload, work / "staged", provided, required, "the upload")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as opened:  # uncompressed: parameters hardly shrink
         for name in sorted(staged.taken):

@@ -95,6 +95,7 @@ class Session(Observer):
             print("metadata: so the daily limit on hidden feedback can't be applied")
         options = Options(
             submission=self._root / UPLOAD,
+            alias="your upload",
             name=self._name,
             edition=self._edition.name,
             authoritative=self._authoritative,
@@ -158,8 +159,7 @@ class Session(Observer):
         self.results.tests = [
             replace(test, outcome=Outcome.MISSING_FILE, message=why) for test in self.results.tests
         ]
-        where = str(self._root / UPLOAD)
-        self._notes.append("Nothing was graded: " + problem.replace(where, "your upload") + ".")
+        self._notes.append(f"Nothing was graded: {problem}.")
         self._write()
 
     def _write(self) -> None:

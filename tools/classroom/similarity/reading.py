@@ -6,13 +6,12 @@ and removed, so only one at a time takes space on the disk. Nothing in it is run
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grading import paths, printable
+from grading import printable
 from grading.errors import SubmissionError, UsageError
 from grading.staging import Provided, stage
 
@@ -55,10 +54,11 @@ def read_submission(
         (work / "upload").mkdir()
         files: list[Path] = []
         try:
-            staged = stage(submission.unpack(work / "upload"), work / "staged", provided)
+            upload = submission.unpack(work / "upload")
+            staged = stage(upload, work / "staged", provided, alias="the upload")
             files = [staged.root / name for name in sorted(staged.taken)]
         except SubmissionError as error:
-            note(f"{submission.submission_id}: nothing to compare: {_without(error, work)}")
+            note(f"{submission.submission_id}: nothing to compare: {error}")
         _read(into, submission.submission_id, authors, False, files, known, note)
 
 
@@ -76,7 +76,7 @@ def read_references(into: Handed, folder: Path, known: Known, note: Note) -> Non
             try:
                 files = _reference_files(entry, work)
             except (SubmissionError, UsageError, OSError) as error:
-                note(f"reference {name}: {_without(error, work)}")
+                note(f"reference {name}: {error}")
             if any(path.suffix == CODE for path in files):
                 found += 1
                 _read(into, name, frozenset(), True, files, known, note)
@@ -159,9 +159,3 @@ def known_results(folder: Path, note: Note) -> tuple[list[Parameters], list[Pred
     files = [*sorted(folder.glob("*.params")), *sorted(folder.glob("*.predictions"))]
     _read(handed, "reference", frozenset(), True, files, texts.known_of([]), note)
     return handed.parameters, handed.predictions
-
-
-def _without(error: Exception, work: Path) -> str:
-    """Return a message without the paths of temporary copies."""
-    text = re.sub(rf"{re.escape(str(work))}[^\s:]*", "the upload", str(error))
-    return printable.line(text.replace(str(paths.ROOT), ""))
