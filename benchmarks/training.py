@@ -39,7 +39,7 @@ from pathlib import Path
 from tests.variants import all_variants
 from tests.variants import lay_out as lay_out_variant
 from tools import commands, world
-from tools.reference import lay_out
+from tools.reference import lay_out, right
 from tools.words import WORDLISTS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -163,13 +163,6 @@ def train(asked: argparse.Namespace, seed: int, made: int | None) -> dict:
 def sentences() -> str:
     """Return a digest of the worlds' sentences, because learning speed depends on them."""
     return hashlib.sha256((WORDLISTS / "templates.txt").read_bytes()).hexdigest()[:6]
-
-
-def right(predictions: Path, answers: Path) -> list[bool]:
-    """Return for each line of a predictions file whether it equals the correct place."""
-    lines = predictions.read_text(encoding="utf-8").splitlines()
-    rows = answers.read_text(encoding="utf-8").splitlines()
-    return [row.endswith(f"\t{line}") for row, line in zip(rows, lines, strict=True)]
 
 
 def run(

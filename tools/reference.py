@@ -23,7 +23,7 @@ from pretraining.files import write_atomically
 
 from . import telling
 from .arguments import OneLineParser, add_recipe, whole_number
-from .commands import Command, pipelines_of
+from .commands import EVALUATED, Command, pipelines_of
 from .datafiles import DATASET, REPO, SHIPPED, require_data_set
 from .described import UsageError, check_recipe
 from .regions import RegionError
@@ -135,12 +135,22 @@ def train(
             stale = True  # whatever depends on a new file is out of date
             started = time.monotonic()
             say(f"{name}: {' '.join(command.arguments[1:3])} -> {command.writes} ...")
-            output = _execute(command, target, recipe, seed, watch)
+            _execute(command, target, recipe, seed, watch)
             state.finish(command)
-            scores = [line for line in output.splitlines() if line.startswith("Correct:")]
-            took = f"{time.monotonic() - started:.0f} s"
-            say(f"{name}: {command.writes} done in {took}. {' '.join(scores)}".rstrip())
+            done = f"{name}: {command.writes} done in {time.monotonic() - started:.0f} s."
+            if command.writes.endswith(".dev.predictions"):
+                dev = right(target / command.writes, target / "src" / "data" / EVALUATED["dev"])
+                share = 100 * sum(dev) / len(dev)
+                done += f" Correct: {sum(dev)} of {len(dev)}, {share:.1f} percent"
+            say(done)
     return target
+
+
+def right(predictions: Path, answers: Path) -> list[bool]:
+    """Return for each line of a predictions file whether it equals the correct place."""
+    texts = (path.read_text(encoding="utf-8") for path in (predictions, answers))
+    lines, rows = (text.removesuffix("\n").split("\n") for text in texts)
+    return [row.endswith(f"\t{line}") for row, line in zip(rows, lines, strict=True)]
 
 
 def shares(say: telling.Say) -> Watch:
@@ -189,8 +199,8 @@ class State:
         write_atomically(self._path, json.dumps(self._data, indent=1))
 
 
-def _execute(command: Command, target: Path, recipe: str | None, seed: int, watch: Watch) -> str:
-    """Run a command, resuming an interrupted training; return what it printed."""
+def _execute(command: Command, target: Path, recipe: str | None, seed: int, watch: Watch) -> None:
+    """Run a command, resuming an interrupted training."""
     extra = ["--seed", str(seed)] + (["--recipe", recipe] if recipe else [])
     extra += [] if command.arguments[1] == "evaluate" else ["--resume"]
     log = target / "logs" / f"{command.writes}.log"
@@ -211,12 +221,11 @@ def _execute(command: Command, target: Path, recipe: str | None, seed: int, watc
         finally:
             process.kill()
             process.wait()
-    text = log.read_text(encoding="utf-8", errors="replace")
     if process.returncode != 0:
+        text = log.read_text(encoding="utf-8", errors="replace")
         last = text.strip().splitlines()[-1:] or ["(it printed nothing)"]
         code = process.returncode
         raise TrainingFailed(f"`{command}` failed with exit code {code}: {last[0]} (see {log})")
-    return text
 
 
 def share_done(log: Path) -> float:

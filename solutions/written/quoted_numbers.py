@@ -46,10 +46,6 @@ MULTIPLES = np.linspace(-3, 3, 25)  # of u_d and u_c, added to x_2
 Row = Iterable[float]
 
 
-class BadInput(Exception):
-    """The numbers can't be computed; the message is one line."""
-
-
 def reference() -> ModuleType:
     """Import the reference's attention_exploration.py."""
     path = HERE.parent / "submission" / "attention_exploration.py"
@@ -305,17 +301,11 @@ def of_trained(folder: Path, recipe: str | None) -> dict:
     """Run confidence.py on a trained folder, in an interpreter of its own; return what it finds.
 
     Raises:
-        BadInput: confidence.py failed.
+        subprocess.CalledProcessError: confidence.py failed, and has printed why.
     """
     command = [sys.executable, "-X", "utf8", str(HERE / "confidence.py"), str(folder)]
     command += ["--recipe", recipe] if recipe else []
-    done = subprocess.run(
-        command, capture_output=True, encoding="utf-8", stdin=subprocess.DEVNULL, check=False
-    )
-    if done.returncode != 0:
-        last = done.stderr.strip().splitlines()[-1:] or ["it printed nothing"]
-        raise BadInput(last[0].removeprefix("error: "))
-    return json.loads(done.stdout)
+    return json.loads(subprocess.check_output(command, encoding="utf-8", stdin=subprocess.DEVNULL))
 
 
 def table(names: str, rows: Iterable[Row]) -> str:
@@ -329,7 +319,7 @@ def compute(trained: Path | None, recipe: str | None) -> dict[str, str]:
     """Return every file's text, by its name.
 
     Raises:
-        BadInput: the trained folder can't be used.
+        subprocess.CalledProcessError: the trained folder can't be used; confidence.py says why.
     """
     found = {} if trained is None else of_trained(trained, recipe)
     exploration = reference()
@@ -371,7 +361,9 @@ def main(arguments: list[str] | None = None) -> int:
         asked.folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
             (asked.folder / name).write_text(text, encoding="utf-8", newline="\n")
-    except (BadInput, OSError) as error:
+    except subprocess.CalledProcessError:
+        return 2
+    except OSError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
