@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from grading import paths
+from tests.snapshots import check
 from tools.reference import GIVEN, compose
 
 
@@ -48,23 +49,26 @@ def test_figures_show_one_head_swing_and_two_stay(laid_out, run_python):
     assert np.mean([near(x, crosses[5]) for x in two]) > 0.9
 
 
-@pytest.mark.parametrize(
-    "body, words",
-    [
-        ("raise NotImplementedError('yours to write')", "yours to write"),
-        ("return None", "single_head_query in submission"),
-        ("return means[a, :2]", "expected finite numbers of shape (3,)"),
-        ("return means[a] * np.nan", "expected finite numbers"),
-    ],
-)
-def test_the_command_says_in_a_line_what_is_missing(laid_out, run_python, body, words):
+BODIES = {
+    "unwritten": "raise NotImplementedError('yours to write')",
+    "nothing returned": "return None",
+    "a part of a query": "return means[a, :2]",
+    "not finite": "return means[a] * np.nan",
+}
+
+
+def test_the_command_says_in_a_line_what_is_missing(laid_out, run_python):
     path = laid_out / "src" / "submission" / "attention_exploration.py"
-    lines = f"\n\ndef single_head_query(means, a, b):\n    {body}\n"
-    path.write_text(path.read_text(encoding="utf-8") + lines, encoding="utf-8")
-    done = run_python("src/attention_exploration.py", cwd=laid_out)
-    assert done.returncode == 2
-    assert words in done.stderr and len(done.stderr.splitlines()) == 1
-    assert os.listdir(laid_out) == ["src"]
+    text = path.read_text(encoding="utf-8")
+    found = {}
+    for title, body in BODIES.items():
+        lines = f"\n\ndef single_head_query(means, a, b):\n    {body}\n"
+        path.write_text(text + lines, encoding="utf-8")
+        done = run_python("src/attention_exploration.py", cwd=laid_out)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1
+        assert os.listdir(laid_out) == ["src"]
+        found[title] = re.sub(r"\.py:\d+", ".py:LINE", done.stderr)
+    check("attention_figures_refused", found, {str(laid_out): "A5"})
 
 
 def test_nothing_here_imports_torch(laid_out, run_python):

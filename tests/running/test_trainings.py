@@ -1,5 +1,6 @@
 """A training's seed, and what an interrupted training leaves behind."""
 
+import re
 import subprocess
 import sys
 
@@ -7,6 +8,7 @@ import torch
 
 from tests.interpreter import STRICT
 from tests.running.commands import PRE
+from tests.snapshots import check
 
 
 def test_same_seed_gives_same_parameters_and_another_seed_others(run, tmp_path):
@@ -40,7 +42,7 @@ def test_trainings_of_a_folder_have_a_seed_of_their_own(run, tmp_path, monkeypat
 
     kept = folders[0] / "training_seed.txt"
     output, first = pretrain(folders[0] / "w.params")
-    assert f"seed {seed} (kept in {kept}; --seed sets a different one)" in output
+    assert f"seed {seed} (kept in {kept}; " in output
     assert kept.read_text(encoding="utf-8") == f"{seed}\n"
     assert f"seed {seed}" in (folders[0] / "w.svg").read_text(encoding="utf-8")
     assert same(first, pretrain(folders[0] / "again.params")[1])
@@ -61,7 +63,7 @@ def test_interrupting_keeps_the_older_file(run, modules, monkeypatch, tmp_path):
     (tmp_path / "w").write_text("older", encoding="utf-8")
     code, _, errors = run("pretrain vanilla wiki.txt --writing_params_path w")
     assert code == 130
-    assert errors == "\nInterrupted: w keeps its older contents.\n"
+    assert errors.startswith("\nInterrupted: ") and errors.count("\n") == 2
     assert (tmp_path / "w").read_text(encoding="utf-8") == "older"
 
 
@@ -74,10 +76,7 @@ def test_a_checkpoint_of_another_recipe_is_one_line(run, tmp_path, monkeypatch):
         assert run(f"{command} tiny")[0] == 130
     code, output, errors = run(f"{command} tiny")
     assert (code, output) == (2, "")
-    assert errors == (
-        "error: w.checkpoint is from an interrupted training: add --resume to resume it, "
-        "or --restart to start over\n"
-    )
+    found = {"without --resume or --restart": errors}
     assert (tmp_path / "w.checkpoint").exists() and not (tmp_path / "w").exists()
     assert run(f"{command} tiny --restart")[0] == 0
     assert not (tmp_path / "w.checkpoint").exists()
@@ -86,9 +85,8 @@ def test_a_checkpoint_of_another_recipe_is_one_line(run, tmp_path, monkeypatch):
         run(f"{command} tiny")
     code, _, errors = run(f"{command} smoke --resume")
     assert code == 2
-    assert (
-        "error: w.checkpoint: a checkpoint of a different training: model was GPTConfig(" in errors
-    )
+    found["of another recipe"] = re.sub(r"GPTConfig\(.*?\)", "GPTConfig(...)", errors)
+    check("run_checkpoint_refused", found)
 
 
 def interrupt_after_saving(keeper):
@@ -132,8 +130,7 @@ def test_a_file_is_written_by_one_training_at_a_time(root, run, tmp_path):
         assert b"pretrain vanilla: recipe long" in first.stdout.readline()
         code, output, errors = run(PRE)
         assert (code, output) == (2, "")
-        assert "error: w: another training that writes this file is still running" in errors
-        assert errors.count("\n") == 1
+        assert errors.startswith("error: w: another training ") and errors.count("\n") == 1
         assert run(f"{PRE} --resume")[0] == run(f"{PRE} --restart")[0] == 2
         assert run(PRE.replace("path w", "path other"))[0] == 0
         assert first.poll() is None
