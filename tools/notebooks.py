@@ -10,7 +10,6 @@ is not a notebook.
 
 import json
 import os
-import re
 import sys
 import tempfile
 import warnings
@@ -28,8 +27,6 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-# What the trainer prints about the machine it runs on differs from run to run.
-VARYING = re.compile(r"^.* on this machine\n", re.MULTILINE)
 SHOWN = 400  # characters shown of a cell's error
 
 
@@ -102,7 +99,7 @@ def execute(path: Path, cwd: Path, timeout_s: int = 600) -> bytes:
     """Run all cells of a notebook; return its file's content with their outputs.
 
     The same cells with the same outputs give the same bytes: times and ids of the run are left out,
-    and so are standard error (progress bars) and the trainer's lines about the machine.
+    and so is standard error (the trainer's estimate and its bar).
 
     Args:
         path: a notebook, which is not changed.
@@ -183,8 +180,8 @@ def _settled(outputs: list) -> list:
             settled.append(output)
     for output in settled:
         if output["output_type"] == "stream":
-            output["text"] = VARYING.sub("", output["text"]).splitlines(keepends=True)
-    return [output for output in settled if output.get("text") != []]
+            output["text"] = output["text"].splitlines(keepends=True)
+    return settled
 
 
 def faults(path: Path, name: str) -> list[str]:

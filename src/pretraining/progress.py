@@ -48,7 +48,7 @@ class Progress:
         print(
             f"{left} steps of {trainer.config.batch_size} examples in {trainer.pace}: "
             f"{in_words(left * step_s)} on this machine",
-            flush=True,
+            file=sys.stderr,  # like the bar: it differs from run to run
         )
         self._bar = progress_bar(len(self._order), self._order.done)
         self._pending: list[torch.Tensor] = []  # losses still on the device

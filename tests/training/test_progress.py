@@ -32,7 +32,8 @@ def train(submission, build, capsys):
         )
         trainer = submission.trainer.Trainer(model or built, dataset, None, config)
         trainer.train()
-        return capsys.readouterr().out, trainer.history
+        printed = capsys.readouterr()
+        return printed.err + printed.out, trainer.history
 
     return train
 

@@ -217,7 +217,7 @@ def test_parameters_that_cant_be_written_are_one_line(root, tmp_path):
 def test_interrupted_by_ctrl_c_and_resumed(root, tmp_path):
     command = (*PRETRAIN, str(tmp_path / "w.params"), "--recipe", "long")
     process = run_py(root, *command)
-    wait_for(lambda: "steps of" in process.stdout.readline())
+    wait_for(lambda: "steps of" in process.stderr.readline())
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=HANGS_S)
@@ -230,7 +230,7 @@ def test_interrupted_by_ctrl_c_and_resumed(root, tmp_path):
     process = run_py(root, *command, "--resume")
     output, errors = process.communicate(timeout=HANGS_S)
     assert process.returncode == 0, errors
-    assert f"{400 - done} steps of 32 examples" in output
+    assert f"{400 - done} steps of 32 examples" in errors
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "training_seed.txt",
         "w.params",
