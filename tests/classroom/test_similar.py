@@ -108,13 +108,10 @@ def test_our_own_results_and_those_of_a_constant_are_never_listed(made):
 
 
 def test_what_could_not_be_read_is_noted(made):
-    assert (
-        "vanilla.finetune.params is not compared: not a file written by torch.save" in made.output
-    )
-    assert "reference references/notes: it contains no Python files" in made.output
-    assert "predictions for test are not compared" in made.output
-    for line in re.findall("note: (.*)", made.output):
-        assert line in unescape(made.index)
+    notes = re.findall("note: (.*)", made.output)
+    for named in ("vanilla.finetune.params", "references/notes", "predictions for test"):
+        assert any(named in note for note in notes)
+    assert all(note in unescape(made.index) for note in notes)
 
 
 def test_pages_are_private_and_name_nobody(made):

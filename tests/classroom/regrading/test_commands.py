@@ -1,10 +1,10 @@
 """The commands regrade, apply, discard and history, with scripted workers."""
 
 import json
-
-import pytest
+import re
 
 from tests.classroom.regrading.conftest import BASELINE, described, entry, ids_of
+from tests.snapshots import check, printed
 from tools.classroom.folder import read_json
 from tools.classroom.gradebook.cells import write
 from tools.classroom.table import newest_release, table
@@ -15,7 +15,7 @@ HIDDEN = "1a-1-hidden"
 
 def test_only_what_changed_is_run_with_the_seeds_of_before_and_nothing_counts(made):
     before = made.records(BASELINE)
-    code, said, _ = made("regrade", new=NEW)
+    code, _, _ = made("regrade", new=NEW)
     right, wrong, raises, fault, refused = made.ids_by_name()
     assert code == 0
     assert sorted(made.workers.asked) == sorted(
@@ -24,11 +24,33 @@ def test_only_what_changed_is_run_with_the_seeds_of_before_and_nothing_counts(ma
     )
     assert made.records(BASELINE) == before
     assert newest_release(made.folder) == BASELINE
-    assert "up 3, down 0 (to zero 0), same 1, without a result before 1; 3 verdicts" in said
-    assert f"{HIDDEN}: run for 5, 3 verdicts changed, +9 points in total" in said
-    assert "2  failed.cause -> passed" in said and "1  missing file.cause -> passed" in said
-    assert f"up: {wrong}  2.5 -> 5.5" in said and f"new: {fault}  no result -> 5.5" in said
-    assert "Nothing counts yet" in said and "right" not in said.replace("copyright", "")
+
+
+def test_what_the_commands_print(made, tmp_path):
+    ids = made.ids_by_name()
+    names = {one: f"SUBMISSION {number}" for number, one in enumerate(ids)}
+    found = {}
+
+    def run(title: str, *words: str, new=NEW) -> None:
+        text = printed(*made(*words, new=new))
+        found[title] = re.sub(r"\d{4}-\d\d-\d\d[T ][\d:.+Z-]+", "TIME", text)
+
+    run("nothing to apply", "apply", "--reason", "x")
+    run("nothing to discard", "discard", "--reason", "x")
+    run("an unknown question", "regrade", "--only", "7z")
+    (tmp_path / "source").rename(tmp_path / "elsewhere")
+    run("a download that moved", "regrade")
+    (tmp_path / "elsewhere").rename(tmp_path / "source")
+    run("regrade", "regrade")
+    run("a blank reason", "apply", "--reason", "  ")
+    made.release = "c" * 64
+    run("one that is open", "regrade")
+    run("discard", "discard", "--reason", "no", "--author", "Bo")
+    run("regrade with another release", "regrade")
+    run("apply", "apply", "--reason", "too strict", "--author", "Ada")
+    run("history", "history")
+    run("too few repetitions", "repeat", "--", "1")
+    check("regrade_commands", found, {str(tmp_path): "HERE", **names})
 
 
 def test_what_is_previewed_counts_once_it_is_applied_and_all_of_it(made):
@@ -41,8 +63,6 @@ def test_what_is_previewed_counts_once_it_is_applied_and_all_of_it(made):
     assert [r["status"] for r in rows(made)] == ["graded"] * 5  # the new release takes the last
     code, said, _ = made("history")
     assert "regrade-1  applied 20" in said and "by Ada: too strict" in said
-    assert f"release bbbbbbbbbbbbbbbb in place of {BASELINE}; begun 20" in said
-    assert "submissions 5, up 3, down 0, to zero 0, new 1, verdicts 3" in said
     assert said.endswith("What counts now: regrade-1\n")
 
 
@@ -113,28 +133,18 @@ def test_some_tests_of_some_students(made, tmp_path):
     made("apply", "--reason", "x")
     assert made.scores("regrade-1") == scores(made, 5.5, 5.5, 0.0, None, 0.0)
     assert "only 1a, only 1 submission;" in made("history")[1]
-    code, _, complaint = made("regrade", "--only", "7z", new=new)
-    assert code == 2 and "--only 7z: the release has no such test or question" in complaint
 
 
 def test_one_regrade_at_a_time(made):
     made("regrade", new=NEW)
     made.release = "c" * 64
-    code, _, complaint = made("regrade", new=NEW)
-    assert code == 2 and "regrade-1 is still open" in complaint
+    assert made("regrade", new=NEW)[0] == 2
     assert made("discard")[0] == 0 and made("regrade", new=NEW)[0] == 0
-
-
-@pytest.mark.parametrize("word", ["apply", "discard"])
-def test_without_a_regrade_there_is_nothing_to_decide(made, word):
-    code, _, complaint = made(word, "--reason", "x")
-    assert code == 2 and "has no open regrade" in complaint
 
 
 def test_a_blank_reason_is_none(made):
     made("regrade", new=NEW)
-    code, _, complaint = made("apply", "--reason", "  ")
-    assert code == 2 and "--reason is blank" in complaint
+    assert made("apply", "--reason", "  ")[0] == 2
     assert newest_release(made.folder) == BASELINE
 
 
@@ -147,7 +157,7 @@ def test_a_loss_of_ours_keeps_it_from_counting_and_is_tried_again(made):
     assert f"{first}: staff fault: killed" in complaint
     assert made.records("regrade-1")[first]["results"]["score"] == 5.5  # no zero
     code, _, complaint = made("apply", "--reason", "x")
-    assert code == 2 and "regrade-1 is not complete: 1 submission without" in complaint
+    assert code == 2 and "regrade-1 is not complete" in complaint
     assert made("regrade", new=NEW)[0] == 0
     assert [ask[0] for ask in made.workers.asked] == [first]
     assert made("apply", "--reason", "x")[0] == 0
@@ -201,7 +211,7 @@ def test_files_that_changed_or_are_gone_keep_their_results(made, tmp_path):
         (path,) = (tmp_path / "source" / name).glob("submission/*.py")
         path.write_text("# another\n", encoding="utf-8")
     code, said, _ = made("regrade", new=NEW)
-    assert code == 0 and f"kept: {right}  something else was handed in since" in said
+    assert code == 0 and f"kept: {right}  " in said
     assert right not in [ask[0] for ask in made.workers.asked]
     assert made("apply", "--reason", "x")[0] == 0
     assert made.records("regrade-1")[wrong]["results"]["score"] == 2.5
@@ -209,8 +219,7 @@ def test_files_that_changed_or_are_gone_keep_their_results(made, tmp_path):
 
 def test_a_download_that_moved_is_found_by_its_new_place(made, tmp_path):
     (tmp_path / "source").rename(tmp_path / "elsewhere")
-    code, _, complaint = made("regrade", new=NEW)
-    assert code == 2 and "name them with --source SOURCE" in complaint
+    assert made("regrade", new=NEW)[0] == 2
     words = ("--source", str(tmp_path / "elsewhere"))
     assert made("regrade", *words, new=NEW)[0] == 0 and len(made.workers.asked) == 5
     assert [source.path.name for source in made.folder.sources()] == ["elsewhere", "source"]
@@ -235,8 +244,6 @@ def test_the_page_and_its_links_are_there_and_private(made):
     made("regrade", new=NEW)
     page = made.folder.path / "regrades" / "regrade-1" / "index.html"
     text = page.read_text(encoding="utf-8")
-    import re
-
     links = re.findall(r'href="([^"#]+)"', text)
     assert len(links) == 8  # both results of four
     for link in links:
