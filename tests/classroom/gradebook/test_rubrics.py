@@ -83,11 +83,3 @@ def test_pages_stand_alone_and_show_formulas(sheets):
     for page in pages:
         assert "default-src 'none'" in page and "<h2>Common wrong answers</h2>" in page
         assert not any(word in page for word in ("<script", "src=", "RUBRICS", "\\emph{"))
-
-
-def test_what_cant_be_made_is_one_line(tmp_path, capsys):
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    assert command("rubrics", "--edition", "cs224", "--into", tmp_path) == 2
-    assert "no edition 'cs224' in assignment.toml; there are: " in capsys.readouterr().err
-    assert command("rubrics", "--into", tmp_path / "file") == 2
-    assert f"{tmp_path}/file can't be created: File exists" in capsys.readouterr().err
