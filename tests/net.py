@@ -37,6 +37,7 @@ from .variants import ROOT, Variant, all_variants, lay_out
 
 BASELINE = Path(__file__).with_name("net.json.xz")
 STORED = Path(__file__).with_name("net_result.json")  # of --json, at the baseline
+RESULTS = ROOT / "build" / "net.json"  # of the last run that compared
 EDITIONS = ("xcs224n", "cs224n", "current")
 SEED, SECOND_SEED = 2024, 7
 WORLD_SEED = 1
@@ -364,7 +365,8 @@ def renamed_causes(old: dict[str, dict], new: dict[str, dict]) -> Iterator[str]:
     pairs = set()
     for name in old.keys() & new.keys():
         before, after = old[name].get("causes") or {}, new[name].get("causes") or {}
-        pairs |= {(before[test], after[test]) for test in before.keys() & after.keys()}
+        both = {(before[test], after[test]) for test in before.keys() & after.keys()}
+        pairs |= {pair for pair in both if None not in pair}  # None: it differs from run to run
     for side, word in ((0, "became"), (1, "were joined in")):
         for cause in sorted({pair[side] for pair in pairs}):
             others = sorted(pair[1 - side] for pair in pairs if pair[side] == cause)
@@ -417,6 +419,13 @@ def main(arguments: list[str] | None = None) -> int:
         data = {"commit": head.stdout.strip(), "cases": earlier | results}
         BASELINE.write_bytes(lzma.compress(json.dumps(data, sort_keys=True).encode(), preset=9))
         return 0
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True), encoding="utf-8")
+    return compared(results)
+
+
+def compared(results: dict[str, dict[str, Any]]) -> int:
+    """Print what differs from the baseline and isn't wanted; return 1 if anything does."""
     baseline = read_baseline()["cases"]
     lines = [f"{name}: not in the baseline" for name in results.keys() - baseline.keys()]
     for name in results.keys() & baseline.keys():
