@@ -8,6 +8,9 @@ from pathlib import Path
 # The flags of every interpreter that tests start: a file opened without its encoding is an error.
 STRICT = ("-X", "warn_default_encoding", "-W", "error::EncodingWarning")
 
+# What this suite's own process has in its environment, and what it starts shall not.
+OUTER = ("PYTHONPATH", "PYTEST_XDIST_WORKER")
+
 
 def python(folder: Path, *arguments: str | Path, **keywords) -> subprocess.CompletedProcess:
     """Run `python ARGUMENT...` in a folder.
@@ -19,7 +22,7 @@ def python(folder: Path, *arguments: str | Path, **keywords) -> subprocess.Compl
         "capture_output": True,
         "encoding": "utf-8",
         "stdin": subprocess.DEVNULL,
-        "env": {k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
+        "env": {k: v for k, v in os.environ.items() if k not in OUTER},
         "check": False,
         **keywords,
     }

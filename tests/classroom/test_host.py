@@ -66,7 +66,8 @@ def children() -> list[str]:
     return Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text("ascii").split()
 
 
-@pytest.mark.parametrize("count", [20, pytest.param(500, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("count", [20, 500])
 def test_many_submissions_end_as_in_runs_of_their_own_and_leave_nothing(
     own_host, tmp_path, monkeypatch, count
 ):

@@ -98,6 +98,7 @@ def test_lines_of_the_third_panel_are_the_refusals(source, answers):
 OPTIONS = "--recipe smoke --device cpu --reading_params_path"
 
 
+@pytest.mark.long
 def test_the_command_draws_and_prints_what_evaluate_counts(run, trained, tmp_path):
     params = trained / "vanilla.finetune.params"
     code, output, _ = run(f"calibration vanilla wiki.txt {OPTIONS} {params} --outputs_path c.svg")

@@ -35,7 +35,7 @@ def test_every_input_stands_once_with_the_digit_of_the_letter_asked(source):
         assert dict(zip(letters[:4], digits[:4], strict=True))[letters[4]] == answer
 
 
-@pytest.mark.parametrize("variant", ["vanilla", "rope"])
+@pytest.mark.parametrize("variant", ["vanilla", pytest.param("rope", marks=pytest.mark.long)])
 def test_one_layer_of_attention_learns_all_of_it(run, variant):
     # Seeded: each of ten seeds reached it in at most 250 of the 1,500 steps.
     code, output, errors = run(f"recall {variant} --device cpu")
@@ -43,6 +43,7 @@ def test_one_layer_of_attention_learns_all_of_it(run, variant):
     assert " 2,304 of 2,304 " in output.splitlines()[-1]
 
 
+@pytest.mark.long
 def test_one_layer_of_the_synthesizer_does_not(run):
     code, output, _ = run("recall synthesizer --device cpu")
     right = int(output.splitlines()[-1].split()[1].replace(",", ""))
