@@ -1,7 +1,10 @@
 import ctypes
 import os
+import struct  # noqa: F401 (for attacks)
 import sys
 from pathlib import Path
+
+import numpy as np  # noqa: F401 (for attacks, and for the end of each)
 
 from grading import wire
 
