@@ -49,12 +49,11 @@ go_on.set()
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux" or os.getuid() != 0, reason="needs another user: root")
-def test_the_limit_on_processes_is_relative_where_only_it_holds():
-    # As a user who has nothing else, so that the counts are exact whatever runs beside this test.
+def counts_as(uid: int, code: str) -> list[int]:
+    """Run Python code as a user who has nothing else running; return the numbers it prints."""
     ran = subprocess.run(
-        [sys.executable, "-B", "-c", MANY_THREADS],
-        user=NOBODY + 2,
+        [sys.executable, "-B", "-c", code],
+        user=uid,
         group=NOBODY,
         extra_groups=[],
         capture_output=True,
@@ -62,7 +61,13 @@ def test_the_limit_on_processes_is_relative_where_only_it_holds():
         check=True,
         cwd="/",
     )
-    before, with_threads, most_tasks = map(int, ran.stdout.split())
+    return [int(word) for word in ran.stdout.split()]
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.getuid() != 0, reason="needs another user: root")
+def test_the_limit_on_processes_is_relative_where_only_it_holds():
+    # As a user who has nothing else, so that the counts are exact whatever runs beside this test.
+    before, with_threads, most_tasks = counts_as(NOBODY + 2, MANY_THREADS)
     assert (before, with_threads) == (1, 201)
     assert most_tasks == 201 + Limits.processes
 
@@ -74,17 +79,7 @@ def test_a_worker_with_a_filter_has_no_limit_on_its_users_tasks(tmp_path):
 
 @pytest.mark.skipif(sys.platform != "linux" or os.getuid() != 0, reason="needs another user: root")
 def test_the_kernel_holds_an_ordinary_user_to_that_limit():
-    ran = subprocess.run(
-        [sys.executable, "-B", "-c", MANY_FORKS],
-        user=NOBODY,
-        group=NOBODY,
-        extra_groups=[],
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-        cwd="/",
-    )
-    assert int(ran.stdout) == 5  # exact: this user has nothing else
+    assert counts_as(NOBODY, MANY_FORKS) == [5]  # exact: this user has nothing else
 
 
 @pytest.mark.skipif(sys.platform != "linux" or os.getuid() != 0, reason="needs another user: root")
