@@ -48,9 +48,23 @@ WANTED: dict[str, str] = {
     r"^replay: .*Replay: (the submission's files differ|tests, solutions or data differ)": (
         "the stored result was of another commit"
     ),
-    # It depends on the machine's load which of the two limits a bomb meets first; so at the
-    # baseline, if it is recorded again.
-    r"^attack/clones_a_sibling|^causes: timed-out.cpu became out-of-memory": "one of two limits",
+    # These race against limits of memory and time, or against their own parent; which limit they
+    # meet first differs from run to run, at the baseline, too.
+    r"^attack/(clones_a_sibling|raises_its_limits|lies_about_its_imports|forges_from_a_child)": (
+        "one of several ends"
+    ),
+    r"^causes: .*(timed-out|out-of-memory|exited)": "of these attacks",
+    r"^attack/forges_a_(grader_error|pass_as_an_error)": "a report has other fields",
+    r"^causes: error\.(Exception|ValueError) ": "of these attacks",
+    r"^attack/raises_the_graders_own: text: [-+] +grading\.": "the name of what it raises",
+    r"^attack/patches_the_worker: text: .*File": "a frame in a group of exceptions",
+    r"^causes: failed.gradient-at-input.with-residuals were joined": "one fault for any layers",
+    r"^causes: missing-file": "an import by 'from submission import'",
+    r"^gradescope/(a pdf|empty)/.*nothing to grade: ": "staff read 'your upload', not a path",
+    r"least cosine NUMBER \(": "the smoke training's least cosine is another parameter's",
+    r"^zip/\w+: command: [-+](assignment5/)?(src/(grading|questions)|solutions/hidden)/": (
+        "modules were merged"
+    ),
 }
 
 MASKS = (
