@@ -19,8 +19,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from autograder.description import REPO, load_assignment
 from benchmarks.goals import KINDS
-from tools.described import REPO, load_assignment
 
 SPLIT = 100  # people in dev, and in test
 WITHIN = 1.353

@@ -30,11 +30,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from autograder.description import load_assignment
 from benchmarks import reference
 from benchmarks.evidence_cases import CASES, Case
 from benchmarks.training import commit, lay_corruption, machine
 from tools import commands, install_data, world
-from tools.described import load_assignment
 from tools.reference import lay_out
 
 from grading import paths  # isort: skip

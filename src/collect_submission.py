@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from grading import bare_names, imports, markers, paths, staging
-from grading.assignment import Assignment, Edition, load_assignment
+from grading.edition import Assignment, Edition, load_assignment
 from grading.errors import UsageError
 from pretraining.files import write_atomically
 from questions.provided import PROVIDED
@@ -72,7 +72,7 @@ def gather(scratch: Path) -> Work:
     Raises:
         UsageError: there is no code, two files of one name differ, or assignment.toml is broken.
     """
-    assignment = load_assignment(paths.ASSIGNMENT)
+    assignment = load_assignment(paths.ROOT)
     edition = assignment.edition(None)
     if not any((paths.SRC / "submission").glob("*.py")):
         raise UsageError(

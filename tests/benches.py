@@ -23,7 +23,7 @@ from pathlib import Path
 from .variants import ROOT, Variant, lay_out
 
 from grading import sandbox, worker  # isort: skip
-from grading.assignment import Assignment, TestSpec, load_assignment  # isort: skip
+from grading.edition import Assignment, TestSpec, load_assignment  # isort: skip
 from grading.cases import BoundTest, bind  # isort: skip
 from grading.pool import InProcessPool  # isort: skip
 from grading.remembered import Remembered  # isort: skip
@@ -122,7 +122,7 @@ class Bench:
 
 def _with_every_topic() -> Assignment:
     """The editions that tests know by heart, and the shipped ones, which may have other topics."""
-    known, shipped = pinned.load(), load_assignment(ROOT / "assignment.toml")
+    known, shipped = pinned.load(), load_assignment(ROOT)
     others = {f"shipped {name}": edition for name, edition in shipped.editions.items()}
     return replace(known, editions=known.editions | others)
 

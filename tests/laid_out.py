@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from autograder.description import load_assignment
 from tools import starter, world
-from tools.described import load_assignment
 from tools.reference import GIVEN, compose
 
 REPOSITORY = Path(__file__).resolve().parent.parent

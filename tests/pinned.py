@@ -9,7 +9,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from grading.assignment import Assignment, load_assignment
+from grading.edition import Assignment, load_assignment
 
 ROOT = Path(__file__).resolve().parent.parent
 EDITIONS = ROOT / "tests" / "small" / "editions.toml"
@@ -34,4 +34,4 @@ def load() -> Assignment:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "assignment.toml"
         path.write_text(text(), encoding="utf-8")
-        return load_assignment(path)
+        return load_assignment(path.parent)

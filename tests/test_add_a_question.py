@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from autograder.description import load_assignment
 from tests import follow
 from tests.interpreter import python
 from tests.project import ROOT, copy_of_the_project, make
 from tools import question, starter
-from tools.described import load_assignment
 from tools.handout import description
 from tools.handout.sheet import Sheet
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from grading import paths
-from grading.assignment import load_assignment
 from grading.cases import GradedTestCase
+from grading.edition import load_assignment
 from grading.verdicts import Outcome, TestEnd
 from questions.attention_exploration import attention_math, tests
 from questions.attention_exploration import probe as probe
@@ -263,7 +263,7 @@ def test_points_can_be_moved_to_the_code(tmp_path, topic):
     path = tmp_path / "assignment.toml"
     path.write_text(moved, encoding="utf-8")
     for edition in ("xcs224n", "cs224n"):
-        tests = load_assignment(path).edition(edition).tests
+        tests = load_assignment(path.parent).edition(edition).tests
         shares = [t.max_score for t in tests if t.topic == f"attention_{topic}"]
         assert sum(shares) == 2 and min(shares) > 0
 

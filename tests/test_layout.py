@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from grading import where
-from grading.assignment import load_assignment
+from grading.edition import load_assignment
 from grading.runner import CourseTestRunner
 from questions.course import Course
 
@@ -126,7 +126,7 @@ HOW = {"solutions/hidden/tolerances.py", "solutions/hidden/spans.py"}
 
 def test_four_files_decide_any_test(root):
     """These are printed by --where on staff's computers: test, what it calls, probe, judge."""
-    runner = CourseTestRunner(load_assignment(root / "assignment.toml"), Course())
+    runner = CourseTestRunner(load_assignment(root), Course())
     for edition in runner.assignment.editions.values():
         for test in runner.tests(edition):
             lines = where.lines(runner, test)

@@ -7,11 +7,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from autograder.description import load_assignment
 from benchmarks import chance, picture, tables
 from pretraining import plots
 from tests.interpreter import python
 from tests.project import ROOT
-from tools.described import load_assignment
 
 RUNS = tables.rows_of("training.jsonl")
 SVG = "{http://www.w3.org/2000/svg}"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grading.assignment import load_assignment
+from grading.edition import load_assignment
 from tests import pinned
 from tests.laid_out import lay_out
 from tools import autograder, starter
@@ -284,7 +284,7 @@ def test_counting_parameters_can_be_passed_in_every_edition(tree, tmp_path, run_
     for name, content in autograder.hand_in(tree, edition, tmp_path).items():
         (tmp_path / "submission").mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content)
-    questions = load_assignment(tree / "assignment.toml").edition(edition).questions
+    questions = load_assignment(tree).edition(edition).questions
     number = next(q.number for q in questions if q.topic == "blocks_parameters")
     options = ("--edition", edition, "--submission", tmp_path)
     graded = run_python(tree / "src" / "grader.py", number, *options)
@@ -329,7 +329,7 @@ def test_starter_is_written_and_then_up_to_date(project, capsys):
 def test_recipes_are_written_for_pretraining(project):
     starter.main([], project)
     text = (project / "src/pretraining/recipes.json").read_text(encoding="utf-8")
-    assert json.loads(text) == load_assignment(SMALL).shipped_recipes()
+    assert json.loads(text) == load_assignment(SMALL.parent).shipped_recipes()
     assert "für" in text and text.endswith("}\n")
 
 
@@ -430,7 +430,7 @@ def regions_of(root):
 
 
 def test_each_region_of_the_starter_raises_for_a_named_topic(root):
-    editions = load_assignment(root / "assignment.toml").editions.values()
+    editions = load_assignment(root).editions.values()
     topics = {question.topic for edition in editions for question in edition.questions}
     regions = list(regions_of(root))
     assert regions

@@ -33,8 +33,8 @@ ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
 sys.path.insert(0, str(ROOT / "src"))  # where grader.py finds the package `grading`
 
-from grading.assignment import TestSpec  # noqa: E402
 from grading.cases import BoundTest  # noqa: E402
+from grading.edition import TestSpec  # noqa: E402
 from questions.course import Course  # noqa: E402
 
 REGIONS = {

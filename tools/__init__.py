@@ -26,7 +26,7 @@ def _say_what_is_missing(
 ) -> None:
     """Print one line for a missing package, in place of sys.excepthook's traceback."""
     package = (getattr(error, "name", None) or "").partition(".")[0]
-    ours = ("", "tools", *(path.stem for path in SRC.iterdir()))
+    ours = ("", "autograder", "tools", *(path.stem for path in SRC.iterdir()))
     if not issubclass(kind, ModuleNotFoundError) or package in ours:
         sys.__excepthook__(kind, error, trace)
     else:

@@ -20,10 +20,11 @@ import sys
 from decimal import Decimal
 from pathlib import Path
 
+from autograder.description import REPO, UsageError, check_recipe, editions, load_assignment
+
 from . import archive, container, emulate, leaks, reference, starter
 from .arguments import OneLineParser, add_editions, add_recipe
 from .datafiles import require_data_set
-from .described import REPO, UsageError, check_recipe, editions, load_assignment
 from .dist import Origin, adding
 from .starter import GIVEN
 from .telling import telling

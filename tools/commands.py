@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from .described import load_assignment
+from autograder.description import load_assignment
 
 CORPUS = "wiki.txt"
 TRAIN = "birth_places_train.tsv"

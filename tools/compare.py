@@ -14,6 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from autograder.description import REPO, UsageError, check_recipe, load_assignment
 from pretraining.files import write_atomically
 from pretraining.plots import WIDTH, Panel, Point, from_zero, svg, text
 
@@ -21,7 +22,6 @@ from . import commands
 from .arguments import OneLineParser, add_recipe, whole_number
 from .datafiles import require_data_set
 from .demo import accuracy, share_of_london
-from .described import REPO, UsageError, check_recipe, load_assignment
 from .reference import TrainingFailed, lay_out
 from .telling import telling
 

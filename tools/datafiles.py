@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from tools.described import REPO, DataSet, UsageError, load_assignment
+from autograder.description import REPO, DataSet, UsageError, load_assignment
 from tools.exchange import exchange
 
 # Paths of the files, relative to the root that a command writes to.

@@ -11,11 +11,12 @@ import sys
 import time
 from pathlib import Path
 
+from autograder.description import UsageError
+
 from . import reference
 from .arguments import OneLineParser, add_recipe
 from .commands import Command, pipelines_of
 from .datafiles import REPO
-from .described import UsageError
 from .remaining import Clock, Remaining, chosen_recipe
 
 EVERY_S = 20  # seconds between two estimates of the time left

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from autograder.description import REPO
 from pretraining.files import write_atomically
 
 from . import exchange
 from .arguments import OneLineParser
-from .described import REPO
 
 MANIFEST = "manifest.json"
 

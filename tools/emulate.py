@@ -24,11 +24,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from autograder.description import REPO, Edition, UsageError, load_assignment
 from grading.verdicts import Outcome
 
 from . import container
 from .arguments import OneLineParser, one_of
-from .described import REPO, Edition, UsageError, load_assignment
 from .exchange import rebuilding
 from .telling import say, telling
 

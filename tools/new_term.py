@@ -17,6 +17,7 @@ import re
 import sys
 from pathlib import Path
 
+from autograder.description import COURSE, UsageError, load_assignment, load_course
 from pretraining.files import write_atomically
 
 from . import datafiles, reference, world
@@ -24,7 +25,6 @@ from .arguments import OneLineParser, one_of, whole_number
 from .commands import pipelines_of
 from .datafiles import REPO
 from .demo import accuracy
-from .described import COURSE, UsageError, load_assignment, load_course
 
 
 def renewed(text: str, term: str, due: datetime.datetime | None) -> str:

@@ -17,9 +17,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from autograder.description import ASSIGNMENT, Assignment, UsageError, load_assignment
+
 from .arguments import OneLineParser
 from .datafiles import DataError, write_all
-from .described import ASSIGNMENT, Assignment, UsageError, load_assignment
 from .regions import strip
 from .starter import STARTER, TRUTH
 

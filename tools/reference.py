@@ -19,13 +19,13 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from autograder.description import UsageError, check_recipe
 from pretraining.files import write_atomically
 
 from . import telling
 from .arguments import OneLineParser, add_recipe, whole_number
 from .commands import EVALUATED, Command, pipelines_of
 from .datafiles import DATASET, REPO, SHIPPED, require_data_set
-from .described import UsageError, check_recipe
 from .regions import RegionError
 from .starter import RECIPES, recipes_file
 

@@ -20,9 +20,10 @@ import zipfile
 from decimal import Decimal
 from pathlib import Path
 
+from autograder.description import REPO, UsageError, check_recipe, editions, load_assignment
+
 from . import autograder, dist, emulate, reference, starter, student
 from .arguments import OneLineParser, add_editions, add_paper, add_recipe
-from .described import REPO, UsageError, check_recipe, editions, load_assignment
 from .exchange import rebuilding
 from .handout.description import describe
 from .handout.templates import HandoutError, plain

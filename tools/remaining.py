@@ -11,9 +11,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from autograder.description import Recipe, check_recipe, load_assignment
+
 from .commands import Command, pipelines_of
 from .datafiles import DATASET, TRAIN, WIKI, require_data_set
-from .described import Recipe, check_recipe, load_assignment
 
 # Measured by benchmarks.training and `make demo` on two idle cores of an Intel Xeon with
 # avx512_bf16.

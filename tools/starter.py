@@ -15,13 +15,13 @@ import json
 import sys
 from pathlib import Path
 
+from autograder.description import REPO, UsageError, load_assignment
 from grading.markers import START
 from pretraining.files import write_atomically
 from questions.provided import PROVIDED
 
 from .arguments import OneLineParser
 from .commands import pipelines_of
-from .described import REPO, UsageError, load_assignment
 from .regions import RegionError, leave_out, strip
 
 GIVEN = PROVIDED.given

@@ -17,6 +17,7 @@ import re
 import sys
 from pathlib import Path
 
+from autograder.description import EDITION_FILE, REPO, UsageError, editions
 from collect_submission import LINES
 from grading.markers import fingerprints
 from pretraining.files import write_atomically
@@ -25,7 +26,6 @@ from . import archive, leaks, notebooks, pins, starter
 from .arguments import OneLineParser, add_editions, add_paper
 from .commands import EXPERIMENTS, pipelines_of, predict_unseen
 from .datafiles import require_data_set
-from .described import EDITION_FILE, REPO, UsageError, editions
 from .dist import Origin, adding
 from .handout import build, checks
 from .handout.description import describe

@@ -8,7 +8,7 @@ staff's solutions/hidden/. The harness knows no topic: the tests are in `questio
 `QuestionSet` tells the harness where. docs/architecture.md follows a submission through all of it.
 
     cli.py, doctor.py     the command
-    assignment.py, editions.py, recipes.py, toml_tables.py: the description, read into typed objects
+    edition.py, editions.py, recipes.py, toml_tables.py: the description, read into typed objects
     question_set.py       what an assignment's description does not contain: questions, data, judges
     cases.py, where.py    tests, and the lines that decide them
     runner.py             a run, its options, observers and requirements; what a test can ask

@@ -33,7 +33,7 @@ from typing import Any, NoReturn, Protocol, Self, TypeVar, cast
 import numpy as np
 
 from . import schema
-from .assignment import Assignment, Edition, TestSpec
+from .edition import Assignment, Edition, TestSpec
 from .errors import UsageError, WireError
 from .staging import Staged
 from .toml_tables import nearest

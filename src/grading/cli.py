@@ -26,8 +26,8 @@ from . import (
     terminal,
     where,
 )
-from .assignment import Edition, load_assignment
 from .cases import select
+from .edition import Edition, load_assignment
 from .errors import GradingError, UsageError
 from .question_set import QuestionSet
 from .results import Results, TestResult, write_atomically
@@ -79,7 +79,7 @@ def _run(questions: QuestionSet, asked: argparse.Namespace) -> int:
     if asked.doctor:
         doctor.examine()
         return ExitCode.OK
-    runner = CourseTestRunner(load_assignment(paths.ASSIGNMENT), questions)
+    runner = CourseTestRunner(load_assignment(paths.ROOT), questions)
     if asked.list:
         _list(runner, runner.assignment.edition(asked.edition))
         return ExitCode.OK

@@ -23,8 +23,8 @@ from types import ModuleType
 from typing import Any
 
 from . import import_graph, paths, provenance
-from .assignment import Assignment, Edition, TestSpec, load_assignment
 from .cases import BoundTest, bind
+from .edition import Assignment, Edition, TestSpec, load_assignment
 from .question_set import QuestionSet, load_hidden
 
 PROBE = re.compile(r"[\"']([a-z_0-9]+)\.")
@@ -155,7 +155,7 @@ def _described(spec: TestSpec) -> dict[str, Any]:
 
 def describe(questions: QuestionSet, edition: str) -> dict[str, Any]:
     """Return what a regrade needs of this release, as plain data: tests, points, digests."""
-    assignment = load_assignment(paths.ASSIGNMENT)
+    assignment = load_assignment(paths.ROOT)
     digests = Deciding(assignment, questions, load_hidden(paths.HIDDEN))
     chosen = assignment.edition(edition)
     of = digests.of(chosen)

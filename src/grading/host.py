@@ -33,8 +33,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from . import authoritative, leftovers, paths, provenance, sandbox
-from .assignment import load_assignment
 from .cases import derive_seed
+from .edition import load_assignment
 from .errors import GradingError, SubmissionError
 from .guardian import resident_bytes
 from .pool import Pool, open_pool
@@ -121,7 +121,7 @@ class Host:
     """Grades one submission at a time; keeps its pool of zygotes."""
 
     def __init__(self, questions: QuestionSet, place: Path) -> None:
-        self._runner = CourseTestRunner(load_assignment(paths.ASSIGNMENT), questions)
+        self._runner = CourseTestRunner(load_assignment(paths.ROOT), questions)
         answers = place / ANSWERS
         answers.mkdir(mode=0o700, exist_ok=True)
         self._remembered = self._runner.remembered = Remembered(answers, questions)

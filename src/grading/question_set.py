@@ -22,8 +22,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
 
-from .assignment import Assignment, Edition, TestSpec
 from .cases import GradedTestCase
+from .edition import Assignment, Edition, TestSpec
 from .errors import UsageError
 from .results import Results
 from .staging import Provided

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from . import printable, writing
-from .assignment import Edition, TestSpec
+from .edition import Edition, TestSpec
 from .verdicts import Outcome
 
 MAX_CHARACTERS = {"message": 4_000, "detail": 20_000, "output": 70_000}

@@ -35,9 +35,9 @@ from . import (
     verdicts,
     wire,
 )
-from .assignment import Assignment, Edition, TestSpec
 from .cases import BoundTest, GradedTestCase, bind, derive_seed, select
 from .deciding import Deciding, in_environment
+from .edition import Assignment, Edition, TestSpec
 from .errors import DataError, GradingError, UsageError, WireError
 from .frames import Finished
 from .limits import Limits

@@ -17,7 +17,7 @@ from pathlib import Path, PureWindowsPath
 from typing import Any
 
 from . import paths, schema
-from .assignment import TestSpec
+from .edition import TestSpec
 from .errors import WireError
 from .frames import Finished
 from .importing import Stuck

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from grading.assignment import Assignment, Edition
+from grading.edition import Assignment, Edition
 from grading.question_set import Cases, QuestionSet
 from grading.results import Results
 

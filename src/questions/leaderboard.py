@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from grading.assignment import Assignment
 from grading.cases import GradedTestCase
+from grading.edition import Assignment
 from grading.errors import GradingError
 from grading.question_set import Cases
 from grading.results import Results, TestResult

@@ -32,13 +32,13 @@ def expected(source, course) -> dict[str, list]:
 import json, sys
 from pathlib import Path
 from grading import paths
-from grading.assignment import load_assignment
+from grading.edition import load_assignment
 from grading.runner import Observer
 from grading.runner import CourseTestRunner, Options
 from questions.course import Course
 from tools.classroom import shipping
 from tools.classroom.roster import read_class
-runner = CourseTestRunner(load_assignment(paths.ASSIGNMENT), Course())
+runner = CourseTestRunner(load_assignment(paths.ROOT), Course())
 seed = shipping.make_release(paths.ROOT, "tiny").seed
 found = {}
 for number, one in enumerate(read_class(Path(sys.argv[1])).submissions):

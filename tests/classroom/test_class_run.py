@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from grading.assignment import load_assignment
+from grading.edition import load_assignment
 from grading.errors import SubmissionError
 from grading.runner import CourseTestRunner
 from questions.course import Course
@@ -49,7 +49,7 @@ def ended(*outcomes):
 
 @pytest.fixture(scope="module")
 def runner(root):
-    return CourseTestRunner(load_assignment(root / "assignment.toml"), Course())
+    return CourseTestRunner(load_assignment(root), Course())
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ import re
 
 import pytest
 
+from autograder.description import UsageError
 from tests.project import copy_of_the_project
 from tests.snapshots import check, with_lines
 from tools import autograder, reference, release, student, world
-from tools.described import UsageError
 from tools.handout import build, checks
 from tools.handout.templates import HandoutError
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from autograder.description import AI_POLICIES
 from tools import student
-from tools.described import AI_POLICIES
 
 # What each document says only under this policy: the sheet, submission.tex, AGENTS.md.
 SAID = {

@@ -14,11 +14,11 @@ import zipfile
 
 import pytest
 
+from autograder.description import load_assignment
 from tests.forked import quick_python
 from tests.project import copy_of_the_project, make, without_structure
 from tools import archive, autograder, container, dist, leaks, release, starter, student
 from tools.commands import PIPELINES
-from tools.described import load_assignment
 from tools.handout import build
 
 pytestmark = [

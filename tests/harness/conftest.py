@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from grading import limits, paths
-from grading.assignment import Edition, TestSpec
+from grading.edition import Edition, TestSpec
 from grading.pool import FreshPool, ZygotePool
 from grading.results import TestResult
 from grading.runner import CourseTestRunner, Observer, Options

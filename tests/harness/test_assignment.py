@@ -5,8 +5,8 @@ from dataclasses import fields
 import pytest
 
 from grading import paths
-from grading.assignment import load_assignment
 from grading.cases import GradedTestCase, bind, graded
+from grading.edition import load_assignment
 from grading.errors import UsageError
 from grading.recipes import FIELDS, STAGES, Model, expected_settings
 from questions.attention_exploration.tests import AttentionCopying
@@ -16,7 +16,7 @@ from questions.shared.trained_files import model_configs
 
 @pytest.fixture(scope="module")
 def assignment():
-    return load_assignment(paths.ASSIGNMENT)
+    return load_assignment(paths.ROOT)
 
 
 def test_sub_parts_sum_to_their_question(assignment):

@@ -2,9 +2,9 @@
 
 import pytest
 
+from autograder.description import load_course
 from grading.errors import UsageError
 from tests.harness.test_description import check
-from tools.described import load_course
 
 COURSE = """\
 term = "T"

@@ -6,8 +6,8 @@ from types import ModuleType
 import pytest
 
 from grading import deciding, paths, question_set, where
-from grading.assignment import load_assignment
 from grading.deciding import Deciding, in_environment
+from grading.edition import load_assignment
 from grading.runner import CourseTestRunner
 from questions.course import Course
 from tests import pinned
@@ -29,7 +29,7 @@ def read(text, tmp_path_factory):
             assert before in changed, before
             changed = changed.replace(before, after)
         path.write_text(changed, encoding="utf-8")
-        return load_assignment(path)
+        return load_assignment(path.parent)
 
     return load
 

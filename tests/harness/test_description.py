@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grading.assignment import EDITION_FILE, Assignment, load_assignment, share_points
+from grading.edition import EDITION_FILE, Assignment, load_assignment, share_points
 from grading.errors import UsageError
 from grading.recipes import settings
 
@@ -22,7 +22,7 @@ PYTHON = re.compile(
 
 @pytest.fixture
 def small() -> Assignment:
-    return load_assignment(SMALL)
+    return load_assignment(SMALL.parent)
 
 
 def load(folder: Path, *edits: tuple[str, str]) -> Assignment:
@@ -33,7 +33,7 @@ def load(folder: Path, *edits: tuple[str, str]) -> Assignment:
         text = text.replace(old, new, 1)
     path = folder / "assignment.toml"
     path.write_text(text, encoding="utf-8")
-    return load_assignment(path)
+    return load_assignment(path.parent)
 
 
 # -- editions -------------------------------------------------------------------------------------
@@ -86,7 +86,7 @@ def test_what_belongs_to_training_may_be_left_out(tmp_path):
     text = text.replace('default_dataset = "tiny"\n', "")
     path = tmp_path / "assignment.toml"
     path.write_text(text, encoding="utf-8")
-    assert load_assignment(path).shipped_recipes() == {
+    assert load_assignment(path.parent).shipped_recipes() == {
         "recipes": {},
         "datasets": {},
         "variants": [],

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from autograder.description import editions
 from tests.project import ROOT
 from tools import leaks, starter
-from tools.described import editions
 from tools.handout import description
 from tools.handout.sheet import Sheet
 from tools.leaks.facts import read

@@ -10,12 +10,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from autograder.description import UsageError, editions
 from tests.interpreter import python
 from tests.leaks.leaking import in_utf16, notebook, pdf, stream, zipped
 from tests.leaks.test_leaks import committed
 from tests.project import ROOT
 from tools import leaks, starter
-from tools.described import UsageError, editions
 from tools.handout import description
 from tools.handout.sheet import Sheet
 from tools.leaks import facts

@@ -123,7 +123,7 @@ class Arena:
     def __init__(self, tree: Path, mode: str) -> None:
         sys.path.insert(0, str(tree / "src"))
         import grader
-        from grading import assignment, limits, paths, pool, runner, sandbox
+        from grading import edition, limits, paths, pool, runner, sandbox
 
         assert paths.ROOT == tree
         sandbox.hide_memory()  # as the command does
@@ -136,9 +136,7 @@ class Arena:
         self._layers = found if with_kernel else sandbox.Layers(as_root, 0, False)
         self._tree = tree
         self._secret = os.environ["GRADER_SECRET"]
-        self._runner = runner.CourseTestRunner(
-            assignment.load_assignment(paths.ASSIGNMENT), grader.Course()
-        )
+        self._runner = runner.CourseTestRunner(edition.load_assignment(paths.ROOT), grader.Course())
         # In the environment of every process of this arena, and of no others.
         self._hash_seed = zlib.crc32(os.urandom(8))
         self._pool = pool.ZygotePool(self._hash_seed)

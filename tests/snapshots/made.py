@@ -4,7 +4,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from grading.assignment import Edition
+from grading.edition import Edition
 from grading.results import Results, TestResult
 from grading.verdicts import Outcome
 from tests import pinned

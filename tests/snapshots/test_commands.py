@@ -20,7 +20,9 @@ sys.path.insert(0, "src")
 from pathlib import Path
 from grading import cli, paths
 from questions.course import Course
-paths.ASSIGNMENT, judges = Path(sys.argv[1]), paths.HIDDEN
+judges = paths.HIDDEN
+load, here = cli.load_assignment, Path(sys.argv[1])
+cli.load_assignment = lambda _: load(here)
 for line in sys.stdin.read().splitlines():
     whose, *words = line.split()
     paths.HIDDEN = judges if whose == "staff" else Path("none")
@@ -60,7 +62,7 @@ MASKS = {
 def test_commands(name, lines, tmp_path):
     (tmp_path / "assignment.toml").write_text(pinned.text(), encoding="utf-8")
     script = SCRIPT.replace("import sys", "import sys; sys.stderr = sys.stdout", 1)
-    ran = python(ROOT, "-c", script, str(tmp_path / "assignment.toml"), input=lines, stdin=None)
+    ran = python(ROOT, "-c", script, str(tmp_path), input=lines, stdin=None)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     text = ran.stdout
     for pattern, short in MASKS.items():

@@ -10,7 +10,7 @@ from pathlib import Path
 from tqdm import tqdm  # type: ignore[import-untyped]
 
 from grading import paths
-from grading.assignment import load_assignment
+from grading.edition import load_assignment
 from grading.runner import CourseTestRunner
 from grading.verdicts import ExitCode
 from questions.course import Course
@@ -67,7 +67,7 @@ def add_to(commands: Commands) -> None:
 def run(asked: argparse.Namespace) -> int:
     """Grade a class; return the exit code."""
     check_cluster(asked)
-    runner = CourseTestRunner(load_assignment(paths.ASSIGNMENT), Course())
+    runner = CourseTestRunner(load_assignment(paths.ROOT), Course())
     edition = runner.assignment.edition(asked.edition).name
     roll = read_class(asked.source, asked.attempts)
     release = shipping.make_release(paths.ROOT, edition)

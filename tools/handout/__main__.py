@@ -12,8 +12,9 @@ Exit codes: 0 built; 1 a template or a table of handout/ has a mistake, or a too
 
 import sys
 
+from autograder.description import REPO, UsageError, editions
+
 from ..arguments import OneLineParser, add_editions, add_paper
-from ..described import REPO, UsageError, editions
 from ..dist import adding
 from . import build, checks
 from .templates import HandoutError

@@ -8,7 +8,8 @@ links to it. Answers in solutions/written/ are for staff only.
 import re
 from pathlib import Path
 
-from ..described import Question
+from autograder.description import Question
+
 from .description import shown_number
 from .templates import tex
 

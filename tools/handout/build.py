@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
+from autograder.description import editions as editions
 from pretraining.files import write_atomically
 
 from .. import archive
-from ..described import editions as editions
 from ..dist import Origin
 from ..exchange import rebuilding
 from ..telling import telling

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 import letters
+from autograder.description import UsageError
 
-from ..described import UsageError
 from .templates import HandoutError
 
 DECLARATIONS = "letters.tex"

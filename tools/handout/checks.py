@@ -4,7 +4,8 @@ import re
 import shutil
 from pathlib import Path
 
-from ..described import Question
+from autograder.description import Question
+
 from . import answers, characters, typeset
 from .description import describe
 from .sheet import Sheet, Slot

@@ -8,10 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from grading.toml_tables import nearest
-
-from ..datafiles import DATASET
-from ..described import (
+from autograder.description import (
     Assignment,
     Course,
     DataSet,
@@ -21,6 +18,9 @@ from ..described import (
     load_assignment,
     load_course,
 )
+from grading.toml_tables import nearest
+
+from ..datafiles import DATASET
 from .templates import HandoutError, plain, tex
 
 ROMAN = ("i", "ii", "iii", "iv", "v", "vi")

@@ -8,9 +8,9 @@ from functools import reduce
 from itertools import groupby
 from operator import add
 
-from grading.assignment import TestSpec
+from autograder.description import Edition, UsageError
+from grading.edition import TestSpec
 
-from ..described import Edition, UsageError
 from .description import Description, Part, Question, points, shown_number
 from .templates import plain, tex
 

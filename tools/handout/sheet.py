@@ -7,8 +7,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from autograder.description import graded_topics
+
 from .. import commands
-from ..described import graded_topics
 from ..regions import END, START
 from . import answers, description, first_page
 from .description import ROMAN, Description, letter_of, points, shown_number

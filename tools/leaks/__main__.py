@@ -3,8 +3,9 @@
 import sys
 from pathlib import Path
 
+from autograder.description import UsageError
+
 from ..arguments import OneLineParser
-from ..described import UsageError
 from ..regions import RegionError
 from . import check, facts_of, secrets_of
 

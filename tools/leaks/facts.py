@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from autograder.description import Edition, UsageError, load_assignment
+
 from ..datafiles import REPO
-from ..described import Edition, UsageError, load_assignment
 from ..handout.description import ROMAN, read_toml
 from ..handout.templates import HandoutError
 from .forms import flat

@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.description import graded_topics, load_assignment
+
 from ..datafiles import GRADING_SECRET, REPO, SEED, TEST_ANSWERS
-from ..described import graded_topics, load_assignment
 from ..regions import find_regions
 from . import latex
 from .allowed import ALLOWED

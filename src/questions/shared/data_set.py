@@ -10,7 +10,7 @@ import json
 from functools import cached_property
 from pathlib import Path
 
-from grading.assignment import Assignment, DataSet
+from grading.edition import Assignment, DataSet
 from grading.errors import DataError
 
 DATASET = "dataset.json"

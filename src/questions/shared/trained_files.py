@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from grading import printable, recipes
-from grading.assignment import Assignment, DataSet
+from grading.edition import Assignment, DataSet
 from grading.staging import Staged
 from grading.verdicts import Outcome, TestEnd, Verdict, failure
 

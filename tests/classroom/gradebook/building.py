@@ -7,6 +7,7 @@ from pathlib import Path
 
 import yaml
 
+from autograder.description import Course, Dates, Grading, Policies
 from tools.classroom import __main__ as classroom
 from tools.classroom.folder import ClassFolder
 from tools.classroom.gradebook.cells import Number, write
@@ -14,7 +15,6 @@ from tools.classroom.gradebook.decisions import COLUMNS
 from tools.classroom.gradebook.written import SCORES
 from tools.classroom.records import graded, staff_fault
 from tools.classroom.roster import read_class
-from tools.described import Course, Dates, Grading, Policies
 
 # Not the due date in course.toml, which changes with each term.
 DUE = datetime(2027, 1, 31, 23, 59, tzinfo=timezone(timedelta(hours=-8)))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from grading.assignment import load_assignment
+from grading.edition import load_assignment
 from tests.classroom.gradebook.building import ASSIGNMENT, Export, course
 from tools.classroom.gradebook import bookkeeping, sources
 
@@ -12,7 +12,7 @@ def policy(monkeypatch, tmp_path_factory):
     """Return policy(late_days=2, ...), which sets the course's [grading]."""
     path = tmp_path_factory.mktemp("description") / "assignment.toml"
     path.write_text(ASSIGNMENT, encoding="utf-8")
-    described = load_assignment(path)
+    described = load_assignment(path.parent)
     monkeypatch.setattr(sources, "load_assignment", lambda: described)
 
     def set_policy(**grading) -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from autograder.description import Grading
 from tests.classroom.gradebook.building import DUE, Export, Student, command, put, record, scores
 from tests.follow import commands_of
 from tests.project import ROOT
 from tools.classroom.gradebook.decisions import COLUMNS
 from tools.classroom.gradebook.sources import KNOWN
-from tools.described import Grading
 
 DOCUMENT = (ROOT / "docs" / "grading-a-class.md").read_text(encoding="utf-8")
 CHAPTER = DOCUMENT[DOCUMENT.index("From results to grades") :]

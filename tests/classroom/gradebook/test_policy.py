@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autograder.description import Grading
 from grading.errors import UsageError
 from grading.toml_tables import read
 from tools.classroom.gradebook.policy import Earned, Settled, days_late, settle
-from tools.described import Grading
 
 DAY_S = 86_400
 POINTS = st.integers(0, 5000).map(lambda hundredths: Fraction(hundredths, 100))

@@ -45,7 +45,7 @@ def sheets(tmp_path_factory):
 
 
 def test_each_written_question_has_a_sheet_whose_criteria_share_out_its_points(sheets):
-    from tools.described import load_assignment
+    from autograder.description import load_assignment
 
     edition = load_assignment().edition("cs224n")
     of_questions: Counter[str] = Counter()

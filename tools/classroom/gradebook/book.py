@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 
+from autograder.description import Grading
 from grading.errors import UsageError
 
-from ...described import Grading
 from .cells import shown
 from .decisions import DAYS_LATE, Decisions, Override
 from .handed import Handed, Item

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from autograder.description import Grading, load_course
 from grading import printable
 from grading.errors import UsageError
 from grading.results import write_atomically
 from grading.toml_tables import read
 from grading.verdicts import ExitCode
 
-from ...described import Grading, load_course
 from ..folder import ClassFolder
 from ..parsers import Commands, add_command, add_folder, add_in, add_release
 from . import canvas, exports

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
 
-from ...described import Grading
+from autograder.description import Grading
 
 DAY = timedelta(days=1)
 

@@ -16,11 +16,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from autograder.description import REPO
 from grading.errors import UsageError
 from grading.results import write_atomically
 from grading.verdicts import ExitCode
 
-from ...described import REPO
 from ..parsers import Commands, add_command
 from . import cells
 from .cells import Number, shown

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
+from autograder.description import Course, Edition, Grading, load_assignment
 from grading.errors import UsageError
 from grading.toml_tables import nearest
 
-from ...described import Course, Edition, Grading, load_assignment
 from ..folder import ClassFolder
 from ..table import newest_release
 from . import canvas, coding, decisions, written

@@ -11,7 +11,7 @@ from pathlib import Path
 from tqdm import tqdm  # type: ignore[import-untyped]
 
 from grading import paths, printable
-from grading.assignment import load_assignment
+from grading.edition import load_assignment
 from grading.errors import UsageError
 from grading.runner import CourseTestRunner
 from grading.verdicts import ExitCode
@@ -201,7 +201,7 @@ def _run(
     needed = [key for key in sorted(ids) if rules.plan(before.records[key]).wanted]
     submissions = submissions_of(folder, asked, say) if needed else []
     regrading = Regrading(rules, regrade.name, ids, str(release.seed))
-    runner = CourseTestRunner(load_assignment(paths.ASSIGNMENT), Course())
+    runner = CourseTestRunner(load_assignment(paths.ROOT), Course())
     bar.reset(total=len(before.records))
     made = RegradeRun(
         regrading, before.counts, folder, submissions, release, runner, say, bar.update

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from grading import html_pages, paths, report
-from grading.assignment import load_assignment
+from grading.edition import load_assignment
 from grading.results import TestResult
 
 from ..records import Record, points
@@ -14,7 +14,7 @@ from ..records import Record, points
 
 def titles() -> dict[str, str]:
     """Return the titles of this checkout's topics."""
-    editions = load_assignment(paths.ASSIGNMENT).editions.values()
+    editions = load_assignment(paths.ROOT).editions.values()
     return {question.topic: question.title for each in editions for question in each.questions}
 
 

@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 
+from autograder.description import load_course
 from grading import paths
 from grading.errors import UsageError
 
-from ...described import load_course
 from ..submissions import utc
 from .gathered import Gathered, Handed
 

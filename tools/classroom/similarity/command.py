@@ -10,7 +10,7 @@ from pathlib import Path
 from tqdm import tqdm  # type: ignore[import-untyped]
 
 from grading import paths
-from grading.assignment import load_assignment
+from grading.edition import load_assignment
 from grading.errors import DataError, UsageError
 from grading.verdicts import ExitCode
 from questions.provided import PROVIDED
@@ -110,7 +110,7 @@ def run(asked: argparse.Namespace) -> int:
 
 def _places(notes: list[str]) -> dict[str, list[str]]:
     """Return the right answers of each split whose answers are available."""
-    data = CourseData(load_assignment(paths.ASSIGNMENT), paths.DATA, paths.ANSWERS)
+    data = CourseData(load_assignment(paths.ROOT), paths.DATA, paths.ANSWERS)
     found = {}
     for split in ("dev", "test"):
         with contextlib.suppress(DataError):

@@ -165,20 +165,21 @@ class _File:
     times: dict[str, dict[str, Count | tuple[Count, NaturalNumber]]] = field(default_factory=dict)
 
 
-def load_assignment(path: Path) -> Assignment:
-    """Read and check the description.
+def load_assignment(root: Path) -> Assignment:
+    """Read and check the description in a folder.
 
     Raises:
         UsageError: the file is missing, is not TOML, or contains something impossible.
     """
+    path = root / "assignment.toml"
     if not path.exists():
         raise UsageError(f"{path} is missing; the grader needs it for points and tests")
     file = read(path, _File)
-    root = Where(path.name)
-    _check_references(file, root)
+    where = Where(path.name)
+    _check_references(file, where)
     head = file.assignment
-    described = resolved(file.editions, file.topics, head.practice, root.of("editions"))
-    editions = {table.name: _edition(table, file, root) for table in described}
+    described = resolved(file.editions, file.topics, head.practice, where.of("editions"))
+    editions = {table.name: _edition(table, file, where) for table in described}
     return Assignment(
         title=head.title,
         default_edition=_default_edition(path, head.default_edition, editions),

@@ -1,7 +1,4 @@
-"""Load assignment.toml and course.toml for the tools, with the grader's own loader.
-
-Nothing else parses these two files.
-"""
+"""Reads assignment.toml and course.toml for staff's commands, with the grader's own loader."""
 
 import datetime
 from dataclasses import dataclass, field
@@ -9,11 +6,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
-from grading import assignment as grading_assignment
-from grading.assignment import EDITION_FILE as EDITION_FILE
-from grading.assignment import Assignment as Assignment
-from grading.assignment import Edition as Edition
-from grading.assignment import Question as Question
+from grading import edition as grading_edition
+from grading.edition import EDITION_FILE as EDITION_FILE
+from grading.edition import Assignment as Assignment
+from grading.edition import Edition as Edition
+from grading.edition import Question as Question
 from grading.errors import UsageError as UsageError
 from grading.recipes import DataSet as DataSet
 from grading.recipes import Recipe as Recipe
@@ -90,7 +87,7 @@ def load_assignment(repo: Path = REPO) -> Assignment:
     Raises:
         UsageError: the file has a mistake; the message is one line about the first.
     """
-    return grading_assignment.load_assignment(repo / ASSIGNMENT)
+    return grading_edition.load_assignment(repo)
 
 
 def load_course(repo: Path = REPO) -> Course:

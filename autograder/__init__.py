@@ -1,0 +1,1 @@
+"""What staff grade with, and what students never get."""
