@@ -12,7 +12,6 @@ from grading import paths, schema
 from grading.errors import WireError
 from grading.question_set import load_hidden
 from grading.verdicts import TestEnd
-from questions.shared import random_inputs
 from questions.span_corruption import items, probe
 from questions.span_corruption.tests import SpanCorruption
 
@@ -212,7 +211,7 @@ def test_items_are_read_back_from_bytes_too():
 def test_items_without_text_fail_as_pairs(nothing):
     """Their form is right, or claimed to be."""
     forms = ["tuple of int64[64], int64[64]"]
-    drawn = {**answer([nothing] * 20, random_inputs.FRIENDLY_DOCUMENTS), "forms": forms}
+    drawn = {**answer([nothing] * 20, items.FRIENDLY_DOCUMENTS), "forms": forms}
     with pytest.raises(TestEnd, match="contains nothing from its document"):
         Case(drawn, is_hidden=False).test_pairs()
 
@@ -220,7 +219,7 @@ def test_items_without_text_fail_as_pairs(nothing):
 @pytest.mark.parametrize("seed", range(20))
 def test_no_document_begins_or_ends_with_a_blank(seed):
     lengths = [4, 4, 5, 60, 200]
-    drawn = random_inputs.documents(np.random.default_rng(seed), lengths, "ab cdefg")
+    drawn = items.draw_documents(np.random.default_rng(seed), lengths, "ab cdefg")
     assert [len(d.strip()) for d in drawn] == lengths
 
 

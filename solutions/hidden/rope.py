@@ -9,7 +9,7 @@ import numpy as np
 
 from questions.rope import rotations
 from questions.rope.tests import Rope
-from questions.shared import specs
+from questions.shared import models
 
 from .evidence import expect_accuracy, expect_match
 from .tolerances import (
@@ -25,7 +25,7 @@ ANGLES = 1e-3
 
 
 def rope_any_angles(case: Rope, sizes: list, got: dict) -> None:
-    spec = specs.outputs(len(sizes))
+    spec = models.outputs(len(sizes))
     wanted = case.reference("rope.angles", spec, sizes=sizes)["outputs"]
     for out, right in zip(got["outputs"], wanted, strict=True):
         expect_close(
@@ -73,7 +73,7 @@ rope_shorter = rope_values
 
 
 def _turned(case: Rope, inputs: list, caches: list) -> list[np.ndarray]:
-    answer = specs.outputs(len(inputs))
+    answer = models.outputs(len(inputs))
     return case.reference("rope.turned", answer, inputs=inputs, caches=caches)["outputs"]
 
 
@@ -97,7 +97,7 @@ def rope_gradients(case: Rope, arguments: dict, got: dict) -> None:
 
     def reference(change: Any, back: Any) -> list[np.ndarray]:
         changed = arguments | {name: change(arguments[name]) for name in ("x", "upstream")}
-        answer = case.reference("rope.gradient", specs.outputs(1), **changed)
+        answer = case.reference("rope.gradient", models.outputs(1), **changed)
         return [back(out) for out in answer["outputs"]]
 
     pairings = (

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from grading.cases import GradedTestCase
-from questions.shared import specs, trained_files
+from questions.shared import models, trained_files
 
 # float64 results of correct code differ by 1e-14, or by 4e-6 where it takes its softmax in
 # single precision; a mistake moves them by 0.05 or more (measured: tests/test_tolerances.py).
@@ -47,7 +47,7 @@ def same_logits(case: GradedTestCase, asked: dict, got: Any, other_reading: Any 
         other_reading: a function that turns parameters into another form of them with which the
             reference may agree instead, or None.
     """
-    reference = case.reference("shared.model_variant", specs.VARIANT, **_variant(asked))
+    reference = case.reference("shared.model_variant", models.VARIANT, **_variant(asked))
     shapes = dict(zip(reference["names"], reference["shapes"], strict=True))
     problem = trained_files.misfit(trained_files.widen_columns(asked["weights"], shapes), shapes)
     case.expect(
@@ -57,11 +57,11 @@ def same_logits(case: GradedTestCase, asked: dict, got: Any, other_reading: Any 
         problem=problem,
     )
     wide = asked | {"weights": trained_files.widen_columns(asked["weights"], shapes)}
-    wanted = case.reference("shared.model_logits", specs.LOGITS, **wide)["logits"]
+    wanted = case.reference("shared.model_logits", models.LOGITS, **wide)["logits"]
     logits = got["logits"]
     if other_reading is not None and not is_close(logits, wanted, FLOAT64):
         wide |= {"weights": other_reading(wide["weights"])}
-        wanted = case.reference("shared.model_logits", specs.LOGITS, **wide)["logits"]
+        wanted = case.reference("shared.model_logits", models.LOGITS, **wide)["logits"]
     expect_close(
         case,
         logits,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from questions.shared.outputs import OutputsCase
-from questions.shared.setups import HelperCase
+from questions.training.tests import TrainingCase
 
 from .evidence import expect_accuracy, expect_match
 from .tolerances import same_logits
@@ -43,7 +43,7 @@ def no_pretraining_remembers_training(
 
 
 def pretraining_loads_pretrained(
-    case: HelperCase, runs: list[tuple], pretrainings: list[tuple]
+    case: TrainingCase, runs: list[tuple], pretrainings: list[tuple]
 ) -> None:
     for variant, pretrained, got in runs:
         stage = "finetune_pretrained" if pretrained else "finetune_scratch"

@@ -120,7 +120,7 @@ for name, module in sys.modules.items():
         ("solutions/hidden/spans.py", True),
         ("solutions/submission/attention.py", True),
         ("src/submission/model.py", True),
-        ("src/questions/shared/models.py", True),
+        ("src/questions/shared/probe.py", True),
         ("src/grading/schema.py", True),
         ("solutions/hidden/synthesizer.py", False),
         ("src/questions/span_corruption/tests.py", False),

@@ -19,7 +19,7 @@ from grading.frames import finished
 from grading.results import TestResult
 from grading.verdicts import REPORT, Outcome
 from grading.worker import READY
-from questions.shared.specs import ANY_REAL
+from questions.shared.models import ANY_REAL
 
 from . import fuzzing
 from .fuzzing import answering

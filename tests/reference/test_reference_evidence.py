@@ -10,7 +10,7 @@ import torch
 from grading import paths
 from grading.question_set import load_hidden
 from grading.recipes import Evidence, Strong
-from questions.shared import models, probe
+from questions.shared import probe
 
 CONFIG = {"n_layer": 1, "n_head": 2, "n_embd": 16, "block_size": 96}
 DOCUMENTS = [
@@ -54,7 +54,7 @@ def test_log_probabilities_are_those_of_the_model(s, model):
     text = "Born in ⁇, Maria⁇Warsaw"
     wanted = {"texts": [text, "Ada ⁇on was⁇Byr"], "starts": [17, 12], "stops": [23, 15]}
     got = probe.span_log_probabilities(**model, **wanted)["log_probabilities"]
-    dataset, gpt = models.loaded(*list(model.values())[1:])
+    dataset, gpt = probe.loaded(*list(model.values())[1:])
     ids = torch.tensor([[dataset.stoi[c] for c in text]])
     log_p = torch.log_softmax(gpt(ids)[0][0].double(), dim=-1)
     alone = sum(float(log_p.detach()[t - 1, ids[0, t]]) for t in range(17, 23))
@@ -63,7 +63,7 @@ def test_log_probabilities_are_those_of_the_model(s, model):
 
 
 def answers(s, model, questions: list[str]) -> list[str]:
-    dataset, gpt = models.loaded(*list(model.values())[1:])
+    dataset, gpt = probe.loaded(*list(model.values())[1:])
     places = [p.place for p in s.utils.predict_places(gpt, dataset, questions)]
     return [" ".join(place.split("\n")).strip() for place in places]
 
@@ -96,7 +96,7 @@ def test_after_too_many_lines_nothing_more_is_decoded(model):
 
 def test_answers_as_long_as_they_may_be_are_not_decoded(model, monkeypatch):
     """A model that never writes MASK gives such answers; decoding all of them takes minutes."""
-    dataset, _ = models.loaded(*list(model.values())[1:])
+    dataset, _ = probe.loaded(*list(model.values())[1:])
     always = {name: np.zeros_like(array) for name, array in model["weights"].items()}
     always["ln_f.bias"][0] = always["head.weight"][dataset.stoi["a"], 0] = 1.0
     asked = model | {"weights": always}
@@ -123,7 +123,7 @@ def as_denormal():
 def test_tiny_parameters_are_taken_for_zero(s, model, as_denormal):
     """On some processors, they take a hundred times as long, and the reference would time out."""
     assert as_denormal()
-    models.loaded(*list(model.values())[1:])
+    probe.loaded(*list(model.values())[1:])
     assert not as_denormal()
 
 

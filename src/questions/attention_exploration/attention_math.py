@@ -44,6 +44,27 @@ def weights_are_right(alpha: np.ndarray, places: list[int], tolerance: float = T
     return bool(np.abs(alpha - wanted).max() <= tolerance)  # False for nan
 
 
+def orthonormal_keys(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """Draw n perpendicular keys of norm 1, shape (n, d), n <= d."""
+    return np.linalg.qr(rng.normal(size=(d, n)))[0].T
+
+
+def oblique_keys(rng: np.random.Generator, n: int, d: int, most: float = 0.5) -> np.ndarray:
+    """Draw n keys of norm 1 with absolute cosines of at most `most`, shape (n, d), n <= d.
+
+    They are perpendicular keys, bent towards a random mixture as far as the bound allows.
+    """
+    keys = orthonormal_keys(rng, n, d)
+    bend = rng.normal(size=(n, n)) / np.sqrt(n)
+    for amount in (1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.06):
+        bent = keys + amount * bend @ keys
+        bent /= np.linalg.norm(bent, axis=1, keepdims=True)
+        cosines = bent @ bent.T - np.eye(n)
+        if np.abs(cosines).max() <= most:
+            return bent
+    return keys
+
+
 def draw_keys(
     rng: np.random.Generator, means: np.ndarray, count: int, stretched: int | None = None
 ) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from grading.cases import Answer, FunctionCase, graded
-from questions.shared import random_inputs, specs
+from questions.shared.models import ANY_REAL
 
 from . import attention_math
 from .attention_math import attention_weights, weights_are_right
@@ -49,7 +49,7 @@ NEAR = 0.01  # of c_1 and c_2, relative to beta
 class AttentionCase(FunctionCase):
     """Calls the functions of attention_exploration.py and checks what they return."""
 
-    part = specs.ANY_REAL
+    part = ANY_REAL
 
     def ask(self, function: str, arguments: list[list[Any]]) -> list[Answer]:
         """Return the function's answers, one for each list of arguments, from one worker."""
@@ -108,7 +108,7 @@ class AttentionCase(FunctionCase):
             d = int(self.rng.integers(2, 13))
             n = int(self.rng.integers(2, d + 1))
             arguments.append(
-                [random_inputs.oblique_keys(self.rng, n, d), int(self.rng.integers(n))]
+                [attention_math.oblique_keys(self.rng, n, d), int(self.rng.integers(n))]
             )
         return self.ask("copying_query", arguments)
 
@@ -128,7 +128,7 @@ class AttentionCase(FunctionCase):
         for _ in range(trials):
             d = int(self.rng.integers(2, 13))
             n = int(self.rng.integers(2, d + 1))
-            keys = random_inputs.oblique_keys(self.rng, n, d, NEARLY_PERPENDICULAR)
+            keys = attention_math.oblique_keys(self.rng, n, d, NEARLY_PERPENDICULAR)
             arguments.append([keys, *self.two_of(n)])
         return self.ask("average_query", arguments)
 
@@ -144,7 +144,7 @@ class AttentionCopying(AttentionCase):
     @graded()
     def test_perpendicular(self) -> None:
         """copying_query puts all weight on one of several perpendicular keys."""
-        keys = random_inputs.orthonormal_keys(self.rng, 3, 5)
+        keys = attention_math.orthonormal_keys(self.rng, 3, 5)
         self.expect_weights("copying_query", [[np.eye(4), 2], [keys, 0]])
 
     @graded(is_hidden=True)
@@ -170,7 +170,7 @@ class AttentionAveraging(AttentionCase):
     @graded()
     def test_perpendicular(self) -> None:
         """average_query puts half of the weight on each of two keys."""
-        keys = random_inputs.orthonormal_keys(self.rng, 5, 6)
+        keys = attention_math.orthonormal_keys(self.rng, 5, 6)
         self.expect_weights("average_query", [[np.eye(4), 0, 2], [keys, 4, 1]])
 
     @graded(is_hidden=True)
@@ -184,7 +184,7 @@ class HeadsCase(AttentionCase):
 
     def some_means(self) -> list[list[Any]]:
         """Return a simple set of means and a random one, each with a and b."""
-        return [[np.eye(4), 0, 2], [random_inputs.orthonormal_keys(self.rng, 5, 6), 4, 1]]
+        return [[np.eye(4), 0, 2], [attention_math.orthonormal_keys(self.rng, 5, 6), 4, 1]]
 
     def many_means(self, trials: int) -> list[list[Any]]:
         """Draw arguments of the functions that return queries: means, a, b."""
@@ -192,7 +192,7 @@ class HeadsCase(AttentionCase):
         for _ in range(trials):
             d = int(self.rng.integers(2, 13))
             n = int(self.rng.integers(2, d + 1))
-            arguments.append([random_inputs.orthonormal_keys(self.rng, n, d), *self.two_of(n)])
+            arguments.append([attention_math.orthonormal_keys(self.rng, n, d), *self.two_of(n)])
         return arguments
 
     def samples_of(
@@ -272,7 +272,7 @@ class HeadsCase(AttentionCase):
         arguments, drawn = [], []
         for _ in range(trials):
             n = int(self.rng.integers(2, 13))
-            means = random_inputs.orthonormal_keys(self.rng, n, n + int(self.rng.integers(3)))
+            means = attention_math.orthonormal_keys(self.rng, n, n + int(self.rng.integers(3)))
             scale = float(10 ** self.rng.uniform(-1, np.log10(5000)))
             (keys,) = attention_math.draw_keys(self.rng, means, 1, stretched=0)
             arguments.append([scale, float(keys[0] @ means[0]), n])
@@ -412,7 +412,7 @@ class AttentionKeyQueryValue(AttentionCase):
     def directions(self, trials: int) -> list[np.ndarray]:
         """Draw sets of four perpendicular vectors of norm 1, shape (4, d) each."""
         sizes = self.rng.integers(4, 13, size=trials)
-        return [random_inputs.orthonormal_keys(self.rng, 4, int(d)) for d in sizes]
+        return [attention_math.orthonormal_keys(self.rng, 4, int(d)) for d in sizes]
 
     def outputs(
         self, function: str, directions: list[np.ndarray], *added: int

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from grading.worker import Context
-from questions.shared.models import DTYPES, array_of, default_dtype, form_of_tensor
+from questions.shared.probe import DTYPES, array_of, default_dtype, form_of_tensor
 
 
 def angles(context: Context, sizes: list[list[int]]) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from grading.cases import graded
-from questions.shared import specs
+from questions.shared import models
+from questions.shared.models import HelperCase
 from questions.shared.outputs import OutputsCase
-from questions.shared.setups import HelperCase
 
 from . import rotations
 from .rotations import CLOSE
@@ -225,7 +225,7 @@ class Rope(HelperCase, OutputsCase):
         return {"arguments": arguments, "got": self._outputs("rope.gradient", 1, **arguments)}
 
     def _outputs(self, probe: str, count: int, **arguments: Any) -> dict[str, Any]:
-        return self.probe(probe, specs.outputs(count), **arguments)
+        return self.probe(probe, models.outputs(count), **arguments)
 
 
 def _cause(cause: str) -> dict[str, str]:

@@ -1,96 +1,95 @@
-"""Builds models with a submission's helper, and converts their inputs and outputs."""
+"""A submission's models: their attention, their shapes, their logits for random parameters."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import torch
 
-from .shapes import form_of
+from grading.cases import GradedTestCase
+from grading.schema import AnyOf, Array, Maybe, Where, table
 
-DTYPES = {"float32": torch.float32, "float64": torch.float64}
+from . import trained_files
 
-
-def build(variant: str, config: dict[str, Any]) -> Any:
-    """Build a variant's model with the submission's helper.
-
-    What torch.compile made of a model is that model: compiling takes longer than a test may.
-
-    Raises:
-        WrongReturn: the helper returned something other than a model.
-    """
-    import submission.helper as helper  # here, so that a missing file is reported as such
-    from pretraining import returned  # here, so that it is the copy that the submission imports
-    from submission.model import GPTConfig
-
-    initialize = getattr(helper, f"initialize_{variant}_model")
-    model = returned.model(initialize, initialize(GPTConfig(**config)))
-    return getattr(model, "_orig_mod", model)
+HELPER = "submission/helper.py"
+# What probes answer.
+ANY_REAL = Maybe(Array("float64", None))  # None: not a tensor of real numbers, or far too large
+VARIANT = table({"names": str, "shapes": [int]}, attentions=[str])
+WRONG_RETURN = {"wrong_return": str}  # what a function returned, in words
+LOGITS = {"form": str, "logits": ANY_REAL}
 
 
-def reports_wrong_returns(probe: Callable[..., dict]) -> Callable[..., dict]:
-    """Make a probe answer with specs.WRONG_RETURN if a function returns the wrong thing."""
-
-    @functools.wraps(probe)
-    def reporting(*arguments: Any, **more: Any) -> dict[str, Any]:
-        from pretraining.returned import WrongReturn  # here, as in `build`
-
-        try:
-            return probe(*arguments, **more)
-        except WrongReturn as wrong:
-            return {"wrong_return": str(wrong)}
-
-    return reporting
+def outputs(count: int) -> Where:
+    """Return the spec for probes that call attention, or parts of it, `count` times."""
+    return table({"forms": str, "outputs": ANY_REAL}, rows=count)
 
 
-def loaded(
-    variant: str, config: dict[str, Any], weights: dict[str, np.ndarray], corpus: str
-) -> tuple[Any, Any]:
-    """Build the corpus's dataset, for its vocabulary, and a model with these parameters.
-
-    Args:
-        config: fields of GPTConfig except vocab_size, which the corpus determines.
-    """
-    from questions.shared.models import build
-    from submission.dataset import CharCorruptionDataset
-
-    # Denormal numbers (below 1e-38) slow a processor down a hundredfold.
-    torch.set_flush_denormal(True)
-    dataset = CharCorruptionDataset(corpus, config["block_size"])
-    model = build(variant, config | {"vocab_size": dataset.vocab_size})
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            parameter.copy_(torch.tensor(weights[name]))
-    return dataset, model.eval()
+def attention_config(n_embd: int, n_head: int, block_size: int, **pdrop: float) -> dict[str, Any]:
+    """Return fields of a small GPTConfig; no dropout unless asked for."""
+    quiet = {"embd_pdrop": 0.0, "resid_pdrop": 0.0, "attn_pdrop": 0.0}
+    shape = {"n_layer": 2, "n_head": n_head, "n_embd": n_embd, "block_size": block_size}
+    return {"vocab_size": 17, **shape, **quiet, **pdrop}
 
 
-@contextmanager
-def default_dtype(dtype: str) -> Iterator[None]:
-    """Set torch's default dtype, so that a student's torch.zeros(...) fits the rest."""
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(DTYPES[dtype])
-    try:
-        yield
-    finally:
-        torch.set_default_dtype(before)
+def draw_weights(
+    rng: np.random.Generator, names: list[str], shapes: list[list[int]]
+) -> dict[str, np.ndarray]:
+    """Draw parameters for a whole model, float64: matrices that preserve scale, norms near 1."""
+    weights = {}
+    for name, shape in zip(names, shapes, strict=True):
+        scale = shape[-1] ** -0.5 if len(shape) > 1 else 0.3
+        centre = 1.0 if ".ln" in f".{name}" and name.endswith("weight") else 0.0
+        weights[name] = rng.normal(centre, scale, shape)
+    return weights
 
 
-def first_of(out: Any) -> Any:
-    """Return only the output: some earlier versions return (output, something else)."""
-    return out[0] if isinstance(out, tuple) else out
+class HelperCase(GradedTestCase):
+    """Asks helper.py for models."""
 
+    def _ask(self, probe: str, answer: Any, variant: str, **asked: Any) -> dict[str, Any]:
+        """Run a probe that builds a variant's model; fail if a function returns the wrong thing."""
+        either = AnyOf((WRONG_RETURN, answer))
+        got = self.probe(probe, either, variant=variant, **asked)
+        wrong = got.get("wrong_return", "")[:500]
+        sentence, detail = wrong, {}
+        if self.spec.is_hidden:
+            sentence = (
+                f"initialize_{variant}_model in {HELPER}, or a function that its model calls, "
+                "returns the wrong thing"
+            )
+            detail = {"got": wrong}
+        self.expect("wrong_return" not in got, sentence, id="wrong-return", **detail)
+        return got
 
-def form_of_tensor(out: Any) -> str:
-    """Describe what should be a tensor; `form_of` alone gives arrays the same description."""
-    return f"a NumPy array, {form_of(out)}" if isinstance(out, np.ndarray) else form_of(out)
+    def expect_attention(self, variant: str, wanted: str) -> dict[str, Any]:
+        """Fail unless every block of the helper's model has the wanted class of attention.
 
+        Returns:
+            what the model is made of; see the probe.
+        """
+        config = attention_config(12, 3, 10)
+        got = self._ask("shared.model_variant", VARIANT, variant, config=config)
+        self.expect(
+            got["attentions"] == [wanted] * config["n_layer"],
+            f"the {variant} model uses the wrong attention class",
+            id=f"{variant}-model.attention",
+            got=", ".join(sorted(set(got["attentions"]))) or "a model with no blocks",
+            expected=f"{wanted} in each of {config['n_layer']} blocks",
+            look_at=f"initialize_{variant}_model in {HELPER}",
+        )
+        return got
 
-def array_of(out: Any) -> np.ndarray | None:
-    """Return a real tensor of reasonable size as a float64 copy; None for anything else."""
-    if not isinstance(out, torch.Tensor) or out.is_complex() or out.numel() > 1 << 22:
-        return None
-    return out.detach().to(torch.float64).cpu().numpy()
+    def model_logits(self, variant: str) -> dict[str, Any]:
+        """Return the submission's logits for random weights and ids, to compare."""
+        config = attention_config(24, 4, 16)
+        shape = self._ask("shared.model_variant", VARIANT, variant, config=config)
+        trained_files.refuse_large(shape["shapes"])
+        weights = draw_weights(self.rng, shape["names"], shape["shapes"])
+        ids = self.rng.integers(0, config["vocab_size"], size=(3, 15))
+        asked: dict[str, Any] = {
+            "variant": variant,
+            "config": config,
+            "weights": weights,
+            "ids": ids,
+        }
+        return {"asked": asked, "got": self._ask("shared.model_logits", LOGITS, **asked)}

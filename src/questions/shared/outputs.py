@@ -7,10 +7,15 @@ from typing import Any
 import numpy as np
 
 from grading.cases import GradedTestCase
+from grading.schema import Array, table
 from grading.verdicts import TestEnd, failure
 from questions.span_corruption import items
 
-from . import specs, trained_files
+from . import trained_files
+
+# What probes answer.
+PARAMETERS = table({"names": str, "arrays": Array("float32", None)}, problem=str)
+SHAPES = table({"names": str, "shapes": [int]})
 
 
 class OutputsCase(GradedTestCase):
@@ -76,11 +81,6 @@ class OutputsCase(GradedTestCase):
         chosen = self.rng.choice(len(lines), size=min(20, len(lines)), replace=False)
         return [self.lab.data.questions(split)[i] for i in chosen]
 
-    def london_baseline(self, places: list[str]) -> Any:
-        """Return what london_baseline returns for a table with these places."""
-        answer = {"returned": specs.PLAIN}
-        return self.probe("training.london", answer, places=places)["returned"]
-
     def model_answers(self, params: str, variant: str, questions: list[str]) -> list[str]:
         """Return the answers of a model with the student's parameters.
 
@@ -90,7 +90,7 @@ class OutputsCase(GradedTestCase):
         ask = self.reference if self.graded_here else self.probe
         got = ask(
             "shared.answers",
-            specs.places(len(questions)),
+            table({"places": str}, rows=len(questions)),
             variant=variant,
             config=config,
             weights=weights,
@@ -128,7 +128,7 @@ class OutputsCase(GradedTestCase):
             command = "pretrain" if ".pretrain." in params else "finetune"
             writes = f"run.py {command} with `--writing_params_path {params}` writes it"
             raise TestEnd(trained_files.missing(self.lab.staged, params, writes, "parameters"))
-        read = self.probe("shared.read_parameters", specs.PARAMETERS, name=params)
+        read = self.probe("shared.read_parameters", PARAMETERS, name=params)
         weights = trained_files.parameters(read, params)
         vocab_size = len(items.expected_vocabulary([self.lab.data.corpus()]))
         ask = self.reference if self.graded_here else self.probe
@@ -136,7 +136,7 @@ class OutputsCase(GradedTestCase):
         dataset = self.lab.data.dataset
         for config in trained_files.model_configs(self.lab.assignment, dataset, variant).values():
             asked = {"variant": variant, "config": config | {"vocab_size": vocab_size}}
-            got = ask("shared.shapes", specs.SHAPES, **asked)
+            got = ask("shared.shapes", SHAPES, **asked)
             shapes = dict(zip(got["names"], got["shapes"], strict=True))
             widened = trained_files.widen_columns(weights, shapes)
             problem = trained_files.misfit(widened, shapes)

@@ -1,5 +1,6 @@
 """Probes of models: their structure and outputs, the answers that a file's parameters give, and the
-probabilities that a model with them assigns to text, as evidence that it was pretrained.
+probabilities that a model with them assigns to text, as evidence that it was pretrained; and what
+topics' own probes need to make models and to describe tensors.
 
 Nothing is trained or sampled here. The reference's code runs these probes with a student's
 parameters; staff's module `evidence` judges.
@@ -7,6 +8,9 @@ parameters; staff's module `evidence` judges.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -15,20 +19,28 @@ import torch.nn.functional as F
 
 from grading.worker import Context
 
-from .models import (
-    array_of,
-    build,
-    default_dtype,
-    first_of,
-    form_of_tensor,
-    loaded,
-    reports_wrong_returns,
-)
+from .shapes import form_of
 
+DTYPES = {"float32": torch.float32, "float64": torch.float64}
 LONGEST_NAME = 200  # characters; names in a model have a few dozen
 MOST_TENSORS = 1_000  # a model has a few dozen
 MOST_NUMBERS = 12_000_000  # the largest recipe's model has 3.4 million
 BATCH = 32  # rows at once: an `original` model's logits of 32 rows take 5 MB
+
+
+def reports_wrong_returns(probe: Callable[..., dict]) -> Callable[..., dict]:
+    """Make a probe answer with models.WRONG_RETURN if a function returns the wrong thing."""
+
+    @functools.wraps(probe)
+    def reporting(*arguments: Any, **more: Any) -> dict[str, Any]:
+        from pretraining.returned import WrongReturn  # here, as in `build`
+
+        try:
+            return probe(*arguments, **more)
+        except WrongReturn as wrong:
+            return {"wrong_return": str(wrong)}
+
+    return reporting
 
 
 def read_parameters(context: Context, name: str) -> dict[str, Any]:
@@ -40,9 +52,8 @@ def read_parameters(context: Context, name: str) -> dict[str, Any]:
     Returns:
         problem: "", or why the file can't be read; names and arrays (float32) of the parameters.
     """
-    from pretraining import (
-        parameter_files,
-    )  # the grader's own copy, which is staged beside the files
+    # The grader's own copy, which is staged beside the files.
+    from pretraining import parameter_files
     from pretraining.errors import InputError
 
     try:
@@ -261,3 +272,68 @@ def _padded(texts: list[str], dataset: Any) -> torch.Tensor:
     longest = max(map(len, texts))
     padded = [text.ljust(longest, dataset.PAD_CHAR) for text in texts]
     return torch.tensor([[dataset.stoi[character] for character in text] for text in padded])
+
+
+def build(variant: str, config: dict[str, Any]) -> Any:
+    """Build a variant's model with the submission's helper.
+
+    What torch.compile made of a model is that model: compiling takes longer than a test may.
+
+    Raises:
+        WrongReturn: the helper returned something other than a model.
+    """
+    import submission.helper as helper  # here, so that a missing file is reported as such
+    from pretraining import returned  # here, so that it is the copy that the submission imports
+    from submission.model import GPTConfig
+
+    initialize = getattr(helper, f"initialize_{variant}_model")
+    model = returned.model(initialize, initialize(GPTConfig(**config)))
+    return getattr(model, "_orig_mod", model)
+
+
+def loaded(
+    variant: str, config: dict[str, Any], weights: dict[str, np.ndarray], corpus: str
+) -> tuple[Any, Any]:
+    """Build the corpus's dataset, for its vocabulary, and a model with these parameters.
+
+    Args:
+        config: fields of GPTConfig except vocab_size, which the corpus determines.
+    """
+    from submission.dataset import CharCorruptionDataset
+
+    # Denormal numbers (below 1e-38) slow a processor down a hundredfold.
+    torch.set_flush_denormal(True)
+    dataset = CharCorruptionDataset(corpus, config["block_size"])
+    model = build(variant, config | {"vocab_size": dataset.vocab_size})
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(torch.tensor(weights[name]))
+    return dataset, model.eval()
+
+
+@contextmanager
+def default_dtype(dtype: str) -> Iterator[None]:
+    """Set torch's default dtype, so that a student's torch.zeros(...) fits the rest."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(DTYPES[dtype])
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def first_of(out: Any) -> Any:
+    """Return only the output: some earlier versions return (output, something else)."""
+    return out[0] if isinstance(out, tuple) else out
+
+
+def form_of_tensor(out: Any) -> str:
+    """Describe what should be a tensor; `form_of` alone gives arrays the same description."""
+    return f"a NumPy array, {form_of(out)}" if isinstance(out, np.ndarray) else form_of(out)
+
+
+def array_of(out: Any) -> np.ndarray | None:
+    """Return a real tensor of reasonable size as a float64 copy; None for anything else."""
+    if not isinstance(out, torch.Tensor) or out.is_complex() or out.numel() > 1 << 22:
+        return None
+    return out.detach().to(torch.float64).cpu().numpy()

@@ -23,6 +23,16 @@ MALFORMED = 0.05  # the share of malformed items that tests of something else to
 
 MOST = 4096  # entries of an item that the probe sends
 
+FRIENDLY = "abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ.,"
+FOREIGN = "äéîøğşčžΩλДя東京ñçÅ–’"  # as they occur in a corpus of names and places
+
+FRIENDLY_DOCUMENTS = [
+    "Ada Byron was born in London, and wrote the first program.",
+    "Born in Warsaw, Maria went to Paris to study physics.",
+    "Srinivasa grew up in Kumbakonam; he was born in Erode.",
+    "The painter Frida comes from Coyoacan.",
+]
+
 VECTOR = Array("int64", (None,))
 ENTRIES = AnyOf((Array("uint8", (None,)), VECTOR))  # ids as bytes, or any integers
 DRAWN = {
@@ -42,6 +52,22 @@ VOCABULARY = {
     "block_size": int,
     "length": int,
 }
+
+
+def draw_documents(
+    rng: np.random.Generator, lengths: list[int], alphabet: str = FRIENDLY
+) -> list[str]:
+    """Draw documents of these lengths (2 or more), no two with the same beginning.
+
+    Each starts with a different character, so that every prefix identifies its document, and
+    neither starts nor ends with a blank, since a constructor may strip its lines: one test is
+    about that (`span_corruption.short_documents`).
+    """
+    visible = list(alphabet.replace(" ", ""))
+    firsts = rng.choice(visible, size=len(lengths), replace=False)
+    rows = ["".join(rng.choice(list(alphabet), size=length - 2)) for length in lengths]
+    lasts = rng.choice(visible, size=len(lengths))
+    return [f"{a}{row}{z}" for a, row, z in zip(firsts, rows, lasts, strict=True)]
 
 
 def drawn(documents: int, repeat: int) -> Where:

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from grading.cases import GradedTestCase, graded
-from questions.shared import random_inputs
 
 from . import items
 
@@ -28,7 +27,7 @@ class SpanCorruption(GradedTestCase):
     @graded()
     def test_vocabulary(self) -> None:
         """Ids: 0 is PAD, 1 is MASK, then the sorted characters of the whole text."""
-        documents = random_inputs.FRIENDLY_DOCUMENTS
+        documents = items.FRIENDLY_DOCUMENTS
         got = self.probe(
             "span_corruption.vocabulary", items.VOCABULARY, documents=documents, block_size=64
         )
@@ -46,10 +45,10 @@ class SpanCorruption(GradedTestCase):
     @graded()
     def test_pairs(self) -> None:
         """Items are pairs (x, y) of Long tensors, y one character further than x."""
-        drawn = self.draw(random_inputs.FRIENDLY_DOCUMENTS, 64, repeat=5)
+        drawn = self.draw(items.FRIENDLY_DOCUMENTS, 64, repeat=5)
         with self.explaining(look_at=CORRUPTION):
             items.check_form(drawn, 64)
-            itos = items.expected_vocabulary(random_inputs.FRIENDLY_DOCUMENTS)
+            itos = items.expected_vocabulary(items.FRIENDLY_DOCUMENTS)
             texts = [items.joined(x, y, itos) for x, y in items.items(drawn)]
         self.expect(
             all(text.strip(items.PAD_CHAR + items.MASK_CHAR) for text in texts),
@@ -63,7 +62,7 @@ class SpanCorruption(GradedTestCase):
     @graded()
     def test_arrangement(self) -> None:
         """An item is prefix MASK suffix MASK masked_content MASK, then PADs."""
-        documents = random_inputs.FRIENDLY_DOCUMENTS
+        documents = items.FRIENDLY_DOCUMENTS
         with self.explaining(look_at=CORRUPTION):
             reading = self.reading(documents, 64, repeat=300)
             reading.check_each()
@@ -90,9 +89,7 @@ class SpanCorruption(GradedTestCase):
     def test_truncation(self) -> None:
         """Documents are cut to a prefix of 4 to int(block_size * 7/8) characters."""
         # Cut where neither end becomes a blank: a constructor may strip its lines.
-        documents = [
-            d[:n] for d, n in zip(random_inputs.FRIENDLY_DOCUMENTS, (58, 28, 4, 11), strict=True)
-        ]
+        documents = [d[:n] for d, n in zip(items.FRIENDLY_DOCUMENTS, (58, 28, 4, 11), strict=True)]
         with self.explaining(look_at=CORRUPTION):
             reading = self.reading(documents, 32, repeat=100)
             reading.check_bounds()
@@ -107,7 +104,7 @@ class SpanCorruption(GradedTestCase):
         # 49/256 or more: fewer than 230 such draws have a probability below exp(-382 * .39^2 / 2)
         # < 1e-12 (Chernoff). At most nine of ten of these have their length's commonest span, as in
         # the hidden test: 230 in 49 groups are alike with probability at most 0.9^181 < 1e-8.
-        documents = random_inputs.FRIENDLY_DOCUMENTS[:1]
+        documents = items.FRIENDLY_DOCUMENTS[:1]
         # Leaving malformed items aside makes draws look more alike, not less.
         with self.explaining(look_at=CORRUPTION):
             examples = items.well_formed([self.reading(documents, 64, repeat=2000)])
@@ -136,18 +133,18 @@ class SpanCorruption(GradedTestCase):
     @graded(is_hidden=True)
     def test_block_sizes(self) -> None:
         """The arrangement is right for other block sizes, from 24 on."""
-        documents = random_inputs.documents(self.rng, [30, 45, 64, 90, 128, 200])
+        documents = items.draw_documents(self.rng, [30, 45, 64, 90, 128, 200])
         sizes = [24, 25, 31, 40, 57, 100, 128, 161]
         self.judge(runs=self.drawings(*((documents, size, 30) for size in sizes)))
 
     @graded(is_hidden=True)
     def test_short_documents(self) -> None:
         """The arrangement is right for short documents, too."""
-        documents = random_inputs.documents(self.rng, [4, 4, 5, 6, 7, 8, 9, 11, 13, 17, 21])
+        documents = items.draw_documents(self.rng, [4, 4, 5, 6, 7, 8, 9, 11, 13, 17, 21])
         sizes = [24, 32, 128]
         # Two documents of 5 characters with a blank, which is at the end of the second. Both are
         # drawn 1,400 times, often enough for each of their lengths: see the judge.
-        first, second = random_inputs.documents(self.rng, [4, 4])
+        first, second = items.draw_documents(self.rng, [4, 4])
         ends = [f"{first[:2]} {first[2:]}", f"{second} "]
         short = [(documents, size, 40) for size in sizes]
         *runs, of_ends = self.drawings(*short, (ends, 24, 1400))
@@ -156,8 +153,8 @@ class SpanCorruption(GradedTestCase):
     @graded(is_hidden=True)
     def test_any_alphabet(self) -> None:
         """The arrangement and the vocabulary are right for any characters."""
-        alphabet = random_inputs.FRIENDLY + random_inputs.FOREIGN
-        documents = random_inputs.documents(self.rng, [5, 12, 33, 60, 75, 140], alphabet)
+        alphabet = items.FRIENDLY + items.FOREIGN
+        documents = items.draw_documents(self.rng, [5, 12, 33, 60, 75, 140], alphabet)
         vocabulary = self.probe(
             "span_corruption.vocabulary", items.VOCABULARY, documents=documents, block_size=48
         )
@@ -166,7 +163,7 @@ class SpanCorruption(GradedTestCase):
     @graded(is_hidden=True)
     def test_every_length(self) -> None:
         """Every length from 4 to the greatest possible one is drawn."""
-        long, short = random_inputs.documents(self.rng, [50, 13])
+        long, short = items.draw_documents(self.rng, [50, 13])
         # 2,172 draws: see the judge for the derivation.
         self.judge(runs=self.drawings(([long], 32, 2172), ([short], 32, 2172)))
 
@@ -187,12 +184,12 @@ class SpanCorruption(GradedTestCase):
     @graded(is_hidden=True)
     def test_span_random(self) -> None:
         """The span's length is random, whatever the length of the document."""
-        self.judge(runs=[self.drawing(random_inputs.documents(self.rng, [60]), 64, repeat=2000)])
+        self.judge(runs=[self.drawing(items.draw_documents(self.rng, [60]), 64, repeat=2000)])
 
     @graded(is_hidden=True)
     def test_position(self) -> None:
         """The span's position is random."""
-        self.judge(runs=[self.drawing(random_inputs.documents(self.rng, [60]), 64, repeat=4000)])
+        self.judge(runs=[self.drawing(items.draw_documents(self.rng, [60]), 64, repeat=4000)])
 
     def draw(self, documents: list[str], block_size: int, repeat: int) -> dict[str, Any]:
         """Draw all documents in turn, `repeat` times."""
@@ -245,7 +242,7 @@ class SpanCorruption(GradedTestCase):
 
         Less than a twentieth is enough for the judge to decide.
         """
-        documents = random_inputs.documents(self.rng, lengths)
+        documents = items.draw_documents(self.rng, lengths)
         readings: list[items.Reading] = []
         long, drawn, size = 0, 0, 3 * enough // 2
         while long < enough and drawn < most and 20 * long >= drawn:

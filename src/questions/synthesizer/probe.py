@@ -9,9 +9,9 @@ import torch
 import torch.nn.functional as F
 
 from grading.worker import Context
-from questions.shared.models import DTYPES, array_of, default_dtype, first_of, form_of_tensor
+from questions.shared.probe import DTYPES, array_of, default_dtype, first_of, form_of_tensor
 
-from .columns import can_run
+from .weights import can_run
 
 LAYERS = ("w1.weight", "w1.bias", "w2", "b2", "value.weight", "value.bias")
 PARAMETERS = (*LAYERS, "proj.weight", "proj.bias")

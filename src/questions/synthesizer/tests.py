@@ -9,13 +9,12 @@ import numpy as np
 
 from grading.cases import graded
 from grading.schema import Where, table
-from questions.shared import random_inputs, specs
+from questions.shared.models import ANY_REAL, HelperCase, attention_config
 from questions.shared.outputs import OutputsCase
-from questions.shared.setups import HelperCase
 
-from .columns import can_run, cut, is_given_shape
+from .weights import can_run, cut, draw_weights, is_given_shape
 
-GRADIENTS = table({"names": str, "arrays": specs.ANY_REAL}, w2=[int])
+GRADIENTS = table({"names": str, "arrays": ANY_REAL}, w2=[int])
 # Whether an output depends on position 0. If it doesn't, kernels that sum in a different order move
 # it by 1e-15; if it does, it moves by about the largest weight that a head gives to position 0. In
 # 2 million draws that was below 1e-6 with probability 2e-6, and each further decade divides this by
@@ -204,8 +203,8 @@ class Synthesizer(HelperCase, OutputsCase):
         self, n_embd: int, n_head: int, block_size: int, inputs: list[np.ndarray], **arguments: Any
     ) -> dict[str, Any]:
         """Return outputs for `inputs` with random weights."""
-        config = random_inputs.attention_config(n_embd, n_head, block_size)
-        weights = random_inputs.synthesizer_weights(self.rng, config, block_size)
+        config = attention_config(n_embd, n_head, block_size)
+        weights = draw_weights(self.rng, config, block_size)
         return self._forward(config=config, weights=weights, inputs=inputs, **arguments)
 
     def _forward(
@@ -239,8 +238,8 @@ class Synthesizer(HelperCase, OutputsCase):
 
     def plain_average(self, x: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Return the output for x if w2 and b2 are zero, and the weights used."""
-        config = random_inputs.attention_config(x.shape[2], 3, 10)
-        weights = random_inputs.synthesizer_weights(self.rng, config, config["block_size"])
+        config = attention_config(x.shape[2], 3, 10)
+        weights = draw_weights(self.rng, config, config["block_size"])
         weights["w2"][:] = 0.0
         weights["b2"][:] = 0.0
         got = self._forward(config=config, weights=weights, inputs=[x])
@@ -250,8 +249,8 @@ class Synthesizer(HelperCase, OutputsCase):
         self, n_embd: int, n_head: int, block_size: int, lengths: list[int], dtype: str = "float64"
     ) -> dict[str, Any]:
         """Return outputs for several lengths, and what to ask the reference."""
-        config = random_inputs.attention_config(n_embd, n_head, block_size)
-        weights = random_inputs.synthesizer_weights(self.rng, config, block_size)
+        config = attention_config(n_embd, n_head, block_size)
+        weights = draw_weights(self.rng, config, block_size)
         inputs = [self.rng.normal(size=(2, T, n_embd)) for T in lengths]
         got = self._forward(config=config, weights=weights, inputs=inputs, dtype=dtype)
         # Models of earlier years have one column fewer, and are never called at full length.
@@ -264,8 +263,8 @@ class Synthesizer(HelperCase, OutputsCase):
         self, n_embd: int, n_head: int, block_size: int, T: int
     ) -> dict[str, Any]:
         """Return gradients of a random scalar of the output, and what to ask the reference."""
-        config = random_inputs.attention_config(n_embd, n_head, block_size)
-        weights = random_inputs.synthesizer_weights(self.rng, config, block_size)
+        config = attention_config(n_embd, n_head, block_size)
+        weights = draw_weights(self.rng, config, block_size)
         x, upstream = self.rng.normal(size=(2, 2, T, n_embd))
         arguments = {"config": config, "weights": weights, "x": x, "upstream": upstream}
         got = self.probe("synthesizer.gradients", GRADIENTS, **arguments)
@@ -300,8 +299,8 @@ class Synthesizer(HelperCase, OutputsCase):
     def dropouts(self, n_embd: int, n_head: int, block_size: int) -> dict[str, Any]:
         """Return outputs of one input in evaluation and in training, each dropout on its own."""
         x = self.rng.normal(size=(2, 12, n_embd))
-        plain = random_inputs.attention_config(n_embd, n_head, block_size)
-        weights = random_inputs.synthesizer_weights(self.rng, plain, block_size)
+        plain = attention_config(n_embd, n_head, block_size)
+        weights = draw_weights(self.rng, plain, block_size)
         modes: dict[str, dict[str, Any]] = {
             "plain": {},
             "evaluation": {"attn_pdrop": 0.5, "resid_pdrop": 0.5},
@@ -318,7 +317,7 @@ def forward_spec(config: dict[str, Any], rows: int) -> Where:
     def all_or_nothing(value: dict[str, Any]) -> bool:
         return len(value["outputs"]) == (rows if can_run(value["w2"], config) else 0)
 
-    spec = table({"forms": str, "outputs": specs.ANY_REAL}, w2=[int])
+    spec = table({"forms": str, "outputs": ANY_REAL}, w2=[int])
     return Where(spec, all_or_nothing, f"{rows} outputs, or none if w2 is too small")
 
 

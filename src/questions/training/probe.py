@@ -11,7 +11,7 @@ import torch
 
 from grading.recipes import FIELDS
 from grading.worker import Context
-from questions.shared.models import build, reports_wrong_returns
+from questions.shared.probe import build, reports_wrong_returns
 
 
 @reports_wrong_returns

@@ -2,12 +2,144 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from grading.cases import graded
+from grading.recipes import FIELDS, expected_settings
+from grading.schema import AnyOf, Maybe
+from questions.shared.models import HELPER, HelperCase, attention_config
 from questions.shared.outputs import OutputsCase
-from questions.shared.setups import HelperCase
+from questions.span_corruption.items import FRIENDLY_DOCUMENTS
+
+PAIRS = [("Ada Byron", "London"), ("Marie Curie", "Warsaw"), ("Frida Kahlo", "Coyoacan")]
+SIMPLE = Maybe(AnyOf((bool, int, float, str)))
+PLAIN = AnyOf((SIMPLE, [SIMPLE]))
+DESCRIBED = {
+    "returned": str,
+    "fields": {name: PLAIN for name in FIELDS},
+    "dataset": str,
+    "examples": int,
+    "same_vocabulary": bool,
+    "trains_given_model": bool,
+    "same_config": bool,
+    "changed": Maybe(str),
+}
 
 
-class Finetuning(HelperCase):
+class TrainingCase(HelperCase):
+    """Asks helper.py for prepared trainings."""
+
+    def pretraining(self, variant: str) -> dict[str, Any]:
+        """Return what helper.pretrain prepares."""
+        return self._ask(
+            "training.pretraining",
+            DESCRIBED,
+            variant,
+            corpus=_corpus(),
+            config=_training_config(),
+            recipe=self.lab.data.recipe,
+        )
+
+    def finetuning(self, variant: str, pretrained: bool) -> dict[str, Any]:
+        """Return what helper.finetune prepares."""
+        return self._ask(
+            "training.finetuning",
+            DESCRIBED,
+            variant,
+            corpus=_corpus(),
+            pairs="".join(f"Where was {name} born?\t{place}\n" for name, place in PAIRS),
+            config=_training_config(),
+            recipe=self.lab.data.recipe,
+            pretrained=pretrained,
+        )
+
+    def expect_training(self, got: dict[str, Any], stage: str, variant: str = "vanilla") -> None:
+        """Fail unless a prepared training has the right data, model and settings."""
+        function = "pretrain" if stage == "pretrain" else "finetune"
+        look_at = f"{function} in {HELPER}"
+        wanted, examples = (
+            "CharCorruptionDataset",
+            len(FRIENDLY_DOCUMENTS) + len(PAIRS),
+        )
+        if stage != "pretrain":
+            wanted, examples = "NameDataset", len(PAIRS)
+        self.expect(
+            got["returned"] == "TrainerConfig, Trainer",
+            f"{function} should return (tconf, trainer_obj)",
+            id=f"{function}.return",
+            got=got["returned"],
+            expected="TrainerConfig, Trainer",
+            look_at=look_at,
+        )
+        self.expect(
+            got["dataset"] == wanted and got["examples"] == examples,
+            "the Trainer was given the wrong dataset",
+            id="trainer.dataset",
+            got=f"{got['dataset']} with {max(got['examples'], 0)} examples",
+            expected=f"{wanted} with {examples}",
+            look_at=look_at,
+        )
+        self.expect(
+            got["same_vocabulary"],
+            "the dataset's vocabulary differs from that of the pretraining dataset",
+            id="trainer.vocabulary",
+            cause="NameDataset needs pretrain_dataset, because it uses the same vocabulary",
+            look_at=look_at,
+        )
+        self.expect(
+            got["trains_given_model"] and got["same_config"],
+            "the Trainer should train the model that the function is given, with tconf",
+            id="trainer.model",
+            look_at=look_at,
+        )
+        self._expect_start(got["changed"], stage, look_at)
+        self._expect_settings(got["fields"], stage, variant, look_at)
+
+    def _expect_start(self, changed: Any, stage: str, look_at: str) -> None:
+        if stage == "finetune_pretrained":
+            self.expect(
+                changed == "",
+                "finetuning doesn't start from the parameters in reading_params_path",
+                id="finetune.not-from-file",
+                got=f"{changed} differs",
+                expected="all parameters of the model to be as in the file",
+                look_at=look_at,
+            )
+        elif stage == "finetune_scratch":
+            self.expect(
+                changed == "",
+                "without reading_params_path, finetuning should start from the model as it is",
+                id="finetune.not-from-given-model",
+                got=f"{changed} was changed",
+                look_at=look_at,
+            )
+
+    def _expect_settings(
+        self, fields: dict[str, Any], stage: str, variant: str, look_at: str
+    ) -> None:
+        documents = len(FRIENDLY_DOCUMENTS) + len(PAIRS)
+        config = _training_config()
+        selected = self.lab.data.recipe
+        problems = {}
+        for recipe in (selected, "original"):
+            table = self.lab.assignment.recipes.of(variant, recipe)
+            wanted = expected_settings(table, stage, documents, config["block_size"])
+            problems[recipe] = [
+                f"{key} = {fields.get(key)}, not {value}"
+                for key, value in wanted.items()
+                if not _same(fields.get(key), value)
+            ]
+            if not problems[recipe]:
+                return
+        self.fail(
+            f"the settings are neither those of recipe {selected!r} nor of 'original' ({stage})",
+            id="trainer.settings",
+            got="; ".join(problems[selected]) + f" (against {selected!r})",
+            look_at=look_at,
+        )
+
+
+class Finetuning(TrainingCase):
     topic = "finetuning"
 
     @graded()
@@ -77,8 +209,13 @@ class NoPretraining(OutputsCase):
         """The predictions are the answers of vanilla.model.params."""
         self.judge(**self.regenerated("vanilla.model.params", "vanilla.nopretrain"))
 
+    def london_baseline(self, places: list[str]) -> Any:
+        """Return what london_baseline returns for a table with these places."""
+        answer = {"returned": PLAIN}
+        return self.probe("training.london", answer, places=places)["returned"]
 
-class Pretraining(HelperCase, OutputsCase):
+
+class Pretraining(TrainingCase, OutputsCase):
     topic = "pretraining"
     of_files = ("dev_accuracy", "test_accuracy", "matches_checkpoint")
 
@@ -117,3 +254,25 @@ class Pretraining(HelperCase, OutputsCase):
     def test_matches_checkpoint(self) -> None:
         """The predictions are the answers of vanilla.finetune.params."""
         self.judge(**self.regenerated("vanilla.finetune.params", "vanilla.pretrain"))
+
+
+def _corpus() -> str:
+    """Make friendly documents that also contain every character of the questions."""
+    return "\n".join(
+        FRIENDLY_DOCUMENTS + [f"Where was {name} born? {place}" for name, place in PAIRS]
+    )
+
+
+def _training_config() -> dict[str, Any]:
+    config = attention_config(8, 2, 64)
+    del config["vocab_size"]  # the probe's corpus determines it
+    return config
+
+
+def _same(got: Any, wanted: Any) -> bool:
+    if isinstance(wanted, list):
+        return isinstance(got, list) and len(got) == len(wanted) and all(map(_same, got, wanted))
+    number = isinstance(wanted, int | float) and not isinstance(wanted, bool)
+    if number and isinstance(got, int | float) and not isinstance(got, bool):
+        return abs(got - wanted) <= 1e-9 * max(1.0, abs(wanted))
+    return type(got) is type(wanted) and got == wanted

@@ -1,10 +1,32 @@
-"""How many columns the synthesizer's w2 and b2 have; tests and probes import this."""
+"""Parameters of SynthesizerAttention, and how many columns w2 and b2 may have."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+
+
+def draw_weights(
+    rng: np.random.Generator, config: dict[str, Any], columns: int
+) -> dict[str, np.ndarray]:
+    """Draw parameters of SynthesizerAttention, float64, large enough for each to matter.
+
+    With the initial parameters, a missing ReLU would move the output by 1e-4 and a missing b2 not
+    at all. Here hidden units are of order 1 and scores of order 1 to 2, so each term matters.
+    """
+    C, hs = config["n_embd"], config["n_embd"] // config["n_head"]
+    matrix = lambda: rng.normal(0.0, C**-0.5, (C, C))  # noqa: E731
+    return {
+        "w1.weight": matrix(),
+        "w1.bias": rng.normal(0.0, 0.5, C),
+        "w2": rng.normal(0.0, 2.0 * hs**-0.5, (hs, columns)),
+        "b2": rng.normal(0.0, 1.0, columns),
+        "value.weight": matrix(),
+        "value.bias": rng.normal(0.0, 0.5, C),
+        "proj.weight": matrix(),
+        "proj.bias": rng.normal(0.0, 0.5, C),
+    }
 
 
 def is_given_shape(w2: list[int], config: dict[str, Any]) -> bool:

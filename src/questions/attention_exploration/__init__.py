@@ -1,1 +1,0 @@
-"""The attention exploration: queries, keys and matrices, with numpy alone."""

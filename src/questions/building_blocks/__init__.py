@@ -1,1 +1,0 @@
-"""The building blocks from the lectures, which have no points in most editions."""

@@ -1,1 +1,0 @@
-"""RoPE: angles, rotations, trained files."""

@@ -1,1 +1,0 @@
-"""Span corruption: the items that CharCorruptionDataset draws."""

@@ -1,1 +1,0 @@
-"""The synthesizer: shapes, values, gradients, trained files."""

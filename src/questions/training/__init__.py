@@ -1,1 +1,0 @@
-"""Models: how they are set up, trained and submitted."""
