@@ -1,1 +1,1 @@
-"""What staff grade with, and what students never get."""
+"""Staff's side of the harness: confined workers, judges of hidden tests, Gradescope, replays."""

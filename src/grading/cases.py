@@ -27,6 +27,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn, Protocol, Self, TypeVar, cast
 
@@ -35,7 +36,7 @@ import numpy as np
 from . import schema
 from .edition import Assignment, Edition, TestSpec
 from .errors import UsageError, WireError
-from .staging import Staged
+from .staging import Provided, Staged
 from .toml_tables import nearest
 from .verdicts import Outcome, TestEnd, Verdict, malformed
 
@@ -76,6 +77,25 @@ def graded(
     return mark
 
 
+class Judging(Protocol):
+    """What judges hidden tests, where they are judged: only on staff's computers."""
+
+    hidden: ModuleType  # the judges' package, of which a basic test may ask something
+    answers: Path  # the folder of the answers
+
+    def judge(self, name: str) -> Callable[..., None]:
+        """Return the judge TOPIC_TEST."""
+
+    def judged_by(self, provided: Provided) -> str:
+        """Return a hash of everything that decides a verdict."""
+
+    def stage_reference(self, target: Path, provided: Provided) -> list[Path]:
+        """Copy the reference to a new folder; return what student code must not read of it."""
+
+    def finding(self, about: Any, code: tuple[str, ...], find: Callable[[], Any]) -> Any:
+        """Return what `find` returns, now or earlier; see `GradedTestCase.finding`."""
+
+
 class Laboratory(Protocol):
     """What a case needs from its run (see `runner.Bench`)."""
 
@@ -83,8 +103,7 @@ class Laboratory(Protocol):
     edition: Edition
     staged: Staged
     data: Any  # what the assignment's QuestionSet.open_data returned
-    hidden: ModuleType | None  # the package solutions/hidden, or None on a student's computer
-    judges: dict[str, Callable[..., None]]
+    judging: Judging | None
     seed: int
     notes: str
 
@@ -127,13 +146,13 @@ class GradedTestCase:
     @property
     def graded_here(self) -> bool:
         """Whether hidden tests can be judged here."""
-        return self.lab.hidden is not None
+        return self.lab.judging is not None
 
     def judge(self, **observed: Any) -> None:
         """Let `solutions/hidden/` judge; without it, end the test as one that only ran."""
-        if self.lab.hidden is None:
+        if self.lab.judging is None:
             self.not_graded(NOT_GRADED)
-        self.lab.judges[f"{self.spec.topic}_{self.spec.name}"](self, **observed)
+        self.lab.judging.judge(f"{self.spec.topic}_{self.spec.name}")(self, **observed)
 
     def once(self, name: str, make: Callable[[Self], Made]) -> Made:
         """Return a result that several tests of a run share; the first one that asks makes it.

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
+import importlib.util
 import os
+import platform
 import secrets
 import signal
 import sys
@@ -14,98 +17,203 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from . import (
-    authoritative,
-    doctor,
-    paths,
-    printable,
-    provenance,
-    replay,
-    report,
-    sandbox,
-    terminal,
-    where,
-)
-from .cases import select
+from . import paths, printable, provenance, report, terminal, where
 from .edition import Edition, load_assignment
+from .cases import derive_seed, select
 from .errors import GradingError, UsageError
+from .pool import FreshPool, InProcessPool, Pool
 from .question_set import QuestionSet
 from .results import Results, TestResult, write_atomically
 from .runner import CourseTestRunner, Observer, Options
 from .staging import Staged
 from .verdicts import ExitCode, exit_code
 
+STAFF = "autograder"  # the folder of staff's part, which students don't have
 PATIENCE = 2  # time-outs in a question, on a student's computer
 MAX_TRACEBACK = 20_000  # characters
 
 
 def main(questions: QuestionSet, arguments: list[str] | None = None) -> int:
-    """Run the command; return an ExitCode."""
-    _fill_standard_descriptors()
-    for stream in filter(None, (sys.stdout, sys.stderr)):  # None: closed by the shell
-        stream.reconfigure(encoding="utf-8", errors="replace")
-    asked = _parser().parse_args(arguments)
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(
-            signal.SIGTERM, signal.default_int_handler
-        )  # so that `timeout` and CI also clean up
+    """Run staff's command where `autograder` stands beside src/, elsewhere the student's."""
     try:
-        code = _run(questions, asked)
-        if sys.stdout is not None:
-            sys.stdout.flush()  # here, where a closed pipe causes no traceback
-        return code
+        command = _command(questions)
+    except GradingError as error:
+        print(f"grader.py: the grader failed: {error}", file=sys.stderr)
+        return ExitCode.GRADER_ERROR
     except UsageError as error:
         print(f"grader.py: {error}", file=sys.stderr)
         return ExitCode.USAGE
-    except GradingError as error:
-        text = printable.lines(str(error), MAX_TRACEBACK)  # it may quote a worker
-        print(f"grader.py: the grader failed: {text}", file=sys.stderr)
-        return ExitCode.GRADER_ERROR
-    except BrokenPipeError:  # the reader of the output has left, as in `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.INTERRUPTED
-    except Exception:
-        print(printable.lines(traceback.format_exc(), MAX_TRACEBACK), file=sys.stderr)
-        print("grader.py: the grader failed, see above", file=sys.stderr)
-        return ExitCode.GRADER_ERROR
-    except KeyboardInterrupt:
-        print("\ngrader.py: interrupted; unfinished tests have no result")
-        return ExitCode.INTERRUPTED
+    return command.main(arguments)
 
 
-def _run(questions: QuestionSet, asked: argparse.Namespace) -> int:
-    """Run the command that the arguments describe."""
-    sandbox.hide_memory()
-    if asked.doctor:
-        doctor.examine()
-        return ExitCode.OK
-    runner = CourseTestRunner(load_assignment(paths.ROOT), questions)
-    if asked.list:
-        _list(runner, runner.assignment.edition(asked.edition))
-        return ExitCode.OK
-    if asked.where:
-        _show_where(runner, asked)
-        return ExitCode.OK
-    if asked.gradescope:
-        from .gradescope import session  # needs staff's packages, which students lack
+def _command(questions: QuestionSet) -> Command:
+    """Find the command by its folder: a package of that name may also be installed.
 
-        _refuse_contradictions(asked)
-        pages = {path: staff for path, staff in _pages(asked) if path}
-        authoritative = not asked.preview
-        return session.grade(
-            runner, asked.gradescope, asked.edition, authoritative, pages, asked.json
-        )
-    return _grade(runner, asked)
-
-
-def _fill_standard_descriptors() -> None:
-    """Open descriptors 0, 1 and 2 if a shell has closed them.
-
-    Otherwise one of our pipes would get such a number.
+    Raises:
+        GradingError: the folder is there, and can't be imported. Nothing is then graded, because
+            submissions would run unconfined next to the solutions.
+        UsageError: there are solutions, but no autograder.
     """
-    while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
-        os.set_inheritable(fd, True)
-    os.close(fd)
+    folder = paths.ROOT / STAFF
+    if folder.is_dir():
+        try:
+            staff = importlib.util.spec_from_file_location(
+                STAFF, folder / "__init__.py", submodule_search_locations=[str(folder)]
+            )
+            assert staff is not None and staff.loader is not None  # as for every .py
+            sys.modules[STAFF] = importlib.util.module_from_spec(staff)
+            staff.loader.exec_module(sys.modules[STAFF])
+            return importlib.import_module(f"{STAFF}.command").StaffCommand(questions)
+        except Exception as error:
+            raise GradingError(
+                f"{STAFF}/ can't be imported ({type(error).__name__}: {error}), and without it "
+                "nothing is graded next to the solutions"
+            ) from error
+    if (paths.ROOT / "solutions").is_dir():
+        raise UsageError(
+            f"there is a folder solutions/, but no {STAFF}/, which confines submissions beside "
+            "it: use the complete checkout, or remove solutions/"
+        )
+    return Command(questions)
+
+
+class Command:
+    """The command on a student's computer; `autograder.command` extends it for staff."""
+
+    def __init__(self, questions: QuestionSet) -> None:
+        self.questions = questions
+
+    def main(self, arguments: list[str] | None = None) -> int:
+        """Run the command; return an ExitCode."""
+        _fill_standard_descriptors()
+        for stream in filter(None, (sys.stdout, sys.stderr)):  # None: closed by the shell
+            stream.reconfigure(encoding="utf-8", errors="replace")
+        asked = self.parser().parse_args(arguments)
+        if threading.current_thread() is threading.main_thread():
+            # so that `timeout` and CI also clean up
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            code = self.run(asked)
+            if sys.stdout is not None:
+                sys.stdout.flush()  # here, where a closed pipe causes no traceback
+            return code
+        except UsageError as error:
+            print(f"grader.py: {error}", file=sys.stderr)
+            return ExitCode.USAGE
+        except GradingError as error:
+            text = printable.lines(str(error), MAX_TRACEBACK)  # it may quote a worker
+            print(f"grader.py: the grader failed: {text}", file=sys.stderr)
+            return ExitCode.GRADER_ERROR
+        except BrokenPipeError:  # the reader of the output has left, as in `| head`
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return ExitCode.INTERRUPTED
+        except Exception:
+            print(printable.lines(traceback.format_exc(), MAX_TRACEBACK), file=sys.stderr)
+            print("grader.py: the grader failed, see above", file=sys.stderr)
+            return ExitCode.GRADER_ERROR
+        except KeyboardInterrupt:
+            print("\ngrader.py: interrupted; unfinished tests have no result")
+            return ExitCode.INTERRUPTED
+
+    def run(self, asked: argparse.Namespace) -> int:
+        """Run the command that the arguments describe."""
+        if asked.doctor:
+            self.examine()
+            return ExitCode.OK
+        runner = self.runner()
+        edition = runner.assignment.edition(asked.edition)
+        if asked.list:
+            _list(runner, edition)
+            return ExitCode.OK
+        if asked.where:
+            _show_where(runner, edition, asked.tests)
+            return ExitCode.OK
+        self.refuse_contradictions(asked)
+        return self.grade(runner, asked)
+
+    def runner(self) -> CourseTestRunner:
+        return CourseTestRunner(load_assignment(paths.ROOT), self.questions)
+
+    def examine(self) -> None:
+        """Print what works on this computer."""
+        print(f"Python       {platform.python_version()} at {sys.executable}")
+        print(f"System       {platform.system()} {platform.release()}, {platform.machine()}")
+        print(f"CPUs         {os.cpu_count()}; workers use one thread each")
+        found = provenance.versions()
+        print(f"Libraries    numpy {found['numpy']}, torch {found['torch']}")
+        print("Authority    no: a run here is only for your own information")
+
+    def open_pool(self, asked: argparse.Namespace, seed: int) -> Pool:
+        if asked.in_process:
+            print("In-process: no isolation and no limits; this result does not count.\n")
+            return InProcessPool()
+        return FreshPool(derive_seed(seed, "hash"))
+
+    def parser(self) -> argparse.ArgumentParser:
+        """Return the parser of the command's arguments."""
+        return _parser()
+
+    def grade(self, runner: CourseTestRunner, asked: argparse.Namespace) -> int:
+        """Grade, and show a report."""
+        seed = secrets.randbits(63) if asked.seed is None else asked.seed
+        console = StudentConsole(asked.json)
+        try:
+            results = self.run_tests(runner, asked, seed, console, patience=PATIENCE)
+        finally:
+            if sys.exc_info()[0] in (None, KeyboardInterrupt):
+                console.finish()
+        if asked.html:
+            self.write_page(asked.html, report.page(results, for_staff=False, is_judged=False))
+        return exit_code(results.outcomes)
+
+    def run_tests(
+        self,
+        runner: CourseTestRunner,
+        asked: argparse.Namespace,
+        seed: int,
+        observer: Observer,
+        **more: object,
+    ) -> Results:
+        """Run the selected tests.
+
+        Args:
+            more: further options of the run.
+        """
+        options = Options(
+            submission=asked.submission,
+            edition=asked.edition,
+            wanted=tuple(asked.tests),
+            in_process=asked.in_process,
+            private=tuple(path for path in self.outputs(asked).values() if path),
+            **more,
+        )
+        with contextlib.closing(self.open_pool(asked, seed)) as pool:
+            return runner.run(options, seed, observer, pool)
+
+    def write_page(self, path: Path, page: str) -> None:
+        with refusing_to_write(path):
+            write_atomically(path, page)
+
+    def outputs(self, asked: argparse.Namespace) -> dict[str, Path | None]:
+        """Return the files to be written, by the option that asks for each."""
+        return {"--json": asked.json, "--html": asked.html}
+
+    def refuse_contradictions(self, asked: argparse.Namespace) -> None:
+        """Raise a UsageError for options that contradict each other, before anything runs."""
+        outputs = {flag: path for flag, path in self.outputs(asked).items() if path}
+        if asked.in_process and outputs:
+            raise UsageError("--in-process can't write a result, because nothing protects it")
+        for flag, path in outputs.items():
+            if not path.resolve().parent.is_dir():
+                raise UsageError(f"{flag} {path}: there is no folder {path.resolve().parent}")
+            if path.is_dir() or not os.access(path.resolve().parent, os.W_OK):
+                raise UsageError(f"{flag} {path}: can't be written")
+        if any("html" in flag for flag in outputs) and find_spec("jinja2") is None:
+            raise UsageError(
+                "web pages need jinja2, which is not installed: leave out --html, or install it"
+            )
+        if asked.seed is not None and asked.seed < 0:
+            raise UsageError(f"--seed {asked.seed} should not be negative")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -135,43 +243,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--html", type=Path, metavar="FILE", help="also write a report as a web page"
     )
-    parser.add_argument(
-        "--authoritative", action="store_true", help="refuse to run unless the result can count"
-    )
-    parser.add_argument(
-        "--doctor", action="store_true", help="print which protections work on this computer"
-    )
+    parser.add_argument("--doctor", action="store_true", help="print what works on this computer")
     parser.add_argument("--edition", help="use a different edition of assignment.toml")
     parser.add_argument(
         "--seed", type=int, help="seed of the random inputs, to repeat an earlier run"
     )
     parser.add_argument(
-        "--jobs",
-        type=int,
-        default=1,
-        metavar="N",
-        help="number of tests to run in parallel (default: 1)",
-    )
-    parser.add_argument(
         "--in-process", action="store_true", help="for a debugger: run without isolation or limits"
-    )
-    staff = parser.add_argument_group("for staff")
-    staff.add_argument(
-        "--staff-html", type=Path, metavar="FILE", help="also write a report with staff's details"
-    )
-    staff.add_argument(
-        "--replay", type=Path, metavar="FILE", help="run an earlier result again and compare"
-    )
-    staff.add_argument(
-        "--gradescope",
-        type=Path,
-        metavar="DIR",
-        help="grade in Gradescope's folders, below /autograder",
-    )
-    staff.add_argument(
-        "--preview",
-        action="store_true",
-        help="with --gradescope, without root: show what the result would be",
     )
     return parser
 
@@ -184,97 +262,25 @@ def _list(runner: CourseTestRunner, edition: Edition) -> None:
         )
 
 
-def _show_where(runner: CourseTestRunner, asked: argparse.Namespace) -> None:
-    bound = runner.tests(runner.assignment.edition(asked.edition))
-    for test in select(bound, tuple(asked.tests)):
+def _show_where(runner: CourseTestRunner, edition: Edition, words: list[str]) -> None:
+    for test in select(runner.tests(edition), tuple(words)):
         print(f"{test.spec.test_id}  {test.description}")
         for line in where.lines(runner, test):
             print(f"  {line}")
 
 
-def _grade(runner: CourseTestRunner, asked: argparse.Namespace) -> int:
-    _refuse_contradictions(asked)
-    record = replay.read(asked.replay) if asked.replay else None
-    seed = secrets.randbits(63) if asked.seed is None else asked.seed
-    if asked.in_process:
-        print("In-process: no isolation and no limits; this result does not count.\n")
-    if asked.authoritative and asked.seed is not None:
-        seed = authoritative.large_seed(seed)
-    if record:
-        seed, asked.edition = record.seed, record.edition
-        judged_by = provenance.judged_by(runner.questions.provided)
-        for warning in replay.warnings(record, judged_by):
-            print(f"Replay: {warning}")
-    written = [path for path in _outputs(asked).values() if path]
-    options = Options(
-        submission=asked.submission,
-        edition=asked.edition,
-        wanted=tuple(asked.tests),
-        jobs=1 if asked.in_process else asked.jobs,
-        in_process=asked.in_process,
-        # A complete run, for a score or a replay, skips nothing.
-        patience=None if runner.hidden is not None or record else PATIENCE,
-        authoritative=asked.authoritative,
-        private=tuple(written),
-    )
-    staff = runner.hidden is not None
-    heard = _Console(asked.json) if staff else _StudentConsole(asked.json)
-    try:
-        results = runner.run(options, seed, heard)
-    except KeyboardInterrupt:
-        if not staff:  # who have read the results as they came
-            heard.finish()
-        raise
-    heard.finish()
-    for path, for_staff in _pages(asked):
-        if path:
-            with _refusing_to_write(path):
-                write_atomically(path, report.page(results, for_staff, is_judged=staff))
-    if record:
-        if record.digest not in ("", results.facts["digest"]):
-            print("Replay: the submission's files differ from those that were graded originally")
-        for line in replay.compare(record, results) or ["every test ended as it did originally"]:
-            print(f"Replay: {line}")
-    return exit_code(results.outcomes)
+def _fill_standard_descriptors() -> None:
+    """Open descriptors 0, 1 and 2 if a shell has closed them.
 
-
-def _pages(asked: argparse.Namespace) -> list[tuple[Path | None, bool]]:
-    """Return the requested reports, each with whether it is for staff."""
-    return [(asked.html, False), (asked.staff_html, True)]
-
-
-def _outputs(asked: argparse.Namespace) -> dict[str, Path | None]:
-    return {"--json": asked.json, "--html": asked.html, "--staff-html": asked.staff_html}
-
-
-def _refuse_contradictions(asked: argparse.Namespace) -> None:
-    """Raise a UsageError for options that contradict each other, before anything runs."""
-    outputs = {flag: path for flag, path in _outputs(asked).items() if path}
-    if asked.in_process and outputs:
-        raise UsageError("--in-process can't write a result, because nothing protects it")
-    if asked.in_process and asked.authoritative:
-        raise UsageError("--in-process can't be authoritative, because nothing protects it")
-    for flag, path in outputs.items():
-        if not path.resolve().parent.is_dir():
-            raise UsageError(f"{flag} {path}: there is no folder {path.resolve().parent}")
-        if path.is_dir() or not os.access(path.resolve().parent, os.W_OK):
-            raise UsageError(f"{flag} {path}: can't be written")
-    if (asked.html or asked.staff_html) and find_spec("jinja2") is None:
-        raise UsageError(
-            "web pages need jinja2, which is not installed: leave out --html, or install it"
-        )
-    if not 1 <= asked.jobs <= 64:
-        raise UsageError(f"--jobs {asked.jobs} should be a number from 1 to 64")
-    if asked.seed is not None and asked.seed < 0:
-        raise UsageError(f"--seed {asked.seed} should not be negative")
-    if asked.replay and (asked.seed is not None or asked.edition):
-        raise UsageError(
-            "--replay reads seed and edition from the file: remove --seed and --edition"
-        )
+    Otherwise one of our pipes would get such a number.
+    """
+    while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(fd, True)
+    os.close(fd)
 
 
 @contextlib.contextmanager
-def _refusing_to_write(path: Path) -> Iterator[None]:
+def refusing_to_write(path: Path) -> Iterator[None]:
     """Turn a failure to write into a UsageError: the folder may be read-only, the disk full."""
     try:
         yield
@@ -282,7 +288,7 @@ def _refusing_to_write(path: Path) -> Iterator[None]:
         raise UsageError(f"{path}: can't be written: {error.strerror or error}") from None
 
 
-class _ResultsFile(Observer):
+class ResultsFile(Observer):
     """Keeps the results file up to date from the beginning."""
 
     staff = False
@@ -303,28 +309,11 @@ class _ResultsFile(Observer):
 
     def _write(self) -> None:
         if self._path is not None and self._results is not None:
-            with _refusing_to_write(self._path):
+            with refusing_to_write(self._path):
                 self._results.write(self._path, self.staff)
 
 
-class _Console(_ResultsFile):
-    """Prints each result for staff, who have the judges of hidden tests."""
-
-    staff = True
-
-    def staged(self, staged: Staged) -> None:
-        terminal.show_staged(staged)
-
-    def present(self, result: TestResult) -> None:
-        assert self._results is not None  # the run has started
-        terminal.show_next(self._results, result)
-
-    def finish(self) -> None:
-        if self._results is not None:
-            terminal.show_summary(self._results)
-
-
-class _StudentConsole(_ResultsFile):
+class StudentConsole(ResultsFile):
     """Prints a report at the end, which begins with a summary."""
 
     def staged(self, staged: Staged) -> None:

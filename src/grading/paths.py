@@ -9,6 +9,3 @@ ROOT = SRC.parent
 ASSIGNMENT = ROOT / "assignment.toml"
 DATA = SRC / "data"
 QUESTIONS = SRC / "questions"
-SOLUTIONS = ROOT / "solutions"
-HIDDEN = SOLUTIONS / "hidden"
-ANSWERS = SOLUTIONS / "data"

@@ -1,87 +1,139 @@
-"""Starts workers: forked from a zygote on Linux, elsewhere a fresh process for each test.
+"""Workers' pools: what a run hands to workers, how their work ended, and the plainest of pools.
 
-`open_pool()` chooses; tests force either way on Linux. `zygote.py` is the other end of a zygote.
+A run gives each of its jobs to a `Pool`, which decides in which process the job's probe runs.
+`LocalPool` (`local_pool.py`) serves students' computers; staff have one whose workers are confined.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import socket
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from . import schema, wire, worker
-from .errors import GradingError, WireError
-from .frames import MAX_FRAME_BYTES, MAX_OUTPUT_BYTES, Finished, Reader, finished, send, start
-from .guardian import REASONS, STACK_S, Ending
+from . import importing, wire, worker
+from .errors import WireError
 from .limits import Limits
 from .paths import SRC
-from .sandbox import Confinement
+from .worker import READY
 
+MAX_STACK_BYTES = 64 << 10
+MAX_OUTPUT_BYTES = 64 << 10  # of a test's prints, which are kept
+MAX_FRAME_BYTES = (
+    wire.MAX_ANSWER_HEADER_BYTES
+    + wire.MAX_ANSWER_BODY_BYTES
+    + importing.MAX_NOTES_BYTES
+    + 1024  # READY and the frame's prefix
+)
 START_S = 120.0  # importing torch from a cold disk
-GRACE_S = 10.0  # for the guardian, after the wall-clock limit
-
-ENDING = {
-    "code": int,
-    "signal": int,
-    "reason": schema.Where(str, lambda reason: reason in REASONS, "a limit's name or none"),
-    "cpu_s": float,
-    "wall_s": float,
-    "memory_bytes": int,
-    "import_s": float,
-    "clean": bool,
-}
-FLAGS = ("-P", "-s", "-B", "-X", "utf8")
+GRACE_S = 10.0  # after the wall-clock limit
+STACK_S = 1.0  # the time in which a worker that has timed out may report its place
 SIGKILL, SIGXCPU = 9, 24  # which Windows lacks
+FLAGS = ("-P", "-s", "-B", "-X", "utf8")
+REASONS = (
+    "",
+    "cpu",
+    "wall",
+    "import",
+    "import-wall",
+    "memory",
+    "processes",
+    "threads",
+    "files",
+    "abandoned",
+)
 
 
 @dataclass(frozen=True)
 class Job:
-    """One probe to run in one worker."""
+    """One probe to run in one worker.
 
+    Attributes:
+        role: whose code runs, "submission" or "reference".
+        torch: whether the probe needs torch.
+        request: for the worker: probe ("module:function"), args, seed, submission (the staged
+            folder), stuck (modules whose import hangs); code (for a debugger).
+        work: the run's folder, in which the pool makes the job's scratch folder and removes it.
+        fresh: whether it must have a worker that has run nothing else.
+    """
+
+    role: str
     torch: bool
     request: dict[str, Any]
     limits: Limits
-    scratch: Path
-    confinement: Confinement = Confinement()
-    claims_fd: int | None = None  # the guardian keeps it open, and so the claim on the job's uid
+    work: Path
+    fresh: bool = False
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a worker ended.
+
+    `reason` is "" if it ended by itself, otherwise the limit that it hit ("abandoned": the grader
+    ended). `import_s`: CPU seconds of imports, a part of `cpu_s` that has a limit of its own.
+    `clean`: nothing of it was left afterwards.
+    """
+
+    code: int  # exit status, meaningless when signal is not 0
+    signal: int
+    reason: str
+    cpu_s: float
+    wall_s: float
+    memory_bytes: int
+    import_s: float = 0.0
+    clean: bool = False
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a worker ended, its frame if there is a complete one, prints, notes.
+
+    `ready` tells whether it reached the student's code: any failure before that is the grader's.
+    The frame is a view of what was read, so that an answer is never in memory twice. `used` tells
+    whether the worker had done other jobs before.
+    """
+
+    ending: Ending
+    ready: bool
+    frame: bytes | memoryview | None
+    output: str
+    notes: importing.Notes = importing.read_notes(b"")
+    stack: str = ""  # of a worker that timed out, as faulthandler writes it, if at all
+    used: bool = False
 
 
 class Pool(Protocol):
-    """Runs jobs, each in a process of its own."""
+    """Runs jobs."""
 
     def run(self, job: Job) -> Finished: ...
 
-    def warm(self, with_torch: bool) -> None: ...
+    def warm(self, with_torch: bool) -> None:
+        """Start what a job will need, so that libraries are imported meanwhile."""
+
+    def admit(self, work: Path, staged: Path, private: Sequence[Path]) -> dict[str, Any]:
+        """Get ready for a submission, and return facts for its results: what protects the run.
+
+        Args:
+            work: the run's folder.
+            staged: the staged submission.
+            private: files that its code must not read.
+
+        Raises:
+            UsageError, GradingError: it can't be run as it should.
+        """
 
     def abandon(self) -> None:
         """End the running jobs, in whatever threads."""
 
     def close(self) -> None: ...
-
-
-def fork_is_safe() -> bool:
-    """Return whether workers can be forked: only on Linux.
-
-    macOS's libraries break in forked children, and Windows has no fork.
-    """
-    return sys.platform == "linux"
-
-
-def open_pool(hash_seed: int, lasting: bool = False) -> Pool:
-    """Return the pool that suits this platform.
-
-    Args:
-        lasting: whether it will serve many submissions.
-    """
-    return ZygotePool(hash_seed, lasting) if fork_is_safe() else FreshPool(hash_seed)
 
 
 def clean_environment(hash_seed: int) -> dict[str, str]:
@@ -115,254 +167,74 @@ def join(*threads: threading.Thread) -> None:
         thread.join(max(0.0, deadline - time.monotonic()))
 
 
-def read_ending(status: bytes | bytearray) -> Ending:
-    """Read the guardian's report; if it is incomplete, the guardian was killed."""
+class Reader(threading.Thread):
+    """Drains a descriptor to its end, keeping the first `keep` bytes."""
+
+    def __init__(self, fd: int, keep: int) -> None:
+        super().__init__(daemon=True)
+        self._fd, self._keep = fd, keep
+        self.data = bytearray()
+        self.start()
+
+    def run(self) -> None:
+        try:
+            while chunk := os.read(self._fd, 1 << 16):
+                self.data += chunk[: max(0, self._keep - len(self.data))]
+        finally:
+            os.close(self._fd)
+
+
+def start(target: Any, *args: Any) -> threading.Thread:
+    """Run a function in a thread."""
+    thread = threading.Thread(target=target, args=args, daemon=True)
+    thread.start()
+    return thread
+
+
+def send(fd: int, data: bytes) -> None:
+    """Write all data, as long as somebody reads, and close the descriptor."""
+    view = memoryview(data)
     try:
-        report = json.loads(status)
-        if "failed" in report:
-            raise GradingError(f"the guardian failed: {report['failed']}")
-        schema.check(report, ENDING)
-        return Ending(**report)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, WireError):
-        return Ending(0, 9, "unknown", 0.0, 0.0, 0)
+        while view:
+            view = view[os.write(fd, view[: 1 << 16]) :]
+    except OSError:
+        pass  # the worker died first; its ending says how
+    finally:
+        os.close(fd)
 
 
-class ZygotePool:
-    """A zygote with torch and one without, each started when first needed.
-
-    Submissions and the reference are forked from the same zygote: it has read no secret, a child
-    that needs one reads it in its own memory, and a second zygote would double torch's memory (in
-    a container of 768 MB, PyTorch's CUDA build would not fit twice).
-
-    A zygote that was killed is replaced, and its unfinished jobs are run again. One whose guardian
-    could not clean up is also replaced before its next job. When a container runs out of memory,
-    the kernel kills a worker; occasionally it checks again before that worker's memory is free, and
-    then kills the zygote (see `limits.offer`).
-    """
-
-    def __init__(self, hash_seed: int, lasting: bool = False) -> None:
-        self._hash_seed, self._lasting = hash_seed, lasting
-        self._zygotes: dict[bool, Zygote] = {}
-        self._replaced: list[Zygote] = []  # their guardians may still be at work
-        self._lock = threading.Lock()
-
-    def run(self, job: Job) -> Finished:
-        try:
-            return self._run(job)
-        except ZygoteKilled:
-            return self._run(job)
-
-    def _run(self, job: Job) -> Finished:
-        zygote = self._zygote(job.torch)
-        finished = zygote.run(job)
-        if not finished.ending.clean:
-            zygote.is_clean = False
-        return finished
-
-    def warm(self, with_torch: bool) -> None:
-        """Start a zygote before its first job; it imports while others work."""
-        self._zygote(with_torch)
-
-    def abandon(self) -> None:
-        for zygote in [*self._zygotes.values(), *self._replaced]:
-            zygote.abandon()
-
-    def close(self) -> None:
-        for zygote in [*self._zygotes.values(), *self._replaced]:
-            zygote.close()
-        self._zygotes.clear()
-        self._replaced.clear()
-
-    def _zygote(self, with_torch: bool) -> Zygote:
-        with self._lock:
-            zygote = self._zygotes.get(with_torch)
-            if zygote is not None and not (zygote.is_clean and zygote.is_alive()):
-                self._replaced = [each for each in self._replaced if not each.is_gone()]
-                self._replaced.append(self._zygotes.pop(with_torch))
-                zygote.retire()
-            if with_torch not in self._zygotes:
-                environment = clean_environment(self._hash_seed)
-                self._zygotes[with_torch] = Zygote(with_torch, environment, self._lasting)
-            return self._zygotes[with_torch]
+def finished(ending: Ending, frame: Reader, output: Reader) -> Finished:
+    """Collect what a worker that has ended left behind."""
+    ready = frame.data.startswith(READY)
+    view = memoryview(frame.data)[len(READY) :]
+    notes = importing.read_notes(bytes(view[: importing.MAX_NOTES_BYTES]))
+    whole = _whole_frame(view[notes.size :])
+    stack = b"" if whole is not None else bytes(view[notes.size :][:MAX_STACK_BYTES])
+    said = stack.decode("utf-8", errors="replace")
+    return Finished(ending, ready, whole, _decode(output.data), notes, said)
 
 
-class ZygoteKilled(GradingError):
-    """A job did not begin because its zygote has ended. The student's code has not run."""
+def _whole_frame(data: memoryview) -> memoryview | None:
+    """Return the frame after READY and the notes, if it is complete."""
+    try:
+        return wire.find_frame(data)
+    except WireError:
+        return None
 
 
-class Zygote:
-    """The parent's end of one zygote process and its guardians."""
+def _decode(data: bytes | bytearray) -> str:
+    text = data.decode("utf-8", errors="replace")
+    return text + "\n[... cut]" if len(data) >= MAX_OUTPUT_BYTES else text
 
-    def __init__(
-        self, with_torch: bool, environment: dict[str, str], lasting: bool = False
-    ) -> None:
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            fd = theirs.fileno()
-            self._process = subprocess.Popen(
-                command(f"from grading.zygote import main; main({fd}, {with_torch}, {lasting})"),
-                env=environment,
-                pass_fds=[fd],
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-        self._ready = False
-        self._lock = threading.Lock()
-        self._lifelines: set[int] = set()
-        self._idle: list[socket.socket] = []  # of idle guardians
-        self._retired = False
-        self.is_clean = True  # whether nothing is left of any job that has ended
 
-    def is_alive(self) -> bool:
-        """Return whether the process still runs; it doesn't end by itself before `close`."""
-        return self._process.poll() is None
-
-    def retire(self) -> None:
-        """Let the process end after its current jobs; others raise ZygoteKilled."""
-        with self._lock, contextlib.suppress(OSError):  # the process has ended already
-            self._retired = True
-            while self._idle:
-                self._idle.pop().close()
-            self._control.shutdown(socket.SHUT_RDWR)
-
-    def is_gone(self) -> bool:
-        """Return whether the process and all its jobs have ended; if so, free its resources."""
-        gone = not self._lifelines and not self.is_alive()
-        if gone:
-            self.close()
-        return gone
-
-    def _ends_within(self, seconds: float) -> bool:
-        """Return whether it ends in that time; its descriptors close before this is known."""
-        try:
-            self._process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
-
-    def run(self, job: Job) -> Finished:
-        """Let a worker do a job.
-
-        Raises:
-            ZygoteKilled: another zygote can run the job again.
-        """
-        self._wait_until_ready()
-        pipes = [os.pipe() for _ in range(5)]
-        request_r, request_w = pipes[0]
-        (frame_r, frame_w), (output_r, output_w), (status_r, status_w) = pipes[1:4]
-        lifeline_r, lifeline_w = pipes[4]
-        message = json.dumps(
-            {
-                "probe": job.request["probe"],
-                "limits": job.limits.as_dict(),
-                "scratch": str(job.scratch),
-                "confinement": job.confinement.as_dict(),
-            }
-        )
-        theirs = [request_r, frame_w, output_w, status_w, lifeline_r]
-        self._lifelines.add(lifeline_w)
-        try:
-            kept = [] if job.claims_fd is None else [job.claims_fd]
-            guardian = self._send(message.encode("utf-8"), theirs + kept)
-        except ConnectionError:
-            self._cut(lifeline_w)
-            for fd in (request_w, frame_r, output_r, status_r):
-                os.close(fd)
-            raise ZygoteKilled(f"the zygote ended with {self._process.poll()}") from None
-        finally:
-            for fd in theirs:
-                os.close(fd)
-        sender = start(send, request_w, wire.encode(job.request))
-        frame = Reader(frame_r, MAX_FRAME_BYTES)
-        output = Reader(output_r, MAX_OUTPUT_BYTES)
-        status = Reader(status_r, 1 << 16)
-        clean = False
-        try:
-            status.join(job.limits.total_wall_s + GRACE_S)
-            self._cut(lifeline_w)  # the guardian now kills whatever is still alive
-            join(sender, frame, output, status)
-            if not status.data and not frame.data and self._ends_within(1.0):
-                raise ZygoteKilled(f"the zygote ended with {self._process.poll()}")
-            ending = read_ending(status.data)
-            clean = ending.clean
-        finally:
-            self._cut(lifeline_w)
-            self._give_back(guardian, clean)
-        return finished(ending, frame, output)
-
-    def _send(self, message: bytes, fds: list[int]) -> socket.socket:
-        """Send a job to an idle guardian, or to a new one; return its socket.
-
-        Raises:
-            ConnectionError: the zygote has ended.
-        """
-        while True:
-            with self._lock:
-                is_new = not self._idle
-                guardian = self._new_guardian() if is_new else self._idle.pop()
-            try:
-                socket.send_fds(guardian, [message], fds)
-                return guardian
-            except ConnectionError:  # it was killed
-                guardian.close()
-                if is_new:
-                    raise
-
-    def _new_guardian(self) -> socket.socket:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            try:
-                socket.send_fds(self._control, [b"guard"], [theirs.fileno()])
-            except OSError:
-                ours.close()
-                raise
-        return ours
-
-    def _give_back(self, guardian: socket.socket, clean: bool) -> None:
-        """Keep a guardian for another job; one with anything left to do ends by itself."""
-        with self._lock:
-            if clean and not self._retired:
-                self._idle.append(guardian)
-            else:
-                guardian.close()
-
-    def abandon(self) -> None:
-        for lifeline in list(self._lifelines):
-            self._cut(lifeline)
-
-    def _cut(self, lifeline: int) -> None:
-        with self._lock:
-            if lifeline in self._lifelines:
-                self._lifelines.discard(lifeline)
-                os.close(lifeline)
-
-    def close(self) -> None:
-        self.retire()
-        self._control.close()
-        if not self._ready:
-            self._process.kill()  # it is unused, and may still be importing
-        try:
-            self._process.wait(GRACE_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-
-    def _wait_until_ready(self) -> None:
-        with self._lock:
-            if self._ready:
-                return
-            self._control.settimeout(START_S)
-            try:
-                hello = self._control.recv(16)
-            except TimeoutError:
-                hello = b""
-            if hello != b"ready":
-                raise GradingError(
-                    "the process that imports the libraries did not start; is everything in "
-                    "requirements.txt installed for this Python?"
-                )
-            self._control.settimeout(None)
-            self._ready = True
+@contextlib.contextmanager
+def scratch_folder(work: Path) -> Iterator[Path]:
+    """Make an empty folder for a job, and remove it with whatever the job left in it."""
+    scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=work))
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 class FreshPool:
@@ -373,15 +245,15 @@ class FreshPool:
         self._running: set[subprocess.Popen] = set()
 
     def run(self, job: Job) -> Finished:
-        environment = self._environment | {
-            "HOME": str(job.scratch),
-            "TMPDIR": str(job.scratch),
-            "TEMP": str(job.scratch),
-        }
+        with scratch_folder(job.work) as scratch:
+            return self._run(job, scratch)
+
+    def _run(self, job: Job, scratch: Path) -> Finished:
+        environment = self._environment | dict.fromkeys(("HOME", "TMPDIR", "TEMP"), str(scratch))
         process = subprocess.Popen(
             command("from grading import worker; worker.serve_streams()"),
             env=environment,
-            cwd=job.scratch,
+            cwd=scratch,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -404,6 +276,9 @@ class FreshPool:
         ending = Ending(max(code, 0), max(-code, 0), "", 0.0, wall_s, 0)
         found = finished(ending, frame, output)
         return replace(found, ending=replace(ending, reason=_reason(found, job.limits)))
+
+    def admit(self, work: Path, staged: Path, private: Sequence[Path]) -> dict[str, Any]:
+        return {"authoritative": False, "layers": ["processes of their own", "limits"]}
 
     def abandon(self) -> None:
         for process in list(self._running):
@@ -467,14 +342,18 @@ class InProcessPool:
         root = Path(job.request["submission"])
         _forget(root)
         before, path, finders = os.getcwd(), list(sys.path), list(sys.meta_path)
-        os.chdir(job.scratch)
-        try:
-            frame = worker.prepare(job.request, in_process=True)()
-        finally:
-            os.chdir(before)
-            sys.path[:], sys.meta_path[:] = path, finders
-            _forget(root)
+        with scratch_folder(job.work) as scratch:
+            os.chdir(scratch)
+            try:
+                frame = worker.prepare(job.request, in_process=True)()
+            finally:
+                os.chdir(before)
+                sys.path[:], sys.meta_path[:] = path, finders
+                _forget(root)
         return Finished(Ending(0, 0, "", 0.0, 0.0, 0), True, frame, "")
+
+    def admit(self, work: Path, staged: Path, private: Sequence[Path]) -> dict[str, Any]:
+        return {"authoritative": False, "layers": ["none: in process"]}
 
     def abandon(self) -> None:
         """Do nothing: the job ran in the thread that was interrupted."""

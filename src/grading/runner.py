@@ -1,14 +1,14 @@
 """Runs an edition's tests on one staged submission: workers observe, and this process judges.
 
-results = CourseTestRunner(assignment, questions).run(options, seed, observer)
+results = CourseTestRunner(assignment, questions).run(options, seed, observer, pool)
 """
 
 from __future__ import annotations
 
-import functools
 import math
 import os
 import re
+import shutil
 import tempfile
 import threading
 import time
@@ -16,36 +16,21 @@ import traceback
 from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from . import (
-    authoritative,
-    float_ranges,
-    importing,
-    leftovers,
-    paths,
-    printable,
-    provenance,
-    sandbox,
-    verdicts,
-    wire,
-)
-from .cases import BoundTest, GradedTestCase, bind, derive_seed, select
-from .deciding import Deciding, in_environment
+from . import float_ranges, importing, paths, printable, provenance, verdicts, wire
 from .edition import Assignment, Edition, TestSpec
+from .cases import BoundTest, GradedTestCase, Judging, bind, select
 from .errors import DataError, GradingError, UsageError, WireError
-from .frames import Finished
 from .limits import Limits
-from .pool import InProcessPool, Job, Pool, open_pool
-from .question_set import Cases, Data, Judge, QuestionSet, bind_judges, load_hidden
-from .remembered import Remembered
+from .pool import Finished, Job, Pool
+from .question_set import Cases, Data, QuestionSet
 from .results import Results, TestResult, share_of
-from .staging import Staged, stage, stage_reference
+from .staging import Staged, stage
 from .verdicts import Outcome, TestEnd, Verdict, malformed
 
 # At Gradescope's time-out, 600 s, all results are lost. Staging counts; a worker that reaches the
@@ -53,6 +38,7 @@ from .verdicts import Outcome, TestEnd, Verdict, malformed
 # the results.
 DEADLINE_S = 540.0
 MAX_NAME = 200  # characters of a submission's name
+REFERENCE = "reference"  # the folder with the staged reference
 NO_DATA = "not run, because it needs the data set"
 LEFT_OUT = "not run: {} tests of question {} timed out; to run this one, name it alone"
 GRADER_FAILED = "the grader itself failed here; this is not your fault: tell staff"
@@ -79,18 +65,10 @@ class Options:
     jobs: int = 1  # how many tests run in parallel
     in_process: bool = False
     patience: int | None = None  # time-outs in a question before its other tests are skipped
-    authoritative: bool = False
-    complete: bool = False  # refuse to run without the whole data set; an authoritative run does
+    counts: bool = False  # refuse to run where missing data would cost a student points
     private: tuple[Path, ...] = ()  # files that student code must not read: results, ...
     deadline_s: float = DEADLINE_S
     data: Path = paths.DATA
-    answers: Path = paths.ANSWERS  # staff only; used if there is solutions/hidden/
-    layers: sandbox.Layers = field(default_factory=sandbox.detect)
-
-    @property
-    def counts(self) -> bool:
-        """Whether missing data would cost a student points."""
-        return self.authoritative or self.complete
 
 
 class Observer:
@@ -113,73 +91,48 @@ class Observer:
 
 
 class CourseTestRunner:
-    """Binds tests and judges to assignment.toml, and runs them.
+    """Binds tests to assignment.toml, and runs them.
+
+    Attributes:
+        judging: judges hidden tests; None on a student's computer, where they only run.
 
     Raises:
-        UsageError: they disagree, in any edition.
+        UsageError: tests and description disagree, in any edition.
     """
 
-    def __init__(self, assignment: Assignment, questions: QuestionSet) -> None:
-        self.assignment, self.questions = assignment, questions
-        self.remembered: Remembered | None = None  # a class's run asks the reference once
+    def __init__(
+        self, assignment: Assignment, questions: QuestionSet, judging: Judging | None = None
+    ) -> None:
+        self.assignment, self.questions, self.judging = assignment, questions, judging
         self._cases = questions.cases()
-        self.digests = functools.cache(self._digests)  # once for each edition
         for edition in assignment.editions.values():
             bind(edition.tests, self._cases)
-        self.hidden = load_hidden(paths.HIDDEN)
-        self.judges: dict[str, Judge] = {}
-        if self.hidden is not None:
-            specs = [spec for e in assignment.editions.values() for spec in e.tests]
-            self.judges = bind_judges(self.hidden, specs)
 
     def tests(self, edition: Edition) -> list[BoundTest]:
         return bind(edition.tests, self._cases)
 
-    @functools.cached_property
-    def _judged_by(self) -> str:
-        return provenance.judged_by(self.questions.provided)
-
-    def _digests(self, edition: str) -> dict[str, str]:
-        """Return the digest of what decides each test (`deciding.py`), by id; only for staff."""
-        if self.hidden is None:
-            return {}
-        digests = Deciding(self.assignment, self.questions, self.hidden)
-        here = provenance.versions(), provenance.processor()
-        by_id = digests.of(self.assignment.edition(edition))
-        return {test_id: in_environment(digest, *here) for test_id, digest in by_id.items()}
-
-    def run(
-        self, options: Options, seed: int, observer: Observer, pool: Pool | None = None
-    ) -> Results:
+    def run(self, options: Options, seed: int, observer: Observer, pool: Pool) -> Results:
         """Stage, run every selected test, and return the results of all tests of the edition.
 
-        A given pool is used and left open, so that many submissions can share it.
+        The pool is left open, so that many submissions can share it.
         """
         started = time.monotonic()
         edition = self.assignment.edition(options.edition)
         bound = self.tests(edition)
         selected = select(bound, options.wanted)
-        answers = None if self.hidden is None else options.answers
+        answers = None if self.judging is None else self.judging.answers
         data = self.questions.open_data(self.assignment, options.data, answers)
         if options.counts:
-            require_staff(self.hidden)
+            require_judging(self.judging)
             require_data(data)
-        own = None
-        if pool is None:
-            pool = own = (
-                InProcessPool() if options.in_process else open_pool(derive_seed(seed, "hash"))
-            )
-        uids = sandbox.UidPool()
         work = Path(tempfile.mkdtemp(prefix="grading-"))
-        work.chmod(0o711)  # a test's own uid passes through to its scratch folder
         try:
             for test in selected:  # libraries are imported while files are staged
                 if provenance.has_torch() or not test.spec.torch:
                     pool.warm(test.spec.torch)
-            required, given = self.questions.required_files(edition), self.questions.provided
-            staged = stage(options.submission, work / "staged", given, required, options.alias)
-            self.questions.prepare(self.assignment, staged.root)
+            staged = self._stage(options, edition, work)
             observer.staged(staged)
+            private = self._stage_reference(options, work)
             run = Run(
                 runner=self,
                 edition=edition,
@@ -188,30 +141,19 @@ class CourseTestRunner:
                 pool=pool,
                 data=data,
                 seed=seed,
-                layers=options.layers,
                 deadline=started + options.deadline_s,
                 counts=options.counts,
-                uids=uids,
                 code=own_package(options.submission, staged) if options.in_process else None,
                 patience=None if options.counts else options.patience,
             )
-            if self.hidden is not None:
-                closed = stage_reference(run.reference, self.questions.provided)
-                self.questions.prepare(self.assignment, run.reference)
-                options = replace(options, private=(*options.private, *closed))
-            open_to_code = self._open_to_code(options)
-            authority_facts = self._authority(options, pool, work, staged, open_to_code)
-            name = options.name or options.submission.resolve().name
-            results = self.blank(edition, seed, name)
+            protection = pool.admit(work, staged.root, private)
+            results = self.blank(edition, seed, options.name or options.submission.resolve().name)
             results.wanted = options.wanted
             results.tests = [
                 replace(result, asked=test in selected)
                 for test, result in zip(bound, results.tests, strict=True)
             ]
-            files = provenance.digests(staged)
-            results.facts |= {"digest": provenance.digest_of(files), "files": files}
-            results.facts |= {"left": [*map(str, staged.omissions)], "place": staged.place}
-            results.facts |= authority_facts
+            results.facts |= _facts_of(staged) | protection
             observer.started(results)
             with ThreadPoolExecutor(options.jobs) as executor:
                 try:
@@ -226,10 +168,22 @@ class CourseTestRunner:
                     raise
             return results
         finally:
-            if own is not None:
-                own.close()
-            uids.close()
-            leftovers.remove_tree(work)
+            shutil.rmtree(work, ignore_errors=True)
+
+    def _stage(self, options: Options, edition: Edition, work: Path) -> Staged:
+        """Copy the submission, with what the assignment adds to it."""
+        required, given = self.questions.required_files(edition), self.questions.provided
+        staged = stage(options.submission, work / "staged", given, required, options.alias)
+        self.questions.prepare(self.assignment, staged.root)
+        return staged
+
+    def _stage_reference(self, options: Options, work: Path) -> list[Path]:
+        """Copy the reference, where there is one; return what student code must not read."""
+        if self.judging is None:
+            return list(options.private)
+        closed = self.judging.stage_reference(work / REFERENCE, self.questions.provided)
+        self.questions.prepare(self.assignment, work / REFERENCE)
+        return [self.judging.answers, *options.private, *closed]
 
     def blank(self, edition: Edition, seed: int, name: str) -> Results:
         """Return results in which no test has run.
@@ -237,60 +191,35 @@ class CourseTestRunner:
         Args:
             name: the submission's name.
         """
-        digests = self.digests(edition.name)
-        tests = [
-            TestResult(t.spec, t.description, digest=digests.get(t.spec.test_id, ""))
-            for t in self.tests(edition)
-        ]
+        tests = [TestResult(t.spec, t.description) for t in self.tests(edition)]
         facts = {
             "submission": printable.line(name, MAX_NAME),
             "graded": provenance.now(),
-            "judged_by": self._judged_by,
             "versions": provenance.versions(),
         }
+        if self.judging is not None:
+            facts["judged_by"] = self.judging.judged_by(self.questions.provided)
         return Results(edition, seed, tests, facts)
 
-    def _open_to_code(self, options: Options) -> list[str]:
-        """List the secrets that the submission's code could read among the libraries.
 
-        Raises:
-            UsageError: there are some, and the run need not be authoritative.
-        """
-        if self.hidden is None or options.in_process:
-            return []  # there are no secrets, or no confinement at all
-        secrets: list[str | Path] = [*authoritative.secrets(), options.answers, *options.private]
-        exposed = authoritative.exposed(options.layers, secrets)
-        if exposed and not options.authoritative:
-            raise UsageError(f"{exposed[0]}; move it elsewhere before grading")
-        return exposed
-
-    def _authority(
-        self, options: Options, pool: Pool, work: Path, staged: Staged, open_to_code: list[str]
-    ) -> dict:
-        """Return which layers protect this run; send the canary first if it is authoritative.
-
-        Raises:
-            GradingError: the run was to be authoritative, and can't be.
-        """
-        layers = ["none: in process"] if options.in_process else options.layers.names()
-        facts = {"authoritative": options.authoritative, "layers": layers}
-        if options.authoritative:
-            private = options.private
-            canary = authoritative.send_canary(pool, options.layers, work, staged.root, private)
-            faults = authoritative.faults(options.layers, canary) + open_to_code
-            if faults:
-                raise GradingError("this run can't be authoritative: " + "; ".join(faults))
-            facts["missing"] = options.layers.missing()
-        return facts
+def _facts_of(staged: Staged) -> dict[str, Any]:
+    """Return what results say of the submission's files."""
+    files = provenance.digests(staged)
+    return {
+        "digest": provenance.digest_of(files),
+        "files": files,
+        "left": [*map(str, staged.omissions)],
+        "place": staged.place,
+    }
 
 
-def require_staff(hidden: ModuleType | None) -> None:
+def require_judging(judging: Judging | None) -> None:
     """Refuse a run that counts if hidden tests can't be judged: students would lose points.
 
     Raises:
         GradingError: staff's judges are missing.
     """
-    if hidden is None:
+    if judging is None:
         raise GradingError(
             "this run can't count without solutions/hidden/, which judges hidden tests"
         )
@@ -360,16 +289,14 @@ class Run:
     pool: Pool
     data: Data
     seed: int
-    layers: sandbox.Layers
     deadline: float  # of time.monotonic()
     counts: bool = False
     code: Path | None = None  # from where the submission is imported, if not from its copy
     patience: int | None = None
     float_ranges: str = ""  # the first place that draws from a range with a float
-    uids: sandbox.UidPool = field(default_factory=sandbox.UidPool)
 
     def __post_init__(self) -> None:
-        self.reference = self.work / "reference"  # see stage_reference
+        self.reference = self.work / REFERENCE
         self._shared: dict[str, Future] = {}
         self._lock = threading.Lock()
         self.stuck: dict[str, importing.Stuck] = {}  # by module
@@ -380,8 +307,8 @@ class Run:
         return self.runner.assignment
 
     @property
-    def hidden(self) -> ModuleType | None:
-        return self.runner.hidden
+    def judging(self) -> Judging | None:
+        return self.runner.judging
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
         """Return a result that tests share; the first that asks makes it, or fails for all."""
@@ -454,7 +381,7 @@ class Run:
         """Return how the test ended, and its points; a grader error is also a verdict."""
         try:
             verdict = self._ended(test, bench)
-            if verdict.is_doubtful and self.hidden is not None:
+            if verdict.is_doubtful and self.judging is not None:
                 verdict = self._unless_ours(test, verdict)
             return verdict, share_of(test.spec.max_score, verdict.credit)
         except DataError as error:
@@ -523,7 +450,7 @@ class Bench:
         self.output, self.notes = "", ""
         self.cpu_s, self.peak_bytes = 0.0, 0
         self.measured: dict[str, float] = {}
-        self.hidden, self.judges, self.data = run.hidden, run.runner.judges, run.data
+        self.judging, self.data = run.judging, run.data
         self.edition, self.seed = run.edition, run.seed
         self.staged, self.assignment = run.staged, run.assignment
         if stands_in:
@@ -540,12 +467,6 @@ class Bench:
         """
         if self._spec.torch and not provenance.has_torch():
             raise TestEnd(Verdict(Outcome.NOT_RUN, NO_TORCH, id="no-torch"))
-        remembered = self._run.runner.remembered
-        if remembered is None or role != "reference":
-            return self._observe(probe, role, args, seed)
-        return remembered.answer(probe, args, seed, lambda: self._observe(probe, role, args, seed))
-
-    def _observe(self, probe: str, role: str, args: dict, seed: int) -> Any:
         is_reference = role == "reference"
         role = "reference" if self._stands_in else role
         limits = self._limits(role)
@@ -600,10 +521,9 @@ class Bench:
 
     def finding(self, about: Any, code: tuple[str, ...], find: Callable[[], Any]) -> Any:
         """Return what `find` returns, or what it returned earlier in a class for the same thing."""
-        remembered = self._run.runner.remembered
-        if remembered is None or self._stands_in:
+        if self.judging is None or self._stands_in:
             return find()
-        return remembered.finding(about, code, find)
+        return self.judging.finding(about, code, find)
 
     def _find_stuck(self, finished: Finished, limits: Limits) -> importing.Stuck | None:
         """Return the module whose import hung, which no later test will import again, or None."""
@@ -618,40 +538,16 @@ class Bench:
     def _work(self, probe: str, role: str, args: dict, seed: int, limits: Limits) -> Finished:
         run, name = self._run, self._run.runner.questions.probe(probe)
         root = self.staged.root if role == "submission" else run.reference
-        scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=run.work))
         request = {"probe": name, "args": args, "seed": seed, "submission": str(root)}
         if role == "submission":
             if run.code is not None:
                 request["code"] = str(run.code)
             request["stuck"] = list(run.stuck)
-        confinement = self._confinement(role, scratch)
-        claims_fd = run.uids.claims_fd if confinement.uid is not None else None
-        job = Job(self._spec.torch, request, limits, scratch, confinement, claims_fd)
-        try:
-            finished = run.pool.run(job)
-            if finished.ending.clean:
-                run.uids.release(confinement.uid)
-            return finished
-        finally:
-            leftovers.remove_tree(scratch)
+        return run.pool.run(Job(role, self._spec.torch, request, limits, run.work))
 
     def _limits(self, role: str) -> Limits:
         cpu_s = REFERENCE_CPU_S if role == "reference" else max(self._left_s, 0.1)
         return Limits.for_test(cpu_s, self._run.deadline - time.monotonic())
-
-    def _confinement(self, role: str, scratch: Path) -> sandbox.Confinement:
-        """Return a worker's confinement.
-
-        A student's worker gets every available layer. The reference's, which may contain a
-        student's parameters, gets the layers that need no user of its own.
-        """
-        run = self._run
-        if role == "reference":
-            return sandbox.for_worker(run.layers, None, run.reference, scratch)
-        confinement = sandbox.for_worker(run.layers, run.uids, self.staged.root, scratch)
-        if confinement.uid is not None:
-            os.chown(scratch, confinement.uid, confinement.uid)
-        return confinement
 
 
 def _open(frame: bytes | memoryview) -> tuple[bool, Any, dict[str, Any]]:

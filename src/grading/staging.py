@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import IO
 
 from . import compiled, paths, printable
-from .errors import GradingError, SubmissionError
+from .errors import SubmissionError
 from .upload import (
     CHUNK_BYTES,
     MACHINE_ERRNOS,
@@ -202,7 +202,7 @@ def stage(
         _stage_outputs(package.output_folders(), staged)
         _omit_packages(package.folder, staged, provided)
         _search_outputs(top, package.output_folders(), staged)
-    staged.added = _complete(target, provided)
+    staged.added = complete(target, provided)
     return staged
 
 
@@ -234,32 +234,7 @@ def _locate(
     return top, package
 
 
-def stage_reference(target: Path, provided: Provided) -> list[Path]:
-    """Copy the reference to a new folder: the complete code, and what is given with it.
-
-    Students' workers can't open it: Landlock doesn't allow it, and other users can't enter it.
-
-    Returns:
-        the folder, and everything in it.
-
-    Raises:
-        GradingError: there is no reference.
-    """
-    target.mkdir(mode=0o700)
-    package = target / "submission"
-    package.mkdir()
-    folder = paths.SOLUTIONS / "submission"
-    reference = sorted(folder.glob("*.py"))
-    if not reference:
-        place = folder.relative_to(paths.ROOT).as_posix()
-        raise GradingError(f"{place}/ contains no reference, which judges need")
-    for path in reference:
-        shutil.copyfile(path, package / path.name)
-    _complete(target, provided)
-    return [target, *sorted(target.rglob("*"))]
-
-
-def _complete(root: Path, provided: Provided) -> list[str]:
+def complete(root: Path, provided: Provided) -> list[str]:
     """Add the packages and, in `submission`, missing given modules; return the latter."""
     own: dict[Path, Path] = {}
     for name in provided.packages:

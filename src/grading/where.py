@@ -24,10 +24,13 @@ def lines(runner: CourseTestRunner, test: BoundTest) -> list[str]:
     Calls are found by name in the source of functions: `self.x` and `case.x`, and functions of
     staff's modules.
     """
-    judge = runner.judges.get(f"{test.spec.topic}_{test.spec.name}")
+    judging = runner.judging
+    hidden = None if judging is None else judging.hidden
+    name = f"{test.spec.topic}_{test.spec.name}"
+    judge = judging.judge(name) if judging and test.spec.is_hidden else None
     called = list(_called(test.case, [test.method]))
-    staff = [] if judge is None or not test.spec.is_hidden else [_plain(judge)]
-    staff += [f for own in (test.method, *called) for f in _asked_of_staff(own, runner.hidden)]
+    staff = [] if judge is None else [_plain(judge)]
+    staff += [f for own in (test.method, *called) for f in _asked_of_staff(own, hidden)]
     staff = _with_shared(staff)
     called += [f for f in _called(test.case, staff) if f not in called]
     names = [n for f in (test.method, *called, *staff) for n in _strings(f)]
@@ -42,7 +45,7 @@ def lines(runner: CourseTestRunner, test: BoundTest) -> list[str]:
 
 
 def _asked_of_staff(function: Callable, hidden: ModuleType | None) -> Iterator[Callable]:
-    """Yield the functions that a basic test calls by `self.lab.hidden.NAME`."""
+    """Yield the functions that a basic test calls by `self.lab.judging.hidden.NAME`."""
     for node in ast.walk(_tree(function)) if hidden is not None else ():
         match node:
             case ast.Attribute(value=ast.Attribute(attr="hidden"), attr=name):

@@ -49,13 +49,13 @@ class OutputsCase(GradedTestCase):
             expected=f"at least {threshold:.0%}",
             cause=cause,
         )
-        if self.lab.hidden is None:
+        if self.lab.judging is None:
             self.not_graded(
                 f"{correct} of {len(places)} are right, which is at least {threshold:.0%}. "
                 "This counts once you submit, if your parameters give the same answers and show "
                 "that they were pretrained"
             )
-        self.lab.hidden.expect_own_answers(self, variant, "dev")
+        self.lab.judging.hidden.expect_own_answers(self, variant, "dev")
 
     def test_split(self, name: str, variant: str) -> dict[str, Any]:
         """Return test predictions, with the right places where they are known."""

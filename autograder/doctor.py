@@ -11,9 +11,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from . import authoritative, paths, sandbox
-from .errors import GradingError
-from .pool import clean_environment, command, fork_is_safe, open_pool
+from grading.errors import GradingError
+from grading.pool import clean_environment, command
+
+from . import paths
+from .isolation import authority, confined_pool, is_available, sandbox
 
 
 def examine() -> None:
@@ -24,7 +26,7 @@ def examine() -> None:
     print(f"Libraries    {_libraries()}")
     way = (
         "forked from a process that has imported torch once"
-        if fork_is_safe()
+        if is_available()
         else "started from scratch"
     )
     print(f"Workers      {way}")
@@ -32,7 +34,7 @@ def examine() -> None:
     print(f"Layers       {', '.join(layers.names())}")
     if layers.missing():
         print(f"Missing      {', '.join(layers.missing())}")
-    if fork_is_safe():
+    if is_available():
         _canary(layers)
     else:
         print("Authority    no: a run here is only for your own information")
@@ -59,10 +61,10 @@ def _canary(layers: sandbox.Layers) -> None:
     work.chmod(0o711)
     staged = work / "staged"
     (staged / "submission").mkdir(parents=True)
-    pool = open_pool(0)
+    pool = confined_pool(0, layers)
     try:
-        found = authoritative.faults(layers, authoritative.send_canary(pool, layers, work, staged))
-        found += authoritative.exposed(layers, authoritative.secrets())
+        found = authority.faults(layers, authority.send_canary(pool, work, staged))
+        found += authority.exposed(layers, authority.secrets())
     except GradingError as error:
         found = [str(error)]
     finally:

@@ -12,10 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..assignment import TestSpec
-from ..errors import GradingError
-from ..report import Question, Report, State, state
-from ..results import Results, TestResult
+from grading.edition import TestSpec
+from grading.errors import GradingError
+from grading.report import Question, Report, State, state
+from grading.results import Results, TestResult
+
 from . import feedback
 
 SCHEMA = Path(__file__).with_name("results.schema.json")

@@ -14,8 +14,6 @@ there; links don't, since the kernel follows them first.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -23,16 +21,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import leftovers, paths, sandbox, schema, wire
-from .errors import GradingError, SubmissionError, UsageError, WireError
-from .limits import Limits
-from .pool import Job, Pool
-from .question_set import refuse_closed
-from .staging import stage
+from grading import schema, wire
+from grading.errors import GradingError, SubmissionError, UsageError, WireError
+from grading.limits import Limits
+from grading.pool import Job, Pool
+from grading.staging import stage
+
+from .. import paths
+from . import leftovers, sandbox
 
 MOUNTS = Path("/proc/self/mountinfo")
-SECRET = "grading_secret"  # in solutions/data
-GUESSABLE = 1 << 40  # all smaller seeds can be tried out while a test runs
 CANARY = {"read": [str], "written": [str], "signalled": [int], "sockets": [str], "scratch": bool}
 CANARY_CPU_S = 10.0
 # Where an upload may contain a link, and the part of the solutions' folder to which it leads.
@@ -48,66 +46,56 @@ LINKS = {
 }
 
 
-def seed_from_secret(name: str) -> int:
-    """Derive a seed from the term's secret, which students can't predict, and the same each time.
-
-    Raises:
-        GradingError: there is no secret.
-    """
-    try:
-        secret = (paths.ANSWERS / SECRET).read_bytes()
-    except OSError as error:
-        raise GradingError(f"the release lacks solutions/data/{SECRET}: {error}") from None
-    digest = hmac.new(secret, name.encode("utf-8", errors="surrogatepass"), hashlib.sha256).digest()
-    return int.from_bytes(digest[:8], "big") >> 1
-
-
-def large_seed(seed: int) -> int:
-    """Return a seed that code can't find out: a small one is replaced by one from the secret.
-
-    Code could try each small seed, and compare what is drawn with its inputs or with the state of
-    its own generators. With the right one, it could draw whatever its test will draw.
-
-    Raises:
-        UsageError: there is no secret.
-    """
-    if seed >= GUESSABLE:
-        return seed
-    if not (paths.ANSWERS / SECRET).exists():
-        raise UsageError(
-            f"--seed {seed}: an authoritative run can use a seed below 2^40, which code could "
-            f"find by trying, only with solutions/data/{SECRET}; `make autograder` creates it"
-        )
-    return seed_from_secret(f"seed {seed}")
-
-
 def secrets(private: Sequence[Path] = ()) -> list[str]:
     """List what student code must not read: solutions, answers, results being written, ...
 
     Raises:
         UsageError: this user can't read the solutions.
     """
-    refuse_closed(paths.SOLUTIONS)
+    paths.refuse_closed_solutions()
     found = [paths.SOLUTIONS, paths.ANSWERS, *sorted(paths.ANSWERS.glob("*"))]
     for code in (paths.HIDDEN, paths.SOLUTIONS / "submission"):
         found += [code, *sorted(code.glob("*.py"))]
     return [str(path) for path in [*found, *private] if path.exists()]
 
 
+def require(
+    pool: Pool,
+    layers: sandbox.Layers,
+    authoritative: bool,
+    work: Path,
+    staged: Path,
+    private: Sequence[Path],
+) -> dict[str, Any]:
+    """Refuse a run that the pool can't protect; return which layers protect it.
+
+    Raises:
+        UsageError: the submission's code could read secrets among the libraries.
+        GradingError: the run was to be authoritative, and can't be.
+    """
+    open_to_code = []
+    if paths.HIDDEN.exists():  # without judges, there are no secrets
+        open_to_code = exposed(layers, [*secrets(), *private])
+    if open_to_code and not authoritative:
+        raise UsageError(f"{open_to_code[0]}; move it elsewhere before grading")
+    facts = {"authoritative": authoritative, "layers": layers.names()}
+    if not authoritative:
+        return facts
+    canary = send_canary(pool, work, staged, private)
+    obstacles = faults(layers, canary) + open_to_code
+    if obstacles:
+        raise GradingError("this run can't be authoritative: " + "; ".join(obstacles))
+    return facts | {"missing": layers.missing()}
+
+
 def send_canary(
-    pool: Pool, layers: sandbox.Layers, work: Path, staged: Path, private: Sequence[Path] = ()
+    pool: Pool, work: Path, staged: Path, private: Sequence[Path] = ()
 ) -> dict[str, Any]:
     """Run the canary like a test, and submit links; return what it could do.
 
     Raises:
         GradingError: it didn't return.
     """
-    scratch = work / "canary"
-    scratch.mkdir()
-    uids = sandbox.UidPool()
-    confinement = sandbox.for_worker(layers, uids, staged, scratch)
-    if confinement.uid is not None:
-        os.chown(scratch, confinement.uid, confinement.uid)
     parents = [path.parent for path in private]
     args = {
         "secrets": secrets(private),
@@ -115,14 +103,13 @@ def send_canary(
         "pids": [os.getpid(), os.getppid()],
     }
     request = {
-        "probe": "grading.canary:try_everything",
+        "probe": "autograder.isolation.canary:try_everything",
         "args": args,
         "seed": 0,
         "submission": str(staged),
     }
-    limits = Limits.for_test(CANARY_CPU_S)
-    finished = pool.run(Job(False, request, limits, scratch, confinement, uids.claims_fd))
-    uids.release(confinement.uid)
+    job = Job("submission", False, request, Limits.for_test(CANARY_CPU_S), work)
+    finished = pool.run(job)
     try:
         envelope = wire.decode(finished.frame or b"")
         schema.check(envelope.get("value"), CANARY)

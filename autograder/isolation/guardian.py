@@ -16,45 +16,15 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from grading.import_clock import Clock, Imports
+from grading.limits import Limits
+from grading.pool import STACK_S, Ending
+
 from . import kernel
-from .import_clock import Clock, Imports
-from .limits import Limits
 
 PR_SET_CHILD_SUBREAPER = 36
 TICK_S = 0.03
 CLEANUP_S = 5.0
-STACK_S = 1.0  # the time in which a worker that has timed out may report its place
-REASONS = (
-    "",
-    "cpu",
-    "wall",
-    "import",
-    "import-wall",
-    "memory",
-    "processes",
-    "threads",
-    "files",
-    "abandoned",
-)
-
-
-@dataclass(frozen=True)
-class Ending:
-    """How a worker ended.
-
-    `reason` is "" if it ended by itself, otherwise the limit that it hit ("abandoned": the grader
-    ended). `import_s`: CPU seconds of imports, a part of `cpu_s` that has a limit of its own.
-    `clean`: nothing of it was left afterwards.
-    """
-
-    code: int  # exit status, meaningless when signal is not 0
-    signal: int
-    reason: str
-    cpu_s: float
-    wall_s: float
-    memory_bytes: int
-    import_s: float = 0.0
-    clean: bool = False
 
 
 def become_subreaper() -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from .. import printable
-from ..report import Group, State, share, state
-from ..results import TestResult
+from grading import printable
+from grading.report import Group, State, share, state
+from grading.results import TestResult
 
 MAX_LINES = 24
 MAX_COLUMNS = 100

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from .worker import Context
+from grading.worker import Context
 
 
 def try_everything(

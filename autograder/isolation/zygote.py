@@ -22,8 +22,11 @@ import traceback
 from dataclasses import asdict, replace
 from typing import Any
 
-from . import guardian, huge_pages, importing, killer, leftovers, limits, sandbox, wire, worker
-from .import_clock import Clock
+from grading import importing, wire, worker
+from grading.import_clock import Clock
+from grading.limits import Limits
+
+from . import guardian, huge_pages, killer, leftovers, limits, sandbox
 
 DESCRIPTORS = 6  # request, frame, output, status, lifeline; claims of uids, if there are any
 ZYGOTES_SCORE = 500  # see limits.offer
@@ -108,7 +111,7 @@ def _do(job: dict[str, Any], fds: list[int], kills: killer.Killer | None) -> boo
     clean = False
     try:
         guardian.become_subreaper()
-        allowed = limits.Limits(**job["limits"])
+        allowed = Limits(**job["limits"])
         confinement = sandbox.Confinement(**job["confinement"])
         _import_probe(job["probe"])
         ruleset = sandbox.prepare(confinement)
@@ -161,7 +164,7 @@ def _clean_up(confinement: sandbox.Confinement, kills: killer.Killer | None) -> 
 
 def _work(
     job: dict[str, Any],
-    allowed: limits.Limits,
+    allowed: Limits,
     confinement: sandbox.Confinement,
     request: int,
     frame: int,

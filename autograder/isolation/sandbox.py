@@ -24,8 +24,10 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from . import kernel, paths
-from .limits import Limits
+from grading.limits import Limits
+
+from .. import paths
+from . import kernel
 
 PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
 FIRST_UID, UIDS = 61_000, 4_000  # beyond adduser's; systemd's dynamic users lie among them

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import printable, provenance
-from .errors import UsageError
-from .results import Results
-from .verdicts import Outcome
+from grading import printable, provenance
+from grading.errors import UsageError
+from grading.results import Results
+from grading.verdicts import Outcome
 
 RECORD = "record: "
 
@@ -96,7 +96,7 @@ def _record(raw: dict[str, Any]) -> Record:
     if seed < 0:
         raise ValueError(f"the seed is {seed}")
     edition, digest = str(head["edition"]), str(facts.get("digest", ""))
-    return Record(edition, seed, facts["judged_by"], versions, in_full, tests, digest)
+    return Record(edition, seed, str(facts.get("judged_by", "")), versions, in_full, tests, digest)
 
 
 def line(results: Results) -> str:

@@ -7,6 +7,7 @@ records no grade, whereas it would record any valid file, whatever the exit code
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import time
@@ -16,16 +17,18 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from .. import paths, printable, replay, report, terminal
-from ..assignment import Edition
+from grading import printable, report, terminal
+from grading.edition import Edition
+from grading.editions import VISIBILITIES
+from grading.errors import SubmissionError
+from grading.question_set import Cases
+from grading.results import Results, TestResult, write_atomically
+from grading.runner import CourseTestRunner, Observer, Options
+from grading.staging import Staged
+from grading.verdicts import ExitCode, Outcome, exit_code
+
+from .. import command, paths, replay
 from ..authoritative import SECRET, seed_from_secret
-from ..editions import VISIBILITIES
-from ..errors import SubmissionError
-from ..question_set import Cases
-from ..results import Results, TestResult, write_atomically
-from ..runner import CourseTestRunner, Observer, Options
-from ..staging import Staged
-from ..verdicts import ExitCode, Outcome, exit_code
 from . import document, metadata
 from .feedback import shortened
 from .metadata import Metadata
@@ -98,15 +101,15 @@ class Session(Observer):
             alias="your upload",
             name=self._name,
             edition=self._edition.name,
-            authoritative=self._authoritative,
-            complete=True,  # a preview, too
+            counts=True,  # a preview, too
             private=(self._root / METADATA, self._root / RESULTS, *paths.ANSWERS.glob(SECRET)),
         )
         seed = seed_of(self._about)
         self.results = self._runner.blank(self._edition, seed, self._name)
         self._write()  # from the beginning, so that the canary can try to read it
         try:
-            self._runner.run(options, seed, self)
+            with contextlib.closing(command.open_pool(seed, self._authoritative)) as pool:
+                self._runner.run(options, seed, self, pool)
         except SubmissionError as error:
             self._refuse(str(error))
         terminal.show_summary(self.results)

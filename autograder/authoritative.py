@@ -1,0 +1,49 @@
+"""What a run whose score counts requires besides its confinement: a seed, staff's files, the data.
+
+See `isolation/authority.py` for how the confinement is verified.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+
+from grading.errors import GradingError, UsageError
+
+from . import paths
+
+SECRET = "grading_secret"  # in solutions/data
+GUESSABLE = 1 << 40  # all smaller seeds can be tried out while a test runs
+
+
+def seed_from_secret(name: str) -> int:
+    """Derive a seed from the term's secret, which students can't predict, and the same each time.
+
+    Raises:
+        GradingError: there is no secret.
+    """
+    try:
+        secret = (paths.ANSWERS / SECRET).read_bytes()
+    except OSError as error:
+        raise GradingError(f"the release lacks solutions/data/{SECRET}: {error}") from None
+    digest = hmac.new(secret, name.encode("utf-8", errors="surrogatepass"), hashlib.sha256).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+def large_seed(seed: int) -> int:
+    """Return a seed that code can't find out: a small one is replaced by one from the secret.
+
+    Code could try each small seed, and compare what is drawn with its inputs or with the state of
+    its own generators. With the right one, it could draw whatever its test will draw.
+
+    Raises:
+        UsageError: there is no secret.
+    """
+    if seed >= GUESSABLE:
+        return seed
+    if not (paths.ANSWERS / SECRET).exists():
+        raise UsageError(
+            f"--seed {seed}: an authoritative run can use a seed below 2^40, which code could "
+            f"find by trying, only with solutions/data/{SECRET}; `make autograder` creates it"
+        )
+    return seed_from_secret(f"seed {seed}")

@@ -1,0 +1,168 @@
+"""The command `python grader.py` for staff: workers are confined, and hidden tests are judged."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+from pathlib import Path
+
+from grading import report, terminal
+from grading.edition import load_assignment
+from grading.cases import derive_seed
+from grading.cli import Command, ResultsFile
+from grading.errors import GradingError, UsageError
+from grading.pool import FreshPool, Pool
+from grading.results import TestResult
+from grading.runner import CourseTestRunner
+from grading.staging import Staged
+from grading.verdicts import exit_code
+
+from . import authoritative, doctor, isolation, judging, paths, provenance, replay
+
+
+class StaffCommand(Command):
+    """Staff's command; on a computer without confinement, each job has a process of its own."""
+
+    def runner(self) -> CourseTestRunner:
+        return judging.course_runner(load_assignment(paths.ROOT), self.questions)
+
+    def run(self, asked: argparse.Namespace) -> int:
+        isolation.hide_memory()
+        if asked.gradescope and not (asked.doctor or asked.list or asked.where):
+            from .gradescope import session  # needs a package that only Gradescope's grading needs
+
+            self.refuse_contradictions(asked)
+            pages = {path: staff for path, staff in self._pages(asked) if path}
+            counts = not asked.preview
+            runner = self.runner()
+            return session.grade(runner, asked.gradescope, asked.edition, counts, pages, asked.json)
+        return super().run(asked)
+
+    def examine(self) -> None:
+        doctor.examine()
+
+    def open_pool(self, asked: argparse.Namespace, seed: int) -> Pool:
+        if asked.in_process:
+            return super().open_pool(asked, seed)
+        return open_pool(seed, asked.authoritative)
+
+    def grade(self, runner: CourseTestRunner, asked: argparse.Namespace) -> int:
+        record = replay.read(asked.replay) if asked.replay else None
+        seed = secrets.randbits(63) if asked.seed is None else asked.seed
+        if asked.authoritative and asked.seed is not None:
+            seed = authoritative.large_seed(seed)
+        if record:
+            seed, asked.edition = record.seed, record.edition
+            judged_by = provenance.judged_by(runner.questions.provided)
+            for warning in replay.warnings(record, judged_by):
+                print(f"Replay: {warning}")
+        console = Console(asked.json)
+        jobs = 1 if asked.in_process else asked.jobs
+        results = self.run_tests(
+            runner, asked, seed, console, jobs=jobs, counts=asked.authoritative
+        )
+        console.finish()
+        is_judged = runner.judging is not None
+        for path, for_staff in self._pages(asked):
+            if path:
+                self.write_page(path, report.page(results, for_staff, is_judged=is_judged))
+        if record:
+            if record.digest not in ("", results.facts["digest"]):
+                print(
+                    "Replay: the submission's files differ from those that were graded originally"
+                )
+            lines = replay.compare(record, results) or ["every test ended as it did originally"]
+            for line in lines:
+                print(f"Replay: {line}")
+        return exit_code(results.outcomes)
+
+    def parser(self) -> argparse.ArgumentParser:
+        parser = super().parser()
+        parser.add_argument(
+            "--authoritative",
+            action="store_true",
+            help="refuse to run unless the result can count",
+        )
+        parser.add_argument(
+            "--jobs",
+            type=int,
+            default=1,
+            metavar="N",
+            help="number of tests to run in parallel (default: 1)",
+        )
+        staff = parser.add_argument_group("for staff")
+        staff.add_argument(
+            "--staff-html",
+            type=Path,
+            metavar="FILE",
+            help="also write a report with staff's details",
+        )
+        staff.add_argument(
+            "--replay", type=Path, metavar="FILE", help="run an earlier result again and compare"
+        )
+        staff.add_argument(
+            "--gradescope",
+            type=Path,
+            metavar="DIR",
+            help="grade in Gradescope's folders, below /autograder",
+        )
+        staff.add_argument(
+            "--preview",
+            action="store_true",
+            help="with --gradescope, without root: show what the result would be",
+        )
+        return parser
+
+    def outputs(self, asked: argparse.Namespace) -> dict[str, Path | None]:
+        return super().outputs(asked) | {"--staff-html": asked.staff_html}
+
+    def refuse_contradictions(self, asked: argparse.Namespace) -> None:
+        if asked.in_process and asked.authoritative:
+            raise UsageError("--in-process can't be authoritative, because nothing protects it")
+        super().refuse_contradictions(asked)
+        if not 1 <= asked.jobs <= 64:
+            raise UsageError(f"--jobs {asked.jobs} should be a number from 1 to 64")
+        if asked.replay and (asked.seed is not None or asked.edition):
+            raise UsageError(
+                "--replay reads seed and edition from the file: remove --seed and --edition"
+            )
+
+    def _pages(self, asked: argparse.Namespace) -> list[tuple[Path | None, bool]]:
+        """Return the requested reports, each with whether it is for staff."""
+        return [(asked.html, False), (asked.staff_html, True)]
+
+
+def open_pool(seed: int, counts: bool = False, lasting: bool = False) -> Pool:
+    """Return the pool for a run next to the solutions.
+
+    Where workers can't be confined (Windows, macOS), each job has a process of its own: nothing
+    that student code did may meet the reference.
+
+    Args:
+        seed: the run's.
+        counts: whether the run's score counts.
+        lasting: whether the pool will serve many submissions.
+    """
+    hash_seed = derive_seed(seed, "hash")
+    if not isolation.is_available():
+        if counts:
+            raise GradingError("this run can't be authoritative: it needs Linux")
+        return FreshPool(hash_seed)
+    return isolation.confined_pool(hash_seed, authoritative=counts, lasting=lasting)
+
+
+class Console(ResultsFile):
+    """Prints each result for staff, who have the judges of hidden tests."""
+
+    staff = True
+
+    def staged(self, staged: Staged) -> None:
+        terminal.show_staged(staged)
+
+    def present(self, result: TestResult) -> None:
+        assert self._results is not None  # the run has started
+        terminal.show_next(self._results, result)
+
+    def finish(self) -> None:
+        if self._results is not None:
+            terminal.show_summary(self._results)

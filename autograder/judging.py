@@ -1,0 +1,160 @@
+"""Judges of hidden tests, and the reference whose answers they compare with.
+
+The judges are functions named TOPIC_TEST in any module of the package `solutions/hidden`, bound
+when the assignment loads. Only staff have it: on a student's computer, hidden tests only run.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import shutil
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from grading.edition import Assignment, TestSpec
+from grading.errors import GradingError, UsageError
+from grading.question_set import QuestionSet, place_of
+from grading.runner import CourseTestRunner
+from grading.staging import Provided, complete
+
+from . import paths, provenance
+
+Judge = Callable[..., None]
+
+
+@dataclass
+class Judging:
+    """What judges an assignment's hidden tests (see `grading.cases.Judging`)."""
+
+    hidden: ModuleType
+    judges: dict[str, Judge] = field(default_factory=dict)
+    answers: Path = paths.ANSWERS
+    _judged_by: str = ""
+
+    def judge(self, name: str) -> Judge:
+        return self.judges[name]
+
+    def judged_by(self, provided: Provided) -> str:
+        if not self._judged_by:
+            self._judged_by = provenance.judged_by(provided)
+        return self._judged_by
+
+    def stage_reference(self, target: Path, provided: Provided) -> list[Path]:
+        return stage_reference(target, provided)
+
+    def finding(self, about: Any, code: tuple[str, ...], find: Callable[[], Any]) -> Any:
+        """Return what `find` returns; who grades a class remembers it (`tools/classroom`)."""
+        return find()
+
+
+def course_runner(
+    assignment: Assignment, questions: QuestionSet, answers: Path = paths.ANSWERS
+) -> CourseTestRunner:
+    """Return a runner with this checkout's judges, if it has any.
+
+    Raises:
+        UsageError: tests, judges and the description disagree, in any edition.
+    """
+    hidden = load_hidden(paths.HIDDEN)
+    if hidden is None:
+        return CourseTestRunner(assignment, questions)
+    specs = [spec for edition in assignment.editions.values() for spec in edition.tests]
+    judging = Judging(hidden, bind_judges(hidden, specs), answers)
+    return CourseTestRunner(assignment, questions, judging)
+
+
+def load_hidden(folder: Path) -> ModuleType | None:
+    """Import the package that judges hidden tests; return None on a student's computer.
+
+    Raises:
+        UsageError: it is incomplete, or one of its modules can't be imported.
+    """
+    path = folder / "__init__.py"
+    paths.refuse_closed_solutions()
+    if not path.exists():
+        if any(folder.glob("*.py")):
+            raise UsageError("solutions/hidden/ has no __init__.py, so its modules can't judge")
+        return None
+    loaded = sys.modules.get("hidden")
+    if loaded is not None and list(loaded.__path__) == [str(folder)]:
+        return loaded
+    spec = importlib.util.spec_from_file_location(
+        "hidden", path, submodule_search_locations=[str(folder)]
+    )
+    assert spec is not None and spec.loader is not None  # as for every name that ends in .py
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["hidden"] = module  # where its modules' relative imports look
+    try:
+        spec.loader.exec_module(module)
+        for other in sorted(folder.glob("*.py")):
+            if other.stem != "__init__":
+                importlib.import_module(f"hidden.{other.stem}")
+    except Exception as error:
+        del sys.modules["hidden"]
+        raise UsageError(f"solutions/hidden/: {place_of(error)}") from error
+    return module
+
+
+def bind_judges(package: ModuleType, specs: Iterable[TestSpec]) -> dict[str, Judge]:
+    """Return the judge of each hidden test by its name, TOPIC_TEST.
+
+    Args:
+        specs: the tests of all editions.
+
+    Raises:
+        UsageError: a hidden test has no judge, a judge no hidden test, or two have one name.
+    """
+    specs = list(specs)
+    hidden = {f"{spec.topic}_{spec.name}": spec for spec in specs if spec.is_hidden}
+    prefixes = tuple(f"{topic}_" for topic in sorted({spec.topic for spec in specs}))
+    judges: dict[str, Judge] = {}
+    for module in (m for m in vars(package).values() if isinstance(m, ModuleType)):
+        for name, value in vars(module).items():
+            if not callable(value) or not name.startswith(prefixes):
+                continue
+            place = f"solutions/hidden/{module.__name__.rpartition('.')[2]}.py"
+            if name not in hidden:
+                raise UsageError(
+                    f"{place}: {name} judges no hidden test of assignment.toml (names that "
+                    "begin with a topic are for judges)"
+                )
+            if name in judges:
+                raise UsageError(f"{place}: there is another judge {name}")
+            judges[name] = value
+    for name, spec in hidden.items():
+        if name not in judges:
+            raise UsageError(
+                f"assignment.toml: [topics.{spec.topic}.tests] {spec.name} is a hidden test, but "
+                f"solutions/hidden/ has no judge {name}"
+            )
+    return judges
+
+
+def stage_reference(target: Path, provided: Provided) -> list[Path]:
+    """Copy the reference to a new folder: the complete code, and what is given with it.
+
+    Students' workers can't open it: Landlock doesn't allow it, and other users can't enter it.
+
+    Returns:
+        the folder, and everything in it.
+
+    Raises:
+        GradingError: there is no reference.
+    """
+    target.mkdir(mode=0o700)
+    package = target / "submission"
+    package.mkdir()
+    folder = paths.SOLUTIONS / "submission"
+    reference = sorted(folder.glob("*.py"))
+    if not reference:
+        place = folder.relative_to(paths.ROOT).as_posix()
+        raise GradingError(f"{place}/ contains no reference, which judges need")
+    for path in reference:
+        shutil.copyfile(path, package / path.name)
+    complete(target, provided)
+    return [target, *sorted(target.rglob("*"))]
