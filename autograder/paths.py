@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 
 from grading.errors import UsageError
-from grading.paths import DATA, QUESTIONS, ROOT, SRC
+from grading.paths import DATA, QUESTIONS, ROOT, SOLUTIONS, SRC
 
-SOLUTIONS = ROOT / "solutions"
 HIDDEN = SOLUTIONS / "hidden"
 ANSWERS = SOLUTIONS / "data"
 ASSIGNMENT = ROOT / "assignment.toml"

@@ -22,11 +22,13 @@ from pathlib import Path
 
 from .variants import ROOT, Variant, lay_out
 
-from grading import sandbox, worker  # isort: skip
+from autograder.isolation import sandbox  # isort: skip
+
+from grading import worker  # isort: skip
 from grading.edition import Assignment, TestSpec, load_assignment  # isort: skip
 from grading.cases import BoundTest, bind  # isort: skip
 from grading.pool import InProcessPool  # isort: skip
-from grading.remembered import Remembered  # isort: skip
+from tools.classroom.remembered import Remembered  # isort: skip
 from grading.results import TestResult  # isort: skip
 from grading.runner import CourseTestRunner, Run  # isort: skip
 from grading.staging import Staged, stage, stage_reference  # isort: skip

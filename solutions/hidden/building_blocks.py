@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grading.question_set import Judge
+from autograder.judging import Judge
 from questions.building_blocks.samples import IGNORED
 from questions.building_blocks.tests import (
     BlocksBuckets,

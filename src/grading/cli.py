@@ -69,7 +69,7 @@ def _command(questions: QuestionSet) -> Command:
                 f"{STAFF}/ can't be imported ({type(error).__name__}: {error}), and without it "
                 "nothing is graded next to the solutions"
             ) from error
-    if (paths.ROOT / "solutions").is_dir():
+    if paths.SOLUTIONS.is_dir():
         raise UsageError(
             f"there is a folder solutions/, but no {STAFF}/, which confines submissions beside "
             "it: use the complete checkout, or remove solutions/"

@@ -9,3 +9,4 @@ ROOT = SRC.parent
 ASSIGNMENT = ROOT / "assignment.toml"
 DATA = SRC / "data"
 QUESTIONS = SRC / "questions"
+SOLUTIONS = ROOT / "solutions"  # which only staff have

@@ -19,9 +19,9 @@ from typing import Any
 from . import paths, schema
 from .edition import TestSpec
 from .errors import WireError
-from .frames import Finished
 from .importing import Stuck
 from .limits import Limits
+from .pool import Finished
 from .staging import Staged
 
 

@@ -105,7 +105,7 @@ def is_host(line: str) -> bool:
 
 def is_below_a_host(line: str) -> bool:
     """Return whether it is a zygote, a guardian, a killer, or runs a student's code."""
-    return "grading.zygote import" in line
+    return "autograder.isolation.zygote import" in line
 
 
 def records_in(folder: Path) -> int:

@@ -9,9 +9,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from grading import import_graph, paths, provenance
+from tools.classroom import import_graph
+
+from grading import paths, provenance
 from grading.question_set import load_hidden
-from grading.remembered import Remembered
+from tools.classroom.remembered import Remembered
 from questions.course import Course
 from tests.classroom.test_class_run import Workers, ended, run_class, runner  # noqa: F401
 from tools.classroom import class_run, shipping

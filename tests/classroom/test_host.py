@@ -14,9 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from grading import host, paths, sandbox
-from grading.guardian import resident_bytes
-from grading.host import Host
+from tools.classroom import host
+
+from grading import paths
+
+from autograder.isolation import sandbox
+from autograder.isolation.guardian import resident_bytes
+from tools.classroom.host import Host
 from grading.pool import FLAGS, ZygotePool
 from grading.runner import Observer, Options
 from questions.course import Course

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from grading import paths, provenance
-from grading.host import ANSWERS, Host
-from grading.remembered import Remembered
+from tools.classroom.host import ANSWERS, Host
+from tools.classroom.remembered import Remembered
 from grading.runner import Bench
 from questions.course import Course
 from tests.classroom.test_host import ask, ends

@@ -10,7 +10,7 @@ from decimal import Decimal
 import pytest
 
 from grading.errors import GradingError
-from grading.gradescope import document, feedback
+from autograder.gradescope import document, feedback
 from grading.results import Results, TestResult
 from grading.verdicts import Outcome
 from tests import pinned

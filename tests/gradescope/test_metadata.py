@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from grading import paths
-from grading.gradescope import metadata, session
+from autograder.gradescope import metadata, session
 from tests import pinned
 from tools import emulate
 

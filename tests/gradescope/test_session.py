@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from grading import paths
-from grading.gradescope import document, session
+from autograder.gradescope import document, session
 from grading.results import Results, TestResult
 from grading.staging import Staged
 from grading.verdicts import Outcome

@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from grading import authoritative, sandbox, staging
+from autograder import authoritative
+
+from autograder.isolation import sandbox
+
+from grading import staging
 from grading.upload import Folder
 
 NOTHING = {"read": [], "written": [], "signalled": [], "sockets": [], "scratch": True, "linked": []}

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from grading import huge_pages, killer, paths, sandbox
+from autograder.isolation import huge_pages, killer, sandbox
+
+from grading import paths
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
 needs_root = pytest.mark.skipif(
@@ -93,7 +95,7 @@ def test_memory_is_put_into_huge_pages_and_holds_the_same():
         pytest.skip("this kernel makes no huge pages on demand")
     code = f"""
 import sys; sys.path.insert(0, {str(paths.SRC)!r})
-from grading import huge_pages
+from autograder.isolation import huge_pages
 def held():
     lines = open("/proc/self/smaps_rollup").read().splitlines()
     return sum(int(line.split()[1]) for line in lines if line.startswith("AnonHugePages"))

@@ -5,9 +5,11 @@ from types import ModuleType
 
 import pytest
 
-from grading import deciding, paths, question_set, where
-from grading.deciding import Deciding, in_environment
+from tools.classroom import deciding
+
+from grading import paths, question_set, where
 from grading.edition import load_assignment
+from tools.classroom.deciding import Deciding, in_environment
 from grading.runner import CourseTestRunner
 from questions.course import Course
 from tests import pinned

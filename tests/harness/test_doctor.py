@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from grading import sandbox
+from autograder.isolation import sandbox
 from tests.project import ROOT
 from tools import container
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from grading import paths, sandbox, staging
+from grading import paths, staging
+
+from autograder.isolation import sandbox
 from grading.staging import stage, stage_reference
 from grading.verdicts import Outcome
 from questions.course import Course

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from grading.frames import Finished
-from grading.guardian import Ending
+from grading.pool import Finished
+from grading.pool import Ending
 from grading.limits import Limits
 from grading.runner import Observer, Options
 from grading.verdicts import Outcome, of_ending

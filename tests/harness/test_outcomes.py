@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from grading import guardian, kernel, leftovers, limits, sandbox, verdicts
+from autograder.isolation import guardian, kernel, leftovers, sandbox
+
+from grading import limits, verdicts
 from grading.import_clock import Imports
 from grading.verdicts import Outcome
 from tests.scheduling import sampled

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from grading import guardian, kernel, sandbox, zygote
+from autograder.isolation import guardian, kernel, sandbox, zygote
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux's")
 needs_landlock = pytest.mark.skipif(

@@ -8,9 +8,11 @@ import zipfile
 import numpy as np
 import pytest
 
-from grading import printable, replay, report, terminal
+from grading import printable, report, terminal
+
+from autograder import replay
 from grading.errors import SubmissionError, UsageError
-from grading.gradescope import feedback
+from autograder.gradescope import feedback
 from grading.results import Results, TestResult
 from grading.staging import stage
 from grading.verdicts import Outcome, TestEnd

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from grading import provenance, replay, report, terminal
+from grading import provenance, report, terminal
+
+from autograder import replay
 from grading.cases import BoundTest, GradedTestCase
 from grading.results import Results, TestResult
 from grading.runner import Observer, Options

@@ -11,14 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from grading import doctor, guardian, kernel, paths, sandbox, system_calls
+from autograder import doctor
+
+from autograder.isolation import guardian, kernel, sandbox, system_calls
+
+from grading import paths
 from grading.limits import Limits
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="Linux's")
 NOBODY = 65_090  # if we are root, a user without other processes on this machine
 MANY_FORKS = f"""import os, sys, time
 sys.path.insert(0, {str(paths.SRC)!r})
-from grading import sandbox
+from autograder.isolation import sandbox
 before = sandbox.tasks_of(os.getuid())
 sandbox.take(sandbox.Confinement(most_tasks=before + 5))
 started = []
@@ -37,7 +41,7 @@ print(len(started))
 MANY_THREADS = f"""import os, sys, threading
 from pathlib import Path
 sys.path.insert(0, {str(paths.SRC)!r})
-from grading import sandbox
+from autograder.isolation import sandbox
 before = sandbox.tasks_of(os.getuid())
 go_on = threading.Event()
 for _ in range(200):

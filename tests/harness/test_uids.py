@@ -14,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from grading import paths, sandbox
+from grading import paths
+
+from autograder.isolation import sandbox
 from grading.verdicts import Outcome
 from tools import container
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from grading import replay
-from grading.frames import Finished
-from grading.guardian import Ending
+from autograder import replay
+from grading.pool import Finished
+from grading.pool import Ending
 from grading.limits import Limits
 from grading.results import Results, TestResult
 from grading.staging import Staged

@@ -147,7 +147,8 @@ def test_arrays_are_views_of_the_frame_that_cannot_be_written_to():
 
 MEASURED = """
 import os, threading
-from grading import frames, guardian, wire
+from grading import frames, wire
+from autograder.isolation import guardian
 
 fillers = {"objects": b"{},", "lists": b"[],", "numbers": b"1.5,", "strings": b'"\\\\u1234",'}
 filler = fillers[sys.argv[2]]

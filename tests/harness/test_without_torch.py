@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from grading import leftovers
+from autograder.isolation import leftovers
 
 
 @pytest.fixture(scope="module")

@@ -123,7 +123,8 @@ class Arena:
     def __init__(self, tree: Path, mode: str) -> None:
         sys.path.insert(0, str(tree / "src"))
         import grader
-        from grading import edition, limits, paths, pool, runner, sandbox
+        from grading import edition, limits, paths, pool, runner
+        from autograder.isolation import sandbox
 
         assert paths.ROOT == tree
         sandbox.hide_memory()  # as the command does

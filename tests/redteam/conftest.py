@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from grading import leftovers, paths
+from autograder.isolation import leftovers
+
+from grading import paths
 from grading.pool import ZygotePool
 from tests import pinned
 from tests.interpreter import STRICT

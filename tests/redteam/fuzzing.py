@@ -17,10 +17,12 @@ from typing import Any
 
 import torch
 
-from grading import sandbox, wire
+from autograder.isolation import sandbox
+
+from grading import wire
 from grading.cases import BoundTest, bind
-from grading.frames import Finished, finished
-from grading.guardian import Ending
+from grading.pool import Finished, finished
+from grading.pool import Ending
 from grading.pool import Job, Pool
 from grading.results import Results, TestResult
 from grading.runner import CourseTestRunner, Run

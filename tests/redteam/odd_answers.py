@@ -12,7 +12,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from grading import wire
-from grading.guardian import REASONS, Ending
+from grading.pool import REASONS, Ending
 
 WELL = Ending(0, 0, "", 0.1, 0.2, 1 << 20)
 

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from grading import sandbox
+from autograder.isolation import sandbox
 
 from . import arena
 from .conftest import FILE

@@ -14,7 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from grading import authoritative, paths, sandbox
+from autograder import authoritative
+
+from grading import paths
+
+from autograder.isolation import sandbox
 from tests.interpreter import STRICT
 from tools import world
 

@@ -17,7 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from grading import leftovers, paths
+from autograder.isolation import leftovers
+
+from grading import paths
 
 from .conftest import ASKED, FILE, RIGHT, whole
 
@@ -369,12 +371,12 @@ STAGES = [  # file of src, and the function of ours that crashes there
     ("questions/shared/data_set.py", "CourseData.__init__"),
     ("grading/pool.py", "open_pool"),
     ("grading/worker.py", "preload"),
-    ("grading/guardian.py", "become_subreaper"),
-    ("grading/guardian.py", "watch"),
-    ("grading/zygote.py", "_clean_up"),
+    ("autograder/isolation/guardian.py", "become_subreaper"),
+    ("autograder/isolation/guardian.py", "watch"),
+    ("autograder/isolation/zygote.py", "_clean_up"),
     ("grading/limits.py", "take"),
-    ("grading/sandbox.py", "for_worker"),
-    ("grading/sandbox.py", "take"),
+    ("autograder/isolation/sandbox.py", "for_worker"),
+    ("autograder/isolation/sandbox.py", "take"),
     ("grading/wire.py", "encode"),
     ("grading/wire.py", "_load_arrays"),
     ("grading/schema.py", "check"),

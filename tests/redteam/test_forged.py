@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from grading import wire
-from grading.frames import finished
+from grading.pool import finished
 from grading.results import TestResult
 from grading.verdicts import REPORT, Outcome
 from grading.worker import READY

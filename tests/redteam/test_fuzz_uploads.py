@@ -17,9 +17,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grading import leftovers, paths, printable
+from autograder.isolation import leftovers
+
+from grading import paths, printable
 from grading.errors import SubmissionError
-from grading.host import Host
+from tools.classroom.host import Host
 from grading.staging import MAX_TOTAL_BYTES, stage
 from questions.course import Course
 
@@ -126,7 +128,7 @@ def test_any_archive_is_staged_or_refused_in_one_line(count, archives, tmp_path)
 def test_after_any_zip_a_host_grades_the_next_one_as_before(count, tmp_path, grader, monkeypatch):
     monkeypatch.setattr(paths, "DATA", grader.course / "src" / "data")
     monkeypatch.setattr(paths, "ANSWERS", grader.course / "solutions" / "data")
-    monkeypatch.setattr("grading.host.MOST_SUBMISSIONS", 10**6)
+    monkeypatch.setattr("tools.classroom.host.MOST_SUBMISSIONS", 10**6)
     right, odd = tmp_path / "right.zip", tmp_path / "odd.zip"
     with zipfile.ZipFile(right, "w") as writer:
         writer.writestr(FILE, RIGHT)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from grading import leftovers
+from autograder.isolation import leftovers
 
 from .conftest import ASKED, FILE, RIGHT, command, whole
 

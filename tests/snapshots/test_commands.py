@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
-from grading import authoritative, doctor, replay, sandbox
+from autograder import authoritative, doctor, replay
+
+from autograder.isolation import sandbox
 from grading.errors import UsageError
 from tests import pinned
 from tests.interpreter import python

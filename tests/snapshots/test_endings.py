@@ -5,9 +5,11 @@ import sys
 
 import pytest
 
-from grading import float_ranges, kernel, verdicts
-from grading.frames import Finished
-from grading.guardian import Ending
+from grading import float_ranges, verdicts
+
+from autograder.isolation import kernel
+from grading.pool import Finished
+from grading.pool import Ending
 from grading.limits import Limits
 from tests.harness.test_outcomes import FILTERED
 from tests.snapshots import check

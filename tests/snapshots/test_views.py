@@ -9,7 +9,7 @@ import json
 import pytest
 
 from grading import report, terminal
-from grading.gradescope import document, metadata, session
+from autograder.gradescope import document, metadata, session
 from grading.staging import Omission, Staged
 from grading.terminal import Terminal
 from tests import pinned

@@ -27,7 +27,7 @@ The modules:
 - `records`           what a record contains; `table` shows them
 - `shipping`          packs what is sent to workers: the release, the class's seed, submissions
 - `cluster`           dask's cluster, TLS, workers that can grade; `dispatch` keeps them busy
-- `slots`             the workers' side: a host (`src/grading/host.py`) for each slot
+- `slots`             the workers' side: a host (`tools/classroom/host.py`) for each slot
 - `dispatching`       workers for commands that grade; `handed_files` finds what they grade
 - `choosing`          reads lists of students
 - `regrading/`        `regrade`, `apply`, `discard`, `history`, `repeat`, `stored`

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grading import host, leftovers
+from tools.classroom import host
+
+from autograder.isolation import leftovers
 from grading.errors import SubmissionError
 from grading.runner import CourseTestRunner
 

@@ -1,4 +1,4 @@
-"""Earlier findings about a submission's parameters: see `grading/remembered.py`.
+"""Earlier findings about a submission's parameters: see `tools/classroom/remembered.py`.
 
 A record keeps the findings that it is based on. They are sent along when the submission is graded
 again, and used as long as their key is the same, i.e. for the same parameters, code, data, versions
@@ -11,7 +11,7 @@ import contextlib
 from typing import Any
 
 from grading.errors import UsageError
-from grading.remembered import Findings
+from tools.classroom.remembered import Findings
 
 from .folder import ClassFolder, read_json
 

@@ -28,7 +28,7 @@ from typing import Any
 
 from grading import paths
 from grading.errors import UsageError
-from grading.leftovers import remove_tree
+from autograder.isolation.leftovers import remove_tree
 from grading.writing import replacing
 
 from .submissions import ID, MARKER, Attempts, RollEntry, Student

@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from grading.errors import UsageError
-from grading.leftovers import remove_tree
+from autograder.isolation.leftovers import remove_tree
 from grading.verdicts import ExitCode
 
 from .folder import LOCK, RECORDS, ROLL, ClassFolder, written_at

@@ -107,7 +107,7 @@ class Job:
         submission_id: its id, which workers don't see.
         upload: the zip to send.
         facts: what its results should say of the upload (`Packed`).
-        request: the request to a host (`grading/host.py`), except for the file.
+        request: the request to a host (`tools/classroom/host.py`), except for the file.
     """
 
     submission_id: str

@@ -1,6 +1,6 @@
 """The workers' side: a grader host for each slot, started from the release that the client sends.
 
-A dask worker doesn't grade anything itself. Submissions run below a host (`src/grading/host.py`),
+A dask worker doesn't grade anything itself. Submissions run below a host (`tools/classroom/host.py`),
 so none of them can make dask lose another task. This module is sent to workers by value
 (`cluster.py`), and may only import what every worker has: Python and distributed.
 """

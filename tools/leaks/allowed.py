@@ -46,6 +46,6 @@ PATHS = {
     },
     "says where staff's answers and secret are, which no release contains": {
         "src/questions/shared/data_set.py": "solutions/data",
-        "src/grading/authoritative.py": "solutions/data",
+        "autograder/authoritative.py": "solutions/data",
     },
 }

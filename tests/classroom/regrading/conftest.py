@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from grading.deciding import in_environment
+from tools.classroom.deciding import in_environment
 from tests.classroom.nasty import VERSIONS, record_of
 from tests.classroom.tiny import class_of
 from tools.classroom import shipping

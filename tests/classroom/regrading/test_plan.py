@@ -2,7 +2,7 @@
 
 import pytest
 
-from grading.deciding import in_environment
+from tools.classroom.deciding import in_environment
 from tests.classroom.regrading.conftest import HERE, TESTS, described, entry, record
 from tools.classroom import records
 from tools.classroom.regrading.plan import Rules, identity, record_of

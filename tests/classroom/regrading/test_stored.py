@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 import yaml
 
-from grading import replay
-from grading.gradescope import document
+from autograder import replay
+from autograder.gradescope import document
 from grading.results import Results, TestResult
 from grading.verdicts import Outcome
 from tests import pinned

@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from grading.cases import in_scope
-from grading.deciding import in_environment
+from tools.classroom.deciding import in_environment
 from grading.errors import UsageError
 
 from ..dispatching import Environment
@@ -82,7 +82,7 @@ def describe(release: Path, edition: str) -> Described:
     if not (release / "src" / "grading" / "deciding.py").is_file():
         raise UsageError(
             f"--release {release}: expected a checkout of this repository that has "
-            "src/grading/deciding.py"
+            "tools/classroom/deciding.py"
         )
     asked = subprocess.run(
         [sys.executable, "-P", "-s", "-B", "-X", "utf8", "-c", ASK, release / "src", edition],

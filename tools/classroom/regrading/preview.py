@@ -8,7 +8,7 @@ from typing import Any
 
 from grading import printable
 from grading.html_pages import write_page as write_html
-from grading.leftovers import remove_tree
+from autograder.isolation.leftovers import remove_tree
 from grading.report import points as shown_points
 
 from ..folder import ClassFolder

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from grading import host
+from tools.classroom import host
 from grading.runner import CourseTestRunner
 
 from .. import records, shipping

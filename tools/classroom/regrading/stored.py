@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from grading import replay
+from autograder import replay
 from grading.errors import SubmissionError, UsageError
 from grading.verdicts import ExitCode, Outcome
 

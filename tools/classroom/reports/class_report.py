@@ -12,7 +12,7 @@ from typing import Any
 
 from grading.errors import UsageError
 from grading.html_pages import write_page
-from grading.leftovers import remove_tree
+from autograder.isolation.leftovers import remove_tree
 from grading.report import points as shown_points
 from grading.results import write_atomically
 from grading.verdicts import ExitCode

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from grading.leftovers import remove_tree
+from autograder.isolation.leftovers import remove_tree
 
 from ..folder import ClassFolder
 
