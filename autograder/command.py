@@ -7,9 +7,9 @@ import secrets
 from pathlib import Path
 
 from grading import report, terminal
-from grading.edition import load_assignment
 from grading.cases import derive_seed
 from grading.cli import Command, ResultsFile
+from grading.edition import load_assignment
 from grading.errors import GradingError, UsageError
 from grading.pool import FreshPool, Pool
 from grading.results import TestResult

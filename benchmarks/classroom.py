@@ -67,7 +67,7 @@ def graded(command: list[str]) -> Cost:
 
 def processor() -> str:
     """Return the kind of processor, as in records."""
-    from grading import provenance  # can be imported once `tools` has been
+    from autograder import provenance  # can be imported once `tools` has been
 
     return provenance.processor()
 

@@ -40,7 +40,7 @@ from tools.reference import lay_out
 from grading import paths  # isort: skip
 from questions.shared import probe  # isort: skip
 from grading.recipes import settings  # isort: skip
-from grading.question_set import load_hidden  # isort: skip
+from autograder.judging import load_hidden  # isort: skip
 from pretraining.parameter_files import read, weights  # isort: skip
 
 ROOT = Path(__file__).resolve().parent.parent

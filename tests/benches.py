@@ -22,16 +22,15 @@ from pathlib import Path
 
 from .variants import ROOT, Variant, lay_out
 
-from autograder.isolation import sandbox  # isort: skip
-
 from grading import worker  # isort: skip
 from grading.edition import Assignment, TestSpec, load_assignment  # isort: skip
 from grading.cases import BoundTest, bind  # isort: skip
-from grading.pool import InProcessPool  # isort: skip
-from tools.classroom.remembered import Remembered  # isort: skip
+from grading.pool import InProcessPool, Pool  # isort: skip
+from tools.classroom.remembered import Remembered, RememberingPool  # isort: skip
 from grading.results import TestResult  # isort: skip
-from grading.runner import CourseTestRunner, Run  # isort: skip
-from grading.staging import Staged, stage, stage_reference  # isort: skip
+from grading.runner import Run  # isort: skip
+from grading.staging import Staged, stage  # isort: skip
+from autograder.judging import Judging, course_runner, stage_reference  # isort: skip
 from questions.course import Course  # isort: skip
 from questions.shared.data_set import CourseData  # isort: skip
 from tests import pinned  # isort: skip
@@ -51,15 +50,20 @@ class Bench:
             remembered: a folder of the reference's answers, which other benches may share.
         """
         self._assignment = _with_every_topic()
-        self._pool, self._work = InProcessPool(), work
+        self._pool: Pool = InProcessPool()
+        self._work = work
         data = work / "data"
         data.mkdir()
         (data / "dataset.json").write_text('{"name": "world"}\n', encoding="utf-8")
         self._data = CourseData(self._assignment, data, None)
-        self._runner = CourseTestRunner(self._assignment, Course())
+        self._runner = course_runner(self._assignment, Course())
+        judging = self._runner.judging
+        assert isinstance(judging, Judging)
         if remembered is not None:
-            self._runner.remembered = Remembered(remembered, Course())
-        self.hidden, self.judges = self._runner.hidden, self._runner.judges
+            kept = Remembered(remembered, Course())
+            self._pool = RememberingPool(self._pool, kept)
+            judging.remember = kept.finding
+        self.hidden, self.judges = judging.hidden, judging.judges
         self.tests = bind(self._every_test(), Course().cases())
         self._complete = lay_out(None, work / "complete")
         compile_packages(self._complete)
@@ -88,7 +92,6 @@ class Bench:
                 pool=self._pool,
                 data=self._data,
                 seed=seed,
-                layers=sandbox.detect(),
                 deadline=time.monotonic() + 3600,
             )
             run.reference = self._reference

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from grading import paths
+from autograder import paths
+from autograder.judging import load_hidden
 from grading.cases import GradedTestCase
-from grading.question_set import load_hidden
 from grading.verdicts import TestEnd
 from questions.shared.outputs import OutputsCase
 from tests import benches, mutants, pinned

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from autograder.judging import load_hidden
 from grading import paths, schema
 from grading.errors import WireError
-from grading.question_set import load_hidden
 from grading.verdicts import TestEnd
 from questions.span_corruption import items, probe
 from questions.span_corruption.tests import SpanCorruption

@@ -45,7 +45,6 @@ TAKEN = (
     "src/*.py",
     "src/pretraining/*.py",
     "src/grading/**/*.py",
-    "src/grading/**/*.json",
     "src/grading/templates/*",
     "src/questions/**/*.py",
     "src/data/*",

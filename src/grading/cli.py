@@ -16,10 +16,11 @@ import traceback
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from . import paths, printable, provenance, report, terminal, where
-from .edition import Edition, load_assignment
 from .cases import derive_seed, select
+from .edition import Edition, load_assignment
 from .errors import GradingError, UsageError
 from .pool import FreshPool, InProcessPool, Pool
 from .question_set import QuestionSet
@@ -163,7 +164,7 @@ class Command:
             if sys.exc_info()[0] in (None, KeyboardInterrupt):
                 console.finish()
         if asked.html:
-            self.write_page(asked.html, report.page(results, for_staff=False, is_judged=False))
+            self.write_page(asked.html, report.page(results, False, is_judged=False))
         return exit_code(results.outcomes)
 
     def run_tests(
@@ -172,7 +173,7 @@ class Command:
         asked: argparse.Namespace,
         seed: int,
         observer: Observer,
-        **more: object,
+        **more: Any,
     ) -> Results:
         """Run the selected tests.
 

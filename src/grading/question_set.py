@@ -15,7 +15,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
 
-
 from .cases import GradedTestCase
 from .edition import Assignment, Edition
 from .errors import UsageError

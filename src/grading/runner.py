@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from . import float_ranges, importing, paths, printable, provenance, verdicts, wire
-from .edition import Assignment, Edition, TestSpec
 from .cases import BoundTest, GradedTestCase, Judging, bind, select
+from .edition import Assignment, Edition, TestSpec
 from .errors import DataError, GradingError, UsageError, WireError
 from .limits import Limits
 from .pool import Finished, Job, Pool

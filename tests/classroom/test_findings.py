@@ -9,14 +9,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tools.classroom import import_graph
-
+from autograder.judging import load_hidden
 from grading import paths, provenance
-from grading.question_set import load_hidden
-from tools.classroom.remembered import Remembered
 from questions.course import Course
 from tests.classroom.test_class_run import Workers, ended, run_class, runner  # noqa: F401
-from tools.classroom import class_run, shipping
+from tools.classroom import class_run, import_graph, shipping
+from tools.classroom.remembered import Remembered
 
 CODE = ("hidden.evidence",)
 
@@ -91,7 +89,7 @@ def test_all_modules_that_find_evidence_count(hidden, root):
     """All our modules that Python imports for it are among the files that are hashed."""
     code = """
 import sys; sys.path.insert(0, 'src')
-from grading import paths
+from autograder import paths
 before = set(sys.modules)
 import importlib.util
 spec = importlib.util.spec_from_file_location(

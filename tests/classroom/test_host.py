@@ -14,17 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from tools.classroom import host
-
-from grading import paths
-
 from autograder.isolation import sandbox
 from autograder.isolation.guardian import resident_bytes
-from tools.classroom.host import Host
+from grading import paths
 from grading.pool import FLAGS, ZygotePool
 from grading.runner import Observer, Options
 from questions.course import Course
 from tests.classroom.tiny import BODIES, hand_in
+from tools.classroom import host
+from tools.classroom.host import Host
 
 QUESTION = ("3a",)  # in the default edition: quick tests that don't need torch
 SEED = 7

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from grading import paths, provenance
-from tools.classroom.host import ANSWERS, Host
-from tools.classroom.remembered import Remembered
 from grading.runner import Bench
 from questions.course import Course
 from tests.classroom.test_host import ask, ends
 from tests.variants import all_variants, lay_out
+from tools.classroom.host import ANSWERS, Host
+from tools.classroom.remembered import Remembered
 from tools.reference import compose
 
 SYNTHESIZER = ["1g-5-hidden", "1g-6-hidden", "1g-8-hidden", "1g-9-hidden"]

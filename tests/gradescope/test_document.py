@@ -9,8 +9,8 @@ from decimal import Decimal
 
 import pytest
 
-from grading.errors import GradingError
 from autograder.gradescope import document, feedback
+from grading.errors import GradingError
 from grading.results import Results, TestResult
 from grading.verdicts import Outcome
 from tests import pinned

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from grading import paths
 from autograder.gradescope import document, session
+from grading import paths
 from grading.results import Results, TestResult
 from grading.staging import Staged
 from grading.verdicts import Outcome

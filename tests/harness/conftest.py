@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from autograder.isolation import confined_pool
+from autograder.isolation.sandbox import Layers
+from autograder.judging import course_runner
 from grading import limits, paths
 from grading.edition import Edition, TestSpec
-from grading.pool import FreshPool, ZygotePool
+from grading.pool import FreshPool
 from grading.results import TestResult
 from grading.runner import CourseTestRunner, Observer, Options
 from questions.course import Course
@@ -27,14 +30,14 @@ HEAD = "import numpy as np\n\ndef copying_query(keys, j):\n"
 
 @pytest.fixture(scope="session")
 def runner() -> CourseTestRunner:
-    return CourseTestRunner(pinned.load(), Course())
+    return course_runner(pinned.load(), Course())
 
 
 @pytest.fixture(scope="session")
 def runner_in_haste() -> CourseTestRunner:
     assignment = pinned.load()
     editions = {name: _hasty(edition) for name, edition in assignment.editions.items()}
-    return CourseTestRunner(replace(assignment, editions=editions), Course())
+    return course_runner(replace(assignment, editions=editions), Course())
 
 
 @pytest.fixture
@@ -63,7 +66,7 @@ def _hasty(edition: Edition) -> Edition:
 @pytest.fixture(scope="session")
 def pools() -> Iterator[dict]:
     """Both ways of starting workers; the one of Windows and macOS is forced on Linux here."""
-    made = {"zygote": ZygotePool(hash_seed=1), "fresh": FreshPool(hash_seed=1)}
+    made = {"zygote": confined_pool(hash_seed=1), "fresh": FreshPool(hash_seed=1)}
     yield made
     for pool in made.values():
         pool.close()
@@ -91,9 +94,19 @@ def grade_hastily(hasty_runner, pools) -> Callable[..., dict[str, TestResult]]:
 
 
 def _grading(runner: CourseTestRunner, pools: dict) -> Callable[..., dict[str, TestResult]]:
-    def run(submission: Path, *wanted: str, way: str = "zygote", seed: int = 7, **options) -> dict:
+    def run(
+        submission: Path,
+        *wanted: str,
+        way: str = "zygote",
+        seed: int = 7,
+        layers: Layers | None = None,
+        **options,
+    ) -> dict:
         asked = Options(submission=submission, wanted=wanted, **options)
-        results = runner.run(asked, seed, Observer(), pools[way])
+        with pytest.MonkeyPatch.context() as patch:
+            if layers is not None:
+                patch.setattr(pools[way], "layers", layers)
+            results = runner.run(asked, seed, Observer(), pools[way])
         return {t.spec.test_id: t for t in results.tests}
 
     return run

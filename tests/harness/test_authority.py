@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from autograder import authoritative
-
 from autograder.isolation import sandbox
-
 from grading import staging
 from grading.upload import Folder
 

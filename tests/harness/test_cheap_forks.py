@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from autograder.isolation import huge_pages, killer, sandbox
-
 from grading import paths
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="Linux only")

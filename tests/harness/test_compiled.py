@@ -7,8 +7,9 @@ from pathlib import Path
 
 import torch
 
+from autograder.judging import stage_reference
 from grading import paths, worker
-from grading.staging import stage, stage_reference
+from grading.staging import stage
 from questions.course import Course
 
 PROVIDED = Course().provided

@@ -5,14 +5,13 @@ from types import ModuleType
 
 import pytest
 
-from tools.classroom import deciding
-
 from grading import paths, question_set, where
 from grading.edition import load_assignment
-from tools.classroom.deciding import Deciding, in_environment
 from grading.runner import CourseTestRunner
 from questions.course import Course
 from tests import pinned
+from tools.classroom import deciding
+from tools.classroom.deciding import Deciding, in_environment
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from grading import paths, staging
-
 from autograder.isolation import sandbox
-from grading.staging import stage, stage_reference
+from autograder.judging import stage_reference
+from grading import paths, staging
+from grading.staging import stage
 from grading.verdicts import Outcome
 from questions.course import Course
 from tests.harness.conftest import POOLS

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grading.pool import ZygotePool
+from autograder.isolation import confined_pool
 from grading.verdicts import Outcome
 
 ID = "3a-0-basic"
@@ -17,7 +17,7 @@ RIGHT = "return 1000 * keys[j]\n"
 @pytest.fixture
 def pools():
     """A pool for this module only, which may be broken."""
-    pool = ZygotePool(hash_seed=1)
+    pool = confined_pool(hash_seed=1)
     yield {"zygote": pool}
     pool.close()
 

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from grading.pool import Finished
-from grading.pool import Ending
 from grading.limits import Limits
+from grading.pool import Ending, Finished
 from grading.runner import Observer, Options
 from grading.verdicts import Outcome, of_ending
 from tests.harness.conftest import POOLS

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from autograder.isolation import guardian, kernel, leftovers, sandbox
-
 from grading import limits, verdicts
 from grading.import_clock import Imports
 from grading.verdicts import Outcome

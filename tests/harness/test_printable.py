@@ -8,11 +8,10 @@ import zipfile
 import numpy as np
 import pytest
 
-from grading import printable, report, terminal
-
 from autograder import replay
-from grading.errors import SubmissionError, UsageError
 from autograder.gradescope import feedback
+from grading import printable, report, terminal
+from grading.errors import SubmissionError, UsageError
 from grading.results import Results, TestResult
 from grading.staging import stage
 from grading.verdicts import Outcome, TestEnd

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from grading import provenance, report, terminal
-
 from autograder import replay
+from grading import provenance, report, terminal
 from grading.cases import BoundTest, GradedTestCase
 from grading.results import Results, TestResult
 from grading.runner import Observer, Options

@@ -12,9 +12,7 @@ from pathlib import Path
 import pytest
 
 from autograder import doctor
-
 from autograder.isolation import guardian, kernel, sandbox, system_calls
-
 from grading import paths
 from grading.limits import Limits
 

@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from grading import paths
-
 from autograder.isolation import sandbox
+from grading import paths
 from grading.verdicts import Outcome
 from tools import container
 

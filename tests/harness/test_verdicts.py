@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from autograder import replay
-from grading.pool import Finished
-from grading.pool import Ending
 from grading.limits import Limits
+from grading.pool import Ending, Finished
 from grading.results import Results, TestResult
 from grading.staging import Staged
 from grading.verdicts import REPORT, Outcome, Verdict, of_ending, of_report

@@ -121,10 +121,11 @@ class Arena:
     """A runner of the tree's own grader, and the state that must not change."""
 
     def __init__(self, tree: Path, mode: str) -> None:
-        sys.path.insert(0, str(tree / "src"))
+        sys.path[:0] = [str(tree / "src"), str(tree)]
         import grader
-        from grading import edition, limits, paths, pool, runner
+        from autograder import isolation, judging
         from autograder.isolation import sandbox
+        from grading import edition, limits, paths
 
         assert paths.ROOT == tree
         sandbox.hide_memory()  # as the command does
@@ -137,10 +138,10 @@ class Arena:
         self._layers = found if with_kernel else sandbox.Layers(as_root, 0, False)
         self._tree = tree
         self._secret = os.environ["GRADER_SECRET"]
-        self._runner = runner.CourseTestRunner(edition.load_assignment(paths.ROOT), grader.Course())
+        self._runner = judging.course_runner(edition.load_assignment(paths.ROOT), grader.Course())
         # In the environment of every process of this arena, and of no others.
         self._hash_seed = zlib.crc32(os.urandom(8))
-        self._pool = pool.ZygotePool(self._hash_seed)
+        self._pool = isolation.confined_pool(self._hash_seed, self._layers)
         self._results = tree / "out" / "results.json"
         self._pool.warm(False)  # whatever is new after an attack was left by it
         faults = self.run("no attack")
@@ -197,10 +198,11 @@ class Arena:
         return upload
 
     def _grade(self, upload: Path) -> tuple:
-        from grading import cli, runner
+        from autograder import command
+        from grading import runner
 
-        report = cli._Console(self._results)
-        options = runner.Options(upload, wanted=ATTACKED + UNTOUCHED, layers=self._layers)
+        report = command.Console(self._results)
+        options = runner.Options(upload, wanted=ATTACKED + UNTOUCHED)
         screen = io.StringIO()
         with contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen):
             results = self._runner.run(options, 7, report, self._pool)

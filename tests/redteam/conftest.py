@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from autograder import isolation
 from autograder.isolation import leftovers
-
 from grading import paths
-from grading.pool import ZygotePool
 from tests import pinned
 from tests.interpreter import STRICT
 
@@ -70,7 +69,7 @@ def make_tree() -> Iterator[Callable[..., Path]]:
 def copy_tree(tree: Path) -> None:
     """src, solutions and this folder; answers that only their owner can read."""
     ignored = shutil.ignore_patterns("__pycache__", "*.params", "*.predictions")
-    for name in ("src", "solutions", "tests/redteam"):
+    for name in ("src", "autograder", "solutions", "tests/redteam"):
         shutil.copytree(paths.ROOT / name, tree / name, ignore=ignored)
     text = pinned.text()
     # The attacked tests take 20 ms, so their limit can be short.
@@ -206,7 +205,7 @@ def grader(tmp_path_factory):
     """Return a grader whose workers' answers are given; see fuzzing.py."""
     from . import fuzzing  # imports torch
 
-    pool = ZygotePool(hash_seed=1)
+    pool = isolation.confined_pool(hash_seed=1, layers=fuzzing.UNCONFINED)
     course = fuzzing.lay_out(tmp_path_factory.mktemp("course"))
     yield fuzzing.Grader(pool, tmp_path_factory.mktemp("work"), course)
     pool.close()

@@ -18,15 +18,13 @@ from typing import Any
 import torch
 
 from autograder.isolation import sandbox
-
+from autograder.judging import course_runner, stage_reference
 from grading import wire
 from grading.cases import BoundTest, bind
-from grading.pool import Finished, finished
-from grading.pool import Ending
-from grading.pool import Job, Pool
+from grading.pool import Ending, Finished, Job, Pool, finished
 from grading.results import Results, TestResult
 from grading.runner import CourseTestRunner, Run
-from grading.staging import stage, stage_reference
+from grading.staging import stage
 from grading.verdicts import Outcome
 from grading.worker import READY
 from questions import leaderboard
@@ -115,9 +113,8 @@ class Grader:
     def run(self, test: BoundTest, hidden: bool = True) -> Run:
         """Return a run of an edition that has this test."""
         edition = next(e for e in ASSIGNMENT.editions.values() if test.spec in e.tests)
-        runner = CourseTestRunner(ASSIGNMENT, Course())
-        if not hidden:
-            runner.hidden = None
+        make = course_runner if hidden else CourseTestRunner
+        runner = make(ASSIGNMENT, Course())
         return Run(
             runner=runner,
             edition=edition,
@@ -126,7 +123,6 @@ class Grader:
             pool=self._pool,
             data=self._data,
             seed=SEED,
-            layers=UNCONFINED,
             deadline=time.monotonic() + 3600,
         )
 

@@ -15,10 +15,8 @@ from pathlib import Path
 import pytest
 
 from autograder import authoritative
-
-from grading import paths
-
 from autograder.isolation import sandbox
+from grading import paths
 from tests.interpreter import STRICT
 from tools import world
 

@@ -18,7 +18,6 @@ from pathlib import Path
 import pytest
 
 from autograder.isolation import leftovers
-
 from grading import paths
 
 from .conftest import ASKED, FILE, RIGHT, whole

@@ -18,12 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.isolation import leftovers
-
 from grading import paths, printable
 from grading.errors import SubmissionError
-from tools.classroom.host import Host
 from grading.staging import MAX_TOTAL_BYTES, stage
 from questions.course import Course
+from tools.classroom.host import Host
 
 from .conftest import ASKED, FILE, RIGHT
 from .test_fuzz import BOTH, examples

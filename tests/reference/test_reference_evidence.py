@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from grading import paths
-from grading.question_set import load_hidden
+from autograder import paths
+from autograder.judging import load_hidden
 from grading.recipes import Evidence, Strong
 from questions.shared import probe
 

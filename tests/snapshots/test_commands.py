@@ -7,7 +7,6 @@ import sys
 import pytest
 
 from autograder import authoritative, doctor, replay
-
 from autograder.isolation import sandbox
 from grading.errors import UsageError
 from tests import pinned

@@ -5,12 +5,10 @@ import sys
 
 import pytest
 
-from grading import float_ranges, verdicts
-
 from autograder.isolation import kernel
-from grading.pool import Finished
-from grading.pool import Ending
+from grading import float_ranges, verdicts
 from grading.limits import Limits
+from grading.pool import Ending, Finished
 from tests.harness.test_outcomes import FILTERED
 from tests.snapshots import check
 

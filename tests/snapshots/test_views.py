@@ -8,8 +8,8 @@ import json
 
 import pytest
 
-from grading import report, terminal
 from autograder.gradescope import document, metadata, session
+from grading import report, terminal
 from grading.staging import Omission, Staged
 from grading.terminal import Terminal
 from tests import pinned

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tools.classroom import host
-
 from autograder.isolation import leftovers
 from grading.errors import SubmissionError
 from grading.runner import CourseTestRunner
+from tools.classroom import host
 
 from . import findings, records, shipping
 from .dispatching import Say

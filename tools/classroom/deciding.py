@@ -22,10 +22,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from . import import_graph, paths, provenance
-from .cases import BoundTest, bind
-from .edition import Assignment, Edition, TestSpec, load_assignment
-from .question_set import QuestionSet, load_hidden
+from autograder import paths, provenance
+from autograder.judging import load_hidden
+from grading.cases import BoundTest, bind
+from grading.edition import Assignment, Edition, TestSpec, load_assignment
+from grading.question_set import QuestionSet
+
+from . import import_graph
 
 PROBE = re.compile(r"[\"']([a-z_0-9]+)\.")
 ASKS_STAFF = re.compile(r"\.hidden\b")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm  # type: ignore[import-untyped]
 
+from autograder.provenance import processor
 from grading import provenance
 from grading.errors import GradingError, UsageError
 from grading.verdicts import ExitCode
@@ -127,7 +128,7 @@ class Cluster:
         Without --scheduler, they are this machine's, and nothing is connected.
         """
         if self._asked.scheduler is None:
-            return [(provenance.versions(), provenance.processor())]
+            return [(provenance.versions(), processor())]
         self.dispatcher()
         facts = [worker.facts for worker in self._workers.able().values()]
         return [(each["versions"], each["processor"]) for each in facts]

@@ -26,9 +26,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from autograder.isolation.leftovers import remove_tree
 from grading import paths
 from grading.errors import UsageError
-from autograder.isolation.leftovers import remove_tree
 from grading.writing import replacing
 
 from .submissions import ID, MARKER, Attempts, RollEntry, Student

@@ -18,6 +18,7 @@ submissions, uses too much memory, or had a grader error.
 from __future__ import annotations
 
 import fcntl
+import functools
 import gc
 import json
 import os
@@ -32,17 +33,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from . import authoritative, leftovers, paths, provenance, sandbox
-from .cases import derive_seed
-from .edition import load_assignment
-from .errors import GradingError, SubmissionError
-from .guardian import resident_bytes
-from .pool import Pool, open_pool
-from .question_set import QuestionSet
-from .remembered import Remembered
-from .results import Results
-from .runner import CourseTestRunner, Observer, Options, require_data, require_staff
-from .verdicts import Outcome
+from autograder import paths
+from autograder.isolation import authority, confined_pool, leftovers, sandbox
+from autograder.isolation.guardian import resident_bytes
+from autograder.isolation.pool import ConfinedPool
+from autograder.judging import Judging, course_runner
+from autograder.provenance import processor
+from grading import provenance
+from grading.cases import derive_seed
+from grading.edition import load_assignment
+from grading.errors import GradingError, SubmissionError
+from grading.question_set import QuestionSet
+from grading.results import Results
+from grading.runner import CourseTestRunner, Observer, Options, require_data, require_judging
+from grading.verdicts import Outcome
+
+from .deciding import Deciding, in_environment
+from .remembered import Remembered, RememberingPool
 
 MOST_SUBMISSIONS = 50
 MOST_GROWTH_BYTES = 200 << 20
@@ -121,12 +128,16 @@ class Host:
     """Grades one submission at a time; keeps its pool of zygotes."""
 
     def __init__(self, questions: QuestionSet, place: Path) -> None:
-        self._runner = CourseTestRunner(load_assignment(paths.ROOT), questions)
+        self._runner = course_runner(load_assignment(paths.ROOT), questions)
         answers = place / ANSWERS
         answers.mkdir(mode=0o700, exist_ok=True)
-        self._remembered = self._runner.remembered = Remembered(answers, questions)
+        self._remembered = Remembered(answers, questions)
+        judging = self._runner.judging
+        if isinstance(judging, Judging):
+            judging.remember = self._remembered.finding
+        self._digests = functools.cache(self._find_digests)  # once for each edition
         self._layers = sandbox.detect()
-        self._pool: Pool | None = None
+        self._pool: ConfinedPool | None = None
         self._hash_seed = -1
         self._served, self._first_bytes = 0, 0
 
@@ -152,7 +163,7 @@ class Host:
             "layers": self._layers.names(),
             "missing": self._layers.missing(),
             "versions": provenance.versions(),
-            "processor": provenance.processor(),
+            "processor": processor(),
             "torch": provenance.has_torch(),
         }
         obstacles = [] if facts["torch"] else ["this Python has no torch"]
@@ -163,22 +174,22 @@ class Host:
     def _obstacles(self, seed: int) -> list[str]:
         """List the reasons why scores can't count here."""
         if not self._layers.root:
-            return authoritative.faults(self._layers, NOT_SENT)
+            return authority.faults(self._layers, NOT_SENT)
         questions, assignment = self._runner.questions, self._runner.assignment
-        secrets: list[str | Path] = [*authoritative.secrets(), paths.ANSWERS]
+        secrets: list[str | Path] = [*authority.secrets(), paths.ANSWERS]
         with tempfile.TemporaryDirectory(prefix="canary-") as folder:
             work, staged = Path(folder), Path(folder) / "staged"
             work.chmod(0o711)
             (staged / "submission").mkdir(parents=True)
             staged.chmod(0o755)
             try:
-                require_staff(self._runner.hidden)
+                require_judging(self._runner.judging)
                 require_data(questions.open_data(assignment, paths.DATA, paths.ANSWERS))
-                canary = authoritative.send_canary(self._pool_of(seed), self._layers, work, staged)
+                canary = authority.send_canary(self._pool_of(seed), work, staged)
             except GradingError as error:
                 return [str(error)]
-        faults = authoritative.faults(self._layers, canary)
-        return faults + authoritative.exposed(self._layers, secrets)
+        faults = authority.faults(self._layers, canary)
+        return faults + authority.exposed(self._layers, secrets)
 
     def _grade(self, request: dict[str, Any]) -> dict[str, Any]:
         started = time.monotonic()
@@ -189,38 +200,53 @@ class Host:
             name=request["name"],
             edition=request["edition"],
             wanted=tuple(request["wanted"]),
-            authoritative=request["counts"],
-            complete=True,
+            counts=True,
             private=(Path(request["submission"]),),
-            layers=self._layers,
             data=paths.DATA,
-            answers=paths.ANSWERS,
         )
         refused = ""
         self._remembered.begin(request.get("findings", {}))
         try:
-            results = self._runner.run(options, seed, Observer(), self._pool_of(seed))
+            pool = self._pool_of(seed)
+            pool.authoritative = request["counts"]
+            asked_once = RememberingPool(pool, self._remembered)
+            results = self._runner.run(options, seed, Observer(), asked_once)
         except SubmissionError as error:
             refused = str(error)
             results = nothing_to_grade(self._runner, options.edition, seed, options.name)
-            results.facts["authoritative"] = options.authoritative
+            results.facts["authoritative"] = request["counts"]
+        digests = self._digests(results.edition.name)
+        results.tests = [
+            replace(test, digest=digests.get(test.spec.test_id, "")) for test in results.tests
+        ]
         gc.collect()  # this also closes a run's descriptors
         ours = any(test.outcome is Outcome.GRADER_ERROR for test in results.tests)
         return {
             "results": results.as_dict(staff=True),
             "refused": refused,
             "findings": self._remembered.used(),
-            "processor": provenance.processor(),
+            "processor": processor(),
             "took_s": round(time.monotonic() - started, 3),
             "last": self._is_used_up() or ours,
         }
 
-    def _pool_of(self, seed: int) -> Pool:
+    def _find_digests(self, edition: str) -> dict[str, str]:
+        """Return the digest of what decides each test (`deciding.py`), by id."""
+        runner = self._runner
+        if runner.judging is None:
+            return {}
+        deciding = Deciding(runner.assignment, runner.questions, runner.judging.hidden)
+        here = provenance.versions(), processor()
+        by_id = deciding.of(runner.assignment.edition(edition))
+        return {test_id: in_environment(digest, *here) for test_id, digest in by_id.items()}
+
+    def _pool_of(self, seed: int) -> ConfinedPool:
         """Return the pool whose zygotes have this seed's hash seed, replacing any other."""
         hash_seed = derive_seed(seed, "hash")
         if self._pool is None or hash_seed != self._hash_seed:
             self.close()
-            self._pool, self._hash_seed = open_pool(hash_seed, lasting=True), hash_seed
+            self._pool = confined_pool(hash_seed, self._layers, lasting=True)
+            self._hash_seed = hash_seed
         return self._pool
 
     def _is_used_up(self) -> bool:

@@ -11,10 +11,10 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from . import paths
+from autograder import paths
 
 REFERENCE, PRETRAINING = "submission", "pretraining"  # what the reference's workers import
-HIDDEN = "hidden"  # staff's judges: see question_set.load_hidden
+HIDDEN = "hidden"  # staff's judges: see autograder.judging.load_hidden
 
 
 @functools.cache

@@ -14,8 +14,8 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from grading.errors import UsageError
 from autograder.isolation.leftovers import remove_tree
+from grading.errors import UsageError
 from grading.verdicts import ExitCode
 
 from .folder import LOCK, RECORDS, ROLL, ClassFolder, written_at

@@ -1,7 +1,7 @@
 """The workers' side: a grader host for each slot, started from the release that the client sends.
 
-A dask worker doesn't grade anything itself. Submissions run below a host (`tools/classroom/host.py`),
-so none of them can make dask lose another task. This module is sent to workers by value
+A dask worker doesn't grade anything itself. Submissions run below a host (`host.py`), so
+none of them can make dask lose another task. This module is sent to workers by value
 (`cluster.py`), and may only import what every worker has: Python and distributed.
 """
 
@@ -35,13 +35,13 @@ WAITING = "it is still being examined"
 MAX_LOG = 4_000  # characters of a lost host's last output
 FLAGS = ("-P", "-s", "-B", "-X", "utf8")
 BOOT = (
-    "import sys; from pathlib import Path; sys.path.insert(0, {source!r}); "
-    "from grading import host; from questions.course import Course; "
+    "import sys; from pathlib import Path; sys.path[:0] = [{source!r} + '/src', {source!r}]; "
+    "from tools.classroom import host; from questions.course import Course; "
     "host.main(Course(), Path({place!r}), Path({own!r}))"
 )
 SWEEP = (
-    "import sys; from pathlib import Path; sys.path.insert(0, {source!r}); "
-    "from grading import leftovers; leftovers.remove_tree(Path({own!r}))"
+    "import sys; from pathlib import Path; sys.path[:0] = [{source!r} + '/src', {source!r}]; "
+    "from autograder.isolation import leftovers; leftovers.remove_tree(Path({own!r}))"
 )
 
 
@@ -57,7 +57,7 @@ class Host:
         Args:
             core: the only core on which the host and all that it starts may run; None: any.
         """
-        self._source = str(place / "release" / "src")
+        self._source = str(place / "release")
         self._own = Path(tempfile.mkdtemp(prefix="slot-", dir=place))
         self._own.chmod(0o711)  # so that a test's own user can reach its scratch folder
         self._log = open(self._own / "log", "w+b")  # noqa: SIM115
@@ -280,7 +280,7 @@ def remove_if_left(place: Path, lock: IO[bytes]) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return
-        remove(place, str(place / "release" / "src"))
+        remove(place, str(place / "release"))
 
 
 def remove(folder: Path, source: str) -> None:

@@ -6,11 +6,11 @@ from decimal import Decimal
 
 import pytest
 
-from tools.classroom.deciding import in_environment
 from tests.classroom.nasty import VERSIONS, record_of
 from tests.classroom.tiny import class_of
 from tools.classroom import shipping
 from tools.classroom.__main__ import main
+from tools.classroom.deciding import in_environment
 from tools.classroom.folder import ClassFolder, Source
 from tools.classroom.regrading import regrade, repeat
 from tools.classroom.regrading.other_release import Described, Test

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tools.classroom.deciding import in_environment
 from tests.classroom.regrading.conftest import HERE, TESTS, described, entry, record
 from tools.classroom import records
+from tools.classroom.deciding import in_environment
 from tools.classroom.regrading.plan import Rules, identity, record_of
 
 IDS = tuple(test[0] for test in TESTS)

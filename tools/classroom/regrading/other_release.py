@@ -11,14 +11,15 @@ from decimal import Decimal
 from pathlib import Path
 
 from grading.cases import in_scope
-from tools.classroom.deciding import in_environment
 from grading.errors import UsageError
+from tools.classroom.deciding import in_environment
 
 from ..dispatching import Environment
 
 # In a process of its own, because another checkout has other modules with the same names.
 ASK = (
-    "import json, sys; sys.path.insert(0, sys.argv[1]); from grading import deciding; "
+    "import json, sys; sys.path[:0] = [sys.argv[1], sys.argv[1] + '/src']; "
+    "from tools.classroom import deciding; "
     "from questions.course import Course; "
     "print(json.dumps(deciding.describe(Course(), sys.argv[2])))"
 )
@@ -79,13 +80,13 @@ def describe(release: Path, edition: str) -> Described:
     Raises:
         UsageError: if it isn't a checkout, or its description has a mistake.
     """
-    if not (release / "src" / "grading" / "deciding.py").is_file():
+    if not (release / "tools" / "classroom" / "deciding.py").is_file():
         raise UsageError(
             f"--release {release}: expected a checkout of this repository that has "
             "tools/classroom/deciding.py"
         )
     asked = subprocess.run(
-        [sys.executable, "-P", "-s", "-B", "-X", "utf8", "-c", ASK, release / "src", edition],
+        [sys.executable, "-P", "-s", "-B", "-X", "utf8", "-c", ASK, release, edition],
         cwd=release,
         capture_output=True,
         encoding="utf-8",

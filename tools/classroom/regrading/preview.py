@@ -6,9 +6,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from autograder.isolation.leftovers import remove_tree
 from grading import printable
 from grading.html_pages import write_page as write_html
-from autograder.isolation.leftovers import remove_tree
 from grading.report import points as shown_points
 
 from ..folder import ClassFolder

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from tools.classroom import host
 from grading.runner import CourseTestRunner
+from tools.classroom import host
 
 from .. import records, shipping
 from ..class_run import Asked, ClassRun, Done, Say

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from autograder.isolation.leftovers import remove_tree
 from grading.errors import UsageError
 from grading.html_pages import write_page
-from autograder.isolation.leftovers import remove_tree
 from grading.report import points as shown_points
 from grading.results import write_atomically
 from grading.verdicts import ExitCode

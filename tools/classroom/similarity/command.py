@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tqdm import tqdm  # type: ignore[import-untyped]
 
-from grading import paths
+from autograder import paths
 from grading.edition import load_assignment
 from grading.errors import DataError, UsageError
 from grading.verdicts import ExitCode
