@@ -9,6 +9,7 @@ import re
 import numpy as np
 import pytest
 
+from autograder.judging import Judging
 from grading import paths
 from grading.cases import GradedTestCase
 from grading.edition import load_assignment
@@ -291,8 +292,6 @@ def test_messages_show_what_the_answer_makes_of_attention(function, tmp_path):
 class Laboratory:
     """Answers a case's probes like a hostile worker."""
 
-    hidden = object()
-
     def __init__(self, answer):
         self._answer = answer
 
@@ -323,7 +322,7 @@ def test_no_answer_of_a_worker_passes_or_breaks_the_judge(hostile, tmp_path, rec
         if not test.spec.topic.startswith("attention_"):
             continue
         laboratory = Laboratory(HOSTILE[hostile])
-        laboratory.judges = bench.judges
+        laboratory.judging = Judging(None, bench.judges)
         case: GradedTestCase = test.case(test.spec, laboratory, 3)
         with pytest.raises(TestEnd) as end:
             test.method(case)

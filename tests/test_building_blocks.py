@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
+from autograder.judging import Judging
 from grading.verdicts import Outcome, TestEnd
 from questions.building_blocks import probe as probe
 from questions.building_blocks import samples
@@ -314,10 +315,8 @@ def test_messages_say_what_was_got_and_expected(tmp_path):
 class Laboratory:
     """Answers a case's probes like a hostile worker."""
 
-    hidden = object()
-
     def __init__(self, answer, judges):
-        self._answer, self.judges = answer, judges
+        self._answer, self.judging = answer, Judging(None, judges)
 
     def observe(self, probe, role, args, seed):
         count = len(args["arguments"])

@@ -1,8 +1,10 @@
 """A grader host grades many submissions in one process as if each had its own."""
 
+import contextlib
 import gc
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -14,10 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from autograder.isolation import sandbox
+from autograder.command import open_pool
+from autograder.isolation import confined_pool, sandbox
 from autograder.isolation.guardian import resident_bytes
 from grading import paths
-from grading.pool import FLAGS, ZygotePool
+from grading.pool import FLAGS
 from grading.runner import Observer, Options
 from questions.course import Course
 from tests.classroom.tiny import BODIES, hand_in
@@ -83,11 +86,11 @@ def test_many_submissions_end_as_in_runs_of_their_own_and_leave_nothing(
         options = Options(
             submission=folders[name],
             wanted=QUESTION,
-            complete=True,
+            counts=True,
             data=paths.DATA,
-            answers=paths.ANSWERS,
         )
-        results = own_host._runner.run(options, SEED, Observer())
+        with contextlib.closing(open_pool(SEED)) as pool:
+            results = own_host._runner.run(options, SEED, Observer(), pool)
         fresh[name] = ends([t.as_dict(staff=True) for t in results.tests])
     ask(own_host, folders["right"])  # starts zygotes
     gc.collect()
@@ -111,6 +114,16 @@ def test_many_submissions_end_as_in_runs_of_their_own_and_leave_nothing(
     assert max(grown) < 16 << 20, grown
     assert {outcome for end in fresh.values() for _, outcome, *_ in end} >= {"passed", "failed"}
     assert not {65_300, 65_301, 65_302} & sandbox.users_of_processes()
+
+
+def test_each_result_has_a_digest_of_what_decides_the_test(own_host, tmp_path):
+    answers = [
+        ask(own_host, hand_in(tmp_path / "right", BODIES["right"])),
+        ask(own_host, tmp_path / "nothing"),
+    ]
+    digests = [[test["digest"] for test in answer["results"]["tests"]] for answer in answers]
+    assert digests[0] == digests[1]
+    assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in digests[0])
 
 
 def test_it_asks_to_be_replaced_after_its_share(own_host, tmp_path, monkeypatch):
@@ -151,7 +164,7 @@ def test_another_seed_gets_zygotes_of_its_own(own_host, tmp_path):
 
 
 def test_a_zygote_that_is_not_clean_is_replaced_before_its_next_job(tmp_path):
-    pool = ZygotePool(hash_seed=1)
+    pool = confined_pool(hash_seed=1)
     try:
         first = pool._zygote(False)
         assert pool._zygote(False) is first
@@ -203,8 +216,9 @@ def start(place: Path, world: Path, change: str = "") -> subprocess.Popen:
     own.mkdir()
     own.chmod(0o711)
     code = (
-        f"import sys; from pathlib import Path; sys.path.insert(0, {str(paths.SRC)!r}); "
-        "from grading import host, paths; from questions.course import Course; "
+        f"import sys; from pathlib import Path; "
+        f"sys.path[:0] = [{str(paths.SRC)!r}, {str(paths.ROOT)!r}]; "
+        "from autograder import paths; from tools.classroom import host; from questions.course import Course; "
         f"paths.DATA, paths.ANSWERS = Path({str(world / 'src/data')!r}), "
         f"Path({str(world / 'solutions/data')!r})\n{change}\n"
         f"host.main(Course(), Path({str(place)!r}), Path({str(own)!r}))"

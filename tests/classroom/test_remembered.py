@@ -6,11 +6,12 @@ import sys
 import numpy as np
 import pytest
 
-from grading import paths, provenance
-from grading.runner import Bench
+from autograder.isolation.pool import ConfinedPool
+from grading import paths
 from questions.course import Course
 from tests.classroom.test_host import ask, ends
 from tests.variants import all_variants, lay_out
+from tools.classroom import remembered as remembered_module
 from tools.classroom.host import ANSWERS, Host
 from tools.classroom.remembered import Remembered
 from tools.reference import compose
@@ -41,7 +42,7 @@ def test_an_answer_is_remembered_by_all_that_it_depends_on(kept, tmp_path, monke
         remembered(probe="rope.turned", sizes=sizes),
     ]
     assert changed == [1, 2, 3]
-    monkeypatch.setattr(provenance, "processor", lambda: "another")
+    monkeypatch.setattr(remembered_module, "processor", lambda: "another")
     other = Remembered(tmp_path, Course())
     assert other.answer("rope.angles", {"sizes": sizes}, 1, lambda: answer(9))["outputs"][0][0] == 9
     assert remembered(sizes=sizes) == 0
@@ -74,14 +75,14 @@ def test_every_seeded_probe_is_there():
 def test_the_next_submission_needs_no_reference_and_ends_the_same(tmp_path, data, monkeypatch):
     """Both submissions ask the same, as the reference's arguments contain nothing of theirs."""
     asked = []
-    observe = Bench._observe
+    run = ConfinedPool.run
 
-    def counted(self, probe, role, args, seed):
-        if role == "reference":
-            asked.append(probe)
-        return observe(self, probe, role, args, seed)
+    def counted(self, job):
+        if job.role == "reference":
+            asked.append(job.request["probe"])
+        return run(self, job)
 
-    monkeypatch.setattr(Bench, "_observe", counted)
+    monkeypatch.setattr(ConfinedPool, "run", counted)
     right = tmp_path / "right"
     compose(paths.ROOT, right)
     shutil.rmtree(right / "pretraining")
@@ -103,7 +104,7 @@ def test_the_next_submission_needs_no_reference_and_ends_the_same(tmp_path, data
         )
         ask(host, wrong, wanted=SYNTHESIZER)
         assert len(list((place / ANSWERS).iterdir())) == files
-        host._runner.remembered = None
+        monkeypatch.setattr(Remembered, "answer", lambda self, probe, args, seed, ask: ask())
         plain = ask(host, right, wanted=SYNTHESIZER)
         assert ends(plain["results"]["tests"]) == ends(first["results"]["tests"])
         assert {t["outcome"] for t in first["results"]["tests"] if t["score"]} == {"passed"}

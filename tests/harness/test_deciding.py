@@ -5,12 +5,11 @@ from types import ModuleType
 
 import pytest
 
-from grading import paths, question_set, where
+from grading import paths, where
 from grading.edition import load_assignment
 from grading.runner import CourseTestRunner
 from questions.course import Course
 from tests import pinned
-from tools.classroom import deciding
 from tools.classroom.deciding import Deciding, in_environment
 
 
@@ -45,7 +44,7 @@ def digests(runner):
     """digests(assignment) returns the digests of the edition with the most topics, by test."""
 
     def of(assignment=runner.assignment) -> dict[str, str]:
-        found = Deciding(assignment, Course(), runner.hidden)
+        found = Deciding(assignment, Course(), runner.judging.hidden)
         return found.of(assignment.edition("current"))
 
     return of
@@ -63,7 +62,7 @@ def test_a_change_of_each_file_changes_all_tests_that_it_decides(runner):
     """Compare with what imported modules contain, and with what --where prints."""
     edition = runner.assignment.edition("current")
     tests = runner.tests(edition)
-    found = Deciding(runner.assignment, runner.questions, runner.hidden)
+    found = Deciding(runner.assignment, runner.questions, runner.judging.hidden)
     before = found.of(edition)
     decides = {test.spec.test_id: _truly_decides(runner, test) for test in tests}
     own = {name for names in decides.values() for name in names}
@@ -86,7 +85,7 @@ def test_a_change_of_each_file_changes_all_tests_that_it_decides(runner):
 def _truly_decides(runner, test) -> set[str]:
     """Return the files of a test: modules whose contents its modules use, and those of --where."""
     modules = {test.case.__module__}
-    judge = runner.judges.get(f"{test.spec.topic}_{test.spec.name}")
+    judge = runner.judging.judges.get(f"{test.spec.topic}_{test.spec.name}")
     if judge is not None:
         modules.add(where._plain(judge).__module__)
     waiting = list(modules)
@@ -117,7 +116,7 @@ def _file(module: str) -> str:
 
 def test_a_change_in_a_topics_folder_leaves_other_topics_alone(runner):
     edition = runner.assignment.edition("current")
-    found = Deciding(runner.assignment, runner.questions, runner.hidden)
+    found = Deciding(runner.assignment, runner.questions, runner.judging.hidden)
     before = found.of(edition)
     path = paths.QUESTIONS / "span_corruption" / "tests.py"
     found._hashes[path] = "another"
@@ -213,14 +212,3 @@ def test_versions_and_processor_count_and_the_kernel_does_not():
         in_environment("d", versions, "Xeon avx2 avx512f"),
     ]
     assert len({one, *others}) == 4
-
-
-def test_results_of_staff_have_digests_and_those_of_students_none(runner, monkeypatch):
-    edition = runner.assignment.edition("xcs224n")
-    tests = runner.blank(edition, 5, "name").as_dict(staff=True)["tests"]
-    assert all(re.fullmatch("[0-9a-f]{64}", test["digest"]) for test in tests)
-    monkeypatch.setattr(question_set, "load_hidden", lambda folder: None)
-    monkeypatch.setattr("grading.runner.load_hidden", lambda folder: None)
-    monkeypatch.setattr(deciding, "Deciding", None)
-    student = CourseTestRunner(runner.assignment, Course())
-    assert {t.digest for t in student.blank(edition, 5, "name").tests} == {""}

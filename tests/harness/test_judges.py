@@ -158,7 +158,7 @@ def test_whose_gradient_is_wrong_is_said(runner, name, change, words):
         found[name] = found[name] + change
     got = {"names": list(found), "arrays": list(found.values())}
     arguments = {"weights": {"w2": np.ones((2, 4))}}
-    judge = runner.judges["synthesizer_gradients"]
+    judge = runner.judging.judge("synthesizer_gradients")
     judge(Judged(GRADIENTS), arguments=arguments, got=GRADIENTS)
     with pytest.raises(Told) as said:
         judge(Judged(GRADIENTS), arguments=arguments, got=got)
