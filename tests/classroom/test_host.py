@@ -218,7 +218,8 @@ def start(place: Path, world: Path, change: str = "") -> subprocess.Popen:
     code = (
         f"import sys; from pathlib import Path; "
         f"sys.path[:0] = [{str(paths.SRC)!r}, {str(paths.ROOT)!r}]; "
-        "from autograder import paths; from tools.classroom import host; from questions.course import Course; "
+        "from autograder import paths; from tools.classroom import host; "
+        "from questions.course import Course; "
         f"paths.DATA, paths.ANSWERS = Path({str(world / 'src/data')!r}), "
         f"Path({str(world / 'solutions/data')!r})\n{change}\n"
         f"host.main(Course(), Path({str(place)!r}), Path({str(own)!r}))"
