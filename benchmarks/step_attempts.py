@@ -23,7 +23,7 @@ import torch.nn.functional as F
 
 from . import steps  # which finds the two below
 
-from pretraining import fast, packing  # noqa: E402  isort: skip
+from pretraining import fast  # noqa: E402  isort: skip
 from pretraining.batches import BatchOrder, load  # noqa: E402  isort: skip
 
 WARM_UP = 3  # batches
@@ -43,12 +43,12 @@ def attempts(compiled: bool) -> dict[str, Attempt]:
     """Return each variation as a context for making and running a step."""
     changed: dict[str, Attempt] = {
         "as it is": nullcontext,
-        "padding in all layers": lambda: patch.object(packing, "can_pack", lambda model: False),
+        "padding in all layers": lambda: patch.object(fast, "can_pack", lambda model: False),
         "microbatches of 16 rows": lambda: patch.object(fast, "CPU_ROWS", 16),
         "microbatches of 64 rows": lambda: patch.object(fast, "CPU_ROWS", 64),
         "lengths that aren't multiples of 8": lambda: patch.object(fast, "COLUMNS", 1),
         "sums of LayerNorm's gradients in the model's dtype": lambda: patch.object(
-            packing, "normalized", lambda norm, x: norm(x)
+            fast, "normalized", lambda norm, x: norm(x)
         ),
         "torch's fused attention": lambda: patch.object(fast, "attend", fused),
         "GELU approximated by tanh": lambda: patch.object(
@@ -56,8 +56,8 @@ def attempts(compiled: bool) -> dict[str, Attempt]:
         ),
     }
     if compiled:
-        features = torch.compile(packing.features, dynamic=True)
-        changed["torch.compile"] = lambda: patch.object(packing, "features", features)
+        features = torch.compile(fast.features, dynamic=True)
+        changed["torch.compile"] = lambda: patch.object(fast, "features", features)
     return changed
 
 

@@ -64,11 +64,10 @@ from inputs import (
     read_answered,
     read_corpus,
 )
-from pretraining import curves, lock, recipes, returned, seeds
-from pretraining.checkpoints import save_tensors
+from pretraining import files, plots, recipes, returned
 from pretraining.errors import InputError
 from pretraining.fast import FORMATS
-from pretraining.files import write_atomically
+from pretraining.parameter_files import save_tensors
 from pretraining.progress import Writer
 from submission import helper, utils
 from submission.dataset import CharCorruptionDataset
@@ -179,7 +178,7 @@ def train(
     if args.restart:
         Path(config.checkpoint_path).unlink(missing_ok=True)
     if args.seed_path is not None:
-        seeds.keep(args.seed, args.seed_path)
+        files.keep_seed(args.seed, args.seed_path)
     started = time.monotonic()
     helper.train(model, path, trainer_obj)
     minutes, seconds = divmod(round(time.monotonic() - started), 60)
@@ -187,10 +186,10 @@ def train(
     Path(config.checkpoint_path).unlink(missing_ok=True)
     history = getattr(trainer_obj, "history", [])
     if history:
-        picture = curves.path_for(path)
+        picture = plots.path_for(path)
         title = f"{args.function} {args.variant}, {recipe.name}, seed {args.seed}"
-        drawn = curves.draw_loss(history, title)
-        write_atomically(picture, drawn)
+        drawn = plots.draw_loss(history, title)
+        files.write_atomically(picture, drawn)
         print(f"The loss went from {history[0]:.2f} to {history[-1]:.2f}: see {picture}.")
     if config.writer is not None:
         config.writer.close()
@@ -212,7 +211,7 @@ def choose_seed(args: argparse.Namespace) -> str:
     """Set the seed if no option did, and the file to keep it in; return it in words."""
     args.seed_path = None
     if args.seed is None and args.writing_params_path is not None:
-        args.seed, args.seed_path = seeds.seed_beside(args.writing_params_path)
+        args.seed, args.seed_path = files.seed_beside(args.writing_params_path)
         return f"{args.seed} (kept in {args.seed_path}; --seed sets a different one)"
     args.seed = args.seed or 0
     return str(args.seed)
@@ -278,7 +277,7 @@ def run_evaluate(
     # One line each: a poorly trained model may also write newlines.
     predicted = [" ".join(prediction.place.split("\n")) for prediction in predictions]
     text = "".join(f"{place}\n" for place in predicted)
-    write_atomically(args.outputs_path, text)
+    files.write_atomically(args.outputs_path, text)
 
     show_predictions(questions, places, predictions)
     total, correct = utils.evaluate_places(corpus, predicted)
@@ -320,7 +319,7 @@ def run(args: argparse.Namespace) -> None:
         check_writable(path, list(filter(None, inputs)))
     with contextlib.ExitStack() as stack:
         if args.function in TRAININGS:
-            stack.enter_context(lock.only_training(args.writing_params_path))
+            stack.enter_context(files.only_training(args.writing_params_path))
         run_checked(args)
 
 

@@ -15,7 +15,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from os import PathLike
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -23,10 +22,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from .batches import random_states, restore_random_states
 from .errors import InputError
 from .fast import Pace
-from .files import save_atomically
-from .randomness import random_states, restore_random_states
+from .parameter_files import save_tensors
 
 if TYPE_CHECKING:
     from submission.trainer import Trainer, TrainerConfig
@@ -80,19 +79,6 @@ def surroundings() -> dict[str, str]:
         "python": platform.python_version(),
         "processor": f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}",
     }
-
-
-def save_tensors(state: dict, path: str | PathLike) -> None:
-    """Call torch.save, atomically.
-
-    Raises:
-        OSError: the file can't be written, for instance because the disk is full.
-    """
-    try:
-        save_atomically(lambda file: torch.save(state, file), path)
-    except (OSError, RuntimeError) as error:  # torch raises a RuntimeError for some OSErrors
-        reason = getattr(error, "strerror", None) or "is the disk full?"
-        raise OSError(f"{path}: can't be written ({reason})") from error
 
 
 def save_checkpoint(trainer: Trainer, path: str) -> None:

@@ -1,14 +1,36 @@
-"""Atomic writing of files, for students' commands and staff's tools.
+"""Files that commands and staff's tools write: replaced at once, by one training at a time; and the
+seed that is kept beside the parameters.
 
 Only the standard library is imported, so that a command without torch starts at once.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
+import secrets
+import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
+
+from .errors import InputError
+
+SEED_FILE = "training_seed.txt"
+SEEDS = 2**32  # numpy accepts no larger ones
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> None:
+        # Unlike flock, this is not inherited by a DataLoader's processes, which may live longer.
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def write_atomically(path: str | os.PathLike, content: str | bytes) -> None:
@@ -35,3 +57,67 @@ def save_atomically(write: Callable[[IO[bytes]], object], path: str | os.PathLik
                 file.close()
             os.unlink(file.name)
             raise
+
+
+@contextlib.contextmanager
+def only_training(path: str) -> Iterator[None]:
+    """Hold the lock of a file that a training will write, until the block ends.
+
+    The operating system holds it for a process and releases it however the process ends. So the
+    file that a killed training leaves behind doesn't stop the next one.
+
+    Raises:
+        InputError: another process holds it.
+        OSError: its file can't be written.
+    """
+    lock = f"{path}.lock"
+    file = open(lock, "ab")
+    try:
+        _lock(file.fileno())
+    except (BlockingIOError, PermissionError):  # macOS and Linux; Windows
+        file.close()
+        raise InputError(
+            f"{path}: another training that writes this file is still running (wait for it, stop "
+            "it, or choose another --writing_params_path)"
+        ) from None
+    except OSError:  # some network drives have no locks
+        pass
+    try:
+        yield
+    finally:
+        file.close()
+        with contextlib.suppress(OSError):
+            os.unlink(lock)
+
+
+def seed_beside(writing_params_path: str) -> tuple[int, Path]:
+    """Return the seed for a training that will write these parameters, and the file for it.
+
+    Each checkout draws its own: with one seed for all, two people with the same kind of computer
+    would get bit-identical parameters, which could not be told from a copy.
+
+    If there is no such file yet, a new seed is drawn, which `keep_seed` then writes.
+
+    Raises:
+        InputError: the file holds something else.
+    """
+    path = Path(writing_params_path).parent / SEED_FILE
+    if not path.exists():
+        return secrets.randbelow(SEEDS), path
+    text = path.read_bytes()[:100].decode("utf-8", "replace").strip()
+    if not text.isascii() or not text.isdecimal() or int(text) >= SEEDS:
+        raise InputError(
+            f"{path}: got {text[:40]!r}, expected a seed, an integer from 0 to 2^32 - 1 (if you "
+            "delete the file, the next training draws a new seed)"
+        )
+    return int(text), path
+
+
+def keep_seed(seed: int, path: Path) -> None:
+    """Write the seed for later trainings, unless there is one already.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    if not path.exists():
+        write_atomically(path, f"{seed}\n")

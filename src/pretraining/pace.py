@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 import torch
 
 from . import checkpoints
-from .batches import load
+from .batches import load, random_states, restore_random_states
 from .errors import InputError
 from .fast import CPU_ROWS, FORMATS, Engine, Pace
 from .optimizers import build_optimizers
-from .randomness import random_states, restore_random_states
 
 if TYPE_CHECKING:
     from submission.trainer import Trainer

@@ -1,4 +1,4 @@
-"""Reads files of parameters: run.py, the grader and collect_submission.py accept the same ones.
+"""Files of parameters: run.py, the grader and collect_submission.py accept the same ones.
 
 Files from other programs are accepted if they contain a model's tensors: below one of WRAPPERS, as
 in `{"model": ..., "optimizer": ...}`, with the prefixes of torch.compile and DataParallel, or
@@ -12,11 +12,25 @@ from os import PathLike
 import torch
 
 from .errors import InputError
+from .files import save_atomically
 
 WRAPPERS = ("state_dict", "model_state_dict", "model", "params")
 PREFIXES = ("module.", "_orig_mod.")
 BUFFERS = (".mask", ".rope_cache")  # of the given attention: they are computed, not learnt
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
+
+def save_tensors(state: dict, path: str | PathLike) -> None:
+    """Call torch.save, atomically.
+
+    Raises:
+        OSError: the file can't be written, for instance because the disk is full.
+    """
+    try:
+        save_atomically(lambda file: torch.save(state, file), path)
+    except (OSError, RuntimeError) as error:  # torch raises a RuntimeError for some OSErrors
+        reason = getattr(error, "strerror", None) or "is the disk full?"
+        raise OSError(f"{path}: can't be written ({reason})") from error
 
 
 def read(path: str | PathLike, name: str = "") -> dict[str, torch.Tensor]:

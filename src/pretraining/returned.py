@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from .batches import random_states, restore_random_states
 from .errors import InputError
-from .randomness import random_states, restore_random_states
 
 if TYPE_CHECKING:
     from submission.model import GPT

@@ -17,7 +17,6 @@ import torch.nn.functional as F
 
 from pretraining import parameter_files
 from pretraining.batches import TextExamples
-from pretraining.checkpoints import save_tensors
 from pretraining.decoding import ANSWER_STEPS, greedy_answers
 from pretraining.errors import InputError
 
@@ -183,7 +182,7 @@ def evaluate_places(filepath: str | os.PathLike, predicted_places: list[str]) ->
 def save_parameters(model: torch.nn.Module, path: str | os.PathLike) -> None:
     """Write a model's parameters, as tensors on the CPU, so that any machine can read them."""
     state = model.state_dict()
-    save_tensors(
+    parameter_files.save_tensors(
         {parameter_files.short(name): tensor.cpu() for name, tensor in state.items()}, path
     )
 

@@ -16,12 +16,9 @@ MODULES = {
     "pretraining": (
         "batches",
         "checkpoints",
-        "curves",
         "errors",
         "fast",
-        "hints",
         "optimizers",
-        "packing",
         "pace",
         "plots",
         "progress",

@@ -1,4 +1,4 @@
-"""packing.py: the same features as the model's own, without computing anything for padding."""
+"""Packing: the same features as the model's own, without computing anything for padding."""
 
 import copy
 
@@ -34,7 +34,7 @@ def rows(batch):
 
 def test_tokens_are_those_of_the_rows_in_their_order(submission, build, rows):
     x, y = rows(build()[0])
-    packed = submission.packing.pack(x, y)
+    packed = submission.fast.pack(x, y)
     tokens = used(x, y)
     number = int(tokens.sum())
     assert packed.shape == x.shape
@@ -50,7 +50,7 @@ def test_tokens_are_those_of_the_rows_in_their_order(submission, build, rows):
     ("wanted", "places"), [(0, 0), (1, 128), (128, 128), (129, 256), (257, 300), (300, 300)]
 )
 def test_the_number_of_places_is_rounded_up(submission, wanted, places):
-    got = submission.packing.rounded_places(torch.arange(300) >= 300 - wanted)
+    got = submission.fast.rounded_places(torch.arange(300) >= 300 - wanted)
     assert len(got) == len(got.unique()) == places
     assert set(range(300 - wanted, 300)) <= set(got.tolist())
 
@@ -65,8 +65,8 @@ def test_features_are_the_models_own(submission, build, rows, kind):
             parameter.add_(0.1 * torch.randn_like(parameter))
     x, y = rows(dataset)
     number = int(used(x, y).sum())
-    packed = submission.packing.pack(x, y)
-    got = submission.packing.features(model, packed)[:number]
+    packed = submission.fast.pack(x, y)
+    got = submission.fast.features(model, packed)[:number]
     expected = model.features(x)[used(x, y)]
     torch.testing.assert_close(got, expected, rtol=0, atol=1e-11)
 
@@ -112,13 +112,13 @@ def test_positions_of_another_kind_are_trained(submission, build, monkeypatch):
         return model.ln_f(model.blocks(model.drop(x)))
 
     monkeypatch.setattr(submission.model.GPT, "features", features)
-    assert not submission.packing.can_pack(model)
+    assert not submission.fast.can_pack(model)
 
 
 def test_the_comparison_leaves_no_trace(submission, build):
     _, model = build(dropout=0.1)
     before, state = copy.deepcopy(model.state_dict()), torch.get_rng_state()
-    assert submission.packing.can_pack(model)
+    assert submission.fast.can_pack(model)
     assert torch.equal(torch.get_rng_state(), state)
     assert model.training
     for name, value in model.state_dict().items():

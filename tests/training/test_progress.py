@@ -92,7 +92,7 @@ def test_hint_targets_leak_without_a_causal_mask(train, build):
 class TestMaskedShare:
     def hint(self, submission, dataset):
         submission.utils.set_seed(0)
-        return submission.hints.hint_about_data(dataset)
+        return submission.progress.hint_about_data(dataset)
 
     def test_half_of_the_characters(self, submission, build):
         class Half(submission.dataset.CharCorruptionDataset):
@@ -111,9 +111,9 @@ class TestMaskedShare:
 
     def test_parts(self, submission):
         ids = torch.tensor([5, 6, 1, 7, 1, 8, 9, 9, 1, 0, 0])
-        assert submission.hints.part_lengths(ids, 1) == [2, 1, 3]
-        assert submission.hints.part_lengths(ids[:8], 1) == [2, 1, 3]  # no final MASK
-        assert submission.hints.part_lengths(ids[:2], 1) == [2, 0, 0]
+        assert submission.progress.part_lengths(ids, 1) == [2, 1, 3]
+        assert submission.progress.part_lengths(ids[:8], 1) == [2, 1, 3]  # no final MASK
+        assert submission.progress.part_lengths(ids[:2], 1) == [2, 0, 0]
 
     RIGHT = [v for v in all_variants() if v.topic == "span_corruption" and v.is_right]
 
@@ -130,7 +130,7 @@ class TestMaskedShare:
         assert self.hint(submission, Theirs(corpus, 128)) is None
 
     def test_other_datasets_are_left_alone(self, submission):
-        assert submission.hints.hint_about_data([1, 2]) is None
+        assert submission.progress.hint_about_data([1, 2]) is None
 
 
 def test_a_loss_that_is_no_number_stops_training(train, submission):
@@ -172,9 +172,9 @@ def test_times_in_words(submission, seconds, words):
 
 class TestPicture:
     def test_it_is_an_svg_with_the_loss_where_it_belongs(self, submission):
-        curves, plots = submission.curves, submission.plots
+        plots = submission.plots
         history = [4.0 * math.exp(-step / 300) for step in range(1000)]
-        tree = ElementTree.fromstring(curves.draw_loss(history, "pretrain <vanilla>"))
+        tree = ElementTree.fromstring(plots.draw_loss(history, "pretrain <vanilla>"))
         assert tree.find(f"{SVG}title").text.startswith("pretrain <vanilla>: loss 0.1")
         points = [
             tuple(map(float, pair.split(",")))
@@ -192,4 +192,4 @@ class TestPicture:
         assert ticks[0] == 0 and ticks[-1] <= greatest * (1 + 1e-9) and 4 <= len(ticks) <= 11
 
     def test_one_step_is_enough(self, submission):
-        ElementTree.fromstring(submission.curves.draw_loss([2.0], "x"))
+        ElementTree.fromstring(submission.plots.draw_loss([2.0], "x"))
