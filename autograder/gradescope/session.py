@@ -29,7 +29,7 @@ from grading.verdicts import ExitCode, Outcome, exit_code
 
 from .. import command, paths, replay
 from ..authoritative import SECRET, seed_from_secret
-from . import document, metadata
+from . import document, leaderboard, metadata
 from .feedback import shortened
 from .metadata import Metadata
 
@@ -145,8 +145,7 @@ class Session(Observer):
 
     def graded(self, case: Cases) -> None:
         if self._edition.gradescope.leaderboard and not self._limited:
-            questions, assignment = self._runner.questions, self._runner.assignment
-            self._leaderboard = questions.leaderboard(assignment, self.results, case)
+            self._leaderboard = leaderboard.entries(self._runner.assignment, self.results, case)
         self._write()
 
     def _note(self, words: str, names: list[str]) -> None:

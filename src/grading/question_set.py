@@ -2,7 +2,7 @@
 
 An assignment is a package of folders, one per topic, with `tests*.py` and `probe.py`. This class
 finds them. A subclass adds what an assignment needs besides its tests: files that every submission
-gets, a data set, a leaderboard.
+gets, a data set.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Protocol
 
 from .cases import GradedTestCase
 from .edition import Assignment, Edition
 from .errors import UsageError
-from .results import Results
 from .staging import Provided
 
 Cases = Callable[[str, str], GradedTestCase]  # a test's case, by topic and name
@@ -85,12 +84,6 @@ class QuestionSet:
             answers: the folder of the answers, which only staff have, or None.
         """
         return NoData()
-
-    def leaderboard(
-        self, assignment: Assignment, results: Results, case: Cases
-    ) -> list[dict[str, Any]]:
-        """Return the submission's rows in Gradescope's format, after a run has ended."""
-        return []
 
     def _modules(self) -> Iterator[ModuleType]:
         package = importlib.import_module(self.package)

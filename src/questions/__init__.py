@@ -4,7 +4,7 @@
     TOPIC/probe.py    runs the submission's code in a worker, and judges nothing
     TOPIC/...         at most one helper, such as the mathematics with which answers are compared
     shared/           helpers of several topics
-    course.py, provided.py, leaderboard.py: this assignment, as the harness needs to know it
+    course.py, provided.py: this assignment, as the harness needs to know it
 
 The harness, grading/, finds these folders by itself and imports none of them by name. The
 assertions of hidden tests are in staff's solutions/hidden/, in a module named after the topic.

@@ -1,16 +1,13 @@
-"""This assignment, as the harness needs to know it: recipes, the data set, the leaderboard."""
+"""This assignment, as the harness needs to know it: recipes, the data set."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from grading.edition import Assignment, Edition
-from grading.question_set import Cases, QuestionSet
-from grading.results import Results
+from grading.question_set import QuestionSet
 
-from . import leaderboard
 from .provided import PROVIDED, RECIPES, TOPICS_OF_MODULE
 from .shared.data_set import CourseData
 
@@ -57,9 +54,3 @@ class Course(QuestionSet):
     def open_data(self, assignment: Assignment, data: Path, answers: Path | None) -> CourseData:
         """Return the installed data set."""
         return CourseData(assignment, data, answers)
-
-    def leaderboard(
-        self, assignment: Assignment, results: Results, case: Cases
-    ) -> list[dict[str, Any]]:
-        """Return the leaderboard's rows: accuracies on dev, numbers of parameters."""
-        return leaderboard.entries(assignment, results, case)

@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from autograder.gradescope import leaderboard
 from autograder.isolation import sandbox
 from autograder.judging import course_runner, stage_reference
 from grading import wire
@@ -27,7 +28,6 @@ from grading.runner import CourseTestRunner, Run
 from grading.staging import stage
 from grading.verdicts import Outcome
 from grading.worker import READY
-from questions import leaderboard
 from questions.course import Course
 from questions.shared import trained_files
 from questions.shared.data_set import CourseData

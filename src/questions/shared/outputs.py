@@ -109,14 +109,17 @@ class OutputsCase(GradedTestCase):
         """
         return [weights]
 
-    def parameter_count(self, params: str, variant: str) -> int:
-        """Count the parameters of the model that the file fits.
+    def standing(self, variant: str) -> tuple[float, int]:
+        """Return the share of right answers on dev, and how many parameters the model has.
 
         Raises:
-            TestEnd: the file fits no model.
+            TestEnd: a file is missing, or the parameters fit no model.
         """
-        weights, _ = self.fitting(params, variant)
-        return sum(array.size for array in weights.values())
+        places = self.lab.data.places("dev")
+        predicted = self.predictions(f"{variant}.pretrain.dev.predictions", "dev")
+        weights, _ = self.fitting(f"{variant}.finetune.params", variant)
+        parameters = sum(array.size for array in weights.values())
+        return trained_files.count_correct(predicted, places) / len(places), parameters
 
     def fitting(self, params: str, variant: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Return the file's weights, and the config of the recipe's model that they fit.

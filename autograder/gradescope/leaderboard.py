@@ -9,15 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from grading.cases import GradedTestCase
 from grading.edition import Assignment
 from grading.errors import GradingError
 from grading.question_set import Cases
 from grading.results import Results, TestResult
 from grading.verdicts import Outcome, TestEnd
-
-from .shared import trained_files
-from .shared.outputs import OutputsCase
 
 DEMANDED = ("dev_accuracy", "test_accuracy", "matches_checkpoint")
 
@@ -27,7 +23,7 @@ def entries(assignment: Assignment, results: Results, case: Cases) -> list[dict[
 
     Args:
         results: of the whole run.
-        case: returns the case of a test.
+        case: returns the case of a test; those of DEMANDED have a `standing`.
     """
     rows: list[dict[str, Any]] = []
     for variant in assignment.variants.values():
@@ -41,17 +37,13 @@ def _passed(test: TestResult, topic: str) -> bool:
     return test.spec.topic == topic and test.outcome is Outcome.PASSED
 
 
-def _rows(variant: str, case: GradedTestCase) -> list[dict[str, Any]]:
+def _rows(variant: str, case: Any) -> list[dict[str, Any]]:
     """Return the accuracy on dev and the model's size, or nothing if they can't be computed."""
-    assert isinstance(case, OutputsCase)  # like all tests that compare predictions with parameters
-    places = case.lab.data.places("dev")
     try:
-        predicted = case.predictions(f"{variant}.pretrain.dev.predictions", "dev")
-        count = case.parameter_count(f"{variant}.finetune.params", variant)
+        share, parameters = case.standing(variant)
     except (TestEnd, GradingError):  # such as no time left: the grades remain valid
         return []
-    share = trained_files.count_correct(predicted, places) / len(places)
     return [
         {"name": f"{variant}: right on dev (%)", "value": round(100 * share, 2)},
-        {"name": f"{variant}: parameters", "value": count, "order": "asc"},
+        {"name": f"{variant}: parameters", "value": parameters, "order": "asc"},
     ]
