@@ -33,7 +33,7 @@ class Judging:
 
     hidden: ModuleType
     judges: dict[str, Judge] = field(default_factory=dict)
-    answers: Path = paths.ANSWERS
+    answers: Path = field(default_factory=lambda: paths.ANSWERS)
     remember: Callable[..., Any] | None = None  # of what is asked for by `finding`
     _judged_by: str = ""
 
@@ -52,9 +52,7 @@ class Judging:
         return find() if self.remember is None else self.remember(about, code, find)
 
 
-def course_runner(
-    assignment: Assignment, questions: QuestionSet, answers: Path = paths.ANSWERS
-) -> CourseTestRunner:
+def course_runner(assignment: Assignment, questions: QuestionSet) -> CourseTestRunner:
     """Return a runner with this checkout's judges, if it has any.
 
     Raises:
@@ -64,7 +62,7 @@ def course_runner(
     if hidden is None:
         return CourseTestRunner(assignment, questions)
     specs = [spec for edition in assignment.editions.values() for spec in edition.tests]
-    judging = Judging(hidden, bind_judges(hidden, specs), answers)
+    judging = Judging(hidden, bind_judges(hidden, specs))
     return CourseTestRunner(assignment, questions, judging)
 
 

@@ -6,9 +6,9 @@ import subprocess
 
 import pytest
 
+from autograder.judging import course_runner
 from grading import where
 from grading.edition import load_assignment
-from grading.runner import CourseTestRunner
 from questions.course import Course
 
 FOLDERS = ("src/submission", "src/pretraining", "solutions/submission")
@@ -126,7 +126,7 @@ HOW = {"solutions/hidden/tolerances.py", "solutions/hidden/spans.py"}
 
 def test_four_files_decide_any_test(root):
     """These are printed by --where on staff's computers: test, what it calls, probe, judge."""
-    runner = CourseTestRunner(load_assignment(root), Course())
+    runner = course_runner(load_assignment(root), Course())
     for edition in runner.assignment.editions.values():
         for test in runner.tests(edition):
             lines = where.lines(runner, test)

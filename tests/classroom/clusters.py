@@ -31,21 +31,24 @@ def expected(source, course) -> dict[str, list]:
     code = """
 import json, sys
 from pathlib import Path
+from autograder.command import open_pool
+from autograder.judging import course_runner
 from grading import paths
 from grading.edition import load_assignment
-from grading.runner import Observer
-from grading.runner import CourseTestRunner, Options
+from grading.runner import Observer, Options
 from questions.course import Course
 from tools.classroom import shipping
 from tools.classroom.roster import read_class
-runner = CourseTestRunner(load_assignment(paths.ROOT), Course())
+runner = course_runner(load_assignment(paths.ROOT), Course())
 seed = shipping.make_release(paths.ROOT, "tiny").seed
 found = {}
 for number, one in enumerate(read_class(Path(sys.argv[1])).submissions):
     into = Path(sys.argv[2], str(number))
     into.mkdir(parents=True)
-    options = Options(submission=one.unpack(into), edition="tiny", authoritative=True)
-    results = runner.run(options, seed, Observer()).as_dict(staff=True)
+    options = Options(submission=one.unpack(into), edition="tiny", counts=True)
+    pool = open_pool(seed, counts=True)
+    results = runner.run(options, seed, Observer(), pool).as_dict(staff=True)
+    pool.close()
     ends = [[t["test_id"], t["outcome"], t["score"], t["message"]] for t in results["tests"]]
     found[one.submission_id] = [True, [], "", ends]
 print(json.dumps(found))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from grading import paths
+from autograder import paths
 from tests.classroom.clusters import certificates, dask, expected, source, start  # noqa: F401
 from tests.classroom.make_class import MadeClass, make_class
 from tests.classroom.tiny import begin, classroom, course, grade, temporary  # noqa: F401

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from autograder import paths
 from autograder.command import open_pool
 from autograder.isolation import confined_pool, sandbox
 from autograder.isolation.guardian import resident_bytes
-from grading import paths
 from grading.pool import FLAGS
 from grading.runner import Observer, Options
 from questions.course import Course

@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
+from autograder import paths
 from autograder.isolation.pool import ConfinedPool
-from grading import paths
 from questions.course import Course
 from tests.classroom.test_host import ask, ends
 from tests.variants import all_variants, lay_out

@@ -371,7 +371,7 @@ def damaged(release: Path, target: Path, changes: dict[str, bytes | None]) -> Pa
             pytest.param(changes, marks=pytest.mark.long)
             for changes in (
                 {"assignment.toml": b"[assignment]\n"},
-                {"src/grading/gradescope/results.schema.json": b'{"required": ["more"]}'},
+                {"autograder/gradescope/results.schema.json": b'{"required": ["more"]}'},
                 {"src/data/birth_dev.tsv": None},
             )
         ),

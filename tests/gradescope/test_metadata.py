@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
+from autograder import paths
 from autograder.gradescope import metadata, session
-from grading import paths
 from tests import pinned
 from tools import emulate
 

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from autograder import command, paths
 from autograder.gradescope import document, session
-from grading import paths
 from grading.results import Results, TestResult
 from grading.staging import Staged
 from grading.verdicts import Outcome
@@ -58,7 +58,7 @@ def test_the_overview_says_what_is_missing_and_where_the_code_was(
     staged, words, grade, monkeypatch, tmp_path
 ):
     run = Runner.run
-    monkeypatch.setattr(Runner, "run", lambda *given: given[-1].staged(staged) or run(*given))
+    monkeypatch.setattr(Runner, "run", lambda *given: given[3].staged(staged) or run(*given))
     output = emulate.readable(grade(edition_of(), None)["output"])
     for word in words:
         assert word in output
@@ -80,7 +80,7 @@ class Runner:
         facts = {"submission": name, "graded": "now", "judged_by": "0" * 64, "versions": {}}
         return Results(edition, seed, [TestResult(s, s.name) for s in edition.tests], facts)
 
-    def run(self, options, seed, observer):
+    def run(self, options, seed, observer, pool):
         results = self.blank(self.assignment.edition(None), seed, options.name)
         observer.started(results)
         for place, test in enumerate(results.tests):
@@ -109,6 +109,8 @@ def grade(tmp_path, monkeypatch):
     """Return grade(edition, metadata), which returns results.json."""
     monkeypatch.setattr(paths, "ANSWERS", tmp_path)
     monkeypatch.setattr(paths, "SOLUTIONS", tmp_path)
+    no_pool = SimpleNamespace(close=lambda: None)
+    monkeypatch.setattr(command, "open_pool", lambda *_: no_pool)
     (tmp_path / session.SECRET).write_text("secret", encoding="ascii")
     (tmp_path / "results").mkdir()
 

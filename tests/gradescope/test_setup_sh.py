@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from grading import paths
 from grading.edition import load_assignment
 from tests.project import ROOT
 from tools import autograder
@@ -171,7 +170,7 @@ def test_no_other_python_is_taken_than_the_one_that_is_pinned(source, place):
 
 
 def test_one_python_is_named_everywhere():
-    version = load_assignment(paths.ROOT).gradescope_python
+    version = load_assignment(ROOT).gradescope_python
     conda = (ROOT / "environment.yml").read_text(encoding="utf-8")
     assert f"- python ={version}\n" in conda
     script = autograder.contents_of_scripts(ROOT, "xcs224n")["setup.sh"].decode()
