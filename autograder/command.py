@@ -13,7 +13,7 @@ from grading.edition import load_assignment
 from grading.errors import GradingError, UsageError
 from grading.pool import FreshPool, Pool
 from grading.results import TestResult
-from grading.runner import CourseTestRunner
+from grading.runner import Runner
 from grading.staging import Staged
 from grading.verdicts import exit_code
 
@@ -23,7 +23,7 @@ from . import authoritative, doctor, isolation, judging, paths, provenance, repl
 class StaffCommand(Command):
     """Staff's command; on a computer without confinement, each job has a process of its own."""
 
-    def runner(self) -> CourseTestRunner:
+    def runner(self) -> Runner:
         return judging.course_runner(load_assignment(paths.ROOT), self.questions)
 
     def run(self, asked: argparse.Namespace) -> int:
@@ -46,7 +46,7 @@ class StaffCommand(Command):
             return super().open_pool(asked, seed)
         return open_pool(seed, asked.authoritative)
 
-    def grade(self, runner: CourseTestRunner, asked: argparse.Namespace) -> int:
+    def grade(self, runner: Runner, asked: argparse.Namespace) -> int:
         record = replay.read(asked.replay) if asked.replay else None
         seed = secrets.randbits(63) if asked.seed is None else asked.seed
         if asked.authoritative and asked.seed is not None:

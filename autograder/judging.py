@@ -19,7 +19,7 @@ from typing import Any
 from grading.edition import Assignment, TestSpec
 from grading.errors import GradingError, UsageError
 from grading.question_set import QuestionSet, place_of
-from grading.runner import CourseTestRunner
+from grading.runner import Runner
 from grading.staging import Provided, complete
 
 from . import paths, provenance
@@ -52,7 +52,7 @@ class Judging:
         return find() if self.remember is None else self.remember(about, code, find)
 
 
-def course_runner(assignment: Assignment, questions: QuestionSet) -> CourseTestRunner:
+def course_runner(assignment: Assignment, questions: QuestionSet) -> Runner:
     """Return a runner with this checkout's judges, if it has any.
 
     Raises:
@@ -60,10 +60,10 @@ def course_runner(assignment: Assignment, questions: QuestionSet) -> CourseTestR
     """
     hidden = load_hidden(paths.HIDDEN)
     if hidden is None:
-        return CourseTestRunner(assignment, questions)
+        return Runner(assignment, questions)
     specs = [spec for edition in assignment.editions.values() for spec in edition.tests]
     judging = Judging(hidden, bind_judges(hidden, specs))
-    return CourseTestRunner(assignment, questions, judging)
+    return Runner(assignment, questions, judging)
 
 
 def load_hidden(folder: Path) -> ModuleType | None:

@@ -143,7 +143,7 @@ def warnings(record: Record, judged_by: str) -> list[str]:
 def compare(record: Record, results: Results) -> list[str]:
     """Return a line for each test that ended differently from the record."""
     lines = []
-    for test in (t for t in results.tests if t.asked):
+    for test in (t for t in results.tests if t.is_selected):
         now = (test.outcome.value, float(test.score))
         then = record.tests.get(test.spec.test_id)
         if then is None:

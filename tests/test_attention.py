@@ -289,7 +289,7 @@ def test_messages_show_what_the_answer_makes_of_attention(function, tmp_path):
     assert shown >= 2
 
 
-class Laboratory:
+class Attempt:
     """Answers a case's probes like a hostile worker."""
 
     def __init__(self, answer):
@@ -321,9 +321,9 @@ def test_no_answer_of_a_worker_passes_or_breaks_the_judge(hostile, tmp_path, rec
     for test in bench.tests:
         if not test.spec.topic.startswith("attention_"):
             continue
-        laboratory = Laboratory(HOSTILE[hostile])
-        laboratory.judging = Judging(None, bench.judges)
-        case: GradedTestCase = test.case(test.spec, laboratory, 3)
+        attempt = Attempt(HOSTILE[hostile])
+        attempt.judging = Judging(None, bench.judges)
+        case: GradedTestCase = test.case(test.spec, attempt, 3)
         with pytest.raises(TestEnd) as end:
             test.method(case)
         assert end.value.verdict.outcome in (Outcome.FAILED, Outcome.ERROR)

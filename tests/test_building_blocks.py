@@ -312,7 +312,7 @@ def test_messages_say_what_was_got_and_expected(tmp_path):
             assert f"in submission/{module}" in result.message, variant.name
 
 
-class Laboratory:
+class Attempt:
     """Answers a case's probes like a hostile worker."""
 
     def __init__(self, answer, judges):
@@ -353,7 +353,7 @@ def test_no_answer_of_a_worker_passes_or_breaks_the_judge(hostile, tmp_path, rec
     bench = Bench(tmp_path)
     for test in bench.tests:
         if test.spec.topic in TOPICS:
-            case = test.case(test.spec, Laboratory(HOSTILE[hostile], bench.judges), 3)
+            case = test.case(test.spec, Attempt(HOSTILE[hostile], bench.judges), 3)
             with pytest.raises(TestEnd) as end:
                 test.method(case)
             assert end.value.verdict.outcome in (Outcome.FAILED, Outcome.ERROR)

@@ -68,13 +68,13 @@ SHAPES = {"names": ["w"], "shapes": [[2]]}
 
 
 class Case(OutputsCase, GradedTestCase):
-    """A test with a given lab and given answers to its probes."""
+    """A test with a given attempt and given answers to its probes."""
 
     spec = SimpleNamespace(is_hidden=True)
     graded_here, seed = False, 0
 
-    def __init__(self, lab=None, answers=None):
-        self.lab, self._answers = lab, answers
+    def __init__(self, attempt=None, answers=None):
+        self.attempt, self._answers = attempt, answers
 
     def probe(self, name, answer, /, **_):
         return self._answers[name]
@@ -105,10 +105,10 @@ def files(tmp_path, lines: int, sentence: str = "") -> Case:
     for split in ("dev", "test"):
         key = f"vanilla.finetune.params vanilla.pretrain.{split}.predictions"
         answers[key] = {"lines": list(range(lines)), "given": ["?"] * lines}
-    return Case(lab(PLACES, tmp_path), answers)
+    return Case(attempt(PLACES, tmp_path), answers)
 
 
-def lab(predicted: list[str], tmp_path, hidden=None) -> SimpleNamespace:
+def attempt(predicted: list[str], tmp_path, hidden=None) -> SimpleNamespace:
     """Return what a test finds: a prediction file with these lines."""
     path = tmp_path / "file"
     path.write_text("".join(f"{place}\n" for place in predicted), encoding="utf-8")
@@ -124,7 +124,7 @@ def lab(predicted: list[str], tmp_path, hidden=None) -> SimpleNamespace:
         staged=staged,
         assignment=pinned.load(),
         edition=SimpleNamespace(required_files=() if hidden else ("vanilla.pretrain.params",)),
-        hidden=hidden,
+        judging=SimpleNamespace(hidden=hidden),
         notes="",
     )
 
@@ -132,7 +132,7 @@ def lab(predicted: list[str], tmp_path, hidden=None) -> SimpleNamespace:
 def fits(tmp_path, shape: int) -> None:
     read = {"problem": "", "names": ["w"], "arrays": [np.zeros(shape, np.float32)]}
     answers = {"shared.read_parameters": read, "shared.shapes": SHAPES}
-    found = Case(lab(PLACES, tmp_path), answers).fitting("v.params", "vanilla")
+    found = Case(attempt(PLACES, tmp_path), answers).fitting("v.params", "vanilla")
     assert found is None or found[0].keys() == {"w"}
 
 
@@ -163,7 +163,7 @@ WRONG_ANSWERS = {
         )
     ),
     f"{FILES}.expect_accuracy: id": lambda hidden, tmp_path: Judging(
-        lab([*PLACES[:4], *"??????"], tmp_path, hidden)
+        attempt([*PLACES[:4], *"??????"], tmp_path, hidden)
     ).expect_accuracy("file", "vanilla"),
     f"{FILES}.fitting: parameters.misfit": lambda _, tmp_path: fits(tmp_path, shape=3),
 }

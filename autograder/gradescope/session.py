@@ -23,7 +23,7 @@ from grading.editions import VISIBILITIES
 from grading.errors import SubmissionError
 from grading.question_set import Cases
 from grading.results import Results, TestResult, write_atomically
-from grading.runner import CourseTestRunner, Observer, Options
+from grading.runner import Observer, Options, Runner
 from grading.staging import Staged
 from grading.verdicts import ExitCode, Outcome, exit_code
 
@@ -38,7 +38,7 @@ RESULTS = Path("results") / "results.json"
 
 
 def grade(
-    runner: CourseTestRunner,
+    runner: Runner,
     root: Path,
     edition: str | None,
     authoritative: bool = True,
@@ -74,7 +74,7 @@ class Session(Observer):
     """One submission's run."""
 
     def __init__(
-        self, runner: CourseTestRunner, root: Path, edition: str | None, authoritative: bool
+        self, runner: Runner, root: Path, edition: str | None, authoritative: bool
     ) -> None:
         self._runner, self._root, self._authoritative = runner, root, authoritative
         self._started = time.monotonic()

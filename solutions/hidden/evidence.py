@@ -108,7 +108,7 @@ def expect_accuracy(
 def expect_own_answers(case: OutputsCase, variant: str, split: str) -> None:
     """Expect that the parameters give these answers and were pretrained."""
     expect_match(case, f"{variant}.finetune.params", f"{variant}.pretrain", (split,))
-    if f"{variant}.pretrain.params" in case.lab.edition.required_files:
+    if f"{variant}.pretrain.params" in case.attempt.edition.required_files:
         found = case.once(f"evidence {variant}", lambda apart: _remembered(apart, variant))
         for name, value in found.numbers.items():
             case.measure(name, value)
@@ -151,7 +151,7 @@ def _differing(case: OutputsCase, params: str, split: str, predicted: list[str],
     variant = params.split(".")[0]
     weights, config = _fitting(case, params, variant)
     readings = case.readings(weights, config)
-    asked = {"questions": case.lab.data.questions(split), "predicted": predicted, "most": most}
+    asked = {"questions": case.attempt.data.questions(split), "predicted": predicted, "most": most}
 
     def look() -> dict[str, Any]:
         found = [
@@ -176,7 +176,7 @@ def _ask(
     weights: dict,
     **asked: Any,
 ) -> dict[str, Any]:
-    corpus = case.lab.data.corpus()
+    corpus = case.attempt.data.corpus()
     shared = {"variant": variant, "config": config, "weights": weights, "corpus": corpus}
     return case.reference(probe, answer, **shared, **asked)
 
@@ -186,7 +186,7 @@ def _remembered(case: OutputsCase, variant: str) -> Finding:
     files = [f"{variant}.{stage}.params" for stage in ("pretrain", "finetune")]
     fitting = [_fitting(case, name, variant) for name in files]
     read = [[case.readings(weights, config), config] for weights, config in fitting]
-    limits = dataclasses.asdict(case.lab.data.dataset.evidence)
+    limits = dataclasses.asdict(case.attempt.data.dataset.evidence)
     about = {"variant": variant, "files": read, "limits": limits}
     found = case.finding(about, CODE, lambda: dataclasses.asdict(_evidence(case, variant)))
     return Finding(**found)
@@ -196,7 +196,7 @@ def _evidence(case: OutputsCase, variant: str) -> Finding:
     """Check (c), (a) and (b), the cheapest first, up to the first that is missing."""
     old, config = _fitting(case, f"{variant}.pretrain.params", variant)
     new, other = _fitting(case, f"{variant}.finetune.params", variant)
-    asks = case.lab.data.dataset.evidence
+    asks = case.attempt.data.dataset.evidence
     measured: dict[str, Any] = {}
     numbers: dict[str, float] = {}
 
@@ -262,7 +262,7 @@ def _furthest(old: dict, new: dict) -> tuple[str, float]:
 
 def _loss(case: OutputsCase, variant: str, config: dict, weights: dict) -> float:
     """Compute the loss of (a), in nats per character."""
-    corpus = case.lab.data.corpus()
+    corpus = case.attempt.data.corpus()
     documents = [d for d in corpus.split("\n") if len(d) >= items.SHORTEST]
     long = [i for i, document in enumerate(documents) if len(document) >= spans.SHORTEST]
     chosen = [int(i) for i in case.rng.choice(long, size=spans.DRAWS)]
@@ -275,7 +275,7 @@ def _loss(case: OutputsCase, variant: str, config: dict, weights: dict) -> float
 
 def _log_p(case: OutputsCase, variant: str, config: dict, weights: dict, p: float) -> float | None:
     """Return the natural logarithm of the bound of (b), or None if it can't reach p."""
-    data = case.lab.data
+    data = case.attempt.data
     people: list[tuple[str, str]] = []
     for split in ("dev", "test"):
         places = data.places(split)  # None where real data withholds the answers

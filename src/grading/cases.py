@@ -96,8 +96,8 @@ class Judging(Protocol):
         """Return what `find` returns, now or earlier; see `GradedTestCase.finding`."""
 
 
-class Laboratory(Protocol):
-    """What a case needs from its run (see `runner.Bench`)."""
+class Attempt(Protocol):
+    """What a case needs from its run (see `runner.Attempt`)."""
 
     assignment: Assignment
     edition: Edition
@@ -111,7 +111,7 @@ class Laboratory(Protocol):
 
     def observe(self, probe: str, role: str, args: dict, seed: int) -> Any: ...
 
-    def once(self, name: str, make: Callable[[Laboratory], Any]) -> Any: ...
+    def once(self, name: str, make: Callable[[Attempt], Any]) -> Any: ...
 
     def finding(self, about: Any, code: tuple[str, ...], find: Callable[[], Any]) -> Any: ...
 
@@ -124,9 +124,9 @@ class GradedTestCase:
     # with the parameters. (On a student's computer, which has no reference, some run code.)
     of_files: tuple[str, ...] = ()
 
-    def __init__(self, spec: TestSpec, laboratory: Laboratory, seed: int) -> None:
+    def __init__(self, spec: TestSpec, attempt: Attempt, seed: int) -> None:
         self.spec = spec
-        self.lab = laboratory
+        self.attempt = attempt
         self.seed = derive_seed(seed, f"{spec.topic}.{spec.name}")
         self.rng = np.random.default_rng(self.seed)
         self._runs: Counter[tuple[str, str]] = Counter()
@@ -146,13 +146,13 @@ class GradedTestCase:
     @property
     def graded_here(self) -> bool:
         """Whether hidden tests can be judged here."""
-        return self.lab.judging is not None
+        return self.attempt.judging is not None
 
     def judge(self, **observed: Any) -> None:
         """Let `solutions/hidden/` judge; without it, end the test as one that only ran."""
-        if self.lab.judging is None:
+        if self.attempt.judging is None:
             self.not_graded(NOT_GRADED)
-        self.lab.judging.judge(f"{self.spec.topic}_{self.spec.name}")(self, **observed)
+        self.attempt.judging.judge(f"{self.spec.topic}_{self.spec.name}")(self, **observed)
 
     def once(self, name: str, make: Callable[[Self], Made]) -> Made:
         """Return a result that several tests of a run share; the first one that asks makes it.
@@ -161,11 +161,11 @@ class GradedTestCase:
         the same whichever test asks first.
         """
 
-        def apart(lab: Laboratory) -> Made:
+        def apart(attempt: Attempt) -> Made:
             spec = replace(self.spec, topic="shared", name=name, kind="hidden")
-            return make(type(self)(spec, lab, lab.seed))
+            return make(type(self)(spec, attempt, attempt.seed))
 
-        return self.lab.once(name, apart)
+        return self.attempt.once(name, apart)
 
     def finding(self, about: Any, code: tuple[str, ...], find: Callable[[], Any]) -> Any:
         """Return what `find` returns, plain data; when a class is graded, it is called only once.
@@ -174,15 +174,15 @@ class GradedTestCase:
             about: everything on which it depends besides `code`, the data set and the machine.
             code: names of the modules that find it, which also stand for what they import.
         """
-        return self.lab.finding(about, code, find)
+        return self.attempt.finding(about, code, find)
 
     def note(self, text: str) -> None:
         """Add a note that staff read if the test passes."""
-        self.lab.notes += text
+        self.attempt.notes += text
 
     def measure(self, name: str, value: float) -> None:
         """Store a number that staff compare within a class, such as an accuracy or a mean."""
-        self.lab.measure(name, value)
+        self.attempt.measure(name, value)
 
     def not_graded(self, reason: str) -> NoReturn:
         """End the test as one that ran but was not judged."""
@@ -231,7 +231,7 @@ class GradedTestCase:
         run = self._runs[role, name]
         self._runs[role, name] += 1
         seed = derive_seed(self.seed, f"worker {run}" if run else "worker")
-        value = self.lab.observe(name, role, args, seed)
+        value = self.attempt.observe(name, role, args, seed)
         try:
             schema.check(value, answer)
         except WireError as error:

@@ -25,7 +25,7 @@ from .errors import GradingError, UsageError
 from .pool import FreshPool, InProcessPool, Pool
 from .question_set import QuestionSet
 from .results import Results, TestResult, write_atomically
-from .runner import CourseTestRunner, Observer, Options
+from .runner import Observer, Options, Runner
 from .staging import Staged
 from .verdicts import ExitCode, exit_code
 
@@ -132,8 +132,8 @@ class Command:
         self.refuse_contradictions(asked)
         return self.grade(runner, asked)
 
-    def runner(self) -> CourseTestRunner:
-        return CourseTestRunner(load_assignment(paths.ROOT), self.questions)
+    def runner(self) -> Runner:
+        return Runner(load_assignment(paths.ROOT), self.questions)
 
     def examine(self) -> None:
         """Print what works on this computer."""
@@ -154,7 +154,7 @@ class Command:
         """Return the parser of the command's arguments."""
         return _parser()
 
-    def grade(self, runner: CourseTestRunner, asked: argparse.Namespace) -> int:
+    def grade(self, runner: Runner, asked: argparse.Namespace) -> int:
         """Grade, and show a report."""
         seed = secrets.randbits(63) if asked.seed is None else asked.seed
         console = StudentConsole(asked.json)
@@ -169,7 +169,7 @@ class Command:
 
     def run_tests(
         self,
-        runner: CourseTestRunner,
+        runner: Runner,
         asked: argparse.Namespace,
         seed: int,
         observer: Observer,
@@ -183,7 +183,7 @@ class Command:
         options = Options(
             submission=asked.submission,
             edition=asked.edition,
-            wanted=tuple(asked.tests),
+            selection=tuple(asked.tests),
             in_process=asked.in_process,
             private=tuple(path for path in self.outputs(asked).values() if path),
             **more,
@@ -255,7 +255,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _list(runner: CourseTestRunner, edition: Edition) -> None:
+def _list(runner: Runner, edition: Edition) -> None:
     print(f"{edition.title} ({edition.name})")
     for test in runner.tests(edition):
         print(
@@ -263,7 +263,7 @@ def _list(runner: CourseTestRunner, edition: Edition) -> None:
         )
 
 
-def _show_where(runner: CourseTestRunner, edition: Edition, words: list[str]) -> None:
+def _show_where(runner: Runner, edition: Edition, words: list[str]) -> None:
     for test in select(runner.tests(edition), tuple(words)):
         print(f"{test.spec.test_id}  {test.description}")
         for line in where.lines(runner, test):
@@ -322,7 +322,7 @@ class StudentConsole(ResultsFile):
 
     def started(self, results: Results) -> None:
         super().started(results)
-        self._progress = terminal.Progress(len(results.asked))
+        self._progress = terminal.Progress(len(results.selected_tests))
 
     def ended(self, result: TestResult) -> None:
         super().ended(result)

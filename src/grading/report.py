@@ -225,7 +225,8 @@ class Report(Group):
         questions = results.edition.questions
         titles = {question.number: question.title for question in questions}
         paid = {question.number for question in questions if question.coding}
-        return cls.of_tests(results.asked, titles, paid, not results.wanted, staff, is_judged)
+        tests, all_selected = results.selected_tests, not results.selection
+        return cls.of_tests(tests, titles, paid, all_selected, staff, is_judged)
 
     @classmethod
     def of_tests(

@@ -41,7 +41,7 @@ class TestResult:
     detail: str = ""
     output: str = ""
     wall_s: float = 0.0
-    asked: bool = True  # False: the command line named other tests
+    is_selected: bool = True  # False: the command line named other tests
     # See verdicts.Verdict; they stay on this computer:
     place: str = ""
     is_unwritten: bool = False
@@ -129,35 +129,37 @@ class Results:
     seed: int
     tests: list[TestResult]
     facts: dict[str, Any] = field(default_factory=dict)  # what was graded, and how
-    wanted: tuple[str, ...] = ()  # the words that named tests or questions; empty: all
+    selection: tuple[str, ...] = ()  # the words that named tests or questions; empty: all
 
     @property
-    def asked(self) -> list[TestResult]:
+    def selected_tests(self) -> list[TestResult]:
         """The tests that the command asked for."""
-        return [t for t in self.tests if t.asked]
+        return [t for t in self.tests if t.is_selected]
 
     @property
     def only(self) -> str:
         """The selected tests, unless all are: " (1e only)"."""
-        if not self.wanted:
+        if not self.selection:
             return ""
-        few = len(self.wanted) <= MOST_WORDS
-        words = ", ".join(self.wanted) if few else f"{len(self.asked)} of {len(self.tests)} tests"
+        words = ", ".join(self.selection)
+        if len(self.selection) > MOST_WORDS:
+            words = f"{len(self.selected_tests)} of {len(self.tests)} tests"
         return f" ({words} only)"
 
     @property
     def score(self) -> Decimal:
-        return sum((t.score for t in self.asked), Decimal("0.00"))
+        return sum((t.score for t in self.selected_tests), Decimal("0.00"))
 
     @property
     def max_score(self) -> Decimal:
         """The maximum of the selected tests; extra credit comes on top."""
-        return sum((t.spec.max_score for t in self.asked if not t.spec.is_extra_credit), Decimal())
+        specs = [t.spec for t in self.selected_tests]
+        return sum((spec.max_score for spec in specs if not spec.is_extra_credit), Decimal())
 
     @property
     def outcomes(self) -> list[Outcome]:
         """The outcomes of the tests that the command asked for."""
-        return [t.outcome for t in self.asked]
+        return [t.outcome for t in self.selected_tests]
 
     def as_dict(self, staff: bool) -> dict[str, Any]:
         return {
@@ -165,7 +167,7 @@ class Results:
             "seed": str(self.seed),  # as text: JSON readers round large numbers
             "score": float(self.score),
             "max_score": float(self.max_score),
-            "asked": list(self.wanted),  # empty: everything
+            "asked": list(self.selection),  # empty: everything
             "tests": [t.as_dict(staff) for t in self.tests],
             "facts": self.facts,
         }

@@ -1,6 +1,6 @@
 """Runs an edition's tests on one staged submission: workers observe, and this process judges.
 
-results = CourseTestRunner(assignment, questions).run(options, seed, observer, pool)
+results = Runner(assignment, questions).run(options, seed, observer, pool)
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Options:
     alias: str = ""  # what messages call the submission; default: its path
     name: str = ""  # the submission's name in results; default: its folder or zip
     edition: str | None = None
-    wanted: tuple[str, ...] = ()  # test ids or questions; empty: all
+    selection: tuple[str, ...] = ()  # test ids or questions; empty: all
     jobs: int = 1  # how many tests run in parallel
     in_process: bool = False
     patience: int | None = None  # time-outs in a question before its other tests are skipped
@@ -90,7 +90,7 @@ class Observer:
         """Handle that every test has ended; cases can still ask workers."""
 
 
-class CourseTestRunner:
+class Runner:
     """Binds tests to assignment.toml, and runs them.
 
     Attributes:
@@ -119,7 +119,7 @@ class CourseTestRunner:
         started = time.monotonic()
         edition = self.assignment.edition(options.edition)
         bound = self.tests(edition)
-        selected = select(bound, options.wanted)
+        selected = select(bound, options.selection)
         answers = None if self.judging is None else self.judging.answers
         data = self.questions.open_data(self.assignment, options.data, answers)
         if options.counts:
@@ -148,9 +148,9 @@ class CourseTestRunner:
             )
             protection = pool.admit(work, staged.root, private)
             results = self.blank(edition, seed, options.name or options.submission.resolve().name)
-            results.wanted = options.wanted
+            results.selection = options.selection
             results.tests = [
-                replace(result, asked=test in selected)
+                replace(result, is_selected=test in selected)
                 for test, result in zip(bound, results.tests, strict=True)
             ]
             results.facts |= _facts_of(staged) | protection
@@ -263,7 +263,7 @@ def _run_all(
     Tests of files run first, so that no student code can take the time that they need. The observer
     gets the results in the edition's order, whichever test ends first.
     """
-    unshown = deque(place for place, result in enumerate(results.tests) if result.asked)
+    unshown = deque(place for place, result in enumerate(results.tests) if result.is_selected)
     order = sorted(unshown, key=lambda place: not bound[place].of_files)
 
     def end(place: int) -> TestResult:
@@ -282,7 +282,7 @@ def _run_all(
 class Run:
     """One run's shared state."""
 
-    runner: CourseTestRunner
+    runner: Runner
     edition: Edition
     staged: Staged
     work: Path
@@ -329,7 +329,7 @@ class Run:
             for t in self.runner.tests(self.edition)
             if (t.spec.topic, t.spec.name) == (topic, name)
         )
-        return test.case(test.spec, Bench(self, test.spec), self.seed)
+        return test.case(test.spec, Attempt(self, test.spec), self.seed)
 
     def run_test(self, test: BoundTest, result: TestResult) -> TestResult:
         """Run one test and return its result; whatever happens affects only this test.
@@ -344,8 +344,8 @@ class Run:
         if self.patience is not None and self._timed_out[question] >= self.patience:
             message = LEFT_OUT.format(self.patience, question)
             return replace(result, message=message, cause="not-run.left-out")
-        bench = Bench(self, test.spec)
-        verdict, score = self._judged(test, bench)
+        attempt = Attempt(self, test.spec)
+        verdict, score = self._judged(test, attempt)
         self._timed_out[question] += verdict.outcome is Outcome.TIMED_OUT
         return replace(
             result,
@@ -353,7 +353,7 @@ class Run:
             score=score,
             message=self._without_our_folders(verdict.message),
             detail=verdict.detail,
-            output=self._without_our_folders(printable.last_states(bench.output)),
+            output=self._without_our_folders(printable.last_states(attempt.output)),
             place=verdict.place,
             is_unwritten=verdict.is_unwritten,
             missing_file=verdict.missing_file,
@@ -363,9 +363,9 @@ class Run:
             where=verdict.where,
             look_at=verdict.look_at,
             credit=verdict.credit,
-            measured=bench.measured,
-            cpu_s=bench.cpu_s,
-            peak_bytes=bench.peak_bytes,
+            measured=attempt.measured,
+            cpu_s=attempt.cpu_s,
+            peak_bytes=attempt.peak_bytes,
         )
 
     def _without_our_folders(self, text: str) -> str:
@@ -377,10 +377,10 @@ class Run:
         scratch = re.escape(f"{self.work}{os.sep}scratch-")
         return re.sub(rf"{scratch}\w+(?:{re.escape(os.sep)})?", "", text)
 
-    def _judged(self, test: BoundTest, bench: Bench) -> tuple[Verdict, Decimal]:
+    def _judged(self, test: BoundTest, attempt: Attempt) -> tuple[Verdict, Decimal]:
         """Return how the test ended, and its points; a grader error is also a verdict."""
         try:
-            verdict = self._ended(test, bench)
+            verdict = self._ended(test, attempt)
             if verdict.is_doubtful and self.judging is not None:
                 verdict = self._unless_ours(test, verdict)
             return verdict, share_of(test.spec.max_score, verdict.credit)
@@ -393,14 +393,14 @@ class Run:
         except Exception:
             return _our_fault(), Decimal("0.00")
 
-    def _ended(self, test: BoundTest, bench: Bench) -> Verdict:
+    def _ended(self, test: BoundTest, attempt: Attempt) -> Verdict:
         """Run a test's method and return how it ended.
 
         Raises:
             GradingError, OSError: a broken installation, a full disk, no more processes.
         """
         try:
-            test.method(test.case(test.spec, bench, self.seed))
+            test.method(test.case(test.spec, attempt, self.seed))
         except TestEnd as end:
             # Its frames refer to the answer, which if large would remain during the next test.
             end.__traceback__ = end.__context__ = None
@@ -409,7 +409,7 @@ class Run:
             raise
         except Exception:  # in a judge: no answer that fits its schema should cause this
             return malformed(traceback.format_exc(), is_doubtful=True)
-        return Verdict(Outcome.PASSED, "", bench.notes, credit=Fraction(1))
+        return Verdict(Outcome.PASSED, "", attempt.notes, credit=Fraction(1))
 
     def _unless_ours(self, test: BoundTest, theirs: Verdict) -> Verdict:
         """Return `theirs` if the reference passes in the submission's place.
@@ -417,7 +417,7 @@ class Run:
         Raises:
             GradingError: the reference also fails, so it is the grader's own fault.
         """
-        ours = self._ended(test, Bench(self, test.spec, stands_in=True))
+        ours = self._ended(test, Attempt(self, test.spec, stands_in=True))
         if ours.outcome is Outcome.NOT_RUN:
             return ours  # the run's time is over, so this can't be decided
         # The reference has no trained files. A student's were checked before.
@@ -433,8 +433,8 @@ def _our_fault() -> Verdict:
     return Verdict(Outcome.GRADER_ERROR, GRADER_FAILED, traceback.format_exc())
 
 
-class Bench:
-    """One test's bench: its limits and its output; the `Laboratory` of its case.
+class Attempt:
+    """One attempt at a test: its limits and its output; what the test's case asks.
 
     With `stands_in`, the reference answers instead of the submission, and has no trained files.
 
@@ -510,14 +510,14 @@ class Bench:
         if math.isfinite(value):
             self.measured[name] = float(value)
 
-    def once(self, name: str, make: Callable[[Bench], Any]) -> Any:
-        """Return a result that several tests share; `make` gets its own bench, with torch."""
+    def once(self, name: str, make: Callable[[Attempt], Any]) -> Any:
+        """Return a result that several tests share; `make` gets its own attempt, with torch."""
         if self._stands_in:  # nothing made from the submission
             return make(self)
         spec = replace(
             self._spec, topic="shared", name=name, kind="hidden", timeout_s=SHARED_CPU_S, torch=True
         )
-        return self._run.once(name, lambda: make(Bench(self._run, spec)))
+        return self._run.once(name, lambda: make(Attempt(self._run, spec)))
 
     def finding(self, about: Any, code: tuple[str, ...], find: Callable[[], Any]) -> Any:
         """Return what `find` returns, or what it returned earlier in a class for the same thing."""

@@ -15,10 +15,10 @@ from typing import Any
 from . import paths
 from .cases import BoundTest, GradedTestCase
 from .question_set import QuestionSet
-from .runner import CourseTestRunner
+from .runner import Runner
 
 
-def lines(runner: CourseTestRunner, test: BoundTest) -> list[str]:
+def lines(runner: Runner, test: BoundTest) -> list[str]:
     """Return a line for the test, each function that it calls, its probes and its judge, if here.
 
     Calls are found by name in the source of functions: `self.x` and `case.x`, and functions of
@@ -45,7 +45,7 @@ def lines(runner: CourseTestRunner, test: BoundTest) -> list[str]:
 
 
 def _asked_of_staff(function: Callable, hidden: ModuleType | None) -> Iterator[Callable]:
-    """Yield the functions that a basic test calls by `self.lab.judging.hidden.NAME`."""
+    """Yield the functions that a basic test calls by `self.attempt.judging.hidden.NAME`."""
     for node in ast.walk(_tree(function)) if hidden is not None else ():
         match node:
             case ast.Attribute(value=ast.Attribute(attr="hidden"), attr=name):

@@ -7,7 +7,7 @@ import pytest
 
 from grading.edition import load_assignment
 from grading.errors import SubmissionError
-from grading.runner import CourseTestRunner
+from grading.runner import Runner
 from questions.course import Course
 from tests.classroom.tiny import class_of
 from tools import archive
@@ -49,7 +49,7 @@ def ended(*outcomes):
 
 @pytest.fixture(scope="module")
 def runner(root):
-    return CourseTestRunner(load_assignment(root), Course())
+    return Runner(load_assignment(root), Course())
 
 
 @pytest.fixture

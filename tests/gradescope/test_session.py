@@ -84,7 +84,7 @@ class Runner:
         results = self.blank(self.assignment.edition(None), seed, options.name)
         observer.started(results)
         for place, test in enumerate(results.tests):
-            if not options.wanted or test.spec.test_id in options.wanted:
+            if not options.selection or test.spec.test_id in options.selection:
                 passes = self._right or not test.spec.is_hidden
                 points = test.spec.max_score if passes else 0 * test.spec.max_score
                 outcome = Outcome.PASSED if passes else Outcome.FAILED

@@ -15,7 +15,7 @@ from grading import limits, paths
 from grading.edition import Edition, TestSpec
 from grading.pool import FreshPool
 from grading.results import TestResult
-from grading.runner import CourseTestRunner, Observer, Options
+from grading.runner import Observer, Options, Runner
 from questions.course import Course
 from tests import pinned
 from tools.reference import compose
@@ -29,19 +29,19 @@ HEAD = "import numpy as np\n\ndef copying_query(keys, j):\n"
 
 
 @pytest.fixture(scope="session")
-def runner() -> CourseTestRunner:
+def runner() -> Runner:
     return course_runner(pinned.load(), Course())
 
 
 @pytest.fixture(scope="session")
-def runner_in_haste() -> CourseTestRunner:
+def runner_in_haste() -> Runner:
     assignment = pinned.load()
     editions = {name: _hasty(edition) for name, edition in assignment.editions.items()}
     return course_runner(replace(assignment, editions=editions), Course())
 
 
 @pytest.fixture
-def hasty_runner(runner_in_haste, monkeypatch) -> CourseTestRunner:
+def hasty_runner(runner_in_haste, monkeypatch) -> Runner:
     """A runner with short limits of CPU time, for code that never ends.
 
     Right code takes some milliseconds. Limits of wall time are what they are elsewhere.
@@ -93,7 +93,7 @@ def grade_hastily(hasty_runner, pools) -> Callable[..., dict[str, TestResult]]:
     return _grading(hasty_runner, pools)
 
 
-def _grading(runner: CourseTestRunner, pools: dict) -> Callable[..., dict[str, TestResult]]:
+def _grading(runner: Runner, pools: dict) -> Callable[..., dict[str, TestResult]]:
     def run(
         submission: Path,
         *wanted: str,
@@ -102,7 +102,7 @@ def _grading(runner: CourseTestRunner, pools: dict) -> Callable[..., dict[str, T
         layers: Layers | None = None,
         **options,
     ) -> dict:
-        asked = Options(submission=submission, wanted=wanted, **options)
+        asked = Options(submission=submission, selection=wanted, **options)
         with pytest.MonkeyPatch.context() as patch:
             if layers is not None:
                 patch.setattr(pools[way], "layers", layers)

@@ -43,7 +43,7 @@ def test_without_a_data_set_all_tests_that_need_none_run(question, submission, g
     edition = "current" if question == "1h" else "xcs224n"
     none = {"data": tmp_path / "none", "answers": tmp_path / "none"}
     results = grade(submission, question, edition=edition, **none)
-    for result in (r for r in results.values() if r.asked):
+    for result in (r for r in results.values() if r.is_selected):
         if result.spec.name in NEEDS_DATA:
             assert result.outcome is Outcome.NOT_RUN, result
             assert result.cause == "not-run.no-data" and "\n" not in result.message

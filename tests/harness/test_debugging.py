@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from grading.runner import CourseTestRunner, Observer, Options, own_package
+from grading.runner import Observer, Options, Runner, own_package
 from grading.staging import stage
 from grading.verdicts import Outcome
 from questions.course import Course
@@ -89,10 +89,10 @@ def test_a_package_that_is_not_whole_is_copied(submission, tmp_path, missing):
 
 def test_the_reference_is_never_imported_in_its_place(submission, monkeypatch):
     """A judge calls the reference in between: one's modules are removed before the other runs."""
-    runner = CourseTestRunner(pinned.load(), Course())
-    asked = Options(submission=submission, wanted=("1g-5-hidden", ID), in_process=True)
+    runner = Runner(pinned.load(), Course())
+    asked = Options(submission=submission, selection=("1g-5-hidden", ID), in_process=True)
     results = runner.run(asked, 7, Observer())
-    assert {t.outcome for t in results.tests if t.asked} == {Outcome.PASSED}
+    assert {t.outcome for t in results.tests if t.is_selected} == {Outcome.PASSED}
 
 
 WAYS = ["breakpoint()", "import pdb; pdb.set_trace()", "import bdb; raise bdb.BdbQuit"]

@@ -7,7 +7,7 @@ import pytest
 
 from grading import paths, where
 from grading.edition import load_assignment
-from grading.runner import CourseTestRunner
+from grading.runner import Runner
 from questions.course import Course
 from tests import pinned
 from tools.classroom.deciding import Deciding, in_environment
@@ -35,8 +35,8 @@ def read(text, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def runner(read) -> CourseTestRunner:
-    return CourseTestRunner(read(), Course())
+def runner(read) -> Runner:
+    return Runner(read(), Course())
 
 
 @pytest.fixture(scope="module")

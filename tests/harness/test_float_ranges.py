@@ -65,11 +65,11 @@ def test_the_grader_warns_once_and_names_both_versions(with_floats, runner, pool
     from grading.runner import Options
 
     upload, place = with_floats
-    asked = Options(submission=upload, wanted=("1e-1-basic", "1e-2-basic"))
+    asked = Options(submission=upload, selection=("1e-1-basic", "1e-2-basic"))
     results = runner.run(asked, 7, Observer(), pools[way])
     terminal.show_summary(results)
     shown = capsys.readouterr().out
-    ends = {t.outcome for t in results.tests if t.asked}
+    ends = {t.outcome for t in results.tests if t.is_selected}
     if OLD:
         assert ends == {Outcome.PASSED}
         assert shown.count("Warning: ") == 1
@@ -82,7 +82,7 @@ def test_the_grader_warns_once_and_names_both_versions(with_floats, runner, pool
 def test_the_reference_gets_no_warning(submission, runner, pools, capsys):
     from grading.runner import Options
 
-    asked = Options(submission=submission, wanted=("1e-1-basic",))
+    asked = Options(submission=submission, selection=("1e-1-basic",))
     results = runner.run(asked, 7, Observer(), pools["zygote"])
     assert "warnings" not in results.facts
 

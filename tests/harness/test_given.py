@@ -31,7 +31,7 @@ def modules(folder: Path) -> dict[str, bytes]:
 
 def failures(results: dict) -> dict[str, str]:
     """Return the failures among the requested tests."""
-    asked = {test_id: result for test_id, result in results.items() if result.asked}
+    asked = {test_id: result for test_id, result in results.items() if result.is_selected}
     assert asked
     return {i: r.message for i, r in asked.items() if r.outcome is not Outcome.PASSED}
 

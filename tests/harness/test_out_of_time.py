@@ -161,9 +161,9 @@ def outcomes(runner, pools, write_query, tmp_path):
 
     def run(*wanted, **options):
         upload = write_query("while True: pass")
-        asked = Options(submission=upload, wanted=wanted, **options)
+        asked = Options(submission=upload, selection=wanted, **options)
         results = runner.run(asked, 7, Observer(), pools["zygote"])
-        return {t.spec.test_id: t for t in results.tests if t.asked}
+        return {t.spec.test_id: t for t in results.tests if t.is_selected}
 
     return run
 

@@ -33,11 +33,11 @@ def results_of(*wanted: str, outcome: Outcome = Outcome.PASSED) -> Results:
         asked = not wanted or spec.number in wanted or spec.test_id in wanted
         score = spec.max_score if asked and outcome is Outcome.PASSED else spec.max_score * 0
         ended = outcome if asked else Outcome.NOT_RUN
-        made.tests.append(TestResult(spec, f"does {spec.name}", ended, score, asked=asked))
+        made.tests.append(TestResult(spec, f"does {spec.name}", ended, score, is_selected=asked))
     return made
 
 
-# ---------------------------------------------------------------- what was asked
+# ---------------------------------------------------------------- what was selected
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_record_names_submission_files_time_and_release():
 
 def test_the_digest_is_of_names_and_contents(submission, runner, pools):
     def digest() -> str:
-        options = Options(submission=submission, wanted=("3a-0-basic",))
+        options = Options(submission=submission, selection=("3a-0-basic",))
         return runner.run(options, 7, Observer(), pools["zygote"]).facts["digest"]
 
     first, path = digest(), submission / "submission" / "attention_exploration.py"
@@ -82,7 +82,7 @@ def test_the_digest_is_of_names_and_contents(submission, runner, pools):
 
 
 def test_a_run_says_what_it_graded(submission, runner, pools):
-    options = Options(submission=submission, wanted=("3a-0-basic",))
+    options = Options(submission=submission, selection=("3a-0-basic",))
     results = runner.run(options, 7, Observer(), pools["zygote"])
     assert results.facts["submission"] == submission.name == "upload"
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", results.facts["graded"])
@@ -126,7 +126,7 @@ def test_a_question_without_points_is_one_line(capsys):
 
 def test_a_question_that_is_named_shows_its_tests(capsys):
     results = results_of("4a")
-    said = shown(Results(EDITION, 5, results.asked, wanted=("4a",)), capsys)
+    said = shown(Results(EDITION, 5, results.selected_tests, selection=("4a",)), capsys)
     assert [line.split()[0] for line in said.splitlines()] == [
         t.test_id for t in EDITION.tests if t.number == "4a"
     ]

@@ -11,7 +11,7 @@ import pytest
 
 from grading import paths
 from grading.results import share_of
-from grading.runner import CourseTestRunner
+from grading.runner import Runner
 from grading.verdicts import ExitCode, Outcome, exit_code
 from questions.course import Course
 from tests import pinned
@@ -52,7 +52,7 @@ def test_partial_credit_reaches_the_result_and_zero_stays_zero(submission, grade
 
 
 def test_a_runner_that_nobody_uses_is_forgotten():
-    runner = CourseTestRunner(pinned.load(), Course())
+    runner = Runner(pinned.load(), Course())
     digests = runner.digests("xcs224n")
     assert digests and runner.digests("xcs224n") is digests, "worked out once"
     forgotten = weakref.ref(runner)
@@ -79,7 +79,7 @@ def verdicts(results):
     return {
         test_id: (t.outcome, t.score, t.message, t.detail, t.output)
         for test_id, t in results.items()
-        if t.asked
+        if t.is_selected
     }
 
 

@@ -202,7 +202,7 @@ class Arena:
         from grading import runner
 
         report = command.Console(self._results)
-        options = runner.Options(upload, wanted=ATTACKED + UNTOUCHED)
+        options = runner.Options(upload, selection=ATTACKED + UNTOUCHED)
         screen = io.StringIO()
         with contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen):
             results = self._runner.run(options, 7, report, self._pool)
@@ -212,7 +212,7 @@ class Arena:
         ends = {t.spec.test_id: t for t in results.tests}
         # Outcomes count, since these tests are worth no points in this edition.
         found = [f"{i} passed" for i in ATTACKED if ends[i].outcome.value == "passed"]
-        found += [f"{i} {ends[i].outcome.value}" for i in ATTACKED if not ends[i].asked]
+        found += [f"{i} {ends[i].outcome.value}" for i in ATTACKED if not ends[i].is_selected]
         # It tried nothing: a name that it uses is neither its own nor the prelude's.
         found += [f"{i} {ends[i].detail}" for i in ATTACKED if ends[i].cause == "error.NameError"]
         for test_id in () if breaks else UNTOUCHED:

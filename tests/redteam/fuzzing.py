@@ -24,7 +24,7 @@ from grading import wire
 from grading.cases import BoundTest, bind
 from grading.pool import Ending, Finished, Job, Pool, finished
 from grading.results import Results, TestResult
-from grading.runner import CourseTestRunner, Run
+from grading.runner import Run, Runner
 from grading.staging import stage
 from grading.verdicts import Outcome
 from grading.worker import READY
@@ -113,7 +113,7 @@ class Grader:
     def run(self, test: BoundTest, hidden: bool = True) -> Run:
         """Return a run of an edition that has this test."""
         edition = next(e for e in ASSIGNMENT.editions.values() if test.spec in e.tests)
-        make = course_runner if hidden else CourseTestRunner
+        make = course_runner if hidden else Runner
         runner = make(ASSIGNMENT, Course())
         return Run(
             runner=runner,

@@ -196,7 +196,7 @@ def results(run: str, is_judged: bool) -> Results:
         if asked:
             result = replace(result, **ends.get(spec.test_id, {}))
         else:
-            result = TestResult(spec, result.description, asked=False)
+            result = TestResult(spec, result.description, is_selected=False)
         is_by_judge = result.outcome in (Outcome.PASSED, Outcome.FAILED) and not result.place
         if asked and spec.is_hidden and is_by_judge and not is_judged:
             ran = failing(Outcome.RAN_NOT_GRADED, "it ran, and is graded when you submit")

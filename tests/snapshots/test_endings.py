@@ -127,5 +127,7 @@ def test_not_run(submission, write_query, grade, grade_hastily, monkeypatch, run
         texts["ran, not graded"] = shown(grade(right, HIDDEN)[HIDDEN])
     endless = write_query("while True: pass\n")
     three = grade_hastily(endless, "3a", patience=2)
-    texts["two time-outs before"] = "".join(map(shown, [t for t in three.values() if t.asked][2:3]))
+    texts["two time-outs before"] = "".join(
+        map(shown, [t for t in three.values() if t.is_selected][2:3])
+    )
     check("endings_not_run", texts, {tmp_path.name: "FOLDER"})

@@ -51,7 +51,7 @@ def test_terminal_of_staff(capsys):
     for run in made.RUNS:
         results = made.results(run, True)
         terminal.show_staged(STAGED)
-        for test in results.asked:
+        for test in results.selected_tests:
             terminal.show_next(results, test)
         terminal.show_summary(results)
         shown[run] = capsys.readouterr().out

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from autograder.isolation import leftovers
 from grading.errors import SubmissionError
-from grading.runner import CourseTestRunner
+from grading.runner import Runner
 from tools.classroom import host
 
 from . import findings, records, shipping
@@ -50,7 +50,7 @@ class ClassRun:
         folder: ClassFolder,
         submissions: tuple[Submission, ...],
         release: shipping.Release,
-        runner: CourseTestRunner,
+        runner: Runner,
         say: Say,
         done: Done,
     ) -> None:

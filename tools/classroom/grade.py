@@ -11,7 +11,7 @@ from tqdm import tqdm  # type: ignore[import-untyped]
 
 from grading import paths
 from grading.edition import load_assignment
-from grading.runner import CourseTestRunner
+from grading.runner import Runner
 from grading.verdicts import ExitCode
 from questions.course import Course
 
@@ -67,7 +67,7 @@ def add_to(commands: Commands) -> None:
 def run(asked: argparse.Namespace) -> int:
     """Grade a class; return the exit code."""
     check_cluster(asked)
-    runner = CourseTestRunner(load_assignment(paths.ROOT), Course())
+    runner = Runner(load_assignment(paths.ROOT), Course())
     edition = runner.assignment.edition(asked.edition).name
     roll = read_class(asked.source, asked.attempts)
     release = shipping.make_release(paths.ROOT, edition)

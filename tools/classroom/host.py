@@ -45,7 +45,7 @@ from grading.edition import load_assignment
 from grading.errors import GradingError, SubmissionError
 from grading.question_set import QuestionSet
 from grading.results import Results
-from grading.runner import CourseTestRunner, Observer, Options, require_data, require_judging
+from grading.runner import Observer, Options, Runner, require_data, require_judging
 from grading.verdicts import Outcome
 
 from .deciding import Deciding, in_environment
@@ -199,7 +199,7 @@ class Host:
             alias="the upload",
             name=request["name"],
             edition=request["edition"],
-            wanted=tuple(request["wanted"]),
+            selection=tuple(request["wanted"]),
             counts=True,
             private=(Path(request["submission"]),),
             data=paths.DATA,
@@ -257,9 +257,7 @@ class Host:
         return grown or self._served >= MOST_SUBMISSIONS
 
 
-def nothing_to_grade(
-    runner: CourseTestRunner, edition: str | None, seed: int, name: str
-) -> Results:
+def nothing_to_grade(runner: Runner, edition: str | None, seed: int, name: str) -> Results:
     """Return the results, without points, of an upload that can't be graded at all."""
     results = runner.blank(runner.assignment.edition(edition), seed, name)
     results.tests = [

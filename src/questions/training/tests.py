@@ -37,7 +37,7 @@ class TrainingCase(HelperCase):
             variant,
             corpus=_corpus(),
             config=_training_config(),
-            recipe=self.lab.data.recipe,
+            recipe=self.attempt.data.recipe,
         )
 
     def finetuning(self, variant: str, pretrained: bool) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class TrainingCase(HelperCase):
             corpus=_corpus(),
             pairs="".join(f"Where was {name} born?\t{place}\n" for name, place in PAIRS),
             config=_training_config(),
-            recipe=self.lab.data.recipe,
+            recipe=self.attempt.data.recipe,
             pretrained=pretrained,
         )
 
@@ -119,10 +119,10 @@ class TrainingCase(HelperCase):
     ) -> None:
         documents = len(FRIENDLY_DOCUMENTS) + len(PAIRS)
         config = _training_config()
-        selected = self.lab.data.recipe
+        selected = self.attempt.data.recipe
         problems = {}
         for recipe in (selected, "original"):
-            table = self.lab.assignment.recipes.of(variant, recipe)
+            table = self.attempt.assignment.recipes.of(variant, recipe)
             wanted = expected_settings(table, stage, documents, config["block_size"])
             problems[recipe] = [
                 f"{key} = {fields.get(key)}, not {value}"
@@ -198,7 +198,7 @@ class NoPretraining(OutputsCase):
     @graded(is_hidden=True)
     def test_remembers_training(self) -> None:
         """vanilla.model.params answers the questions it was finetuned on."""
-        pairs = self.lab.data.train_pairs()
+        pairs = self.attempt.data.train_pairs()
         chosen = self.rng.choice(len(pairs), size=min(50, len(pairs)), replace=False)
         questions = [pairs[i][0] for i in chosen]
         given = self.model_answers("vanilla.model.params", "vanilla", questions)

@@ -39,7 +39,7 @@ def results_of(*failing: str, seed: int = SEED, hidden: bool = True) -> Results:
             digest=f"digest of {spec.name}",
         )
         skipped = spec.is_hidden and not hidden
-        tests.append(TestResult(spec, "", asked=False) if skipped else result)
+        tests.append(TestResult(spec, "", is_selected=False) if skipped else result)
     facts = {"submission": "submission 1", "digest": "d", "graded": "2027-01-30 18:02 UTC"}
     facts |= {"judged_by": "f" * 64, "versions": {"python": "3.12.1", "torch": "2.5"}}
     return Results(EDITION, seed, tests, facts)

@@ -13,7 +13,7 @@ from tqdm import tqdm  # type: ignore[import-untyped]
 from grading import paths, printable
 from grading.edition import load_assignment
 from grading.errors import UsageError
-from grading.runner import CourseTestRunner
+from grading.runner import Runner
 from grading.verdicts import ExitCode
 from questions.course import Course
 
@@ -201,7 +201,7 @@ def _run(
     needed = [key for key in sorted(ids) if rules.plan(before.records[key]).wanted]
     submissions = submissions_of(folder, asked, say) if needed else []
     regrading = Regrading(rules, regrade.name, ids, str(release.seed))
-    runner = CourseTestRunner(load_assignment(paths.ROOT), Course())
+    runner = Runner(load_assignment(paths.ROOT), Course())
     bar.reset(total=len(before.records))
     made = RegradeRun(
         regrading, before.counts, folder, submissions, release, runner, say, bar.update

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from grading.runner import CourseTestRunner
+from grading.runner import Runner
 from tools.classroom import host
 
 from .. import records, shipping
@@ -47,7 +47,7 @@ class RegradeRun(ClassRun):
         folder: ClassFolder,
         submissions: Iterable[Submission],
         release: shipping.Release,
-        runner: CourseTestRunner,
+        runner: Runner,
         say: Say,
         done: Done,
     ) -> None:

@@ -15,7 +15,7 @@ from tqdm import tqdm  # type: ignore[import-untyped]
 from grading import paths
 from grading.edition import load_assignment
 from grading.errors import UsageError
-from grading.runner import CourseTestRunner
+from grading.runner import Runner
 from grading.verdicts import ExitCode
 from questions.course import Course
 
@@ -79,7 +79,7 @@ def run(asked: argparse.Namespace) -> int:
         submissions = tuple(s for s in found if ids is None or s.submission_id in ids)
         name = release.digest[:16]
         seeds = seeds_of(folder, name, asked.times)
-        runner = CourseTestRunner(load_assignment(paths.ROOT), Course())
+        runner = Runner(load_assignment(paths.ROOT), Course())
         kind = Asked(before.edition, before.counts)
         given = (kind, folder, submissions, release, runner, say, bar.update)
         bar.reset(total=len(submissions) * len(seeds))
