@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from autograder import authoritative, doctor, replay
-from autograder.isolation import sandbox
+from autograder import doctor, replay
+from autograder.isolation import authority, sandbox
 from grading.errors import UsageError
 from tests import pinned
 from tests.interpreter import python
@@ -17,18 +17,18 @@ from tests.snapshots import check, made
 # A run of several commands, as on a student's computer where a line begins with "student".
 SCRIPT = """
 import sys
-sys.path.insert(0, "src")
+sys.path[:0] = ["src", "."]
 from pathlib import Path
-from grading import cli, paths
+from autograder import command
+from grading import cli
 from questions.course import Course
-judges = paths.HIDDEN
 load, here = cli.load_assignment, Path(sys.argv[1])
-cli.load_assignment = lambda _: load(here)
+cli.load_assignment = command.load_assignment = lambda _: load(here)
+commands = {"staff": command.StaffCommand(Course()), "student": cli.Command(Course())}
 for line in sys.stdin.read().splitlines():
     whose, *words = line.split()
-    paths.HIDDEN = judges if whose == "staff" else Path("none")
     print(f"======== {line}", flush=True)
-    code = cli.main(Course(), words)
+    code = commands[whose].main(words)
     print(f"exit code {code}", flush=True)
 """
 COMMANDS = """\
@@ -74,15 +74,15 @@ def test_commands(name, lines, tmp_path):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
 def test_doctor(capsys, monkeypatch):
-    monkeypatch.setattr(authoritative, "send_canary", lambda *_: {})
-    monkeypatch.setattr(authoritative, "exposed", lambda *_: [])
+    monkeypatch.setattr(authority, "send_canary", lambda *_: {})
+    monkeypatch.setattr(authority, "exposed", lambda *_: [])
     texts = {}
     for title, layers, faults, code in (
         ("all is well", sandbox.Layers(True, 7, True), [], "print('numpy 2, torch 2')"),
         ("nothing works", sandbox.Layers(False, 0, False), ["a fault"], "raise ImportError('x')"),
     ):
         monkeypatch.setattr(sandbox, "detect", lambda layers=layers: layers)
-        monkeypatch.setattr(authoritative, "faults", lambda *_, faults=faults: faults)
+        monkeypatch.setattr(authority, "faults", lambda *_, faults=faults: faults)
         monkeypatch.setattr(doctor, "command", lambda _, code=code: [sys.executable, "-c", code])
         doctor.examine()
         here = re.sub(r"(?m)^(Python|System|CPUs) +[^;\n]+", r"\1 ...", capsys.readouterr().out)

@@ -114,8 +114,8 @@ def test_what_a_submission_lacks(submission, write_query, grade):
 def test_not_run(submission, write_query, grade, grade_hastily, monkeypatch, runner, tmp_path):
     right = write_query(RIGHT)
     texts = {"out of time": both(grade(right, BASIC, HIDDEN, deadline_s=-1.0))}
-    none = {"data": tmp_path / "none", "answers": tmp_path / "none"}
-    texts["no data set"] = shown(grade(right, "1d-0-basic", **none)["1d-0-basic"])
+    none = tmp_path / "none"
+    texts["no data set"] = shown(grade(right, "1d-0-basic", data=none)["1d-0-basic"])
     with monkeypatch.context() as patched:
         patched.setattr("grading.provenance.has_torch", lambda: False)
         texts["no torch"] = shown(grade(right, "1e-1-basic")["1e-1-basic"])
@@ -123,7 +123,7 @@ def test_not_run(submission, write_query, grade, grade_hastily, monkeypatch, run
         patched.setattr("questions.attention_exploration.tests.weights_are_right", lambda *_: 1 / 0)
         texts["the grader failed"] = shown(grade(right, BASIC)[BASIC])
     with monkeypatch.context() as patched:
-        patched.setattr(runner, "hidden", None)
+        patched.setattr(runner, "judging", None)
         texts["ran, not graded"] = shown(grade(right, HIDDEN)[HIDDEN])
     endless = write_query("while True: pass\n")
     three = grade_hastily(endless, "3a", patience=2)
