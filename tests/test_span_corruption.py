@@ -64,13 +64,8 @@ def answer(texts: list[str], documents: list[str]) -> dict:
 
 def run(texts: list[str], documents: list[str]) -> dict:
     """What a judge gets."""
-    indices = list(range(len(documents)))
-    return {
-        "drawn": answer(texts, documents),
-        "documents": documents,
-        "indices": indices,
-        "block_size": BLOCK_SIZE,
-    }
+    drawn = answer(texts, documents)
+    return {"drawn": drawn, "documents": documents, "block_size": BLOCK_SIZE}
 
 
 def read(texts: list[str], document: str = DOCUMENT) -> items.Reading:
@@ -148,13 +143,13 @@ def test_an_empty_span_is_drawn_legibly():
 
 def test_a_lost_document_is_counted():
     for kept, changed in ((3, "__init__"), (4, "__len__"), (-1, "__init__")):
-        case = Case({**answer([], [DOCUMENT]), "length": 3, "kept": kept}, is_hidden=False)
+        lost = {"runs": [{**answer([], [DOCUMENT]), "length": 3, "kept": kept}]}
         with pytest.raises(TestEnd) as end:
-            case.draw([DOCUMENT] * 4, BLOCK_SIZE, repeat=1)
+            Case(lost, is_hidden=False).reading([DOCUMENT] * 4, BLOCK_SIZE, repeat=1)
         expected = f"3 documents, expected 4: was `{changed}` changed?"
         assert end.value.verdict.message.splitlines()[0] == expected
         with pytest.raises(TestEnd) as end:
-            Case(case._answer).draw([DOCUMENT] * 4, BLOCK_SIZE, repeat=1)
+            Case(lost).reading([DOCUMENT] * 4, BLOCK_SIZE, repeat=1)
         assert changed in end.value.verdict.message and "3" not in end.value.verdict.message
 
 
@@ -170,14 +165,14 @@ SIZES = (
 @pytest.mark.parametrize("forged", SIZES)
 def test_an_answer_with_other_sizes_is_the_submissions_error(forged):
     right = answer([RIGHT], [DOCUMENT])
-    schema.check(right, items.drawn(documents=1, repeat=1))
-    with pytest.raises(WireError, match="items that add up"):
-        schema.check({**right, **forged}, items.drawn(documents=1, repeat=1))
+    schema.check({"runs": [right]}, items.drawn([(1, 1)]))
+    with pytest.raises(WireError, match="sizes that add up"):
+        schema.check({"runs": [{**right, **forged}]}, items.drawn([(1, 1)]))
 
 
 def test_several_draws_come_from_one_worker_and_are_checked_one_by_one():
     right = answer([RIGHT], [DOCUMENT])
-    spec = items.drawn_each([(1, 1), (1, 1)])
+    spec = items.drawn([(1, 1), (1, 1)])
     schema.check({"runs": [right, right]}, spec)
     for runs in ([right], [right] * 3, [right, {**right, **SIZES[0]}]):
         with pytest.raises(WireError, match="2 draws with sizes that add up"):
@@ -213,7 +208,7 @@ def test_items_without_text_fail_as_pairs(nothing):
     forms = ["tuple of int64[64], int64[64]"]
     drawn = {**answer([nothing] * 20, items.FRIENDLY_DOCUMENTS), "forms": forms}
     with pytest.raises(TestEnd, match="contains nothing from its document"):
-        Case(drawn, is_hidden=False).test_pairs()
+        Case({"runs": [drawn]}, is_hidden=False).test_pairs()
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -301,7 +296,7 @@ ENTRIES = torch.arange(7)
 def test_the_probe_sends_vectors_as_they_are_stored_or_not(vectors, monkeypatch):
     items_of_it = [(vector, vector + 1) for vector in vectors]
     monkeypatch.setattr(probe, "_dataset", lambda *_: items_of_it)
-    drawn = probe.draw(None, ["some"] * len(vectors), 8, list(range(len(vectors))), repeat=2)
+    drawn = probe._drawn(["some"] * len(vectors), 8, repeat=2)
     count = 2 * len(vectors)
     assert drawn["x"].tolist() == ENTRIES.tolist() * count
     assert drawn["y"].tolist() == (ENTRIES + 1).tolist() * count
@@ -312,7 +307,7 @@ def test_the_probe_sends_no_more_of_a_vector_than_fits_and_nothing_of_no_pair(mo
     long = torch.arange(items.MOST + 5)
     mixed = [(long, ENTRIES), (ENTRIES, ENTRIES), (ENTRIES.float(), ENTRIES), [ENTRIES], "none"]
     monkeypatch.setattr(probe, "_dataset", lambda *_: mixed)
-    drawn = probe.draw(None, ["some"] * len(mixed), 8, list(range(len(mixed))), repeat=1)
+    drawn = probe._drawn(["some"] * len(mixed), 8, repeat=1)
     assert drawn["x_sizes"].tolist() == [items.MOST, 7, 0, 0, 0]
     assert drawn["y_sizes"].tolist() == [7, 7, 0, 0, 0]
     assert drawn["x"].tolist() == [*range(items.MOST), *range(7)]

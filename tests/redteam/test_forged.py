@@ -93,7 +93,7 @@ def settings_with(**fields):
 
 
 VARIANT, FORWARD = "shared.model_variant", "synthesizer.forward"
-DRAW, DRAW_EACH = "span_corruption.draw", "span_corruption.draw_each"
+DRAW = "span_corruption.draw"
 FINETUNING = "training.finetuning"
 EMPTY = outputs(lambda out: out[:, :0])
 FORGED = {
@@ -152,16 +152,16 @@ FORGED = {
         "synthesizer.gradients",
         lambda value: {**value, "arrays": [np.array(a.sum()) for a in value["arrays"]]},
     ),
-    "sizes below 0": ("span_corruption.arrangement", DRAW, sizes(-64, 192)),
-    "sizes that don't add up": ("span_corruption.short_documents", DRAW_EACH, in_run(1, sizes(7))),
+    "sizes below 0": ("span_corruption.arrangement", DRAW, in_run(0, sizes(-64, 192))),
+    "sizes that don't add up": ("span_corruption.short_documents", DRAW, in_run(1, sizes(7))),
     "sizes that overflow": (
         "span_corruption.block_sizes",
-        DRAW_EACH,
+        DRAW,
         in_run(0, sizes(2**62, 2**62, 2**62, 2**62)),
     ),
     "a draw too few": (
         "span_corruption.every_length",
-        DRAW_EACH,
+        DRAW,
         lambda value: {"runs": value["runs"][:1]},
     ),
     "an array for numbers": (

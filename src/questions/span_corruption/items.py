@@ -70,14 +70,8 @@ def draw_documents(
     return [f"{a}{row}{z}" for a, row, z in zip(firsts, rows, lasts, strict=True)]
 
 
-def drawn(documents: int, repeat: int) -> Where:
-    """Return the spec of the probe's answer for this many documents, drawn `repeat` times."""
-    says = f"sizes of {repeat} times {documents} items that add up"
-    return Where(DRAWN, lambda value: _adds_up(value, documents, repeat), says)
-
-
-def drawn_each(counts: list[tuple[int, int]]) -> Where:
-    """Return the spec of several answers, for these pairs of `drawn`'s arguments."""
+def drawn(counts: list[tuple[int, int]]) -> Where:
+    """Return the spec of the probe's answer for these numbers of documents and of repetitions."""
 
     def all_add_up(value: dict[str, Any]) -> bool:
         runs = value["runs"]
@@ -231,21 +225,18 @@ def check_form(drawn: dict[str, Any], block_size: int) -> None:
         )
 
 
-def read(
-    drawn: dict[str, Any], documents: list[str], indices: list[int], block_size: int
-) -> Reading:
+def read(drawn: dict[str, Any], documents: list[str], block_size: int) -> Reading:
     """Read items back, ignoring their dtypes and lengths; see `Reading` for the results.
 
     Args:
-        drawn: the answer of `span_corruption.draw` for these documents and indices.
-        indices: which document each item should come from, repeated as in the draw.
+        drawn: a run in the answer of `span_corruption.draw`, which draws documents in turn.
     """
     reading = Reading(documents, block_size)
     for position, text in enumerate(texts(drawn, expected_vocabulary(documents))):
         try:
             if isinstance(text, Malformed):
                 raise text
-            document = documents[indices[position % len(indices)]]
+            document = documents[position % len(documents)]
             reading.examples.append(read_one(text, document, documents))
         except Malformed as wrong:
             if isinstance(text, str) and text:

@@ -45,7 +45,8 @@ class SpanCorruption(GradedTestCase):
     @graded()
     def test_pairs(self) -> None:
         """Items are pairs (x, y) of Long tensors, y one character further than x."""
-        drawn = self.draw(items.FRIENDLY_DOCUMENTS, 64, repeat=5)
+        (drawing,) = self.drawings((items.FRIENDLY_DOCUMENTS, 64, 5))
+        drawn = drawing["drawn"]
         with self.explaining(look_at=CORRUPTION):
             items.check_form(drawn, 64)
             itos = items.expected_vocabulary(items.FRIENDLY_DOCUMENTS)
@@ -158,7 +159,7 @@ class SpanCorruption(GradedTestCase):
         vocabulary = self.probe(
             "span_corruption.vocabulary", items.VOCABULARY, documents=documents, block_size=48
         )
-        self.judge(vocabulary=vocabulary, runs=[self.drawing(documents, 48, repeat=40)])
+        self.judge(vocabulary=vocabulary, runs=self.drawings((documents, 48, 40)))
 
     @graded(is_hidden=True)
     def test_every_length(self) -> None:
@@ -184,35 +185,29 @@ class SpanCorruption(GradedTestCase):
     @graded(is_hidden=True)
     def test_span_random(self) -> None:
         """The span's length is random, whatever the length of the document."""
-        self.judge(runs=[self.drawing(items.draw_documents(self.rng, [60]), 64, repeat=2000)])
+        self.judge(runs=self.drawings((items.draw_documents(self.rng, [60]), 64, 2000)))
 
     @graded(is_hidden=True)
     def test_position(self) -> None:
         """The span's position is random."""
-        self.judge(runs=[self.drawing(items.draw_documents(self.rng, [60]), 64, repeat=4000)])
-
-    def draw(self, documents: list[str], block_size: int, repeat: int) -> dict[str, Any]:
-        """Draw all documents in turn, `repeat` times."""
-        spec = items.drawn(len(documents), repeat)
-        drawn = self.probe(
-            "span_corruption.draw", spec, **_arguments(documents, block_size, repeat)
-        )
-        self.expect_length(drawn, len(documents))
-        return drawn
+        self.judge(runs=self.drawings((items.draw_documents(self.rng, [60]), 64, 4000)))
 
     def drawings(self, *runs: tuple[list[str], int, int]) -> list[dict[str, Any]]:
-        """Return several drawings from one worker, each of (documents, block_size, repeat).
+        """Return drawings of (documents, block_size, repeat), for `items.read`, from one worker.
 
         To start a worker takes longer than to draw hundreds of items.
         """
         got = self.probe(
-            "span_corruption.draw_each",
-            items.drawn_each([(len(documents), repeat) for documents, _, repeat in runs]),
-            runs=[_arguments(*run) for run in runs],
+            "span_corruption.draw",
+            items.drawn([(len(documents), repeat) for documents, _, repeat in runs]),
+            runs=[{"documents": d, "block_size": size, "repeat": n} for d, size, n in runs],
         )
         for drawn, (documents, _, _) in zip(got["runs"], runs, strict=True):
             self.expect_length(drawn, len(documents))
-        return [_drawing(d, *run[:2]) for d, run in zip(got["runs"], runs, strict=True)]
+        return [
+            {"drawn": drawn, "documents": documents, "block_size": block_size}
+            for drawn, (documents, block_size, _) in zip(got["runs"], runs, strict=True)
+        ]
 
     def expect_length(self, got: dict[str, Any], expected: int) -> None:
         """Fail unless the dataset has a document for each line of its text.
@@ -227,13 +222,10 @@ class SpanCorruption(GradedTestCase):
             id, sentence = f"{id}-hidden", f"{OTHER_LENGTH}: {question}"
         self.expect(got["length"] == expected, sentence, id=id, **detail)
 
-    def drawing(self, documents: list[str], block_size: int, repeat: int) -> dict[str, Any]:
-        """Return what `items.read` needs to read examples back."""
-        return _drawing(self.draw(documents, block_size, repeat), documents, block_size)
-
     def reading(self, documents: list[str], block_size: int, repeat: int) -> items.Reading:
         """Draw items and read them back."""
-        return items.read(**self.drawing(documents, block_size, repeat))
+        (drawing,) = self.drawings((documents, block_size, repeat))
+        return items.read(**drawing)
 
     def long_examples(
         self, lengths: list[int], block_size: int, shortest: int, enough: int, most: int
@@ -261,15 +253,3 @@ class SpanCorruption(GradedTestCase):
             yield
         except items.Malformed as wrong:
             self.fail(wrong.sentence, id=wrong.id, got=wrong.got, expected=wrong.expected, **detail)
-
-
-def _arguments(documents: list[str], block_size: int, repeat: int) -> dict[str, Any]:
-    """Return the arguments of the probe `span_corruption.draw`."""
-    indices = list(range(len(documents)))
-    sizes = {"block_size": block_size, "repeat": repeat}
-    return {"documents": list(documents), "indices": indices, **sizes}
-
-
-def _drawing(drawn: dict[str, Any], documents: list[str], block_size: int) -> dict[str, Any]:
-    indices = list(range(len(documents)))
-    return {"drawn": drawn, "documents": documents, "indices": indices, "block_size": block_size}
