@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from autograder import paths
 from autograder.judging import load_hidden
-from grading import paths, schema
+from grading import schema
 from grading.errors import WireError
 from grading.verdicts import TestEnd
 from questions.span_corruption import items, probe
