@@ -6,7 +6,6 @@ import argparse
 import secrets
 from pathlib import Path
 
-from grading import report, terminal
 from grading.cases import derive_seed
 from grading.cli import Command, ResultsFile
 from grading.edition import load_assignment
@@ -17,7 +16,7 @@ from grading.runner import Runner
 from grading.staging import Staged
 from grading.verdicts import exit_code
 
-from . import authoritative, doctor, isolation, judging, paths, provenance, replay
+from . import authoritative, console, doctor, isolation, judging, pages, paths, provenance, replay
 
 
 class StaffCommand(Command):
@@ -32,10 +31,8 @@ class StaffCommand(Command):
             from .gradescope import session  # needs a package that only Gradescope's grading needs
 
             self.refuse_contradictions(asked)
-            pages = {path: staff for path, staff in self._pages(asked) if path}
-            counts = not asked.preview
-            runner = self.runner()
-            return session.grade(runner, asked.gradescope, asked.edition, counts, pages, asked.json)
+            runner, files, counts = self.runner(), self._pages(asked), not asked.preview
+            return session.grade(runner, asked.gradescope, asked.edition, counts, files, asked.json)
         return super().run(asked)
 
     def examine(self) -> None:
@@ -56,16 +53,15 @@ class StaffCommand(Command):
             judged_by = provenance.judged_by(runner.questions.provided)
             for warning in replay.warnings(record, judged_by):
                 print(f"Replay: {warning}")
-        console = Console(asked.json)
+        observer = Console(asked.json)
         jobs = 1 if asked.in_process else asked.jobs
         results = self.run_tests(
-            runner, asked, seed, console, jobs=jobs, counts=asked.authoritative
+            runner, asked, seed, observer, jobs=jobs, counts=asked.authoritative
         )
-        console.finish()
+        observer.finish()
         is_judged = runner.judging is not None
-        for path, for_staff in self._pages(asked):
-            if path:
-                self.write_page(path, report.page(results, for_staff, is_judged=is_judged))
+        for path, page in pages.of_run(results, self._pages(asked), is_judged).items():
+            self.write_page(path, page)
         if record:
             if record.digest not in ("", results.facts["digest"]):
                 print(
@@ -127,9 +123,10 @@ class StaffCommand(Command):
                 "--replay reads seed and edition from the file: remove --seed and --edition"
             )
 
-    def _pages(self, asked: argparse.Namespace) -> list[tuple[Path | None, bool]]:
+    def _pages(self, asked: argparse.Namespace) -> dict[Path, bool]:
         """Return the requested reports, each with whether it is for staff."""
-        return [(asked.html, False), (asked.staff_html, True)]
+        files = ((asked.html, False), (asked.staff_html, True))
+        return {path: for_staff for path, for_staff in files if path}
 
 
 def open_pool(seed: int, counts: bool = False, lasting: bool = False) -> Pool:
@@ -157,12 +154,12 @@ class Console(ResultsFile):
     staff = True
 
     def staged(self, staged: Staged) -> None:
-        terminal.show_staged(staged)
+        console.show_staged(staged)
 
     def present(self, result: TestResult) -> None:
         assert self._results is not None  # the run has started
-        terminal.show_next(self._results, result)
+        console.show_next(self._results, result)
 
     def finish(self) -> None:
         if self._results is not None:
-            terminal.show_summary(self._results)
+            console.show_summary(self._results)

@@ -24,9 +24,11 @@ import sys
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 import letters
-from grading import markers, writing
+from grading import markers
+from pretraining.files import save_atomically
 
 ROOT = Path(__file__).resolve().parent.parent
 WRITTEN = ROOT / "written"
@@ -482,16 +484,20 @@ def pack_for_overleaf() -> None:
     """
     if not (WRITTEN / "with_solutions.tex").is_file():
         return  # not a copy of the course's zip
-    names = [p.relative_to(WRITTEN) for p in sorted(WRITTEN.rglob("*")) if p.is_file()]
     target = ROOT / "overleaf.zip"
     try:
-        with writing.replacing(target) as writer, zipfile.ZipFile(writer, "w") as archive:
-            for name in names:
-                if not any(LEFT_BEHIND.fullmatch(part) for part in name.parts):
-                    archive.write(WRITTEN / name, name.as_posix(), zipfile.ZIP_DEFLATED)
+        save_atomically(_zip_written, target)
     except OSError as error:
         raise InputError(f"{show(target)}: can't be written: {error.strerror}") from None
     print(f"{show(target)} has these answers, for Overleaf.")
+
+
+def _zip_written(writer: IO[bytes]) -> None:
+    with zipfile.ZipFile(writer, "w") as archive:
+        for path in sorted(WRITTEN.rglob("*")):
+            name = path.relative_to(WRITTEN)
+            if path.is_file() and not any(LEFT_BEHIND.fullmatch(part) for part in name.parts):
+                archive.write(path, name.as_posix(), zipfile.ZIP_DEFLATED)
 
 
 # -- PDF ------------------------------------------------------------------------------------------

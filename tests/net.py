@@ -65,6 +65,7 @@ WANTED: dict[str, str] = {
     r"^zip/\w+: command: [-+](assignment5/)?(src/(grading|questions)|solutions/hidden)/": (
         "modules were merged"
     ),
+    r"^where/\w+: command: -(probe|judge)$": "what a judge calls is no longer listed",
 }
 
 MASKS = (

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 import pytest
 
+from autograder import pages
 from grading import report
 from grading.results import Results, TestResult
 from grading.verdicts import Outcome
@@ -69,9 +70,14 @@ def results():
     return made
 
 
+def shown(results, is_judged=True):
+    """Return a student's page."""
+    return report.page(results, report.Report.of(results, staff=False, is_judged=is_judged))
+
+
 @pytest.mark.parametrize("staff", [False, True])
 def test_every_test_stands_in_it_with_points_and_outcome(results, staff):
-    page = parsed(report.page(results, staff))
+    page = parsed(pages.page(results) if staff else shown(results))
     assert "script" not in page.tags and "i" not in page.tags
     for test in results.tests:
         line = re.search(
@@ -82,17 +88,17 @@ def test_every_test_stands_in_it_with_points_and_outcome(results, staff):
 
 
 def test_a_students_report_holds_nothing_for_staff(results):
-    page = parsed(report.page(results, staff=False))
+    page = parsed(shown(results))
     hidden = sum(t.spec.is_hidden for t in results.tests)
     assert "DETAIL" not in page.text
     assert page.text.count("PRINTED") == len(results.tests) - hidden
-    staff = parsed(report.page(results, staff=True))
+    staff = parsed(pages.page(results))
     assert staff.text.count("DETAIL") == staff.text.count("PRINTED") == len(results.tests)
     assert "not for students" in staff.text
 
 
 def test_it_needs_nothing_else_and_tells_readers_what_pictures_show(results):
-    page = parsed(report.page(results, staff=True))
+    page = parsed(pages.page(results))
     addresses = [value for name, value in page.attributes if name in ("href", "src")]
     assert addresses and all(address.startswith("#") for address in addresses)
     pictures = [value for name, value in page.attributes if name == "aria-label"]
@@ -116,7 +122,7 @@ def at_home():
 
 
 def shown_at_home(results):
-    return report.page(results, staff=False, is_judged=False)
+    return shown(results, is_judged=False)
 
 
 def test_at_home_perfect_work_is_perfect_and_has_no_total(at_home):
@@ -177,7 +183,7 @@ def test_a_bar_is_as_long_as_its_share(results):
             replace(t, score=Decimal(score) / 8 * t.spec.max_score, outcome=Outcome.PASSED)
             for t in results.tests
         ]
-        page = report.page(replace(results, tests=tests), staff=True)
+        page = pages.page(replace(results, tests=tests))
         for parts in bars(page).values():
             drawn = dict((fill, length) for length, fill in parts)
             assert drawn.get("currentColor") == (width and pytest.approx(width, abs=0.1))

@@ -14,8 +14,8 @@ from typing import Any
 
 from grading.edition import TestSpec
 from grading.errors import GradingError
-from grading.report import Question, Report, State, state
-from grading.results import Results, TestResult
+from grading.report import Question, Report
+from grading.results import Results, State, TestResult
 
 from . import feedback
 
@@ -88,7 +88,7 @@ def _entries(
             moments.setdefault(moment if question.is_folded else test.spec.test_id, []).append(test)
         for tests in moments.values():
             spec, outcomes = tests[0].spec, {t.spec.test_id: t.outcome.value for t in tests}
-            if question.is_folded and all(state(test) in NO_CODE for test in tests):
+            if question.is_folded and all(test.state in NO_CODE for test in tests):
                 not_begun.setdefault(spec.topic, {}).update(outcomes)
                 continue
             entry = _entry(replace(question, tests=tuple(tests)))

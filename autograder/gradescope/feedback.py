@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from grading import printable
-from grading.report import Group, State, share, state
-from grading.results import TestResult
+from grading.report import Group, share
+from grading.results import State, TestResult
 
 MAX_LINES = 24
 MAX_COLUMNS = 100
@@ -27,7 +27,7 @@ def of_test(test: TestResult) -> str:
         worth = f"{share(test.score, test.spec.max_score)} points"
     sentence, _, rest = test.message.partition("\n")
     parts = [f"**{worth}: {test.outcome.value}**"]
-    if state(test) is not State.PASSED and sentence:
+    if test.state is not State.PASSED and sentence:
         parts.append(plain(shortened(sentence)))
         if rest.strip():
             parts.append(fenced(rest))
@@ -42,7 +42,7 @@ def of_practice(group: Group) -> str:
     Tests that failed for the same reason share a paragraph, and got and expected values.
     """
     alike: dict[tuple[str, str], list[str]] = {}
-    for test in (test for test in group.tests if state(test) is not State.PASSED):
+    for test in (test for test in group.tests if test.state is not State.PASSED):
         alike.setdefault((test.outcome.value, test.message), []).append(test.spec.test_id)
     parts = [f"**No points: {group.in_tests}**"]
     for (outcome, message), test_ids in list(alike.items())[:CAUSES]:

@@ -17,7 +17,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from grading import printable, report, terminal
+from grading import printable, report
 from grading.edition import Edition
 from grading.editions import VISIBILITIES
 from grading.errors import SubmissionError
@@ -27,7 +27,7 @@ from grading.runner import Observer, Options, Runner
 from grading.staging import Staged
 from grading.verdicts import ExitCode, Outcome, exit_code
 
-from .. import command, paths, replay
+from .. import command, console, pages, paths, replay
 from ..authoritative import SECRET, seed_from_secret
 from . import document, leaderboard, metadata
 from .feedback import shortened
@@ -42,7 +42,7 @@ def grade(
     root: Path,
     edition: str | None,
     authoritative: bool = True,
-    pages: Mapping[Path, bool] | None = None,
+    files: Mapping[Path, bool] | None = None,
     json_file: Path | None = None,
 ) -> ExitCode:
     """Grade the upload in Gradescope's folders and write results.json.
@@ -50,7 +50,7 @@ def grade(
     Args:
         root: the folder /autograder.
         authoritative: False for a preview by an ordinary user, whose score can't count.
-        pages: files for reports as HTML, each with whether it is for staff.
+        files: files for reports as HTML, each with whether it is for staff.
         json_file: where to write the results with staff's details.
 
     Raises:
@@ -60,8 +60,8 @@ def grade(
     try:
         session = Session(runner, root, edition, authoritative)
         code = session.run()
-        for path, for_staff in (pages or {}).items():
-            write_atomically(path, report.page(session.results, for_staff))
+        for path, page in pages.of_run(session.results, files or {}).items():
+            write_atomically(path, page)
         if json_file:
             session.results.write(json_file, staff=True)
     finally:
@@ -112,7 +112,7 @@ class Session(Observer):
                 self._runner.run(options, seed, self, pool)
         except SubmissionError as error:
             self._refuse(str(error))
-        terminal.show_summary(self.results)
+        console.show_summary(self.results)
         print(replay.line(self.results))
         return exit_code(self.results.outcomes)
 
@@ -125,7 +125,7 @@ class Session(Observer):
                 os.chmod(path, mode)
 
     def staged(self, staged: Staged) -> None:
-        terminal.show_staged(staged)
+        console.show_staged(staged)
         if staged.place:
             self._notes.append(f"Your code was taken from {shortened(staged.place, 200)}.")
         self._note("Missing files: ", staged.missing)
@@ -141,7 +141,7 @@ class Session(Observer):
         self._write()
 
     def present(self, result: TestResult) -> None:
-        terminal.show_next(self.results, result)
+        console.show_next(self.results, result)
 
     def graded(self, case: Cases) -> None:
         if self._edition.gradescope.leaderboard and not self._limited:

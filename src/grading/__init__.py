@@ -7,7 +7,7 @@ checks the answer (`schema.py`) and judges it: basic tests assert in src/questio
 staff's solutions/hidden/. The harness knows no topic: the tests are in `questions/`, and a
 `QuestionSet` tells the harness where. docs/architecture.md follows a submission through all of it.
 
-    cli.py, doctor.py     the command
+    cli.py                the command
     edition.py, editions.py, recipes.py, toml_tables.py: the description, read into typed objects
     question_set.py       what an assignment's description does not contain: questions, data, judges
     cases.py, where.py    tests, and the lines that decide them
@@ -22,13 +22,12 @@ staff's solutions/hidden/. The harness knows no topic: the tests are in `questio
     verdicts.py           how a test ended, as a value and in words
     errors.py             the harness's exceptions
     printable.py, float_ranges.py: texts that are safe to show; a warning
-    results.py, report.py, terminal.py, html_pages.py: results, what they mean to their readers, and
-                          how terminals and web pages show it
+    results.py, report.py, terminal.py: results, what they mean to their readers, and how web pages
+                          and terminals show it
     replay.py, provenance.py: how a run is repeated
     deciding.py           a digest of everything that decides a test
     host.py, remembered.py, import_graph.py: one process for many submissions, for staff who grade
                           a class, and what is kept from one to the next
-    writing.py            files that are written completely or not at all
     gradescope/           results.json and metadata, as Gradescope documents them
 
 What is guaranteed, and how:

@@ -164,7 +164,8 @@ class Command:
             if sys.exc_info()[0] in (None, KeyboardInterrupt):
                 console.finish()
         if asked.html:
-            self.write_page(asked.html, report.page(results, False, is_judged=False))
+            shown = report.Report.of(results, staff=False, is_judged=False)
+            self.write_page(asked.html, report.page(results, shown))
         return exit_code(results.outcomes)
 
     def run_tests(

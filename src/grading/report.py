@@ -7,60 +7,28 @@ student's computer, where hidden tests are not judged, it counts tests and not p
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import unicodedata
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from enum import Enum
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from . import printable
-from .results import Results, TestResult
+from .results import FINE, Results, State, TestResult
 from .verdicts import Outcome
 
-
-class State(Enum):
-    """What a test's end means to its readers."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    NOT_BEGUN = "not begun"  # the part that it tests is not written yet
-    FILE_MISSING = "file missing"
-    GRADED_LATER = "graded later"  # it ran here, and is graded when it is submitted: no loss
-    NOT_RUN = "not run"  # its message says why
-    NOT_REACHED = "not reached"  # the run was interrupted before it
-    GRADER_FAILED = "grader failed"
-
-
-STATES = {
-    Outcome.PASSED: State.PASSED,
-    Outcome.RAN_NOT_GRADED: State.GRADED_LATER,
-    Outcome.MISSING_FILE: State.FILE_MISSING,
-    Outcome.GRADER_ERROR: State.GRADER_FAILED,
-}
-FINE = (State.PASSED, State.GRADED_LATER)
-SIGNS = {State.PASSED: "✓", State.GRADED_LATER: "○", State.NOT_RUN: "–", State.NOT_REACHED: "–"}
-TEMPLATE = Path(__file__).with_name("templates") / "result.html.j2"
+TEMPLATES = Path(__file__).with_name("templates")
+TEMPLATE = TEMPLATES / "result.html.j2"
 BAR_WIDTH = 240
 EARNED, LOST, LATER = "currentColor", "url(#lost)", "url(#later)"  # the template's patterns
-
-
-def state(test: TestResult) -> State:
-    """Return what a test's end means."""
-    if test.outcome is Outcome.NOT_RUN:
-        return State.NOT_RUN if test.cause else State.NOT_REACHED
-    return State.NOT_BEGUN if test.is_unwritten else STATES.get(test.outcome, State.FAILED)
-
-
-def is_fine(test: TestResult) -> bool:
-    """Return whether a test passed, or ran and is graded later."""
-    return state(test) in FINE
-
-
-def sign(test: TestResult) -> str:
-    """Return a sign of a test's end, for readers who see no colours."""
-    return SIGNS.get(state(test), "✗")
+# Control and format characters, halves of surrogate pairs, and line ends that editors don't show.
+ODD = ("Cc", "Cf", "Cs", "Zl", "Zp")
+# Joiners are part of the spelling of Persian and Indian names, and of emoji.
+HARMLESS = "\n\t\u200c\u200d"
 
 
 def points(value: Decimal) -> str:
@@ -98,16 +66,16 @@ class Group:
 
     def count(self, which: State) -> int:
         """Count the tests in a state."""
-        return sum(state(test) is which for test in self.tests)
+        return sum(test.state is which for test in self.tests)
 
     def is_later(self, test: TestResult) -> bool:
         """Return whether a test is graded when it is submitted, even if it fails already."""
-        unjudged = test.spec.is_hidden and not self.is_judged and state(test) is not State.PASSED
-        return unjudged or state(test) is State.GRADED_LATER
+        unjudged = test.spec.is_hidden and not self.is_judged and test.state is not State.PASSED
+        return unjudged or test.state is State.GRADED_LATER
 
     def is_open(self, test: TestResult) -> bool:
         """Return whether a test's points are neither earned nor lost: it may pass later."""
-        return self.is_later(test) and state(test) in (*FINE, State.NOT_RUN, State.NOT_REACHED)
+        return self.is_later(test) and test.state in (*FINE, State.NOT_RUN, State.NOT_REACHED)
 
     @cached_property
     def now(self) -> int:
@@ -177,7 +145,7 @@ class Cause:
 
     @property
     def is_unwritten(self) -> bool:
-        return state(self.shown_by) is State.NOT_BEGUN
+        return self.shown_by.state is State.NOT_BEGUN
 
     @property
     def message(self) -> str:
@@ -282,7 +250,7 @@ class Report(Group):
         A hidden test, which shows little, is explained by a basic one that crashed in the same way
         in the same function. All missing files of a question are one cause.
         """
-        failing = [test for test in self.tests if not is_fine(test)]
+        failing = [test for test in self.tests if not test.is_fine]
         groups: dict[tuple[Outcome, str], list[TestResult]] = {}
         by_place: dict[str, list[TestResult]] = {}
         for test in sorted(failing, key=lambda test: test.spec.is_hidden):
@@ -359,22 +327,66 @@ def facts_of(results: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(name, printable.line(value, 20_000)) for name, value in rows]
 
 
-def page(results: Results, staff: bool, is_judged: bool = True) -> str:
-    """Return a run's report as a self-contained HTML file; for the arguments, see Report."""
-    from . import html_pages  # here, since it needs jinja2
+def page(results: Results, report: Report, template: Path = TEMPLATE, **more: Any) -> str:
+    """Return a run's report as a self-contained HTML file.
 
-    report = Report.of(results, staff, is_judged)
-    went = f"{points(results.score)} of {points(results.max_score)} points"
-    whose = "Staff's report: not for students" if staff else "Report"
+    Args:
+        more: what staff's template shows besides.
+    """
+    went = report.headline
+    if report.is_judged:
+        went = f"{points(results.score)} of {points(results.max_score)} points"
     values = {
-        "title": f"{results.edition.title}: {went if is_judged else report.headline}{results.only}",
-        "notes": [f"{whose}. {identity(results)}.", report.summary],
-        "facts": facts_of(results.as_dict(staff)),
+        "title": f"{results.edition.title}: {went}{results.only}",
+        "notes": [f"Report. {identity(results)}.", report.summary],
+        "facts": facts_of(results.as_dict(staff=False)),
     }
-    return html_pages.render(TEMPLATE, **page_values(report, staff) | values)
+    return render(template, report=report, **values | more)
 
 
-def page_values(report: Report, staff: bool) -> dict[str, Any]:
-    """Return what TEMPLATE shows of any report."""
-    empty: dict[str, Any] = {"whose": "", "notes": [], "fault": "", "facts": [], "known": {}}
-    return empty | {"sign": sign, "is_fine": is_fine, "report": report, "staff": staff}
+def render(template: Path, *sheets: Path, **values: Any) -> str:
+    """Return a self-contained page in which nothing that a student wrote can run.
+
+    jinja2 escapes every value. The page's Content-Security-Policy allows only its style sheets, by
+    their hashes, so a template can't use scripts, `style="..."` or pictures. Characters that would
+    reverse or hide text are shown as `[U+202E]`. Names may be in any script: put them into `<bdi>`.
+
+    Args:
+        template: NAME.html.j2, which begins with `{% extends "page.html.j2" %}` and fills the block
+            `content`; NAME.css beside it, if it exists, is part of the page.
+        sheets: further style sheets, besides `page.css`.
+        values: what the template shows; `title` is the page's title.
+    """
+    own = template.with_suffix("").with_suffix(".css")
+    files = [TEMPLATES / "page.css", *sheets, *([own] if own.is_file() else [])]
+    styles = [file.read_text(encoding="utf-8") for file in files]
+    return _visible(_template(template).render(values, styles=styles, policy=_policy(styles)))
+
+
+@cache
+def _template(path: Path) -> Any:
+    import jinja2  # here, since the other views do without
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([path.parent, TEMPLATES], encoding="utf-8"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(path.name)
+
+
+def _visible(text: str) -> str:
+    """Return a text in which characters that would reverse or hide text look like `[U+202E]`."""
+    plain = text.replace("\r\n", "\n")
+    odd = {c for c in set(plain) if unicodedata.category(c) in ODD and c not in HARMLESS}
+    return plain.translate({ord(c): f"[U+{ord(c):04X}]" for c in odd}) if odd else plain
+
+
+def _policy(styles: list[str]) -> str:
+    """Return a Content-Security-Policy (W3C, level 3) that allows only these."""
+    hashes = [hashlib.sha256(text.encode("utf-8")).digest() for text in styles]
+    sources = [f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in hashes]
+    allowed = " ".join(["style-src", *sources])
+    return f"default-src 'none'; base-uri 'none'; form-action 'none'; {allowed}"

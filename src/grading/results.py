@@ -7,19 +7,45 @@ that did not run is listed with its outcome and zero points.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from enum import Enum
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from . import printable, writing
+from . import printable
 from .edition import Edition, TestSpec
 from .verdicts import Outcome
 
 MAX_CHARACTERS = {"message": 4_000, "detail": 20_000, "output": 70_000}
 MOST_WORDS = 6  # of a command line, to be shown
+
+
+class State(Enum):
+    """What a test's end means to its readers."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_BEGUN = "not begun"  # the part that it tests is not written yet
+    FILE_MISSING = "file missing"
+    GRADED_LATER = "graded later"  # it ran here, and is graded when it is submitted: no loss
+    NOT_RUN = "not run"  # its message says why
+    NOT_REACHED = "not reached"  # the run was interrupted before it
+    GRADER_FAILED = "grader failed"
+
+
+STATES = {
+    Outcome.PASSED: State.PASSED,
+    Outcome.RAN_NOT_GRADED: State.GRADED_LATER,
+    Outcome.MISSING_FILE: State.FILE_MISSING,
+    Outcome.GRADER_ERROR: State.GRADER_FAILED,
+}
+FINE = (State.PASSED, State.GRADED_LATER)
 
 
 @dataclass(frozen=True)
@@ -61,28 +87,17 @@ class TestResult:
         for name, most in MAX_CHARACTERS.items():
             object.__setattr__(self, name, printable.lines(getattr(self, name), most))
 
-    @classmethod
-    def read(cls, shown: Mapping[str, Any], number: str) -> TestResult:
-        """Return what can be shown of a result from `as_dict`, also from an earlier release.
+    @property
+    def state(self) -> State:
+        """What the test's end means."""
+        if self.outcome is Outcome.NOT_RUN:
+            return State.NOT_RUN if self.cause else State.NOT_REACHED
+        return State.NOT_BEGUN if self.is_unwritten else STATES.get(self.outcome, State.FAILED)
 
-        Args:
-            number: of the question.
-        """
-        spec = TestSpec(
-            test_id=shown["test_id"],
-            number=number,
-            topic=shown.get("topic", ""),
-            name=shown.get("test", ""),
-            kind=shown.get("kind", "hidden"),
-            max_score=Decimal(str(shown["max_score"])),
-            timeout_s=0,
-            torch=False,
-            is_extra_credit=shown.get("is_extra_credit", False),
-            after_published=False,
-        )
-        texts = {key: shown.get(key, "") for key in ("message", "detail", "output", "cause")}
-        outcome, score = Outcome(shown["outcome"]), Decimal(str(shown["score"]))
-        return cls(spec, shown.get("name", ""), outcome, score, **texts)
+    @property
+    def is_fine(self) -> bool:
+        """Whether the test passed, or ran and is graded later."""
+        return self.state in FINE
 
     def for_student(self) -> TestResult:
         """Return the result without what a student may not read."""
@@ -192,5 +207,23 @@ def share_of(points: Decimal, credit: Fraction) -> Decimal:
 
 def write_atomically(path: Path, text: str) -> None:
     """Write a UTF-8 file that only its owner can read, completely or not at all."""
-    with writing.replacing(path, mode=0o600) as writer:
+    with replacing(path) as writer:
         writer.write(text.encode("utf-8", errors="replace"))  # file names need not be text
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Open a new file, for its owner alone, that replaces `path` at the end of the block.
+
+    Until then, readers of `path` see the old file, and afterwards the complete new one. If the
+    block raises an exception, the old file stays, and nothing is left of the new one.
+    """
+    handle, temporary = tempfile.mkstemp(prefix=path.name + ".", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as writer:
+            yield writer
+        os.chmod(temporary, 0o600)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

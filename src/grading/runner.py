@@ -132,7 +132,7 @@ class Runner:
                     pool.warm(test.spec.torch)
             staged = self._stage(options, edition, work)
             observer.staged(staged)
-            private = self._stage_reference(options, work)
+            private = self._stage_reference(options, staged, work)
             run = Run(
                 runner=self,
                 edition=edition,
@@ -177,12 +177,13 @@ class Runner:
         self.questions.prepare(self.assignment, staged.root)
         return staged
 
-    def _stage_reference(self, options: Options, work: Path) -> list[Path]:
+    def _stage_reference(self, options: Options, staged: Staged, work: Path) -> list[Path]:
         """Copy the reference, where there is one; return what student code must not read."""
         if self.judging is None:
             return list(options.private)
-        closed = self.judging.stage_reference(work / REFERENCE, self.questions.provided)
-        self.questions.prepare(self.assignment, work / REFERENCE)
+        staged.reference = work / REFERENCE
+        closed = self.judging.stage_reference(staged.reference, self.questions.provided)
+        self.questions.prepare(self.assignment, staged.reference)
         return [self.judging.answers, *options.private, *closed]
 
     def blank(self, edition: Edition, seed: int, name: str) -> Results:
@@ -491,7 +492,7 @@ class Attempt:
             finished,
             Limits.for_test(self._spec.timeout_s),
             self._spec,
-            self.staged.root,
+            self.staged,
             self._find_stuck(finished, limits),
         )
         if verdict is not None:

@@ -109,7 +109,8 @@ class Staged:
     is the folder of the student's modules, unless it is in an archive; `place` says where it was
     found, if it is an unusual place; `modules` names those that students write, `required` all
     files that count, and `renamed` maps those that are missing to a file that was probably meant;
-    `is_checkout` is true of the assignment's own folder, which nobody has uploaded.
+    `is_checkout` is true of the assignment's own folder, which nobody has uploaded; `reference` is
+    the folder of the staged reference, where there is one.
     """
 
     root: Path
@@ -123,6 +124,7 @@ class Staged:
     modules: tuple[str, ...] = ()
     is_checkout: bool = False
     renamed: dict[str, str] = field(default_factory=dict)
+    reference: Path | None = None
 
     @property
     def missing(self) -> list[str]:

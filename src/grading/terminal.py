@@ -1,8 +1,4 @@
-"""What students and staff read in a terminal.
-
-Students read a report at the end: a summary, then each cause of failures once, with the tests that
-it explains. Staff read each test as it ends, with its points, and then the points by question.
-"""
+"""What students read in a terminal: a summary, then each cause of failures once."""
 
 from __future__ import annotations
 
@@ -12,12 +8,11 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import TextIO
 
 from . import printable
-from .report import Cause, Question, Report, State, identity, is_fine, points, state
-from .results import Results, TestResult
+from .report import Cause, Question, Report
+from .results import Results, State, TestResult
 from .staging import Staged
 
 PRINTED_LINES = 20
@@ -52,18 +47,16 @@ class Terminal:
             indent: prefix of the first line.
             hanging: prefix of the others; None: the same as for the first.
         """
-        further = indent if hanging is None else hanging
         if self.width is None or len(indent) + len(text) <= self.width:
             return [indent + text]
-        lines = textwrap.wrap(
+        return textwrap.wrap(
             text,
             max(self.width, NARROWEST),
             initial_indent=indent,
-            subsequent_indent=further,
+            subsequent_indent=indent if hanging is None else hanging,
             break_long_words=False,
             break_on_hyphens=False,
         )
-        return lines or [indent]
 
     def painted(self, text: str, colour: str) -> str:
         """Return text in one of CODES, if colours show."""
@@ -97,9 +90,6 @@ class Progress:
             print(f"\r{'':{NARROWEST // 2}}\r{text}", end="", file=sys.stderr, flush=True)
 
 
-# ---------------------------------------------------------------- for students
-
-
 def files_line(staged: Staged) -> str:
     """Return one line on which files are graded, and which were left out."""
     folders: dict[str, int] = {}
@@ -131,17 +121,17 @@ def student_lines(results: Results, files: str, terminal: Terminal) -> list[str]
         files: from files_line.
     """
     report = Report.of(results, staff=False, is_judged=False)
-    colour = "green" if all(map(is_fine, report.tests)) else "bold"
+    colour = "green" if all(test.is_fine for test in report.tests) else "bold"
     lines = [terminal.painted(line, colour) for line in terminal.fitted(report.headline)]
     lines += [*terminal.fitted(files, hanging="  "), ""]
     is_alone = len(report.questions) == 1
-    reached = report.select(lambda test: state(test) is not State.NOT_REACHED)
+    reached = report.select(lambda test: test.state is not State.NOT_REACHED)
     if is_alone:
         for test in reached.tests:
             lines += _test(test, reached.causes, terminal)
     else:
         lines += _questions(reached, terminal)
-    unreached = [test.spec for test in report.tests if state(test) is State.NOT_REACHED]
+    unreached = [test.spec for test in report.tests if test.state is State.NOT_REACHED]
     if unreached:
         names = dict.fromkeys(spec.test_id if is_alone else spec.number for spec in unreached)
         lines += terminal.fitted(f"Not run: {', '.join(names)}", hanging="  ")
@@ -173,7 +163,7 @@ def _questions(report: Report, terminal: Terminal) -> list[str]:
 
 def _is_finished(question: Question) -> bool:
     """Return whether a question is fine as far as it is graded here, and printed nothing."""
-    return all(is_fine(test) and not test.output for test in question.tests)
+    return all(test.is_fine and not test.output for test in question.tests)
 
 
 def _test(test: TestResult, causes: Sequence[Cause], terminal: Terminal) -> list[str]:
@@ -185,22 +175,20 @@ def _test(test: TestResult, causes: Sequence[Cause], terminal: Terminal) -> list
     head, *rest = terminal.fitted(
         f"{test.spec.test_id:<13}{outcome:<16}{test.description}", hanging=" " * 29
     )
-    colour = COLOURS.get(state(test), "red")
+    colour = COLOURS.get(test.state, "red")
     lines = [head.replace(outcome, terminal.painted(outcome, colour), 1), *rest]
-    is_open = test.spec.is_hidden and state(test) is State.GRADED_LATER
-    if is_first and not is_open and state(test) is not State.PASSED:
+    is_open = test.spec.is_hidden and test.state is State.GRADED_LATER
+    if is_first and not is_open and test.state is not State.PASSED:
         lines += _message(cause.message if cause else test.message, INDENT, terminal)
-    return lines + [INDENT + line for line in _printed(test)]
+    return lines + [INDENT + line for line in printed(test)]
 
 
-def _printed(test: TestResult) -> list[str]:
-    if not test.output:
-        return []
-    printed = test.output.splitlines()
-    lines = ["your code's output:", *(f"| {line}" for line in printed[:PRINTED_LINES])]
-    if len(printed) > PRINTED_LINES:
-        lines.append(f"| ... and {len(printed) - PRINTED_LINES} more lines")
-    return lines
+def printed(test: TestResult) -> list[str]:
+    """Return the first lines of what a test's code printed, below a heading."""
+    lines = [f"| {line}" for line in test.output.splitlines()]
+    if len(lines) > PRINTED_LINES:
+        lines[PRINTED_LINES:] = [f"| ... and {len(lines) - PRINTED_LINES} more lines"]
+    return ["your code's output:", *lines] if lines else []
 
 
 def _question(question: Question, causes: Sequence[Cause], terminal: Terminal) -> list[str]:
@@ -233,7 +221,7 @@ def _explained(cause: Cause, question: Question) -> str:
     """
     first, mine = cause.tests[0].spec, cause.explained(question.tests)
     which = mine[0].spec.test_id + f" and {len(mine) - 1} more" * (len(mine) > 1)
-    failing = [test for test in question.tests if not is_fine(test)]
+    failing = [test for test in question.tests if not test.is_fine]
     prefix = "" if len(mine) == len(failing) else f"{which}: "
     if first.number != question.number:
         return f"{prefix}as {first.test_id}"
@@ -250,74 +238,3 @@ def _message(message: str, indent: str, terminal: Terminal) -> list[str]:
         inner = indent + " " * (len(line) - len(line.lstrip()))
         lines += terminal.fitted(line.strip(), inner, inner + "  ")
     return lines
-
-
-# ---------------------------------------------------------------- for staff
-
-
-def show_staged(staged: Staged) -> None:
-    """Print which files are graded, which were left out, and which are still missing."""
-    print(f"Taken: {len(staged.taken)} files")
-    folders: dict[str, list[str]] = {}
-    for name, origin in staged.taken.items():
-        folder = origin.removesuffix(name.rsplit("/", 1)[-1])
-        folders.setdefault(folder, []).append(name.rsplit("/", 1)[-1])
-    for folder, names in folders.items():
-        print(f"  {printable.line(folder)}  {' '.join(sorted(names))}")
-    if staged.added:
-        print(f"  added by the grader  {' '.join(staged.added)}")
-    for omission in staged.omissions:
-        print(f"  left out: {omission}")
-    if staged.missing:
-        print(f"Not there yet: {' '.join(staged.missing)}")
-    for name in staged.renamed:
-        print(f"  {staged.hint(name)}")
-    print()
-
-
-def show_result(test: TestResult) -> None:
-    """Print one test's line and, if it did not pass, what to do about it."""
-    spec = test.spec
-    worth = f"{points(test.score)}/{points(spec.max_score)}"
-    print(f"{spec.test_id:<13}{test.outcome.value:<16}{worth:>11}  {test.description}")
-    lines = [] if state(test) is State.PASSED else test.message.splitlines()
-    lines += [] if spec.is_hidden else _printed(test)
-    if test.detail:
-        lines += ["for staff:", *(f"  {line}" for line in test.detail.splitlines())]
-    for line in lines:
-        print(INDENT + line)
-
-
-def show_next(results: Results, test: TestResult) -> None:
-    """Print a test that has ended, and all before it; a folded question takes one line."""
-    report = Report.of(results, staff=True)
-    (question,) = (each for each in report.questions if each.number == test.spec.number)
-    if not question.is_folded or state(test) is State.GRADER_FAILED:
-        show_result(test)
-    if question.is_folded and question.tests[-1].spec == test.spec:
-        head = f"{question.number:<13}{NO_POINTS:<16}{'':>11}"
-        print(f"{head}  {question.title}: {question.in_tests}")
-
-
-def show_summary(results: Results) -> None:
-    """Print the points by question, and the total of the selected tests."""
-    report = Report.of(results, staff=True)
-    print()
-    for question in (q for q in report.questions if not q.is_folded):
-        _show_points(question.score, question.worth, question.title, question.number)
-    _show_points(results.score, results.max_score, f"points in all{results.only}")
-    if report.folded.tests:
-        first = report.folded.tests[0].spec.number
-        words = report.folded.in_tests
-        print(f"Without points: {words}; name a question, such as {first}, to see them.")
-    if ungraded := report.count(State.GRADED_LATER):
-        print(f"{ungraded} hidden tests ran without crashing; they are graded when you submit.")
-    if report.count(State.GRADER_FAILED):
-        print("THE GRADER FAILED in at least one test: no score of this run counts. Tell staff.")
-    for warning in results.facts.get("warnings", []):
-        print(f"Warning: {warning}")
-    print(identity(results))
-
-
-def _show_points(score: Decimal, worth: Decimal, what: str, number: str = "") -> None:
-    print(f"{number:<5}{points(score):>6} / {points(worth):<6}{what}")

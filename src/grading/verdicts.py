@@ -16,7 +16,7 @@ from fractions import Fraction
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
-from . import paths, schema
+from . import schema
 from .edition import TestSpec
 from .errors import WireError
 from .importing import Stuck
@@ -174,7 +174,11 @@ FRAME = re.compile(
 
 
 def of_ending(
-    finished: Finished, limits: Limits, spec: TestSpec, staged: Path, stuck: Stuck | None = None
+    finished: Finished,
+    limits: Limits,
+    spec: TestSpec,
+    submission: Staged,
+    stuck: Stuck | None = None,
 ) -> Verdict | None:
     """Return the verdict of a worker that did not answer, or None if there is a frame to read.
 
@@ -201,7 +205,7 @@ def of_ending(
         elif ending.reason.startswith("import"):
             sentence += IMPORTED
         verdict = Verdict(outcome, f"your code {sentence}", detail, id=id)
-        return _at_place(verdict, finished.stack, spec, staged)
+        return _at_place(verdict, finished.stack, spec, submission)
     if ending.signal:
         sentence = SIGNALS.get(ending.signal, f"was ended by signal {ending.signal}")
         id = f"signal-{ending.signal}"
@@ -220,7 +224,7 @@ def of_stuck(stuck: Stuck, is_hidden: bool) -> Verdict:
     return Verdict(Outcome.TIMED_OUT, message, f"stuck: {stuck.file}", id=OF_AN_IMPORT)
 
 
-def _at_place(verdict: Verdict, stack: str, spec: TestSpec, staged: Path) -> Verdict:
+def _at_place(verdict: Verdict, stack: str, spec: TestSpec, submission: Staged) -> Verdict:
     """Return a time-out's verdict with the student's innermost line, if the stack has one.
 
     Args:
@@ -229,7 +233,7 @@ def _at_place(verdict: Verdict, stack: str, spec: TestSpec, staged: Path) -> Ver
     if verdict.outcome is not Outcome.TIMED_OUT:
         return verdict
     lines = [f"{file.replace(chr(92), '/')}:{number}" for file, number in FRAME.findall(stack)]
-    where = next(filter(None, (_existing_line(line, staged) for line in lines)), "")
+    where = next(filter(None, (_existing_line(line, submission.root) for line in lines)), "")
     if not where:
         return verdict
     return replace(
@@ -237,7 +241,7 @@ def _at_place(verdict: Verdict, stack: str, spec: TestSpec, staged: Path) -> Ver
         message=verdict.message if spec.is_hidden else f"{verdict.message}; it was at {where}",
         detail=f"{verdict.detail}\nat: {where}",
         where=where,
-        place=f"out of time {_function_of(where, staged) or where}",
+        place=f"out of time {_function_of(where, submission) or where}",
     )
 
 
@@ -297,13 +301,13 @@ def of_report(report: Any, spec: TestSpec, submission: Staged, edition: str) -> 
         schema.check(report, REPORT)
     except WireError:
         return malformed("")
-    staged, missing = submission.root, _missing_module(report, submission)
+    missing = _missing_module(report, submission)
     hint = submission.hint(missing) if missing else ""
     outcome = Outcome.MISSING_FILE if missing else outcome_of(report)
-    where = _existing_line(report["where"], staged)
+    where = _existing_line(report["where"], submission.root)
     kind = report["type"] if _exception(report["type"]) else "Exception"
     is_unwritten = kind == "NotImplementedError"
-    shown = _function_of(where, staged) if spec.is_hidden else where
+    shown = _function_of(where, submission) if spec.is_hidden else where
     at = f"{shown}: " if shown else ""
     if missing:
         message = f"{missing} is missing; {hint}" if hint else f"{missing} is missing"
@@ -324,7 +328,7 @@ def of_report(report: Any, spec: TestSpec, submission: Staged, edition: str) -> 
         detail="" if is_unwritten else report["traceback"],
         id=kind,
         where=where,
-        place=f"{kind} {_function_of(where, staged) or where}" if where else "",
+        place=f"{kind} {_function_of(where, submission) or where}" if where else "",
         is_doubtful=outcome in OF_IMPORTS or (outcome is Outcome.ERROR and not where),
         is_unwritten=is_unwritten,
         missing_file=missing if hint else "",  # students write modules: no command does
@@ -369,8 +373,8 @@ def _missing_function(report: dict[str, str], submission: Staged, edition: str) 
     path = submission.path(file) if package == "submission" else None
     if path is None or not name.isidentifier():
         return ""
-    own = _given_functions(file, submission.root)
-    if own is None or (name not in own and paths.SOLUTIONS.exists()):
+    own = _own_functions(file, submission)
+    if own is None or (submission.reference is not None and name not in own):
         return ""
     if re.search(rf"\b{name}\b", path.read_text(encoding="utf-8", errors="replace")):
         return ""
@@ -404,7 +408,7 @@ def _existing_line(claimed: str, staged: Path) -> str:
     return claimed if int(match[2]) <= lines else ""
 
 
-def _function_of(place: str, staged: Path) -> str:
+def _function_of(place: str, submission: Staged) -> str:
     """Turn a checked place into "submission/dataset.py, in __getitem__", or "".
 
     Only functions of the assignment are named: a student could also reveal hidden inputs by
@@ -412,37 +416,36 @@ def _function_of(place: str, staged: Path) -> str:
     function of the assignment is named.
     """
     match = PLACE.fullmatch(place)
-    given = _given_functions(match[1], staged) if match else None
-    if match is None or given is None:
+    own = _own_functions(match[1], submission) if match else None
+    if match is None or own is None:
         return ""
-    lines = (staged / match[1]).read_text(encoding="utf-8", errors="replace").split("\n")
+    lines = (submission.root / match[1]).read_text(encoding="utf-8", errors="replace").split("\n")
     above = lines[: int(match[2])]
     inner = _indentation(above[-1]) if above else 0
     for line in filter(str.strip, reversed(above)):
         if _indentation(line) < inner:
             inner = _indentation(line)
             function = DEFINED.match(line.strip())
-            if function and (function[1] in given or not paths.SOLUTIONS.exists()):
+            if function and function[1] in own:
                 return f"{match[1]}, in {function[1]}"
     return match[1]
 
 
-def _given_functions(file: str, staged: Path) -> set[str] | None:
+def _own_functions(file: str, submission: Staged) -> set[str] | None:
     """Return the functions in the assignment's own file of that name; None if there is none.
 
-    If there are no solutions, and so no hidden inputs to protect, any file will do.
+    Without a reference, there are no hidden inputs to protect: the student's own file will do.
     """
-    if not paths.SOLUTIONS.exists():
-        return set()
-    # Earlier uploads have in `submission` what is now in a package next to it. No other file will
-    # do: each has names among which a student could choose.
-    name = file.removeprefix("submission/")
-    ours = [path / name for path in staged.iterdir() if path.is_dir() and path.name != "submission"]
-    places = (paths.SOLUTIONS / file, paths.SRC / file, *sorted(ours))
+    reference, name = submission.reference, file.removeprefix("submission/")
+    places = [submission.root / file]
+    if reference is not None:
+        # Earlier uploads have in `submission` what is now in a package next to it. No other file
+        # will do: each has names among which a student could choose.
+        places = [reference / file, *sorted(reference.glob(f"*/{name}"))]
     own = next((place for place in places if place.is_file()), None)
     if own is None:
         return None
-    lines = own.read_text(encoding="utf-8").splitlines()
+    lines = own.read_text(encoding="utf-8", errors="replace").splitlines()
     return {function[1] for line in lines if (function := DEFINED.match(line.strip()))}
 
 

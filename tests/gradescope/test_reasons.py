@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from grading import terminal
+from autograder import console
 from grading.results import TestResult
 from grading.verdicts import Outcome
 from tests import pinned
@@ -20,7 +20,7 @@ def seen(capsys, details: list[str]) -> emulate.Seen:
     for spec, detail in zip(specs, details, strict=False):
         outcome = Outcome.GRADER_ERROR if detail else Outcome.PASSED
         result = TestResult(spec, "a test", outcome=outcome, message="ours", detail=detail)
-        terminal.show_result(result)
+        console.show_result(result)
         tests.append(result.as_dict(staff=True))
     print("\nTHE GRADER FAILED in at least one test")
     stdout = capsys.readouterr().out

@@ -87,7 +87,7 @@ def _truly_decides(runner, test) -> set[str]:
     modules = {test.case.__module__}
     judge = runner.judging.judges.get(f"{test.spec.topic}_{test.spec.name}")
     if judge is not None:
-        modules.add(where._plain(judge).__module__)
+        modules.add(getattr(judge, "func", judge).__module__)
     waiting = list(modules)
     while waiting:
         for name in _held(waiting.pop()) - modules:

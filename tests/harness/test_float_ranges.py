@@ -4,7 +4,8 @@ import sys
 
 import pytest
 
-from grading import float_ranges, terminal, verdicts
+from autograder import console
+from grading import float_ranges, verdicts
 from grading.runner import Observer
 from grading.verdicts import Outcome
 from tests.harness.conftest import POOLS
@@ -67,7 +68,7 @@ def test_the_grader_warns_once_and_names_both_versions(with_floats, runner, pool
     upload, place = with_floats
     asked = Options(submission=upload, selection=("1e-1-basic", "1e-2-basic"))
     results = runner.run(asked, 7, Observer(), pools[way])
-    terminal.show_summary(results)
+    console.show_summary(results)
     shown = capsys.readouterr().out
     ends = {t.outcome for t in results.tests if t.is_selected}
     if OLD:

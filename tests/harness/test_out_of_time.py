@@ -9,6 +9,7 @@ import pytest
 from grading.limits import Limits
 from grading.pool import Ending, Finished
 from grading.runner import Observer, Options
+from grading.staging import Staged
 from grading.verdicts import Outcome, of_ending
 from tests.harness.conftest import POOLS
 
@@ -124,11 +125,11 @@ def test_only_lines_that_exist_are_repeated(tmp_path, runner, file, line, place)
         (tmp_path / "submission" / name).write_text("x = 1\ny = 2\n", encoding="utf-8")
     (spec,) = (t for t in runner.assignment.edition(None).tests if t.test_id == ID)
     ended = timed_out(STACK.format(file=file, line=line))
-    verdict = of_ending(ended, Limits.for_test(1.0), spec, tmp_path)
+    verdict = of_ending(ended, Limits.for_test(1.0), spec, Staged(tmp_path))
     told = "your code took longer than 1 seconds of CPU time"
     assert verdict.message == f"{told}; it was at {place}" and verdict.where == place
     hidden = replace(spec, kind="hidden")
-    assert of_ending(ended, Limits.for_test(1.0), hidden, tmp_path).message == told
+    assert of_ending(ended, Limits.for_test(1.0), hidden, Staged(tmp_path)).message == told
 
 
 @pytest.mark.parametrize(
@@ -148,7 +149,7 @@ def test_a_stack_that_code_made_up_is_read_in_no_time(tmp_path, runner, line):
     (spec,) = (t for t in runner.assignment.edition(None).tests if t.test_id == ID)
     stack = ('  File "' * 5000 + "submission/" + line * 65536)[:65536]
     started = time.process_time()
-    of_ending(timed_out(stack), Limits.for_test(1.0), spec, tmp_path)
+    of_ending(timed_out(stack), Limits.for_test(1.0), spec, Staged(tmp_path))
     assert time.process_time() - started < 0.3  # it takes some milliseconds
 
 

@@ -8,9 +8,9 @@ import zipfile
 import numpy as np
 import pytest
 
-from autograder import replay
+from autograder import console, pages, replay
 from autograder.gradescope import feedback
-from grading import printable, report, terminal
+from grading import printable, terminal
 from grading.errors import SubmissionError, UsageError
 from grading.results import Results, TestResult
 from grading.staging import stage
@@ -60,7 +60,7 @@ def test_a_file_with_such_a_name_stays_behind(tmp_path, capsys, name, place):
     with open(os.fsencode(tmp_path / "upload" / place) + b"/" + _bytes(name), "wb") as writer:
         writer.write(b"x")
     staged = stage(tmp_path / "upload", tmp_path / "staged")
-    terminal.show_staged(staged)
+    console.show_staged(staged)
     print(terminal.files_line(staged))
     assert set(staged.taken) == {"submission/__init__.py"}
     taken = name.endswith(".py") and place == "."  # no code is expected there
@@ -80,7 +80,7 @@ def test_a_wrapping_folder_with_such_a_name_forges_no_line(tmp_path, capsys, tex
         with open(folder + b"/" + name, "wb"):
             pass
     staged = stage(tmp_path / "upload", tmp_path / "staged")
-    terminal.show_staged(staged)
+    console.show_staged(staged)
     print(terminal.files_line(staged))
     assert only_text(capsys.readouterr().out)
 
@@ -126,12 +126,12 @@ def test_no_result_holds_a_text_that_is_not_fit_to_be_shown(results, field):
 
 def test_prints_and_messages_forge_nothing(results, capsys):
     for test in results.tests:
-        terminal.show_result(test)
+        console.show_result(test)
         # In a fenced block, and no part of the standard output.
         assert only_text(feedback.of_test(test).replace("\t", " ").replace("record", ""))
-    terminal.show_summary(results)
+    console.show_summary(results)
     assert only_text(capsys.readouterr().out.replace("\t", " "))
-    assert only_text(report.page(results, staff=True).replace("\t", " ").replace("record", ""))
+    assert only_text(pages.page(results).replace("\t", " ").replace("record", ""))
     assert feedback.plain("".join(HOSTILE)).isprintable()
 
 

@@ -169,7 +169,9 @@ def test_who_gets_colours(monkeypatch, screen, environment, colours):
 def students(tree, tmp_path):
     """The untouched starter of an edition, without the solutions."""
     folder = tmp_path / "assignment5"
-    away = shutil.ignore_patterns("solutions", "build", "dist", ".venv", ".git", "tests")
+    away = shutil.ignore_patterns(
+        "autograder", "solutions", "build", "dist", ".venv", ".git", "tests"
+    )
     shutil.copytree(tree, folder, ignore=away)
     for name, content in starter.package_of(tree, "xcs224n").items():
         (folder / "src" / "submission" / name).write_bytes(content)

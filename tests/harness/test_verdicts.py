@@ -49,7 +49,7 @@ def finished(**changed) -> Finished:
     ],
 )
 def test_ends_of_a_process_have_causes(ended, cause):
-    verdict = of_ending(finished(**ended), Limits.for_test(2.0), EDITION.tests[0], Path())
+    verdict = of_ending(finished(**ended), Limits.for_test(2.0), EDITION.tests[0], Staged(Path()))
     assert verdict is not None and verdict.cause == cause
 
 

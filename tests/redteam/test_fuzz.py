@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from grading import pool, wire
 from grading.errors import GradingError
 from grading.limits import Limits
+from grading.staging import Staged
 from grading.verdicts import Outcome, of_ending
 
 from . import fuzzing, odd_answers
@@ -154,7 +155,7 @@ def test_any_report_of_a_guardian_is_an_ending_or_a_failure_of_ours(count):
             assert "failed" in json.loads(status), error
         else:
             sent, spec = answering(None, ending), ALL["attention_copying.oblique"].spec
-            assert of_ending(sent, Limits.for_test(1.0), spec, Path()) is not None
+            assert of_ending(sent, Limits.for_test(1.0), spec, Staged(Path())) is not None
 
     holds()
 

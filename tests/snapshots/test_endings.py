@@ -9,6 +9,7 @@ from autograder.isolation import kernel
 from grading import float_ranges, verdicts
 from grading.limits import Limits
 from grading.pool import Ending, Finished
+from grading.staging import Staged
 from tests.harness.test_outcomes import FILTERED
 from tests.snapshots import check
 
@@ -36,7 +37,7 @@ def test_limits_and_signals(runner, tmp_path):
     for title, (code, number, reason) in ends.items():
         ending = Ending(code, number, reason, cpu_s=0.0, wall_s=0.0, memory_bytes=0)
         finished = Finished(ending, True, None, "PRINTED\n")
-        verdict = verdicts.of_ending(finished, limits, spec, tmp_path)
+        verdict = verdicts.of_ending(finished, limits, spec, Staged(tmp_path))
         texts[title] = f"{verdict.outcome.value} ({verdict.cause})\n{verdict.message}"
         texts[title] += f"\nstaff: {verdict.detail.strip()}"
     texts["an answer that is none"] = verdicts.MALFORMED

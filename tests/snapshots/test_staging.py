@@ -5,6 +5,7 @@ import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
+from autograder import console
 from grading import staging, terminal, upload
 from grading.errors import SubmissionError
 from questions.provided import PROVIDED
@@ -63,7 +64,7 @@ def test_what_is_taken_and_left_out(tmp_path, capsys, monkeypatch):
     (folder / OUTPUT).write_bytes(bytes(101))
     (folder / "pretraining").mkdir()
     staged = staging.stage(folder, tmp_path / "staged", PROVIDED, REQUIRED)
-    terminal.show_staged(staged)
+    console.show_staged(staged)
     texts = {"staff": capsys.readouterr().out, "students": terminal.files_line(staged)}
     texts["nothing to remark"] = terminal.files_line(staging.Staged(tmp_path))
     masks = {os.path.relpath(tmp_path): "TMP", str(tmp_path): "TMP"}

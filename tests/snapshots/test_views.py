@@ -8,6 +8,7 @@ import json
 
 import pytest
 
+from autograder import console, pages
 from autograder.gradescope import document, metadata, session
 from grading import report, terminal
 from grading.staging import Omission, Staged
@@ -50,22 +51,23 @@ def test_terminal_of_staff(capsys):
     shown = {}
     for run in made.RUNS:
         results = made.results(run, True)
-        terminal.show_staged(STAGED)
+        console.show_staged(STAGED)
         for test in results.selected_tests:
-            terminal.show_next(results, test)
-        terminal.show_summary(results)
+            console.show_next(results, test)
+        console.show_summary(results)
         shown[run] = capsys.readouterr().out
     check("terminal_staff", shown)
 
 
 @pytest.mark.parametrize("whose", ["at_home", "student", "staff"])
 def test_report_as_a_web_page(whose):
-    pages = {}
+    texts = {}
     for run in (MIXED, "one question", "the grader failed"):
         results = made.results(run, whose != "at_home")
-        page = report.page(results, staff=whose == "staff", is_judged=whose != "at_home")
-        pages[run] = in_lines(page) if run == MIXED else in_lines(page).partition("<h2")[0]
-    check(f"report_{whose}", pages)
+        shown = report.Report.of(results, staff=False, is_judged=whose != "at_home")
+        page = pages.page(results) if whose == "staff" else report.page(results, shown)
+        texts[run] = in_lines(page) if run == MIXED else in_lines(page).partition("<h2")[0]
+    check(f"report_{whose}", texts)
 
 
 @pytest.mark.parametrize("whose", ["student", "staff"])

@@ -252,8 +252,9 @@ def test_what_is_said_of_each_kind_of_file(paper, monkeypatch):
 @pytest.mark.parametrize("where", [".", "src"])
 def test_it_runs_from_the_root_and_from_src(paper, run_python, where):
     (paper.root / "src" / "grading").mkdir(parents=True)
+    (paper.root / "src" / "pretraining").mkdir()
     ours = ("check_written.py", "environment.py", "letters.py", "grading/__init__.py")
-    for name in (*ours, "grading/markers.py", "grading/writing.py"):
+    for name in (*ours, "grading/markers.py", "pretraining/__init__.py", "pretraining/files.py"):
         shutil.copy2(ROOT / "src" / name, paper.root / "src" / name)
     script = "check_written.py" if where == "src" else "src/check_written.py"
     ran = run_python(script, cwd=paper.root / where)

@@ -29,7 +29,7 @@ from typing import Any
 from autograder.isolation.leftovers import remove_tree
 from grading import paths
 from grading.errors import UsageError
-from grading.writing import replacing
+from grading.results import replacing
 
 from .submissions import ID, MARKER, Attempts, RollEntry, Student
 
@@ -231,7 +231,7 @@ class ClassFolder:
 def write_json(path: Path, value: Any) -> None:
     """Write plain data to a file that only its owner may read, completely or not at all."""
     text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
-    with replacing(path, 0o600) as writer:
+    with replacing(path) as writer:
         # A name may contain half a surrogate pair, which isn't valid UTF-8.
         writer.write(text.encode("utf-8", "backslashreplace"))
         writer.flush()

@@ -21,9 +21,10 @@ from typing import Any
 
 from autograder import paths
 from autograder.provenance import judged_by, processor
-from grading import provenance, wire, writing
+from grading import provenance, wire
 from grading.pool import Ending, Finished, Job, Pool
 from grading.question_set import QuestionSet
+from grading.results import replacing
 
 from . import import_graph
 
@@ -94,7 +95,7 @@ class Remembered:
         return self._used[key]
 
     def _write(self, path: Path, content: bytes) -> None:
-        with writing.replacing(path, mode=0o600) as writer:
+        with replacing(path) as writer:
             writer.write(content)
 
     def _key(self, probe: str, args: dict[str, Any], seed: int) -> str:

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from autograder.isolation.leftovers import remove_tree
+from autograder.pages import WIDE
 from grading import printable
-from grading.html_pages import write_page as write_html
 from grading.report import points as shown_points
+from grading.report import render
+from grading.results import write_atomically
 
 from ..folder import ClassFolder
 from ..gradebook.policy import count
@@ -151,9 +153,9 @@ def write_page(folder: ClassFolder, regrade: Regrade, found: Difference) -> Path
         ("kept", "Earlier result kept", _rows(rows, found.kept)),
         ("missing", "No new result", _rows(rows, found.unfinished)),
     ]
-    write_html(
-        path,
+    text = render(
         Path(__file__).with_name("regrade.html.j2"),
+        WIDE,
         title=f"{regrade.name}: what would change",
         regrade=regrade,
         counts=counts(found),
@@ -161,6 +163,7 @@ def write_page(folder: ClassFolder, regrade: Regrade, found: Difference) -> Path
         tests=found.tests,
         lists=lists,
     )
+    write_atomically(path, text)
     return path
 
 

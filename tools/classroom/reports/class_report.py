@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from autograder.isolation.leftovers import remove_tree
+from autograder.pages import WIDE
 from grading.errors import UsageError
-from grading.html_pages import write_page
 from grading.report import points as shown_points
+from grading.report import render
 from grading.results import write_atomically
 from grading.verdicts import ExitCode
 
@@ -149,9 +150,9 @@ def _write(
     found, measured = failures(gathered), numbers.measured(gathered)
     at = when(gathered)
     pages = {} if key is not None else _pages(place, gathered, known, withheld)
-    write_page(
-        place / INDEX,
+    text = render(
         Path(__file__).with_name("report.html.j2"),
+        WIDE,
         title="Report on the class",
         release=gathered.release,
         is_anonymous=key is not None,
@@ -176,6 +177,7 @@ def _write(
         late=[called(one) for one in at.late],
         points=shown_points,
     )
+    write_atomically(place / INDEX, text)
     for name, text in csv_files.files(
         gathered, questions, tests, found, measured, at, called
     ).items():

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from grading import html_pages, paths, report
-from grading.edition import load_assignment
-from grading.results import TestResult
+from autograder.pages import TEMPLATE
+from grading import paths, report
+from grading.edition import TestSpec, load_assignment
+from grading.results import TestResult, write_atomically
+from grading.verdicts import Outcome
 
 from ..records import Record, points
 
@@ -40,29 +42,50 @@ def write_result(
         "There is no final result yet." if is_pending else "",
         shown.summary if shown.tests else "",
     ]
-    values = report.page_values(shown, staff) | {
+    values: dict[str, Any] = {
         "title": "No result",
         "whose": whose,
         "notes": list(filter(None, notes)),
+        "report": shown,
+        "fault": record["fault"] if staff else "",
+        "facts": [],
+        "known": {},
     }
     if results is not None:
         score, most = points(results["score"]), points(results["max_score"])
         values["title"] = f"{report.points(score)} of {report.points(most)} points"
-    if staff:
-        values["fault"] = record["fault"]
     if staff and results is not None:
         processor = [("Processor", record["processor"])] if record.get("processor") else []
         values["facts"] = report.facts_of(results) + processor
         values["known"] = {test["test_id"]: _known(test) for test in results["tests"]}
-    html_pages.write_page(path, report.TEMPLATE, **values)
+    write_atomically(path, report.render(TEMPLATE, **values))
 
 
 def _report(tests: list[dict[str, Any]], staff: bool, known: dict[str, str]) -> report.Report:
     """Return the report of a record's tests; questions that are worth nothing are folded."""
-    read = [TestResult.read(test, number_of(test)) for test in tests]
+    read = [_result(test) for test in tests]
     titles = {test.spec.number: known.get(test.spec.topic, "") for test in read}
     paid = {test.spec.number for test in read if test.spec.max_score}
     return report.Report.of_tests(read, titles, paid, folds=True, staff=staff)
+
+
+def _result(test: dict[str, Any]) -> TestResult:
+    """Return what can be shown of a record's test, also of one from an earlier release."""
+    spec = TestSpec(
+        test_id=test["test_id"],
+        number=number_of(test),
+        topic=test.get("topic", ""),
+        name=test.get("test", ""),
+        kind=test.get("kind", "hidden"),
+        max_score=points(test["max_score"]),
+        timeout_s=0,
+        torch=False,
+        is_extra_credit=test.get("is_extra_credit", False),
+        after_published=False,
+    )
+    texts = {key: test.get(key, "") for key in ("message", "detail", "output", "cause")}
+    score, outcome = points(test["score"]), Outcome(test["outcome"])
+    return TestResult(spec, test.get("name", ""), outcome, score, **texts)
 
 
 def number_of(test: dict[str, Any]) -> str:

@@ -11,7 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from grading.html_pages import write_page
+from grading.report import render
+from grading.results import write_atomically
 
 from ..submissions import RollEntry
 from . import marked
@@ -57,12 +58,12 @@ def write(target: Path, found: Comparison, roll: dict[str, RollEntry]) -> None:
         OSError: if they can't be written.
     """
     (target / PAIRS).mkdir(mode=0o700)
-    write_page(target / INDEX, HERE / "similar_index.html.j2", **_index(found))
+    write_atomically(target / INDEX, render(HERE / "similar_index.html.j2", **_index(found)))
     for one, two in found.pairs():
         first, second = _in_order(found.entries, one, two, roll)
         values = _pair(found, one, two, first, second, roll)
         path = target / PAIRS / f"{_page(one, two)}.html"
-        write_page(path, HERE / "similar_pair.html.j2", **values)
+        write_atomically(path, render(HERE / "similar_pair.html.j2", **values))
 
 
 def _page(one: int, two: int) -> str:
