@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-import platform
 import shutil
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 
+from grading.cli import print_machine
 from grading.errors import GradingError
-from grading.pool import clean_environment, command
 
 from . import paths
 from .isolation import authority, confined_pool, is_available, sandbox
@@ -20,10 +16,7 @@ from .isolation import authority, confined_pool, is_available, sandbox
 
 def examine() -> None:
     """Print the interpreter, the libraries, how workers start and how they are confined."""
-    print(f"Python       {platform.python_version()} at {sys.executable}")
-    print(f"System       {platform.system()} {platform.release()}, {platform.machine()}")
-    print(f"CPUs         {os.cpu_count()}; workers use one thread each")
-    print(f"Libraries    {_libraries()}")
+    print_machine()
     way = (
         "forked from a process that has imported torch once"
         if is_available()
@@ -38,22 +31,6 @@ def examine() -> None:
         _canary(layers)
     else:
         print("Authority    no: a run here is only for your own information")
-
-
-def _libraries() -> str:
-    code = (
-        "import numpy; import torch; "
-        "print('numpy', numpy.__version__ + ', torch', torch.__version__ + ',', "
-        "torch.backends.cpu.get_cpu_capability())"
-    )
-    started = time.monotonic()
-    ran = subprocess.run(
-        command(code), env=clean_environment(0), capture_output=True, encoding="utf-8", check=False
-    )
-    if ran.returncode:
-        last = (ran.stderr.strip().splitlines() or ["?"])[-1]
-        return f"CAN'T BE IMPORTED ({last}): is everything in requirements.txt installed?"
-    return f"{ran.stdout.strip()}; importing them takes {time.monotonic() - started:.1f} s"
 
 
 def _canary(layers: sandbox.Layers) -> None:

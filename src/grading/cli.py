@@ -10,19 +10,21 @@ import os
 import platform
 import secrets
 import signal
+import subprocess
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from . import paths, printable, provenance, report, terminal, where
+from . import paths, printable, report, terminal, where
 from .cases import derive_seed, select
 from .edition import Edition, load_assignment
 from .errors import GradingError, UsageError
-from .pool import FreshPool, InProcessPool, Pool
+from .pool import FreshPool, InProcessPool, Pool, clean_environment, command
 from .question_set import QuestionSet
 from .results import Results, TestResult, write_atomically
 from .runner import Observer, Options, Runner
@@ -32,6 +34,11 @@ from .verdicts import ExitCode, exit_code
 STAFF = "autograder"  # the folder of staff's part, which students don't have
 PATIENCE = 2  # time-outs in a question, on a student's computer
 MAX_TRACEBACK = 20_000  # characters
+LIBRARIES = (
+    "import numpy; import torch; "
+    "print('numpy', numpy.__version__ + ', torch', torch.__version__ + ',', "
+    "torch.backends.cpu.get_cpu_capability())"
+)
 
 
 def main(questions: QuestionSet, arguments: list[str] | None = None) -> int:
@@ -136,13 +143,11 @@ class Command:
         return Runner(load_assignment(paths.ROOT), self.questions)
 
     def examine(self) -> None:
-        """Print what works on this computer."""
-        print(f"Python       {platform.python_version()} at {sys.executable}")
-        print(f"System       {platform.system()} {platform.release()}, {platform.machine()}")
-        print(f"CPUs         {os.cpu_count()}; workers use one thread each")
-        found = provenance.versions()
-        print(f"Libraries    numpy {found['numpy']}, torch {found['torch']}")
-        print("Authority    no: a run here is only for your own information")
+        """Print what works on this computer, and what a run here promises."""
+        print_machine()
+        print("Promised     a test that crashes or never ends costs no other test its result")
+        print("Not promised protection from the code that is graded: run only your own")
+        print("Authority    no: hidden tests run here, and are graded when you submit")
 
     def open_pool(self, asked: argparse.Namespace, seed: int) -> Pool:
         if asked.in_process:
@@ -254,6 +259,26 @@ def _parser() -> argparse.ArgumentParser:
         "--in-process", action="store_true", help="for a debugger: run without isolation or limits"
     )
     return parser
+
+
+def print_machine() -> None:
+    """Print the interpreter, the system and the libraries."""
+    print(f"Python       {platform.python_version()} at {sys.executable}")
+    print(f"System       {platform.system()} {platform.release()}, {platform.machine()}")
+    print(f"CPUs         {os.cpu_count()}; workers use one thread each")
+    started = time.monotonic()
+    ran = subprocess.run(
+        command(LIBRARIES),
+        env=clean_environment(0),
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    found = f"{ran.stdout.strip()}; importing them takes {time.monotonic() - started:.1f} s"
+    if ran.returncode:
+        last = (ran.stderr.strip().splitlines() or ["?"])[-1]
+        found = f"CAN'T BE IMPORTED ({last}): is everything in requirements.txt installed?"
+    print(f"Libraries    {found}")
 
 
 def _list(runner: Runner, edition: Edition) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from autograder import doctor, replay
 from autograder.isolation import authority, sandbox
+from grading import cli
 from grading.errors import UsageError
 from tests import pinned
 from tests.interpreter import python
@@ -83,11 +84,22 @@ def test_doctor(capsys, monkeypatch):
     ):
         monkeypatch.setattr(sandbox, "detect", lambda layers=layers: layers)
         monkeypatch.setattr(authority, "faults", lambda *_, faults=faults: faults)
-        monkeypatch.setattr(doctor, "command", lambda _, code=code: [sys.executable, "-c", code])
+        monkeypatch.setattr(cli, "command", lambda _, code=code: [sys.executable, "-c", code])
         doctor.examine()
         here = re.sub(r"(?m)^(Python|System|CPUs) +[^;\n]+", r"\1 ...", capsys.readouterr().out)
         texts[title] = re.sub(r"takes [\d.]+ s", "takes N s", here)
     check("doctor", texts)
+
+
+def test_a_students_doctor_says_what_a_run_promises(capsys, monkeypatch):
+    code = "print('numpy 2, torch 2')"
+    monkeypatch.setattr(cli, "command", lambda _: [sys.executable, "-c", code])
+    assert cli.Command(None).main(["--doctor"]) == 0
+    heads = dict(re.findall(r"^(Not promised|\w+) +(.*)", capsys.readouterr().out, re.MULTILINE))
+    known = ("Python", "System", "CPUs", "Libraries", "Promised", "Not promised", "Authority")
+    assert tuple(heads) == known
+    assert heads["Libraries"].startswith("numpy 2, torch 2; importing them takes ")
+    assert heads["Authority"].startswith("no: hidden tests run here")
 
 
 def test_replay(tmp_path, monkeypatch):
