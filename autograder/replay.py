@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grading import printable, provenance
+from grading import printable
 from grading.errors import UsageError
-from grading.results import Results
+from grading.results import Results, versions
 from grading.verdicts import Outcome
 
 RECORD = "record: "
@@ -133,7 +133,7 @@ def warnings(record: Record, judged_by: str) -> list[str]:
             "tests, solutions or data differ from those of the original grading: a replay needs "
             "the release's own checkout and data set"
         )
-    here = provenance.versions()
+    here = versions()
     for name, version in record.versions.items():
         if name != "system" and here.get(name) != version:
             found.append(f"{name} is {here.get(name, 'missing')} here, but was {version}")

@@ -24,7 +24,6 @@ staff's solutions/hidden/. The harness knows no topic: the tests are in `questio
     printable.py, float_ranges.py: texts that are safe to show; a warning
     results.py, report.py, terminal.py: results, what they mean to their readers, and how web pages
                           and terminals show it
-    replay.py, provenance.py: how a run is repeated
     deciding.py           a digest of everything that decides a test
     host.py, remembered.py, import_graph.py: one process for many submissions, for staff who grade
                           a class, and what is kept from one to the next

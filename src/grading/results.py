@@ -6,15 +6,19 @@ that did not run is listed with its outcome and zero points.
 
 from __future__ import annotations
 
+import datetime
+import importlib.util
 import json
 import os
+import platform
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
+from importlib import metadata
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,6 +27,7 @@ from .edition import Edition, TestSpec
 from .verdicts import Outcome
 
 MAX_CHARACTERS = {"message": 4_000, "detail": 20_000, "output": 70_000}
+PACKAGES = ("torch", "numpy")
 MOST_WORDS = 6  # of a command line, to be shown
 
 
@@ -203,6 +208,26 @@ def share_of(points: Decimal, credit: Fraction) -> Decimal:
         raise ValueError(f"a credit of {credit} is not between 0 and 1")
     hundredths = int(points * 100) * credit.numerator // credit.denominator
     return Decimal(hundredths) / 100
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the interpreter, the system and the libraries that compute."""
+    found = {"python": platform.python_version(), "system": platform.platform()}
+    found |= dict.fromkeys(PACKAGES, "not installed")
+    for name in PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
+
+
+def has_torch() -> bool:
+    """Return whether this Python has torch; without it, only tests that need none can run."""
+    return importlib.util.find_spec("torch") is not None
+
+
+def now() -> str:
+    """Return the current time for a result: `2027-01-30 18:02 UTC`."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def write_atomically(path: Path, text: str) -> None:

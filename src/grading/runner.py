@@ -5,6 +5,7 @@ results = Runner(assignment, questions).run(options, seed, observer, pool)
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import re
@@ -22,14 +23,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from . import float_ranges, importing, paths, printable, provenance, verdicts, wire
+from . import float_ranges, importing, paths, printable, verdicts, wire
 from .cases import BoundTest, GradedTestCase, Judging, bind, select
 from .edition import Assignment, Edition, TestSpec
 from .errors import DataError, GradingError, UsageError, WireError
 from .limits import Limits
 from .pool import Finished, Job, Pool
 from .question_set import Cases, Data, QuestionSet
-from .results import Results, TestResult, share_of
+from .results import Results, TestResult, has_torch, now, share_of, versions
 from .staging import Staged, stage
 from .verdicts import Outcome, TestEnd, Verdict, malformed
 
@@ -128,7 +129,7 @@ class Runner:
         work = Path(tempfile.mkdtemp(prefix="grading-"))
         try:
             for test in selected:  # libraries are imported while files are staged
-                if provenance.has_torch() or not test.spec.torch:
+                if has_torch() or not test.spec.torch:
                     pool.warm(test.spec.torch)
             staged = self._stage(options, edition, work)
             observer.staged(staged)
@@ -195,8 +196,8 @@ class Runner:
         tests = [TestResult(t.spec, t.description) for t in self.tests(edition)]
         facts = {
             "submission": printable.line(name, MAX_NAME),
-            "graded": provenance.now(),
-            "versions": provenance.versions(),
+            "graded": now(),
+            "versions": versions(),
         }
         if self.judging is not None:
             facts["judged_by"] = self.judging.judged_by(self.questions.provided)
@@ -205,9 +206,13 @@ class Runner:
 
 def _facts_of(staged: Staged) -> dict[str, Any]:
     """Return what results say of the submission's files."""
-    files = provenance.digests(staged)
+    files = {}
+    for name in sorted(staged.taken):
+        with open(staged.root / name, "rb") as reader:
+            files[name] = hashlib.file_digest(reader, "sha256").hexdigest()
+    listed = "".join(f"{digest}  {name}\n" for name, digest in files.items())
     return {
-        "digest": provenance.digest_of(files),
+        "digest": hashlib.sha256(listed.encode("utf-8", errors="surrogateescape")).hexdigest(),
         "files": files,
         "left": [*map(str, staged.omissions)],
         "place": staged.place,
@@ -232,7 +237,7 @@ def require_data(data: Data) -> None:
     Raises:
         GradingError: something is missing or can't be read, which is not the student's fault.
     """
-    if not provenance.has_torch():
+    if not has_torch():
         raise GradingError("this run can't count without torch, which this Python doesn't have")
     try:
         data.require()
@@ -466,7 +471,7 @@ class Attempt:
             GradingError: the reference's process ended badly, or the worker failed before it
                 reached any student code.
         """
-        if self._spec.torch and not provenance.has_torch():
+        if self._spec.torch and not has_torch():
             raise TestEnd(Verdict(Outcome.NOT_RUN, NO_TORCH, id="no-torch"))
         is_reference = role == "reference"
         role = "reference" if self._stands_in else role

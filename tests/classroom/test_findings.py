@@ -11,7 +11,6 @@ import pytest
 
 from autograder import paths
 from autograder.judging import load_hidden
-from grading import provenance
 from questions.course import Course
 from tests.classroom.test_class_run import Workers, ended, run_class, runner  # noqa: F401
 from tools.classroom import class_run, import_graph, remembered, shipping
@@ -52,7 +51,7 @@ def test_a_finding_is_known_by_parameters_code_data_and_processor(
     assert find(weights, code=("hidden.spans",)) == 4
     monkeypatch.setattr(remembered, "processor", lambda: "another")
     assert find(weights) == 5
-    monkeypatch.setattr(provenance, "versions", lambda: {"torch": "9"})
+    monkeypatch.setattr(remembered, "versions", lambda: {"torch": "9"})
     assert find(weights) == 6
     kept = tmp_path / "data"
     shutil.copytree(paths.DATA, kept)

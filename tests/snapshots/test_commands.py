@@ -103,7 +103,7 @@ def test_a_students_doctor_says_what_a_run_promises(capsys, monkeypatch):
 
 
 def test_replay(tmp_path, monkeypatch):
-    monkeypatch.setattr("grading.provenance.versions", lambda: {"python": "3.12.2"})
+    monkeypatch.setattr("autograder.replay.versions", lambda: {"python": "3.12.2"})
     path, texts = tmp_path / "results.json", {}
     results = made.results("some of everything", True)
     results.write(path, staff=True)

@@ -7,7 +7,7 @@ evidence count if a module in reach reads them. Points, titles and numbers of qu
 nothing: no run is needed after they change.
 
     digests = Deciding(assignment, questions, hidden).of(edition)        by test id
-    digest = in_environment(digests["1e-0-basic"], provenance.versions(), provenance.processor())
+    digest = in_environment(digests["1e-0-basic"], versions(), processor())
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm  # type: ignore[import-untyped]
 
 from autograder.provenance import processor
-from grading import provenance
 from grading.errors import GradingError, UsageError
+from grading.results import versions
 from grading.verdicts import ExitCode
 
 from . import shipping
@@ -128,7 +128,7 @@ class Cluster:
         Without --scheduler, they are this machine's, and nothing is connected.
         """
         if self._asked.scheduler is None:
-            return [(provenance.versions(), processor())]
+            return [(versions(), processor())]
         self.dispatcher()
         facts = [worker.facts for worker in self._workers.able().values()]
         return [(each["versions"], each["processor"]) for each in facts]

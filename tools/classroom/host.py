@@ -39,12 +39,11 @@ from autograder.isolation.guardian import resident_bytes
 from autograder.isolation.pool import ConfinedPool
 from autograder.judging import Judging, course_runner
 from autograder.provenance import processor
-from grading import provenance
 from grading.cases import derive_seed
 from grading.edition import load_assignment
 from grading.errors import GradingError, SubmissionError
 from grading.question_set import QuestionSet
-from grading.results import Results
+from grading.results import Results, has_torch, versions
 from grading.runner import Observer, Options, Runner, require_data, require_judging
 from grading.verdicts import Outcome
 
@@ -162,9 +161,9 @@ class Host:
         facts = {
             "layers": self._layers.names(),
             "missing": self._layers.missing(),
-            "versions": provenance.versions(),
+            "versions": versions(),
             "processor": processor(),
-            "torch": provenance.has_torch(),
+            "torch": has_torch(),
         }
         obstacles = [] if facts["torch"] else ["this Python has no torch"]
         if counts:
@@ -236,7 +235,7 @@ class Host:
         if runner.judging is None:
             return {}
         deciding = Deciding(runner.assignment, runner.questions, runner.judging.hidden)
-        here = provenance.versions(), processor()
+        here = versions(), processor()
         by_id = deciding.of(runner.assignment.edition(edition))
         return {test_id: in_environment(digest, *here) for test_id, digest in by_id.items()}
 

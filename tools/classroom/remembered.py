@@ -21,10 +21,10 @@ from typing import Any
 
 from autograder import paths
 from autograder.provenance import judged_by, processor
-from grading import provenance, wire
+from grading import wire
 from grading.pool import Ending, Finished, Job, Pool
 from grading.question_set import QuestionSet
-from grading.results import replacing
+from grading.results import replacing, versions
 
 from . import import_graph
 
@@ -40,7 +40,7 @@ class Remembered:
             folder: must exist, and be readable only by this user.
         """
         self._folder, self._probes = folder, questions.seeded_probes
-        self._machine = [provenance.versions(), processor()]
+        self._machine = [versions(), processor()]
         self._facts = [judged_by(questions.provided), *self._machine]
         self._known: Findings = {}
         self._used: Findings = {}

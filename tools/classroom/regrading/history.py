@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from grading import provenance
 from grading.errors import UsageError
+from grading.results import now
 
 from ..folder import ClassFolder, read_json, write_json
 
@@ -109,7 +109,7 @@ def begin(folder: ClassFolder, wanted: Regrade) -> Regrade:
     found = open_one(folder)
     if found is None:
         number = 1 + max((one.number for one in known), default=0)
-        made = replace(wanted, number=number, begun=provenance.now())
+        made = replace(wanted, number=number, begun=now())
         write(folder, made)
         return made
     same = ("release", "baseline", "only", "students")
@@ -130,7 +130,7 @@ def decide(
         state=state,
         author=author,
         reason=reason,
-        decided=provenance.now(),
+        decided=now(),
         applied_ns=time.time_ns() if state == "applied" else 0,
     )
     write(folder, decided)
