@@ -120,6 +120,8 @@ class GradedTestCase:
     """Base of the classes in questions/: one class per topic, one instance per test."""
 
     topic = ""
+    # The model's, if the topic is about one; {variant} in a test's docstring stands for it.
+    variant = ""
     # Names of tests that only read submitted files and run none of their code: the reference runs
     # with the parameters. (On a student's computer, which has no reference, some run code.)
     of_files: tuple[str, ...] = ()
@@ -313,6 +315,7 @@ class BoundTest:
     def description(self) -> str:
         """The first line of the method's docstring: what is checked."""
         first = (self.method.__doc__ or self.spec.name).strip().splitlines()[0].strip()
+        first = first.replace("{variant}", self.case.variant)
         return first if first.endswith("..") else first.removesuffix(".")
 
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from grading.cases import graded
 from questions.shared import models
-from questions.shared.models import HelperCase
-from questions.shared.outputs import OutputsCase
+from questions.shared.outputs import VariantCase
 
 from . import rotations
 from .rotations import CLOSE
@@ -18,9 +17,9 @@ TURN = "apply_rotary_emb in submission/attention.py"
 ANGLES = "precompute_rotary_emb in submission/attention.py"
 
 
-class Rope(HelperCase, OutputsCase):
+class Rope(VariantCase):
     topic = "rope"
-    of_files = ("dev_accuracy", "test_accuracy", "matches_checkpoint")
+    variant = "rope"
 
     @graded()
     def test_uses_rope(self) -> None:
@@ -118,11 +117,6 @@ class Rope(HelperCase, OutputsCase):
             look_at=TURN,
         )
 
-    @graded()
-    def test_dev_accuracy(self) -> None:
-        """rope.pretrain.dev.predictions reaches the threshold."""
-        self.expect_accuracy("rope.pretrain.dev.predictions", "rope")
-
     @graded(is_hidden=True)
     def test_any_angles(self) -> None:
         """precompute_rotary_emb is right for any size."""
@@ -158,16 +152,6 @@ class Rope(HelperCase, OutputsCase):
     def test_whole_model(self) -> None:
         """The rope model computes the same as the given GPT with the right rotations."""
         self.judge(**self.model_logits("rope"))
-
-    @graded(is_hidden=True)
-    def test_test_accuracy(self) -> None:
-        """rope.pretrain.test.predictions reaches the threshold."""
-        self.judge(**self.test_split("rope.pretrain.test.predictions", "rope"))
-
-    @graded(is_hidden=True)
-    def test_matches_checkpoint(self) -> None:
-        """The predictions are the answers of rope.finetune.params."""
-        self.judge(**self.regenerated("rope.finetune.params", "rope.pretrain"))
 
     def readings(
         self, weights: dict[str, np.ndarray], config: dict[str, Any]

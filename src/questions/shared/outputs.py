@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from grading.cases import GradedTestCase
+from grading.cases import GradedTestCase, graded
 from grading.schema import Array, table
 from grading.verdicts import TestEnd, failure
 from questions.span_corruption import items
 
 from . import trained_files
+from .models import HelperCase
 
 # What probes answer.
 PARAMETERS = table({"names": str, "arrays": Array("float32", None)}, problem=str)
@@ -152,4 +153,27 @@ class OutputsCase(GradedTestCase):
             f"{params} does not fit the {variant} model: {first}; was it written for a different "
             "variant, or trained on a different corpus or recipe?",
             id="parameters.misfit",
+        )
+
+
+class VariantCase(HelperCase, OutputsCase):
+    """Tests the outputs of a variant of the model: predictions and the parameters behind them."""
+
+    of_files = ("dev_accuracy", "test_accuracy", "matches_checkpoint")
+
+    @graded()
+    def test_dev_accuracy(self) -> None:
+        """{variant}.pretrain.dev.predictions reaches the threshold."""
+        self.expect_accuracy(f"{self.variant}.pretrain.dev.predictions", self.variant)
+
+    @graded(is_hidden=True)
+    def test_test_accuracy(self) -> None:
+        """{variant}.pretrain.test.predictions reaches the threshold."""
+        self.judge(**self.test_split(f"{self.variant}.pretrain.test.predictions", self.variant))
+
+    @graded(is_hidden=True)
+    def test_matches_checkpoint(self) -> None:
+        """The predictions are the answers of {variant}.finetune.params."""
+        self.judge(
+            **self.regenerated(f"{self.variant}.finetune.params", f"{self.variant}.pretrain")
         )

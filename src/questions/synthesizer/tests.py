@@ -9,8 +9,8 @@ import numpy as np
 
 from grading.cases import graded
 from grading.schema import Where, table
-from questions.shared.models import ANY_REAL, HelperCase, attention_config
-from questions.shared.outputs import OutputsCase
+from questions.shared.models import ANY_REAL, attention_config
+from questions.shared.outputs import VariantCase
 
 from .weights import can_run, cut, draw_weights, is_given_shape
 
@@ -24,9 +24,9 @@ MOVED = 1e-9
 FORWARD = "SynthesizerAttention.forward in submission/attention.py"
 
 
-class Synthesizer(HelperCase, OutputsCase):
+class Synthesizer(VariantCase):
     topic = "synthesizer"
-    of_files = ("dev_accuracy", "test_accuracy", "matches_checkpoint")
+    variant = "synthesizer"
 
     @graded()
     def test_uses_synthesizer(self) -> None:
@@ -128,11 +128,6 @@ class Synthesizer(HelperCase, OutputsCase):
             look_at=FORWARD,
         )
 
-    @graded()
-    def test_dev_accuracy(self) -> None:
-        """synthesizer.pretrain.dev.predictions reaches the threshold."""
-        self.expect_accuracy("synthesizer.pretrain.dev.predictions", "synthesizer")
-
     @graded(is_hidden=True)
     def test_values(self) -> None:
         """The output matches the equation for shorter sequences."""
@@ -175,16 +170,6 @@ class Synthesizer(HelperCase, OutputsCase):
     def test_whole_model(self) -> None:
         """The synthesizer model computes the same as the given GPT with the right attention."""
         self.judge(**self.model_logits("synthesizer"))
-
-    @graded(is_hidden=True)
-    def test_test_accuracy(self) -> None:
-        """synthesizer.pretrain.test.predictions reaches the threshold."""
-        self.judge(**self.test_split("synthesizer.pretrain.test.predictions", "synthesizer"))
-
-    @graded(is_hidden=True)
-    def test_matches_checkpoint(self) -> None:
-        """The predictions are the answers of synthesizer.finetune.params."""
-        self.judge(**self.regenerated("synthesizer.finetune.params", "synthesizer.pretrain"))
 
     def expect_given_shape(self, got: dict[str, Any], config: dict[str, Any]) -> int:
         """Fail unless w2 has the shape that a given `__init__` makes; return its columns."""

@@ -8,7 +8,7 @@ from grading.cases import graded
 from grading.recipes import FIELDS, expected_settings
 from grading.schema import AnyOf, Maybe
 from questions.shared.models import HELPER, HelperCase, attention_config
-from questions.shared.outputs import OutputsCase
+from questions.shared.outputs import OutputsCase, VariantCase
 from questions.span_corruption.items import FRIENDLY_DOCUMENTS
 
 PAIRS = [("Ada Byron", "London"), ("Marie Curie", "Warsaw"), ("Frida Kahlo", "Coyoacan")]
@@ -215,9 +215,9 @@ class NoPretraining(OutputsCase):
         return self.probe("training.london", answer, places=places)["returned"]
 
 
-class Pretraining(TrainingCase, OutputsCase):
+class Pretraining(TrainingCase, VariantCase):
     topic = "pretraining"
-    of_files = ("dev_accuracy", "test_accuracy", "matches_checkpoint")
+    variant = "vanilla"
 
     @graded()
     def test_pretrain_configuration(self) -> None:
@@ -229,11 +229,6 @@ class Pretraining(TrainingCase, OutputsCase):
         """finetune starts from the pretrained parameters, with the recipe's settings."""
         self.expect_training(self.finetuning("vanilla", pretrained=True), "finetune_pretrained")
 
-    @graded()
-    def test_dev_accuracy(self) -> None:
-        """vanilla.pretrain.dev.predictions reaches the threshold."""
-        self.expect_accuracy("vanilla.pretrain.dev.predictions", "vanilla")
-
     @graded(is_hidden=True)
     def test_loads_pretrained(self) -> None:
         """Both variants start from the pretrained parameters, if and only if they are passed."""
@@ -244,16 +239,6 @@ class Pretraining(TrainingCase, OutputsCase):
             for pretrained in (True, False)
         ]
         self.judge(runs=runs, pretrainings=[(v, self.pretraining(v)) for v in variants])
-
-    @graded(is_hidden=True)
-    def test_test_accuracy(self) -> None:
-        """vanilla.pretrain.test.predictions reaches the threshold."""
-        self.judge(**self.test_split("vanilla.pretrain.test.predictions", "vanilla"))
-
-    @graded(is_hidden=True)
-    def test_matches_checkpoint(self) -> None:
-        """The predictions are the answers of vanilla.finetune.params."""
-        self.judge(**self.regenerated("vanilla.finetune.params", "vanilla.pretrain"))
 
 
 def _corpus() -> str:
