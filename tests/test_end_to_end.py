@@ -4,9 +4,11 @@ One training of the `smoke` recipe serves all tests here (conftest.py: `demo`).
 """
 
 import json
+import os
 import re
 import shutil
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,7 @@ from tests.interpreter import python
 from tests.laid_out import TINY
 from tests.project import ROOT, copy_of_the_project, make
 from tools.commands import PIPELINES
+from tools.student import TAKEN
 
 ANSWERS = "solutions/data/birth_test.tsv"
 SMOKE = ("--recipe", "smoke", "--threads", "1", "--dtype", "float32")
@@ -52,16 +55,31 @@ def test_the_starter_earns_nothing_and_reads_no_traceback(tree):
         assert test["outcome"] in ("failed", "missing file", "passed"), test
 
 
+def students_copy(tree, target):
+    """Copy the files that students get unchanged, and the starter."""
+    for pattern in (*TAKEN, "src/submission/*", "src/pretraining/*.json"):
+        for path in filter(Path.is_file, tree.glob(pattern)):
+            copied = target / path.relative_to(tree)
+            copied.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, copied)
+    assert not (target / "autograder").exists() and not (target / "solutions").exists()
+    return target
+
+
 def test_a_students_copy_grades_basic_tests_and_runs_hidden_ones(tree, demo, tmp_path):
-    student = tmp_path / "a5"
-    shutil.copytree(tree, student, ignore=shutil.ignore_patterns("solutions", "build", ".venv"))
+    student = students_copy(tree, tmp_path / "a5")
     trained = tree / "build" / "reference"
     shutil.copytree(
         trained / "src" / "submission", student / "src" / "submission", dirs_exist_ok=True
     )
     for name in OUTPUTS:
         shutil.copy2(trained / name, student / name)
-    graded = python(student / "src", "grader.py", "--json", "../mine.json")
+    # A package that is called like staff's part of the harness changes nothing.
+    (tmp_path / "installed" / "autograder").mkdir(parents=True)
+    package = tmp_path / "installed" / "autograder" / "__init__.py"
+    package.write_text("raise SystemExit('another package')\n", encoding="utf-8")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path / "installed")}
+    graded = python(student / "src", "grader.py", "--json", "../mine.json", env=environment)
     assert graded.returncode == 0, graded.stdout + graded.stderr
     result = json.loads((student / "mine.json").read_text(encoding="utf-8"))
     counted_later = [t for t in result["tests"] if "counts once you submit" in t["message"]]
@@ -233,9 +251,7 @@ def test_the_commands_arguments(tree, arguments, code, words):
 
 
 def test_the_references_zip_earns_full_marks(tree, demo, tmp_path):
-    student = tmp_path / "a5"
-    away = shutil.ignore_patterns("solutions", "build", "dist", ".venv", ".git")
-    shutil.copytree(tree, student, ignore=away)
+    student = students_copy(tree, tmp_path / "a5")
     trained = tree / "build" / "reference"
     package = student / "src" / "submission"
     shutil.copytree(trained / "src" / "submission", package, dirs_exist_ok=True)

@@ -84,7 +84,7 @@ MADE = ("solutions/data/", "src/data/", "build/", "dist/")
 def test_the_architecture_names_files_that_exist(root):
     text = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
     names = re.findall(r"`([\w/.]+\.(?:py|toml|j2|sh|md)|[\w/]+/)`", text)
-    tops = [root / name for name in ("src", "solutions", "tools", "tests")]
+    tops = [root / name for name in ("autograder", "src", "solutions", "tools", "tests")]
     folders = [path for top in tops for path in (top, *_below(top))]
     (diagram,) = re.findall(r"^```mermaid\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     shown = re.findall(r'(?<!\()\["([\w/.]+)"\]', diagram)
@@ -106,7 +106,8 @@ TABLES = (
     "CONTRIBUTING.md",
     "docs/grading-a-class.md",
 )
-PATH = re.compile(r"\b(?:src|solutions|tools|tests|docs|handout|benchmarks)(?:/[\w.-]+)+\.\w+")
+TOPS = "autograder|src|solutions|tools|tests|docs|handout|benchmarks"
+PATH = re.compile(rf"\b(?:{TOPS})(?:/[\w.-]+)+\.\w+")
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from grading import paths
+from tests.interpreter import python
+from tests.project import ROOT
 
-HERE = Path(__file__).resolve().parent
+HERE = ROOT / "tests"
 RIGHT = "def double(number):\n    return number + number\n"
 WRONG = "def double(number):\n    return number ** 2 if number > 5 else 2 * number\n"
 UNFINISHED = "def double(number):\n    raise NotImplementedError\n"
@@ -19,11 +20,12 @@ UNFINISHED = "def double(number):\n    raise NotImplementedError\n"
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """Return the second assignment with the harness, and nothing else from this project."""
+    """Return the second assignment with both parts of the harness, and nothing else from here."""
     source = tmp_path / "autograder" / "source"
     shutil.copytree(HERE / "second_assignment", source)
     ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(paths.SRC / "grading", source / "src" / "grading", ignore=ignored)
+    for name in ("src/grading", "autograder"):
+        shutil.copytree(ROOT / name, source / name, ignore=ignored)
     (source / "solutions" / "data").mkdir()
     (source / "solutions" / "data" / "grading_secret").write_text("secret\n", encoding="ascii")
     return source
@@ -36,16 +38,23 @@ def hand_in(folder: Path, code: str) -> Path:
     return folder
 
 
-def grade(tree: Path, *words: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, "src/grader.py", *words]
-    return subprocess.run(command, cwd=tree, capture_output=True, encoding="utf-8", check=False)
+def grade(tree: Path, *words: str | Path, **keywords) -> subprocess.CompletedProcess:
+    return python(tree, "src/grader.py", *words, **keywords)
+
+
+@pytest.fixture
+def students(tree: Path) -> Path:
+    """Return what students get of the second assignment."""
+    shutil.rmtree(tree / "solutions")
+    shutil.rmtree(tree / "autograder")
+    return tree
 
 
 @pytest.mark.parametrize(
     ("code", "score", "code_of_exit"), [(RIGHT, "6 / 6", 0), (WRONG, "2 / 6", 1), ("", "0 / 6", 1)]
 )
 def test_the_command_grades_it(tree, tmp_path, code, score, code_of_exit):
-    ran = grade(tree, "--submission", str(hand_in(tmp_path / "upload", code or UNFINISHED)))
+    ran = grade(tree, "--submission", hand_in(tmp_path / "upload", code or UNFINISHED))
     assert ran.returncode == code_of_exit, ran.stdout + ran.stderr
     assert f"{score}     points in all" in ran.stdout
     assert ran.stderr == ""
@@ -65,7 +74,7 @@ def test_it_lists_its_tests_and_says_where_they_are(tree):
 def test_run_autograder_grades_it(tree, tmp_path):
     """Run Gradescope's script in a plain folder."""
     root = tree.parent
-    script = (HERE.parent / "tools" / "gradescope" / "run_autograder").read_text(encoding="utf-8")
+    script = (ROOT / "tools" / "gradescope" / "run_autograder").read_text(encoding="utf-8")
     (root / "run_autograder").write_text(script.replace("@EDITION@", "only"), encoding="utf-8")
     (root / "results").mkdir()
     hand_in(root / "submission", WRONG)
@@ -82,3 +91,42 @@ def test_run_autograder_grades_it(tree, tmp_path):
     assert ran.returncode == 0, ran.stdout + ran.stderr
     results = json.loads((root / "results" / "results.json").read_text(encoding="utf-8"))
     assert [(test["score"], test["max_score"]) for test in results["tests"]] == [(2, 2), (0, 4)]
+
+
+# ---------------------------------------------------------------- which of both commands runs
+
+
+def test_a_students_copy_runs_hidden_tests_and_judges_none(students, tmp_path):
+    upload = hand_in(tmp_path / "upload", WRONG)
+    ran = grade(students, "--submission", upload, "--json", tmp_path / "result.json")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    result = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
+    assert [test["outcome"] for test in result["tests"]] == ["passed", "ran, not graded"]
+
+
+def test_nothing_is_graded_beside_solutions_without_the_autograder(tree, tmp_path):
+    shutil.rmtree(tree / "autograder")
+    ran = grade(tree, "--submission", hand_in(tmp_path / "upload", RIGHT))
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.count("\n") == 1 and "no autograder/" in ran.stderr
+
+
+@pytest.mark.parametrize("damage", ["__init__.py", "command.py", "isolation/pool.py"])
+def test_nothing_is_graded_with_an_autograder_that_can_not_be_imported(tree, tmp_path, damage):
+    (tree / "autograder" / damage).write_text("import a_missing_library\n", encoding="utf-8")
+    ran = grade(tree, "--submission", hand_in(tmp_path / "upload", RIGHT))
+    assert (ran.returncode, ran.stdout) == (3, "")
+    assert "grader.py: the grader failed" in ran.stderr
+
+
+@pytest.mark.parametrize("whose", ["tree", "students"])
+def test_an_installed_package_of_that_name_is_not_imported(request, tmp_path, whose):
+    (tmp_path / "installed" / "autograder").mkdir(parents=True)
+    package = tmp_path / "installed" / "autograder" / "__init__.py"
+    package.write_text("raise SystemExit('another package')\n", encoding="utf-8")
+    copy = request.getfixturevalue(whose)
+    environment = os.environ | {"PYTHONPATH": str(tmp_path / "installed")}
+    upload = hand_in(tmp_path / "upload", RIGHT)
+    ran = grade(copy, "--submission", upload, env=environment)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ("6 / 6" in ran.stdout) is (whose == "tree")

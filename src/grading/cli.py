@@ -45,12 +45,12 @@ def main(questions: QuestionSet, arguments: list[str] | None = None) -> int:
     """Run staff's command where `autograder` stands beside src/, elsewhere the student's."""
     try:
         command = _command(questions)
-    except GradingError as error:
-        print(f"grader.py: the grader failed: {error}", file=sys.stderr)
-        return ExitCode.GRADER_ERROR
     except UsageError as error:
         print(f"grader.py: {error}", file=sys.stderr)
         return ExitCode.USAGE
+    except GradingError as error:
+        print(f"grader.py: the grader failed: {error}", file=sys.stderr)
+        return ExitCode.GRADER_ERROR
     return command.main(arguments)
 
 
