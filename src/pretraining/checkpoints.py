@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -25,12 +24,9 @@ import torch
 from .batches import random_states, restore_random_states
 from .errors import InputError
 from .fast import Pace
+from .given import Trainer, TrainerConfig
 from .parameter_files import save_tensors
-
-if TYPE_CHECKING:
-    from submission.trainer import Trainer, TrainerConfig
-
-    from .progress import Progress
+from .progress import Progress
 
 # Settings of a TrainerConfig that may differ between the two halves of a training.
 FREE = (
@@ -153,8 +149,8 @@ def resume(trainer: Trainer, path: str) -> None:
     trainer.model.load_state_dict(state["model"])
     for optimizer, saved in zip(trainer.optimizers, state["optimizers"], strict=True):
         optimizer.load_state_dict(saved)
-    vars(trainer).update(state["position"])
-    vars(trainer.order).update(state["order"])
+    trainer.__dict__.update(state["position"])
+    trainer.order.__dict__.update(state["order"])
     restore_random_states(state["random"])
 
 

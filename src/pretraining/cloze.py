@@ -15,14 +15,10 @@ import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from .errors import InputError
+from .given import GPT, CharCorruptionDataset
 from .inspection import continuations, encode
-
-if TYPE_CHECKING:
-    from submission.dataset import CharCorruptionDataset
-    from submission.model import GPT
 
 GAP = "_"
 # The first five are wordings of the generated world's corpus; the others do not occur in it.

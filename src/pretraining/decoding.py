@@ -11,16 +11,11 @@ Glossary of shapes: B, T, nh, hs as in submission/attention.py; P, the length of
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, cast
 
 import torch
 import torch.nn.functional as F
 
-from .given import has_replaceable_attention
-
-if TYPE_CHECKING:
-    from submission.attention import CausalSelfAttention
-    from submission.model import GPT, Block
+from .given import GPT, Block, CausalSelfAttention, has_replaceable_attention
 
 ANSWER_STEPS = 32  # characters that an answer may have, including the MASK at its end
 BATCH_SIZE = 256  # a larger batch is no faster on a CPU, and needs more memory
@@ -136,8 +131,7 @@ def _cached(
 
 def _layers(model: GPT) -> list[tuple[Block, CausalSelfAttention]]:
     """Return each block with its attention; both are the given ones (has_replaceable_attention)."""
-    blocks = cast("list[Block]", list(model.blocks))
-    return [(block, cast("CausalSelfAttention", block.attn)) for block in blocks]
+    return [(block, block.attn) for block in model.blocks]
 
 
 def _empty_cache(

@@ -34,7 +34,7 @@ import math
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -42,11 +42,7 @@ import torch.nn.functional as F
 from . import returned
 from .batches import PAD_ID
 from .errors import InputError
-from .given import has_given_blocks, is_replaceable
-
-if TYPE_CHECKING:
-    from submission.attention import CausalSelfAttention
-    from submission.model import GPT, Block
+from .given import GPT, CausalSelfAttention, has_given_blocks, is_replaceable
 
 Microbatch = tuple[torch.Tensor, torch.Tensor]  # x and y, trimmed
 CPU_ROWS = 32  # in a microbatch; with fewer, matrices are too small to multiply at full speed
@@ -337,7 +333,7 @@ def features(model: GPT, packed: Packed) -> torch.Tensor:
     if model.pos_emb is not None:
         x = x + F.embedding(packed.positions, widened(model.pos_emb[0]))
     x = model.drop(x).to(dtype)
-    for block in cast("list[Block]", list(model.blocks)):
+    for block in model.blocks:
         x = x + attended(block.attn, normalized(block.ln1, x), packed)
         x = x + block.mlp(normalized(block.ln2, x))
     return normalized(model.ln_f, x)

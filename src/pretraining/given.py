@@ -1,8 +1,7 @@
 """The given classes of `submission`, as opposed to a student's own.
 
 Some code in this package is right only for exactly these classes. This package imports nothing from
-`submission`, so model.py and dataset.py there register their classes on import. (Code below
-TYPE_CHECKING, here and in other modules, is for type checkers only.)
+`submission`, so model.py and dataset.py there register their classes on import.
 
 Which attention the faster code here may replace is said by its class, with `replaceable = True`. It
 promises to compute what CausalSelfAttention does, with the same layers, where positions enter only
@@ -11,14 +10,18 @@ by `with_positions`: keys and values can then be kept from step to step, for ins
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeGuard
+from typing import Any, TypeGuard
 
-if TYPE_CHECKING:
-    from submission.attention import CausalSelfAttention
-    from submission.dataset import CharCorruptionDataset
-    from submission.model import GPT
+# What `submission` calls by these names. Students may replace any of it, so that type checkers
+# can't know more.
+CausalSelfAttention = Any
+CharCorruptionDataset = Any
+Block = Any
+GPT = Any
+Trainer = Any
+TrainerConfig = Any
 
-_classes: dict[str, type] = {}
+_classes: dict[str, Any] = {}
 
 
 def register(**classes: type) -> None:
@@ -28,9 +31,8 @@ def register(**classes: type) -> None:
 
 def has_given_blocks(model: GPT) -> bool:
     """Return whether a model is the given one; the attention may be a student's own."""
-    return type(model) is _classes.get("gpt") and all(
-        type(block) is _classes.get("block") for block in model.blocks
-    )
+    block, gpt = (_classes.get(name) for name in ("block", "gpt"))
+    return type(model) is gpt and all(type(each) is block for each in model.blocks)
 
 
 def has_replaceable_attention(model: GPT) -> bool:

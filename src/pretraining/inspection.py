@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
@@ -24,9 +23,7 @@ import torch.nn.functional as F
 from .batches import TextExamples
 from .decoding import ANSWER_STEPS, BATCH_SIZE, greedy_answers
 from .errors import InputError
-
-if TYPE_CHECKING:
-    from submission.model import GPT
+from .given import GPT
 
 LIKELIEST = 5  # number of places listed
 RIVALS = 3  # number of characters listed next to the one written

@@ -6,15 +6,12 @@ import inspect
 import math
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import torch
 
 from .errors import InputError
 from .fast import FORMATS, Pace
-
-if TYPE_CHECKING:
-    from submission.trainer import TrainerConfig
+from .given import TrainerConfig
 
 # For the Newton-Schulz iteration (Jordan et al. 2024): a x + b x^3 + c x^5 takes singular values
 # in (0, 1] to between .7 and 1.2 in five rounds.

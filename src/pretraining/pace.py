@@ -6,7 +6,6 @@ import copy
 import os
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import torch
 
@@ -14,10 +13,8 @@ from . import checkpoints
 from .batches import load, random_states, restore_random_states
 from .errors import InputError
 from .fast import CPU_ROWS, FORMATS, Engine, Pace
+from .given import Trainer
 from .optimizers import build_optimizers
-
-if TYPE_CHECKING:
-    from submission.trainer import Trainer
 
 MOST_THREADS = 4  # a batch of 128 has no work for more
 TIMED_STEPS = 3

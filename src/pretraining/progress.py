@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import torch
 from tqdm import tqdm  # type: ignore[import-untyped]  # it has no annotations
@@ -15,10 +15,7 @@ from tqdm import tqdm  # type: ignore[import-untyped]  # it has no annotations
 from .batches import Examples, TextExamples, random_states, restore_random_states
 from .decoding import greedy_answers
 from .errors import InputError
-from .given import is_corrupted
-
-if TYPE_CHECKING:
-    from submission.trainer import Trainer
+from .given import Trainer, is_corrupted
 
 REFRESH_S = 0.5  # losses are fetched from the device together, as each fetch makes it wait
 COMPLETIONS = 3
