@@ -1,191 +1,110 @@
-"""Which package may import which: `pretraining` imports none, secrets and tools stay apart."""
+"""Which package may import which: import-linter's contracts, and what it can't see."""
 
 import ast
+import os
 import re
+import shutil
+import subprocess
 import sys
-from pathlib import PurePosixPath
 
 import pytest
 
 import environment
+from tests.project import ROOT
 
-STUDENTS_LIBRARIES = {"torch", "numpy", "tqdm", "tensorboard"}
-LIBRARIES = STUDENTS_LIBRARIES | {"jinja2", "pytest"}
-OURS = {"submission", "pretraining", "grading", "grader", "run", "hidden", "solutions"}
-OURS |= {"tools", "tests", "environment", "experiments", "inputs", "letters"}
-
-# Which of our packages a file may import; the first matching pattern applies. Only workers import
-# `submission`, so nothing in the grader but its probes and the worker may.
-RULES = [
-    (r"src/pretraining/", {"pretraining"}),
-    (r"(src|solutions)/submission/", {"submission", "pretraining"}),
-    (
-        r"src/(run|experiments|inputs|dataset|london_baseline|attention_exploration)\.py",
-        {"environment", "submission", "pretraining", "run", "experiments", "inputs"},
-    ),
-    (r"src/environment\.py", {"grading.bare_names"}),
-    (r"src/grader\.py", {"environment", "grading", "questions"}),
-    (r"src/collect_submission\.py", {"environment", "grading", "questions", "pretraining"}),
-    (r"src/letters\.py", set()),
-    (r"src/check_written\.py", {"environment", "grading", "letters"}),
-    (r"src/grading/worker\.py", {"grading", "submission"}),
-    (r"src/grading/", {"grading", "hidden"}),
-    (
-        r"src/questions/\w+/(probe|models)\.py",
-        {"grading", "questions", "submission", "pretraining"},
-    ),
-    (r"src/questions/", {"grading", "questions"}),
-    (r"solutions/hidden/", {"grading", "questions"}),
-    (r"solutions/written/", {"submission", "pretraining", "heads_compared", "rounding"}),
-    (r"tools/watched_pretraining\.py", {"submission", "pretraining"}),  # a program of its own
-    (r"tools/__init__\.py", {"environment"}),
-    (r"tools/handout/", {"tools", "grading", "pretraining", "letters"}),
-    (r"tools/", {"tools", "grading", "questions", "pretraining"}),
-]
-# What the grader's workers import; pages.py, which makes HTML, is for run.py alone.
-STUDENTS = r"(src|solutions)/submission/|src/pretraining/(?!pages\.py)"
-
-
-def imported(text):
-    """Return (line number, module's name) of each import; None if relative.
-
-    Imports in `if TYPE_CHECKING:` are only for type checkers, and are left out.
-    """
-    tree = ast.parse(text)
-    tree.body = [node for node in tree.body if not _is_for_types(node)]
-    for node in ast.walk(tree):
-        names = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = [None if node.level else f"{node.module}.{each.name}" for each in node.names]
-        elif isinstance(node, ast.Call):
-            called = getattr(node.func, "attr", getattr(node.func, "id", None))
-            first = node.args[0] if node.args else None
-            if isinstance(first, ast.JoinedStr):
-                first = first.values[0]
-            literal = isinstance(first, ast.Constant) and isinstance(first.value, str)
-            if called in ("import_module", "__import__") and literal:
-                names = [first.value]
-        for name in names:
-            yield node.lineno, None if (name or ".").startswith(".") else name
-
-
-def _is_for_types(node):
-    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-
-
-def violations(path, text):
-    """Return a line for each import that the rules forbid.
-
-    Args:
-        path: relative to the repository, with `/`.
-        text: its content.
-    """
-    allowed = next((names for pattern, names in RULES if re.match(pattern, path)), None)
-    if allowed is None:
-        return [f"{path}: no rule says what it may import"]
-    libraries = STUDENTS_LIBRARIES if re.match(STUDENTS, path) else LIBRARIES
-    if path.startswith("src/grading/gradescope/"):  # used on Gradescope alone
-        libraries = libraries | {"jsonschema"}
-    found = []
-    for line, whole in imported(text):
-        name = whole and whole.partition(".")[0]
-        if whole is None or {whole, name} & (allowed | sys.stdlib_module_names):
-            continue
-        staff = path.startswith("tools/")
-        if name in OURS or (name not in libraries and not staff):
-            found.append(f"{path}:{line}: imports {name}")
-    return found
-
-
-def test_every_import_keeps_the_rules(root):
-    paths = [
-        path.relative_to(root).as_posix()
-        for folder in ("src", "solutions", "tools")
-        for path in sorted((root / folder).rglob("*.py"))
-    ]
-    assert len(paths) > 20
-    found = [
-        line
-        for path in paths
-        for line in violations(path, (root / path).read_text(encoding="utf-8"))
-    ]
-    assert found == []
-
-
-@pytest.mark.parametrize(
-    "path, statement",
-    [
-        ("src/submission/model.py", "import grading.wire"),
-        ("src/submission/model.py", "import jinja2"),
-        ("solutions/submission/helper.py", "import requests"),
-        ("src/pretraining/fast.py", "import requests"),
-        ("src/pretraining/inspection.py", "import jinja2"),
-        ("src/pretraining/pages.py", "import requests"),
-        ("src/experiments.py", "import grading"),
-        ("src/pretraining/fast.py", "from submission.model import GPT"),
-        ("src/pretraining/fast.py", "importlib.import_module('submission')"),
-        ("src/pretraining/fast.py", "import grading"),
-        ("src/environment.py", "import grading"),
-        ("src/environment.py", "from grading import wire"),
-        ("src/grading/cli.py", "import environment"),
-        ("src/run.py", "from grading import wire"),
-        ("src/run.py", "from tools import world"),
-        ("src/grader.py", "import submission"),
-        ("src/collect_submission.py", "from submission import dataset"),
-        ("src/check_written.py", "from tools import regions"),
-        ("src/grading/runner.py", "def f():\n    from submission import helper"),
-        ("src/grading/runner.py", "importlib.import_module('submission.helper')"),
-        ("src/grading/runner.py", "importlib.import_module(f'submission.{name}')"),
-        ("src/questions/training/probe.py", "import hidden"),
-        ("src/grading/worker.py", "import hidden"),
-        ("src/grading/runner.py", "from questions import course"),
-        ("src/questions/training/tests.py", "from submission import helper"),
-        ("src/questions/training/tests.py", "import hidden"),
-        ("solutions/hidden/attention_exploration.py", "import submission"),
-        ("tools/world.py", "import hidden"),
-        ("tools/demo.py", "from solutions.submission import dataset"),
-        ("tools/demo.py", "import submission.dataset"),
-        ("src/other/new.py", "import os"),
-    ],
+# The libraries that modules may import besides Python's own; the first pattern that matches counts.
+STUDENTS = {"_typeshed"} | set(
+    re.findall(r"^\w+", (ROOT / "requirements.txt").read_text("utf-8"), re.MULTILINE)
 )
-def test_forbidden_import_is_found(path, statement):
-    assert len(violations(path, statement)) == 1
+LIBRARIES = {
+    r"(src|solutions/submission|solutions/hidden)/": STUDENTS,
+    r"autograder/description\.py": {"pydantic"},
+    r"autograder/": STUDENTS | {"jsonschema"},
+}
+# What imports modules whose names are computed: tests, a probe, judges, staff's command.
+BY_NAME = {"__init__", "bare_names", "cli", "judging", "question_set", "worker"}
+COMMANDS = {path.stem: path for path in (ROOT / "src").glob("*.py")}
+PACKAGES = {"autograder", "grading", "hidden", "pretraining", "questions", "submission", "tools"}
 
 
-@pytest.mark.parametrize(
-    "path, statement",
-    [
-        ("src/submission/model.py", "import math, torch\nfrom .attention import x"),
-        ("src/submission/trainer.py", "from pretraining import checkpoints"),
-        ("src/pretraining/pace.py", "if TYPE_CHECKING:\n    from submission.model import GPT"),
-        ("src/run.py", "from submission import helper"),
-        ("src/run.py", "import experiments"),
-        ("src/pretraining/pages.py", "import jinja2"),
-        ("src/grader.py", "from grading import wire\nimport pytest"),
-        ("src/collect_submission.py", "from grading import staging"),
-        ("src/questions/training/probe.py", "from submission import helper"),
-        ("src/grading/worker.py", "importlib.import_module(module)"),
-        ("tools/demo.py", "from tools import world\nimport rattler"),
-    ],
-)
-def test_allowed_import_passes(path, statement):
-    assert violations(path, statement) == []
+def lint(tree):
+    """Check the contracts in a copy of the project."""
+    topics = {f'"questions.{path.parent.name}",' for path in tree.glob("src/questions/*/*.py")}
+    text, own = (ROOT / "pyproject.toml").read_text("utf-8"), '    "questions",'
+    (tree / "contracts.toml").write_text(text.replace(own, own + "".join(topics)), "utf-8")
+    command = "from importlinter.cli import lint_imports_command as lint; lint()"
+    variables = os.environ | {"PYTHONPATH": os.pathsep.join(("src", "solutions"))}
+    words = [sys.executable, "-c", command, "contracts.toml", "--no-cache"]
+    return subprocess.run(words, env=variables, cwd=tree, capture_output=True, encoding="utf-8")
 
 
-def test_modules_that_commands_import_are_never_hidden_by_the_submissions(root):
-    files = {path.stem: path for path in (root / "src").glob("*.py")}
-    names = {
-        (name or "").partition(".")[0]
-        for path in files.values()
-        for _, name in imported(path.read_text(encoding="utf-8"))
+@pytest.fixture
+def tree(tmp_path):
+    for folder in ("src", "autograder", "tools", "solutions/hidden"):
+        ignored = shutil.ignore_patterns("data", "__pycache__")
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
+    return tmp_path
+
+
+@pytest.mark.parametrize("code", ["src", "solutions"])
+def test_every_contract_is_kept(tree, code):
+    """Students' code is checked, and then the reference in its place."""
+    shutil.copytree(ROOT / code / "submission", tree / "src/submission", dirs_exist_ok=True)
+    checked = lint(tree)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_what_breaks_a_contract_is_named(tree):
+    strays = {
+        "src/grading/errors.py": "from autograder import paths",
+        "src/grading/limits.py": "from . import pool",
+        "src/questions/rope/tests.py": "from submission import helper",
+        "src/pretraining/fast.py": "if TYPE_CHECKING:\n    from submission.model import GPT",
+        "src/submission/model.py": "def f():\n    import grading.wire",
+        "solutions/hidden/rope.py": "from autograder import replay",
+        "autograder/replay.py": "from questions import course",
+        "tools/world.py": "import hidden.rope",
     }
-    assert names & files.keys() == set(environment.OURS)
+    for path, statement in strays.items():
+        with (tree / path).open("a", encoding="utf-8") as file:
+            file.write(f"\n{statement}\n")
+    said = lint(tree).stdout
+    assert "Contracts: 0 kept" in said, said
+    for path in strays:
+        assert path.removesuffix(".py").rpartition("/")[2] in said, path
 
 
-def test_rules_are_written_for_this_tree(root):
-    # A rule whose files are gone would check nothing.
-    folders = ("src/submission", "src/pretraining", "solutions/submission")
-    for pattern in (*folders, "src/questions/training", "tools"):
-        assert any((root / PurePosixPath(pattern)).glob("*.py")), pattern
+def imported(path):
+    """Return the first words of what a module imports, except from its own package."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def test_a_command_runs_students_code_or_grades_it():
+    for name, path in COMMANDS.items():
+        ours = {*imported(path)} & PACKAGES
+        assert not ours & {"autograder", "hidden", "tools"}, name
+        assert "submission" not in ours or ours <= {"submission", "pretraining"}, name
+
+
+def test_libraries_are_those_that_are_installed_there():
+    for place in ("src", "solutions/submission", "solutions/hidden", "autograder"):
+        for path in (ROOT / place).rglob("*.py"):
+            name = path.relative_to(ROOT).as_posix()
+            allowed = next(LIBRARIES[each] for each in LIBRARIES if re.match(each, name))
+            others = {*imported(path)} - PACKAGES - sys.stdlib_module_names - COMMANDS.keys()
+            assert others <= allowed, name
+
+
+def test_few_modules_import_by_name():
+    paths = [path for top in ("src", "autograder", "tools") for path in (ROOT / top).rglob("*.py")]
+    calls = re.compile(r"import_module\(|\b__import__\(")
+    assert {path.stem for path in paths if calls.search(path.read_text("utf-8"))} == BY_NAME
+
+
+def test_modules_that_commands_import_are_never_hidden_by_the_submissions():
+    names = {name for path in COMMANDS.values() for name in imported(path)}
+    assert names & COMMANDS.keys() == {*environment.OURS}
