@@ -46,38 +46,6 @@ def test_no_module_has_the_name_of_another_packages(root):
     assert names(root, "src/submission") & names(root, "src/pretraining") == {"__init__.py"}
 
 
-# Modules that share a name with another one, and why that is not misleading.
-SAME_TOPIC = {
-    "__init__.py": "packages",
-    "__main__.py": "commands of packages",
-    "tests.py": "of a topic",
-    "probe.py": "of a topic",
-    "attention_exploration.py": "students', a command, a benchmark",
-    "decoding.py": "what a model answers, and how long it takes",
-    "dataset.py": "students', and the command",
-    "london_baseline.py": "students', and the command",
-    "training.py": "judges of a topic; whole trainings, measured",
-    "evidence.py": "its judge; its calibration",
-    "errors.py": "of each package",
-    "recipes.py": "as assignment.toml has them, and as students' code reads them",
-    "reference.py": "the reference, trained and imported",
-}
-
-
-def test_modules_that_share_a_name_are_one_topic(root):
-    folders = ("src", "solutions", "tools", "benchmarks")
-    paths = [path for folder in folders for path in (root / folder).rglob("*.py")]
-    students = names(root, "src/submission")
-    found = {}
-    for path in paths:
-        place = path.relative_to(root).as_posix()
-        # The reference and the judges of a student's file have its name.
-        if not (path.name in students and place.startswith(("solutions/sub", "solutions/hid"))):
-            found.setdefault(path.name, []).append(place)
-    twice = {name: places for name, places in found.items() if len(places) > 1}
-    assert twice.keys() == SAME_TOPIC.keys()
-
-
 MADE = ("solutions/data/", "src/data/", "build/", "dist/")
 
 
