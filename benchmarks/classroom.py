@@ -95,9 +95,8 @@ def one_by_one(source: Path, place: Path) -> Cost:
     wall_s = cpu_s = 0.0
     peak = 0
     for number, submission in enumerate(roll(source)):
-        into = place / f"one-{number}"
-        into.mkdir()
-        path = submission.unpack(into)
+        path = place / f"one-{number}.zip"
+        path.write_bytes(content_of(submission, place / f"packing-{number}"))
         command = [sys.executable, "src/grader.py", "--authoritative", "--submission", str(path)]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         started = time.monotonic()
@@ -213,7 +212,7 @@ def measured_sample(
         command = [sys.executable, "-m", "tools.classroom", "grade", source, "--into", into]
         costs.append(graded([*map(str, command), "--slots", str(slots)]).cpu_s)
     records = [path.stat().st_size for path in into.glob("records/*/*.json")]
-    packed = [packed_bytes(one, place / f"packed-{n}") for n, one in enumerate(roll(source))]
+    packed = [len(content_of(one, place / f"packed-{n}")) for n, one in enumerate(roll(source))]
     return (
         (costs[1] - costs[0]) / (sample - 1),
         sum(records) / len(records),
@@ -226,18 +225,16 @@ def roll(source: Path) -> tuple[Submission, ...]:
     return read_class(source).submissions
 
 
-def packed_bytes(submission: Submission, place: Path) -> int:
-    """Return how many bytes of a submission are sent to a worker."""
+def content_of(submission: Submission, work: Path) -> bytes:
+    """Return what is sent to a worker of a submission."""
     from grading.errors import SubmissionError
     from questions.course import Course
 
-    for folder in (place / "unpacked", place / "work"):
-        folder.mkdir(parents=True)
+    work.mkdir(parents=True)
     try:
-        upload = submission.unpack(place / "unpacked")
-        return len(shipping.pack(upload, place / "work", Course.provided).content)
+        return shipping.pack(submission.upload, work, Course.provided).content
     except SubmissionError:
-        return 0  # there is nothing to grade, so nothing to send
+        return b""  # there is nothing to grade, so nothing to send
 
 
 def main() -> None:

@@ -262,9 +262,8 @@ def in_a_class(name: str) -> Callable[[Upload, Path], Staged]:
         roll = read_class(work / "class")
         assert len(roll.submissions) == 2, roll.notes
         (one,) = (s for s in roll.submissions if "canvas_2" not in s.submission_id)
-        for folder in ("unpacked", "packing"):
-            (work / folder).mkdir()
-        packed = shipping.pack(one.unpack(work / "unpacked"), work / "packing", PROVIDED, REQUIRED)
+        (work / "packing").mkdir()
+        packed = shipping.pack(one.upload, work / "packing", PROVIDED, REQUIRED)
         (work / "sent.zip").write_bytes(packed.content)
         found = stage(work / "sent.zip", work / "staged", PROVIDED, REQUIRED)
         found.place = packed.facts["place"]

@@ -1,14 +1,14 @@
-"""Opens an upload as a tree of folders: without following links, or unpacking a zip or a tar.
+"""Reads what other people pack, a folder or an archive, as one tree: follows and unpacks nothing.
 
 A link makes whoever follows it read files that its maker may not be able to read: `submission`,
-submitted as a link to the reference solution's folder, would earn full marks. So every entry below
-the given path is opened from its parent's descriptor with a flag that refuses links, which no
-rename in between can circumvent. If the platform can't do that (Windows), the entry is checked
+submitted as a link to the reference solution's folder, would earn full marks. So what is on disk is
+opened name by name, each from its parent's descriptor with a flag that refuses links, which no
+rename in between can circumvent. If the platform can't do that (Windows), each name is checked
 first.
 
 No file is ever made under a name from an archive, so no name can lead elsewhere, and what isn't
-graded, such as a whole Python environment, takes no space. Only a tar's data are stored, in one
-file, because a compressed tar can't be read at any place.
+graded, such as a whole Python environment, takes no space. Only a compressed tar's data are stored,
+in a file without a name, because they can't be read at any place.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ import errno
 import gzip
 import io
 import os
+import re
 import stat
 import tarfile
+import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import IO, Any, Protocol, cast
+from typing import IO, Any, Literal, cast
 
 from . import paths
 from .errors import GradingError, SubmissionError
@@ -34,23 +36,25 @@ CHUNK_BYTES = 1 << 20
 MAX_ENTRIES = 2_000  # of a folder from which files are taken; an assignment's own have a few dozen
 MAX_FILES = 50_000  # of everything that is searched; an environment with torch has 20,000
 TOO_MANY = "too many files, more than {}: is this a submission?"
+A_LINK = "{} is a link, and links are not followed: submit the folder or file itself"
 # Names on the path to a file: content/drive/MyDrive/Colab Notebooks/a5/src/submission/dataset.py,
 # and two more.
 DEEPEST = 10
+MAX_DEPTH = 100  # the same where a tree is needed as a whole
 LITTER = ("__MACOSX", ".DS_Store", "__pycache__", ".ipynb_checkpoints", "Thumbs.db", "desktop.ini")
 UNSEARCHED = ("__MACOSX", "__pycache__", "site-packages", "node_modules")
 JUNCTION = 0xA0000003  # Windows: IO_REPARSE_TAG_MOUNT_POINT, a link to a folder by another name
+DRIVE = re.compile(r"[A-Za-z]:")
 # Errors that no upload causes, such as a full disk. They must not count as unreadable files.
 MACHINE_ERRNOS = (
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EROFS,
-    errno.EIO,
-    errno.EMFILE,
-    errno.ENFILE,
-    errno.ENOMEM,
+    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO),
+    *(errno.EMFILE, errno.ENFILE, errno.ENOMEM),
 )
 BY_DESCRIPTOR = {os.open, os.stat} <= os.supports_dir_fd and os.scandir in os.supports_fd
+ON_THE_WAY = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
+NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+# A pipe would wait for somebody to write.
+READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 MAX_ARCHIVE_BYTES = 1 << 30  # of an archive in an upload, and of a tar's data
 MAX_LISTING_BYTES = 8 << 20  # 50,000 files whose paths have 100 characters
 ZIP, TAR = ".zip", (".tar", ".tar.gz", ".tgz")
@@ -59,227 +63,152 @@ OTHERS = (".rar", ".7z", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".g
 GZIP_HEAD, TAR_MARK, TAR_MARK_AT = b"\x1f\x8b", b"ustar", 257
 OTHER_HEADS = (b"Rar!", b"7z\xbc\xaf\x27\x1c", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")
 HEAD_BYTES = 512
+UTF8_NAME, ENCRYPTED = 0x800, 0x1  # flags of a zip's entry
+
+Kind = Literal["file", "folder", "link", "other"]
 
 
-class Reader(Protocol):
-    """An open file of an upload."""
-
-    def read(self, size: int, /) -> bytes:
-        """Return at most `size` bytes."""
-
-    def __enter__(self) -> Reader: ...
-
-    def __exit__(self, *_: object) -> None: ...
+class HardLink(SubmissionError):
+    """A file is a hard link to somebody else's; whoever catches this knows its name."""
 
 
-class Folder:
-    """An open folder of an upload, on disk.
+def _no_file() -> IO[bytes]:
+    raise ValueError("not a regular file")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file, folder, link or something else in an upload.
 
     Attributes:
-        path: where it is.
-        alias: what messages call it, if it is the given path.
-        parent: the folder from which it was opened; None for the given path.
+        name: the last part of its path, a text that may contain any character.
+        kind: what it is; a link is a link, whatever it points to.
+        size: how many bytes a file has, as far as is known before it is read.
+        open: opens a file; raises HardLink, OSError if it can't be read or a link is on the way to
+            it, ValueError if it isn't regular, and SubmissionError if an archive is odd.
+        entries: lists a folder by name; raises SubmissionError if there is too much in it, OSError
+            if it can't be listed.
+        target: returns what a link points to.
     """
 
-    def __init__(self, path: Path, parent: Folder | None, descriptor: int | None) -> None:
-        self.path, self.alias, self.parent = path, str(path), parent
-        self._descriptor = descriptor
-        # All folders that were opened from the given one, itself included.
-        self._open_folders: list[Folder] = [] if parent is None else parent._open_folders
-        self._open_folders.append(self)
+    name: str
+    kind: Kind
+    size: int = 0
+    open: Callable[[], IO[bytes]] = _no_file
+    entries: Callable[[], dict[str, Entry]] = dict
+    target: Callable[[], str] = str
 
-    @classmethod
-    @contextmanager
-    def open_top(cls, path: Path) -> Iterator[Folder]:
-        """Open the given folder, which may be a link; all folders are closed at the end."""
-        path = path.resolve()
-        try:
-            top = cls(path, None, os.open(path, os.O_RDONLY) if BY_DESCRIPTOR else None)
-        except OSError as error:
-            raise refusal(error, f"{path} can't be read") from None
-        try:
-            yield top
-        finally:
-            for folder in top._open_folders:
-                folder.close()
 
-    @property
-    def top(self) -> Folder:
-        """The given folder."""
-        return self if self.parent is None else self.parent.top
+@dataclass(frozen=True)
+class Folder:
+    """A folder of an upload.
+
+    Attributes:
+        path: where the whole upload is, or would be if an archive were a folder.
+        alias: what messages call the whole upload.
+        parts: the names on the way to this folder.
+        parent: the folder that contains it; None for the whole upload.
+    """
+
+    entry: Entry
+    path: Path
+    alias: str
+    parts: tuple[str, ...] = ()
+    parent: Folder | None = None
+
+    def place(self, name: str = "") -> Path:
+        """Return where this folder or an entry is."""
+        return self.path.joinpath(*self.parts, name)
 
     def shown(self, name: str = "") -> str:
         """Return where this folder or an entry is, for messages."""
-        return str(self.top.alias / (self.path / name).relative_to(self.top.path))
+        return str(Path(self.alias, *self.parts, name))
 
     def label(self, name: str) -> str:
-        """Return an entry's name for messages: its path relative to the given folder."""
-        path = (self.path / name).relative_to(self.top.path).as_posix()
+        """Return an entry's name for messages: its path in the upload."""
+        path = "/".join((*self.parts, name))
         return path if path.isprintable() else ascii(path)
 
-    def names(self) -> list[str]:
-        """Return the names of all entries, sorted.
-
-        Raises:
-            SubmissionError: there are too many for a submission, or they can't be listed.
-        """
-        names = sorted(self.entries())
-        if len(names) > MAX_ENTRIES:
-            raise SubmissionError(f"{self.shown()}: {TOO_MANY.format(MAX_ENTRIES)}")
-        return names
-
-    def entries(self) -> Iterable[str]:
-        """Return the names of all entries, however many.
+    @cached_property
+    def entries(self) -> dict[str, Entry]:
+        """All entries by name, however many.
 
         Raises:
             SubmissionError: there are too many to be searched, or they can't be listed.
         """
-        names = []
         try:
-            with os.scandir(self.path if self._descriptor is None else self._descriptor) as entries:
-                for entry in entries:
-                    names.append(entry.name)
-                    if len(names) > MAX_FILES:
-                        raise SubmissionError(f"{self.shown()}: {TOO_MANY.format(MAX_FILES)}")
+            return self.entry.entries()
+        except SubmissionError as error:
+            raise SubmissionError(f"{self.shown()}: {error}") from None
         except OSError as error:
             raise refusal(error, f"{self.shown()} can't be listed") from None
-        return names
 
-    def walk(self) -> Iterator[tuple[tuple[str, ...], Folder, list[str]]]:
-        """Yield this folder and all below it in which a submission may be, links excepted.
-
-        Yields:
-            the names on the folder's path, the folder, which is closed afterwards, and the names
-            of its files.
+    @property
+    def names(self) -> list[str]:
+        """The names of all entries, sorted.
 
         Raises:
-            SubmissionError: there are too many files.
+            SubmissionError: there are too many for a submission, or they can't be listed.
         """
-        remaining = MAX_FILES
-        waiting: list[tuple[str, ...]] = [()]
-        while waiting:
-            parts = waiting.pop()
-            with suppress(SubmissionError), self._visit(parts) as folder:
-                names = sorted(folder.entries())
-                remaining -= len(names)
-                inner = [name for name in names if folder.is_folder(name)]
-                if remaining >= 0:
-                    yield parts, folder, [name for name in names if name not in inner]
-                if len(parts) + 1 < DEEPEST:
-                    waiting += [(*parts, name) for name in reversed(inner) if is_searched(name)]
-            if remaining < 0:
-                raise SubmissionError(f"{self.shown()}: {TOO_MANY.format(MAX_FILES)}")
+        if len(self.entries) > MAX_ENTRIES:
+            raise SubmissionError(f"{self.shown()}: {TOO_MANY.format(MAX_ENTRIES)}")
+        return sorted(self.entries)
 
-    @contextmanager
-    def _visit(self, parts: tuple[str, ...]) -> Iterator[Folder]:
-        """Open the folder at a path; close it, and those on the way to it, at the end."""
-        before = len(self._open_folders)
-        try:
-            folder = self.below(parts)
-        finally:
-            new = self._open_folders[before:]
-            del self._open_folders[before:]
-        try:
-            if folder is None:
-                raise SubmissionError(f"{'/'.join(parts)!a} was removed")
-            yield folder
-        finally:
-            for each in new:
-                each.close()
-
-    def close(self) -> None:
-        """Close the folder; nothing in it can be opened afterwards."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
-
-    def is_folder(self, name: str) -> bool:
-        """Return whether an entry is a folder, not a link to one."""
-        place, where = self._at(name)
-        try:
-            status = os.stat(place, **where, follow_symlinks=False)
-        except OSError:
-            return False
-        return stat.S_ISDIR(status.st_mode) and not _is_junction(status)
-
-    def below(self, names: Iterable[str]) -> Folder | None:
-        """Open the folder at the path of these names; return None if one is missing."""
-        folder: Folder | None = self
-        for name in names:
-            folder = folder and folder.folder(name)
-        return folder
-
-    def folder(self, name: str) -> Folder | None:
-        """Open the folder of that name in this one; return None if there is no such folder.
-
-        Raises:
-            SubmissionError: it is a link, or can't be opened.
-        """
-        place, where = self._at(name)
-        try:
-            if not stat.S_ISDIR(self.refuse_link(name).st_mode):
-                return None
-            descriptor = None
-            if BY_DESCRIPTOR:
-                flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-                descriptor = os.open(place, flags, **where)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise refusal(error, f"{self.label(name)} can't be read") from None
-        return Folder(self.path / name, self, descriptor)
-
-    def size(self, name: str) -> int:
-        """Return how many bytes a file has, as far as is known before it is read."""
-        place, where = self._at(name)
-        return os.stat(place, **where, follow_symlinks=False).st_size
-
-    def file(self, name: str) -> Reader:
-        """Open the regular file of that name in this folder, for reading.
-
-        Raises:
-            SubmissionError: it is a link.
-            OSError: it can't be read.
-            ValueError: it is not a regular file.
-        """
-        self.refuse_link(name)
-        place, where = self._at(name)
-        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-        # A pipe would wait for somebody to write.
-        descriptor = os.open(place, flags | getattr(os, "O_NONBLOCK", 0), **where)
-        try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise ValueError("not a regular file")
-            if is_somebody_elses(status, self.top.path):
-                raise SubmissionError(
-                    f"{self.label(name)} is a hard link to a file outside: submit a copy"
-                )
-            return cast(Reader, os.fdopen(descriptor, "rb"))
-        except BaseException:
-            os.close(descriptor)
-            raise
-
-    def refuse_link(self, name: str) -> os.stat_result:
-        """Return the state of an entry, unless it is a link or one of Windows' junctions.
+    def refuse_link(self, name: str) -> None:
+        """Refuse an entry that is a link, or one of Windows' junctions.
 
         Raises:
             SubmissionError: it is one.
         """
-        place, where = self._at(name)
-        status = os.stat(place, **where, follow_symlinks=False)
-        if stat.S_ISLNK(status.st_mode) or _is_junction(status):
-            raise SubmissionError(
-                f"{self.label(name)} is a link, and links are not followed: submit the folder or "
-                "file itself"
-            )
-        return status
+        if self.entries[name].kind == "link":
+            raise SubmissionError(A_LINK.format(self.label(name)))
 
-    def _at(self, name: str) -> tuple[str, dict[str, int]]:
-        """Return the arguments with which os functions identify an entry."""
-        if self._descriptor is None:
-            return str(self.path / name), {}
-        return name, {"dir_fd": self._descriptor}
+    def file(self, name: str) -> IO[bytes]:
+        """Open the regular file of that name in this folder; see `Entry.open`."""
+        self.refuse_link(name)
+        try:
+            return self.entries[name].open()
+        except HardLink as error:
+            raise SubmissionError(f"{self.label(name)} is {error}") from None
+
+    def below(self, *names: str) -> Folder | None:
+        """Return the folder at the path of these names; None if there is no such folder.
+
+        Raises:
+            SubmissionError: a link is on the path.
+        """
+        folder = self
+        for name in names:
+            entry = folder.entries.get(name)
+            if entry is not None:
+                folder.refuse_link(name)
+            if entry is None or entry.kind != "folder":
+                return None
+            folder = Folder(entry, self.path, self.alias, (*folder.parts, name), folder)
+        return folder
+
+    def walk(self) -> Iterator[tuple[Folder, list[str]]]:
+        """Yield this folder and all below it in which a submission may be, links excepted.
+
+        Yields:
+            the folder, and the names in it that aren't folders.
+
+        Raises:
+            SubmissionError: there are too many files.
+        """
+        remaining, waiting = MAX_FILES, [self]
+        while waiting:
+            folder = waiting.pop()
+            with suppress(SubmissionError):
+                remaining -= len(folder.entries)
+                files = sorted(n for n, entry in folder.entries.items() if entry.kind != "folder")
+                if remaining >= 0:
+                    yield folder, files
+                if len(folder.parts) - len(self.parts) + 1 < DEEPEST:
+                    inner = sorted(folder.entries.keys() - {*files}, reverse=True)
+                    waiting += filter(None, map(folder.below, filter(is_searched, inner)))
+            if remaining < 0:
+                raise SubmissionError(f"{self.shown()}: {TOO_MANY.format(MAX_FILES)}")
 
 
 def is_litter(name: str) -> bool:
@@ -292,94 +221,136 @@ def is_searched(name: str) -> bool:
     return name not in UNSEARCHED and not name.startswith(".")
 
 
-def _is_junction(status: os.stat_result) -> bool:
-    return getattr(status, "st_reparse_tag", 0) == JUNCTION
-
-
 def refusal(error: OSError, what: str) -> GradingError:
     """Return what to raise if an upload can't be read or copied: its fault, or the grader's."""
     message = f"{what}: {error.strerror or error}"
     return (GradingError if error.errno in MACHINE_ERRNOS else SubmissionError)(message)
 
 
-def is_somebody_elses(status: os.stat_result, top: Path) -> bool:
+# On disk ------------------------------------------------------------------------------------------
+
+
+def on_disk(top: Path, *parts: str) -> Entry:
+    """Return an entry below a folder, or the folder itself, which may be a link; nothing else may.
+
+    Raises:
+        OSError: it doesn't exist, or can't be read.
+    """
+    path = top.joinpath(*parts)
+    status = os.lstat(path) if parts else os.stat(path)
+    if _is_link(status):
+        return Entry(path.name, "link", target=partial(os.readlink, path))
+    if stat.S_ISDIR(status.st_mode):
+        return Entry(path.name, "folder", entries=partial(_listed, top, parts))
+    kind: Kind = "file" if stat.S_ISREG(status.st_mode) else "other"
+    return Entry(path.name, kind, status.st_size, partial(_opened, top, parts))
+
+
+def _listed(top: Path, parts: tuple[str, ...]) -> dict[str, Entry]:
+    names, found = [], {}
+    with ExitStack() as stack:
+        listed: Any = top.joinpath(*parts)
+        if BY_DESCRIPTOR:
+            listed = _open_below(top, parts, os.O_RDONLY | os.O_DIRECTORY)
+            stack.callback(os.close, listed)
+        for entry in stack.enter_context(os.scandir(listed)):
+            names.append(entry.name)
+            if len(names) > MAX_FILES:
+                raise SubmissionError(TOO_MANY.format(MAX_FILES))
+    for name in sorted(names):
+        with suppress(FileNotFoundError):  # removed in the meantime
+            found[name] = on_disk(top, *parts, name)
+    return found
+
+
+def _opened(top: Path, parts: tuple[str, ...]) -> IO[bytes]:
+    descriptor = _open_below(top, parts, READ)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            _no_file()
+        if _is_somebody_elses(status, top.joinpath(*parts[:-1])):
+            raise HardLink("a hard link to a file outside: submit a copy")
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _open_below(top: Path, parts: tuple[str, ...], flags: int) -> int:
+    """Open a file or folder without following links on the way to it from `top`.
+
+    Raises:
+        OSError: it can't be opened, or a link is on the way.
+    """
+    if not BY_DESCRIPTOR:
+        for depth in range(len(parts)):
+            if _is_link(os.lstat(top.joinpath(*parts[: depth + 1]))):
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        return os.open(top.joinpath(*parts), flags)
+    folder = os.open(top, ON_THE_WAY)
+    try:
+        for name in parts[:-1]:
+            inner = os.open(name, ON_THE_WAY | NO_LINK, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        return os.open(parts[-1] if parts else ".", flags | NO_LINK, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def _is_link(status: os.stat_result) -> bool:
+    return stat.S_ISLNK(status.st_mode) or getattr(status, "st_reparse_tag", 0) == JUNCTION
+
+
+def _is_somebody_elses(status: os.stat_result, folder: Path) -> bool:
     """Return whether a file is a hard link to somebody else's file, or to a solution.
 
     Making a hard link takes no right to read the file. If the kernel allows it
     (fs.protected_hardlinks = 0), a student on a shared machine could submit a file that only others
-    can read: such a file belongs to a different user than the upload or, if staff own the folder of
+    can read: such a file belongs to a different user than its folder or, if staff own the folder of
     submissions, is one of the solutions. A student's own file may have any number of names.
     """
     if status.st_nlink < 2:
         return False
-    if status.st_uid != os.stat(top).st_uid:
+    if status.st_uid != os.lstat(folder).st_uid:
         return True
     solutions = (path.stat() for path in paths.SOLUTIONS.rglob("*") if path.is_file())
     return any(os.path.samestat(status, each) for each in solutions)
 
 
+def unfold_backslashes(top: Folder) -> Folder:
+    r"""Return a folder with the folders that its files' names mean.
+
+    Some programs, Gradescope's among them, unpack `submission\dataset.py` from a zip that was made
+    on Windows as a file of that name.
+    """
+    if os.sep == "\\" or not any("\\" in name for name in top.entries):
+        return top
+    tree: Tree = {}
+    for folder, files in top.walk():
+        for name in files:
+            add(tree, "/".join((*folder.parts, name)), folder.entries[name])
+    return Folder(folder_of(tree), top.path, top.alias)
+
+
 # Archives -----------------------------------------------------------------------------------------
 
-
-@dataclass(frozen=True)
-class Member:
-    """A file in an archive.
-
-    Attributes:
-        kind: "file", "link" or "other".
-        size: how many bytes it has, as the archive says; `open` yields no more.
-    """
-
-    kind: str
-    size: int
-    open: Callable[[], Reader]
+Tree = dict[str, "Tree | Entry"]
 
 
-Tree = dict[str, "Tree | Member"]
+def folder_of(tree: Tree, name: str = "") -> Entry:
+    """Return a tree as a folder."""
 
+    def entries() -> dict[str, Entry]:
+        return {n: folder_of(e, n) if isinstance(e, dict) else e for n, e in tree.items()}
 
-class PackedFolder(Folder):
-    """A folder in an archive."""
-
-    def __init__(self, path: Path, parent: Folder | None, tree: Tree) -> None:
-        """
-        Args:
-            path: where it would be if the archive were a folder.
-        """
-        super().__init__(path, parent, None)
-        self._tree = tree
-
-    def entries(self) -> Iterable[str]:
-        return self._tree
-
-    def is_folder(self, name: str) -> bool:
-        return isinstance(self._tree.get(name), dict)
-
-    def folder(self, name: str) -> Folder | None:
-        self.refuse_link(name)
-        inner = self._tree.get(name)
-        return PackedFolder(self.path / name, self, inner) if isinstance(inner, dict) else None
-
-    def file(self, name: str) -> Reader:
-        self.refuse_link(name)
-        member = self._tree[name]
-        if isinstance(member, dict) or member.kind != "file":
-            raise ValueError("not a regular file")
-        return member.open()
-
-    def size(self, name: str) -> int:
-        member = self._tree[name]
-        return 0 if isinstance(member, dict) else member.size
-
-    def refuse_link(self, name: str) -> Any:
-        member = self._tree.get(name)
-        if isinstance(member, Member):
-            _refuse_link(member, f"{self.top.path.name}: {self.label(name)!a}")
+    return Entry(name, "folder", entries=entries)
 
 
 def is_archive(name: str) -> bool:
     """Return whether a file's name is that of an archive, of whatever kind."""
-    return name.lower().endswith((ZIP, *TAR, *OTHERS))
+    return archive_suffix(name) != ""
 
 
 def archive_suffix(name: str) -> str:
@@ -399,62 +370,58 @@ def is_tar(head: bytes) -> bool:
 
 
 @contextmanager
-def open_archive(archive: Path, path: Path, scratch: Path) -> Iterator[PackedFolder]:
+def open_archive(file: IO[bytes], path: Path, alias: str, work: Path) -> Iterator[Folder]:
     """Open a zip or a tar as a folder, whatever its name is.
 
     Args:
+        file: an open file with its bytes.
         path: where the archive is, for people.
-        scratch: where a tar's data may be stored.
+        alias: what messages call it.
+        work: a folder where an archive's data may be stored, in a file without a name.
 
     Raises:
         SubmissionError: it is neither, is damaged, or is too large.
     """
     with ExitStack() as stack:
-        with _archive_errors(path.name):
-            file = stack.enter_context(io.FileIO(archive))
+        with archive_errors(path.name):
             head = file.read(HEAD_BYTES)
             file.seek(0)
             if head.startswith(OTHER_HEADS):
                 raise SubmissionError("it can't be opened: upload a zip")
+            if head.startswith(GZIP_HEAD):
+                with gzip.GzipFile(fileobj=file) as packed:
+                    file = stack.enter_context(stored(cast(IO[bytes], packed), work))
             if is_tar(head):
-                file = stack.enter_context(_data_of_tar(file, head, scratch))
                 tar = stack.enter_context(tarfile.open(fileobj=_Listing(file), mode="r:"))
-                tree = _tree(_tar_members(tar, path.name))
+                members = _tar_members(tar, path.name)
             else:
-                packed = stack.enter_context(zipfile.ZipFile(_Listing(file)))
-                tree = _tree(_zip_members(packed, path.name))
-        yield PackedFolder(path, None, tree)
+                members = zip_members(
+                    stack.enter_context(zipfile.ZipFile(_Listing(file))), path.name
+                )
+            tree = _tree(members)
+        yield Folder(folder_of(tree), path, alias)
 
 
 @contextmanager
-def open_inner_archive(
-    start: Folder, parts: tuple[str, ...], name: str, scratch: Path
-) -> Iterator[PackedFolder]:
-    """Open an archive of an upload, after copying it to `scratch`.
+def stored(reader: IO[bytes], work: Path) -> Iterator[IO[bytes]]:
+    """Copy an archive, or the data of one, to a file without a name, of which nothing remains.
 
     Raises:
-        SubmissionError: it can't be read, is damaged, or is too large.
+        SubmissionError: they are too large.
     """
-    folder = start.below(parts)
-    assert folder is not None  # it was just searched
-    try:
-        with folder.file(name) as reader, open(scratch, "wb") as writer:
-            store(reader, writer)
-    except (OSError, ValueError) as error:
-        if isinstance(error, OSError):
-            raise refusal(error, f"{folder.label(name)} can't be read") from None
-        raise SubmissionError(f"{folder.label(name)}: {error}") from None
-    data = scratch.with_name(f"{scratch.name}.data")
-    try:
-        with open_archive(scratch, folder.path / name, data) as inside:
-            inside.alias = folder.shown(name)
-            yield inside
-    finally:
-        scratch.unlink(missing_ok=True)
+    remaining = MAX_ARCHIVE_BYTES
+    with tempfile.TemporaryFile(dir=work) as writer:
+        while chunk := reader.read(CHUNK_BYTES):
+            remaining -= len(chunk)
+            if remaining < 0:
+                raise SubmissionError(f"too large, more than {MAX_ARCHIVE_BYTES} bytes")
+            writer.write(chunk)
+        writer.seek(0)
+        yield writer
 
 
 @contextmanager
-def _archive_errors(name: str) -> Iterator[None]:
+def archive_errors(name: str) -> Iterator[None]:
     """Turn whatever a damaged or hostile archive raises into a sentence.
 
     Raises:
@@ -481,185 +448,134 @@ class _Listing(io.BufferedReader):
     at once, however long it says that it is.
     """
 
+    def __init__(self, file: IO[bytes]) -> None:
+        raw = io.FileIO(file.fileno(), closefd=False)
+        raw.seek(0)
+        super().__init__(raw)
+
     def read(self, size: int | None = -1) -> bytes:
         if size is not None and size > MAX_LISTING_BYTES:
             raise SubmissionError(TOO_MANY.format(MAX_FILES))
         return super().read(size)
 
 
-class _Reader:
+class _Reader(io.RawIOBase):
     """Reads a file of an archive; damage anywhere in it is one sentence."""
 
     def __init__(self, archive: str, stream: IO[bytes]) -> None:
         self._archive, self._stream = archive, stream
 
-    def read(self, size: int, /) -> bytes:
-        with _archive_errors(self._archive):
+    def read(self, size: int = -1, /) -> bytes:
+        with archive_errors(self._archive):
             return self._stream.read(size)
 
-    def __enter__(self) -> _Reader:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self._stream.close()
+Members = Iterator[tuple[str, Entry]]
 
 
-# zip and tar --------------------------------------------------------------------------------------
-
-
-def _zip_members(zip_file: zipfile.ZipFile, archive: str) -> Iterator[tuple[str, Member]]:
+def zip_members(zip_file: zipfile.ZipFile, archive: str) -> Members:
+    """Yield the entries of a zip, each with its path."""
     for info in zip_file.infolist():
         mode = stat.S_IFMT(info.external_attr >> 16)
         is_file = mode in (0, stat.S_IFREG)  # 0: packed by a program that doesn't set it
-        kind = "file" if is_file else "link" if mode == stat.S_IFLNK else "other"
-        if not info.is_dir():
-            read = partial(_open_in_zip, zip_file, info, archive)
-            yield info.filename, Member(kind, info.file_size, read)
+        kind: Kind = "file" if is_file else "link" if mode == stat.S_IFLNK else "other"
+        name = info.filename
+        if not info.flag_bits & UTF8_NAME:  # Macs write UTF-8 without marking it as such
+            with suppress(UnicodeError):
+                name = name.encode("cp437").decode("utf-8")
+        read = partial(_open_in_zip, zip_file, info, archive)
+        yield name, _member("folder" if info.is_dir() else kind, info.file_size, read)
 
 
-def _open_in_zip(zip_file: zipfile.ZipFile, info: zipfile.ZipInfo, archive: str) -> Reader:
-    with _archive_errors(archive):
-        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            # With other methods, a few kilobytes are unpacked to gigabytes at once.
-            raise SubmissionError(
-                f"{info.filename!a} uses an unusual compression method: pack an ordinary zip"
-            )
-        return _Reader(archive, zip_file.open(info))
-
-
-@contextmanager
-def _data_of_tar(file: io.FileIO, head: bytes, scratch: Path) -> Iterator[io.FileIO]:
-    """Store a tar's data, without its compression.
-
-    Raises:
-        SubmissionError: they are too large.
-    """
-    if not head.startswith(GZIP_HEAD):
-        yield file
-        return
-    try:
-        with gzip.GzipFile(fileobj=file) as packed, open(scratch, "wb") as writer:
-            store(cast(Reader, packed), writer)
-        with io.FileIO(scratch) as stored:
-            yield stored
-    finally:
-        scratch.unlink(missing_ok=True)
-
-
-def store(reader: Reader, writer: IO[bytes]) -> None:
-    """Copy an archive, or the data of one.
-
-    Raises:
-        SubmissionError: they are too large.
-    """
-    remaining = MAX_ARCHIVE_BYTES
-    while chunk := reader.read(CHUNK_BYTES):
-        remaining -= len(chunk)
-        if remaining < 0:
-            raise SubmissionError(f"too large, more than {MAX_ARCHIVE_BYTES} bytes")
-        writer.write(chunk)
-
-
-def _tar_members(tar_file: tarfile.TarFile, archive: str) -> Iterator[tuple[str, Member]]:
+def _tar_members(tar_file: tarfile.TarFile, archive: str) -> Members:
     for info in tar_file:
         if info.size < 0:  # tarfile would read the same description again, for ever
             raise SubmissionError(f"{info.name!a} has a negative size")
         is_file = info.isreg() and not info.issparse()
-        kind = "file" if is_file else "link" if info.issym() or info.islnk() else "other"
-        if not info.isdir():
-            read = partial(_open_in_tar, tar_file, info, archive)
-            yield info.name, Member(kind, info.size, read)
+        kind: Kind = "file" if is_file else "link" if info.issym() or info.islnk() else "other"
+        read = partial(_open_in_tar, tar_file, info, archive)
+        yield info.name, _member("folder" if info.isdir() else kind, info.size, read)
 
 
-def _open_in_tar(tar_file: tarfile.TarFile, info: tarfile.TarInfo, archive: str) -> Reader:
-    with _archive_errors(archive):
+def _member(kind: Kind, size: int, read: Callable[[], IO[bytes]]) -> Entry:
+    def target() -> str:
+        with read() as reader:
+            return os.fsdecode(reader.read(4096).replace(b"\0", b"")) or "."
+
+    return Entry("", kind, size, read if kind == "file" else _no_file, target=target)
+
+
+def _open_in_zip(zip_file: zipfile.ZipFile, info: zipfile.ZipInfo, archive: str) -> IO[bytes]:
+    name = info.filename.rpartition("/")[2]  # folders may have a student's name
+    with archive_errors(archive):
+        if info.flag_bits & ENCRYPTED:
+            raise SubmissionError(f"{name!a} is encrypted: pack an ordinary zip")
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            # With other methods, a few kilobytes are unpacked to gigabytes at once.
+            raise SubmissionError(
+                f"{name!a} uses an unusual compression method: pack an ordinary zip"
+            )
+        return cast(IO[bytes], _Reader(archive, zip_file.open(info)))
+
+
+def _open_in_tar(tar_file: tarfile.TarFile, info: tarfile.TarInfo, archive: str) -> IO[bytes]:
+    with archive_errors(archive):
         stream = tar_file.extractfile(info)
         assert stream is not None  # it is a file
-        return _Reader(archive, stream)
+        return cast(IO[bytes], _Reader(archive, stream))
 
 
-# Names --------------------------------------------------------------------------------------------
-
-
-def _tree(members: Iterable[tuple[str, Member]]) -> Tree:
+def _tree(members: Iterable[tuple[str, Entry]]) -> Tree:
     """Return an archive's files by folder, as far as a submission is searched.
 
     Raises:
         SubmissionError: a name leads elsewhere, is there twice, or there are too many.
     """
     tree: Tree = {}
-    for number, (name, member) in enumerate(members):
+    files = ((name, member) for name, member in members if member.kind != "folder")
+    for number, (name, member) in enumerate(files):
         if number >= MAX_FILES:
             raise SubmissionError(TOO_MANY.format(MAX_FILES))
-        _add(tree, name, member)
+        add(tree, name, member)
     return tree
 
 
-def _add(tree: Tree, name: str, member: Member) -> None:
-    """Add a file to a tree.
+def add(tree: Tree, name: str, entry: Entry, is_whole: bool = False) -> None:
+    """Add an entry to a tree.
 
-    Where the search ends, the folder is empty: a megabyte of names can mean 400,000 folders.
+    Args:
+        name: its path, which may be anything.
+        is_whole: whether the tree has what isn't searched, too. Otherwise folders there are empty:
+            a megabyte of names can mean 400,000 folders.
+
+    Raises:
+        SubmissionError: the name leads elsewhere, or is there twice.
     """
     parts = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".")]
-    if ".." in parts or (parts and ":" in parts[0]):
+    if ".." in parts or (parts and DRIVE.match(parts[0])):
         raise SubmissionError(f"the name {name!a} leads outside the archive")
     if not parts:
         raise SubmissionError(f"{name!a} is not the name of a file")
-    *folders, file = parts
+    if len(parts) > MAX_DEPTH and is_whole:
+        raise SubmissionError(f"{name!a:.200} is nested too deeply")
+    is_folder = entry.kind == "folder" or name.endswith("\\")  # as old programs of Windows mark it
+    folders = parts if is_folder else parts[:-1]
     beyond = (place for place, folder in enumerate(folders) if not is_searched(folder))
-    ends = min(next(beyond, len(folders)) + 1, DEEPEST)
+    ends = min(next(beyond, len(folders)) + 1, DEEPEST) if not is_whole else MAX_DEPTH + 1
     for folder in folders[:ends]:
         inner = tree.setdefault(folder, {})
-        if isinstance(inner, Member):
-            _refuse_link(inner, f"{folder!a}")
-            raise _is_there_twice(parts)
+        if not isinstance(inner, dict):
+            raise _conflict(inner, f"{folder!a}", parts)
         tree = inner
-    is_folder = name.endswith("\\")  # as old programs of Windows mark them
-    if ends <= len(folders) or is_folder or is_litter(file):
+    if is_folder or ends <= len(folders) or is_litter(parts[-1]):
         return
-    if file in tree:
-        _refuse_link(member, f"{name!a}")
-        raise _is_there_twice(parts)
-    tree[file] = member
+    if parts[-1] in tree:
+        raise _conflict(entry, f"{name!a}", parts)
+    tree[parts[-1]] = replace(entry, name=parts[-1])
 
 
-def _is_there_twice(parts: list[str]) -> SubmissionError:
+def _conflict(entry: Entry, name: str, parts: list[str]) -> SubmissionError:
+    """Return what to say of an entry that is in the way of another."""
+    if entry.kind == "link":
+        return SubmissionError(A_LINK.format(name))
     return SubmissionError(f"it contains {'/'.join(parts)!r} twice; pack your files again")
-
-
-def _refuse_link(member: Member, name: str) -> None:
-    if member.kind == "link":
-        raise SubmissionError(f"{name} is a link: pack the folder or file itself")
-
-
-# A folder into which a zip from Windows was unpacked ----------------------------------------------
-
-
-def unfold_backslashes(top: Folder) -> Folder:
-    r"""Return a folder with the folders that its files' names mean.
-
-    Some programs, Gradescope's among them, unpack `submission\dataset.py` from a zip that was made
-    on Windows as a file of that name.
-    """
-    if os.sep == "\\" or not any("\\" in name for name in top.entries()):
-        return top
-    tree: Tree = {}
-    for parts, folder, files in top.walk():
-        for name in files:
-            _add(tree, "/".join((*parts, name)), _member(top, parts, folder, name))
-    unfolded = PackedFolder(top.path, None, tree)
-    unfolded.alias = top.alias
-    return unfolded
-
-
-def _member(top: Folder, parts: tuple[str, ...], folder: Folder, name: str) -> Member:
-    def read() -> Reader:
-        inner = top.below(parts)
-        assert inner is not None  # it was there a moment ago
-        return inner.file(name)
-
-    try:
-        folder.refuse_link(name)
-    except SubmissionError:
-        return Member("link", 0, read)
-    return Member("file", folder.size(name), read)

@@ -45,7 +45,9 @@ found = {}
 for number, one in enumerate(read_class(Path(sys.argv[1])).submissions):
     into = Path(sys.argv[2], str(number))
     into.mkdir(parents=True)
-    options = Options(submission=one.unpack(into), edition="tiny", counts=True)
+    upload = into / "upload.zip"
+    upload.write_bytes(shipping.pack(one.upload, into, Course.provided).content)
+    options = Options(submission=upload, edition="tiny", counts=True)
     pool = open_pool(seed, counts=True)
     results = runner.run(options, seed, Observer(), pool).as_dict(staff=True)
     pool.close()

@@ -14,7 +14,9 @@ from tools import archive
 from tools.classroom import records, shipping
 from tools.classroom.class_run import Asked, ClassRun
 from tools.classroom.folder import ClassFolder
+from tools.classroom.places import place
 from tools.classroom.roster import read_class
+from tools.classroom.uploads import Upload
 
 RELEASE = shipping.Release("ab" * 32, b"", 5)
 TESTS = ["3a-0-basic", "3a-1-hidden"]
@@ -286,7 +288,7 @@ def test_what_is_sent_is_what_the_grader_takes(tmp_path):
     (submission / ".venv" / "large").write_bytes(b"x" * 100)
     work = tmp_path / "work"
     work.mkdir()
-    packed = shipping.pack(submission, work, Course.provided)
+    packed = shipping.pack(Upload((("", place(submission)),)), work, Course.provided)
     sent = tmp_path / "sent.zip"
     sent.write_bytes(packed.content)
     direct = stage(submission, tmp_path / "direct", Course.provided)

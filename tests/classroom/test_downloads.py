@@ -3,6 +3,7 @@
 import pytest
 
 from tests.classroom.contents import zipped
+from tools.classroom.places import opened
 from tools.classroom.roster import Student, read_class
 
 CODE = zipped({"submission/a.py": b"x = 1\n"})
@@ -86,7 +87,7 @@ def test_zips_of_different_names_are_noted(download):
     assert any("several archives" in note for note in roll.notes)
 
 
-def test_loose_files_make_one_submission_with_their_own_names(download, tmp_path):
+def test_loose_files_make_one_submission_with_their_own_names(download):
     roll = download(
         {
             "ada_1_9_dataset.py": b"x = 1\n",
@@ -97,8 +98,7 @@ def test_loose_files_make_one_submission_with_their_own_names(download, tmp_path
     )
     (one,) = roll.submissions
     assert one.submission_id == "canvas_1_12" and one.late
-    unpacked = one.unpack(tmp_path)
-    assert {path.name: path.read_bytes() for path in unpacked.iterdir()} == {
+    assert {name: opened(file).read() for name, file in one.upload.files()} == {
         "dataset.py": b"x = 2\n",
         "vanilla.model.params": b"weights",
         "notes": b"",
@@ -124,7 +124,7 @@ def test_a_text_that_was_typed_into_moodle_hides_no_file(download):
     assert [one.submission_id for one in roll.submissions] == ["moodle_1", "moodle_2"]
     (note,) = roll.notes
     assert note.startswith("Ada_1_assignsubmission_onlinetext is left out")
-    assert [place.name for _, place in roll.submissions[0].path.parts] == list(files)
+    assert [place.name for _, place in roll.submissions[0].upload.parts] == list(files)
 
 
 def test_several_zips_of_moodle_are_noted(download):

@@ -8,8 +8,7 @@ import pytest
 from grading import paths
 from grading.errors import SubmissionError
 from tests.classroom.plain import RIGHT, in_order, lay_out
-from tools.classroom import uploads
-from tools.classroom.places import DiskPlace
+from tools.classroom.places import opened
 from tools.classroom.roster import read_class
 
 
@@ -26,8 +25,11 @@ def test_nothing_is_written_through_a_link(tmp_path):
         writer.writestr("grace/submission/a.py", "x = 1\n")
     roll = read_class(source)
     for index, one in enumerate(roll.submissions):
-        (tmp_path / str(index)).mkdir()
-        one.unpack(tmp_path / str(index))
+        try:
+            one.upload.stage(tmp_path / str(index))
+        except SubmissionError as error:
+            assert "submission is a link" in str(error)
+    assert len(roll.submissions) == 2
     assert list(outside.iterdir()) == []
     assert ["ada/submission/a.py" in note for note in roll.notes].count(True) == 1
 
@@ -36,12 +38,12 @@ def test_no_link_is_followed_that_took_a_folders_place_meanwhile(tmp_path):
     source = tmp_path / "class"
     lay_out(source / "ada", RIGHT)
     (one,) = read_class(source).submissions
-    found = dict(one.path.files())["submission/a.py"]
-    assert found.open().read() == b"x = 1\n"
+    found = dict(one.upload.files())["submission/a.py"]
+    assert opened(found).read() == b"x = 1\n"
     (source / "ada" / "submission").rename(tmp_path / "elsewhere")
     (source / "ada" / "submission").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(SubmissionError, match="can't be read"):
-        found.open()
+        opened(found)
 
 
 def test_a_hard_link_to_the_reference_is_refused(tmp_path, monkeypatch):
@@ -54,18 +56,8 @@ def test_a_hard_link_to_the_reference_is_refused(tmp_path, monkeypatch):
         lay_out(source / name, RIGHT)
         os.link(tmp_path / linked, source / name / "submission" / "b.py")
     ada, bob = in_order(read_class(source), "ada", "bob")
-    with pytest.raises(SubmissionError, match="'b.py' is a hard link to a file elsewhere"):
-        ada.unpack(tmp_path)
-    (tmp_path / "bob").mkdir()
-    assert bob.unpack(tmp_path / "bob").is_dir()
-
-
-def test_links_are_laid_out_last(tmp_path):
-    outside, link = tmp_path / "outside", tmp_path / "link"
-    outside.mkdir()
-    link.symlink_to(outside)
-    (tmp_path / "a.py").touch()
-    places = (("submission", DiskPlace(link)), ("submission/a.py", DiskPlace(tmp_path / "a.py")))
-    with pytest.raises(SubmissionError, match="there are two files 'submission'"):
-        uploads.Upload(places).unpack(tmp_path)
-    assert list(outside.iterdir()) == []
+    with pytest.raises(SubmissionError, match="^'b.py' is a hard link to a file outside"):
+        ada.upload.digest()
+    with pytest.raises(SubmissionError, match="^submission/b.py is a hard link to a file outside"):
+        ada.upload.stage(tmp_path / "ada")
+    assert "submission/b.py" in bob.upload.stage(tmp_path / "bob").taken

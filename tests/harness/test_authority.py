@@ -3,13 +3,13 @@
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from autograder import authoritative
 from autograder.isolation import sandbox
-from grading import staging
-from grading.upload import Folder
+from grading import upload
 
 NOTHING = {"read": [], "written": [], "signalled": [], "sockets": [], "scratch": True, "linked": []}
 ROOT = sandbox.Layers(root=True, landlock_abi=0, seccomp=False)
@@ -22,16 +22,10 @@ def test_no_link_can_be_handed_in(tmp_path):
 
 def test_a_grader_that_follows_links_is_caught(tmp_path, monkeypatch):
     """Every place where staging would follow a link again is reported."""
-    monkeypatch.setattr(Folder, "folder", _follow)
-    monkeypatch.setattr(Folder, "is_folder", lambda self, name: (self.path / name).is_dir())
-    monkeypatch.setattr(Folder, "file", lambda self, name: open(self.path / name, "rb"))
-    monkeypatch.setattr(staging.Folder, "refuse_link", lambda self, name: None)
+    monkeypatch.setattr(upload, "NO_LINK", 0)
+    # Only there: what removes trees must not follow links.
+    monkeypatch.setattr(upload, "os", SimpleNamespace(**vars(os) | {"lstat": os.stat}))
     assert authoritative.hand_in_links(tmp_path) == list(authoritative.LINKS)
-
-
-def _follow(folder: Folder, name: str) -> Folder | None:
-    path = folder.path / name
-    return Folder(path, folder, None) if path.is_dir() else None
 
 
 def test_each_success_of_the_canary_is_a_fault():

@@ -381,7 +381,7 @@ def test_what_the_machine_lacks_is_no_fault_of_the_upload(tmp_path, monkeypatch,
     def fail(*_):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(staging, "_pump", fail)
+    monkeypatch.setattr(staging, "copy", fail)
     with pytest.raises(GradingError, match=os.strerror(number)) as raised:
         stage(source, tmp_path / "staged")
     assert not isinstance(raised.value, UsageError) and "\n" not in str(raised.value)

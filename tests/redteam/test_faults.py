@@ -364,8 +364,8 @@ def test_a_full_disk_ends_the_run_and_leaves_whole_results(full, tree, upload, g
 # The grader's own bugs ----------------------------------------------------------------------------
 
 STAGES = [  # file of src, and the function of ours that crashes there
-    ("grading/staging.py", "find_package"),
-    ("grading/staging.py", "_copy"),
+    ("grading/layouts.py", "find_package"),
+    ("grading/staging.py", "copy"),
     ("grading/runner.py", "load_hidden"),
     ("questions/shared/data_set.py", "CourseData.__init__"),
     ("grading/pool.py", "open_pool"),

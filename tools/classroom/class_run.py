@@ -115,7 +115,7 @@ class ClassRun:
         """Return the hash of what was handed in."""
         if submission.submission_id not in self._digests:
             try:
-                self._digests[submission.submission_id] = submission.digest()
+                self._digests[submission.submission_id] = submission.upload.digest()
             except SubmissionError:
                 self._digests[submission.submission_id] = UNREADABLE
         return self._digests[submission.submission_id]
@@ -168,12 +168,9 @@ class ClassRun:
         try:
             # In the class's own folder: if this process is killed, no copy is left elsewhere.
             with tempfile.TemporaryDirectory(prefix=PACKING, dir=self._folder.path) as place:
-                unpacked, work = Path(place) / "unpacked", Path(place) / "work"
-                unpacked.mkdir()
-                work.mkdir()
-                upload = self._submissions[submission_id].unpack(unpacked)
+                upload = self._submissions[submission_id].upload
                 provided = self._runner.questions.provided
-                packed = shipping.pack(upload, work, provided, self._required())
+                packed = shipping.pack(upload, Path(place), provided, self._required())
         except SubmissionError as error:
             self._finish(submission_id, self._nothing(submission_id, str(error)))
             self._say(f"{submission_id}: nothing to grade: {error}")

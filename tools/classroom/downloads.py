@@ -15,9 +15,9 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 from grading import printable
-from grading.upload import archive_suffix, is_archive, is_supported
+from grading.upload import Entry, archive_suffix, is_archive, is_supported
 
-from .places import Place, tidy
+from .places import children
 from .submissions import MARKER, Student, Submission, id_of
 from .uploads import Upload
 
@@ -48,22 +48,22 @@ class _Piece:
 
     owner: tuple[str, str]
     student: str
-    place: Place
+    place: Entry
     name: str
     upload: int = 0
     late: bool = False
 
 
-def read(folder: Place) -> tuple[list[Submission], list[str]]:
+def read(folder: Entry) -> tuple[list[Submission], list[str]]:
     """Read what is in a folder or zip; return all attempts, and notes."""
     found: list[Submission] = []
     notes: list[str] = []
     pieces: dict[tuple[str, str], list[_Piece]] = defaultdict(list)
-    for place in tidy(folder.children()):
+    for place in children(folder):
         piece = _canvas(place) or _moodle(place)
         if piece is not None:
             pieces[piece.owner].append(piece)
-        elif place.kind == "folder" and MARKER in {inner.name for inner in place.children()}:
+        elif place.kind == "folder" and MARKER in {inner.name for inner in children(place)}:
             notes.append(f"{printable.line(place.name)} is left out: it is a class's folder")
         elif place.kind == "folder" or is_archive(place.name):
             found.append(_plain(place))
@@ -82,7 +82,7 @@ def is_download(name: str) -> bool:
     return bool(CANVAS.fullmatch(name) or MOODLE.fullmatch(name))
 
 
-def _canvas(place: Place) -> _Piece | None:
+def _canvas(place: Entry) -> _Piece | None:
     match = CANVAS.fullmatch(place.name)
     if not match or place.kind == "folder":
         return None
@@ -96,7 +96,7 @@ def _canvas(place: Place) -> _Piece | None:
     return _Piece(("canvas", user), name, place, file, int(upload), bool(late))
 
 
-def _moodle(place: Place) -> _Piece | None:
+def _moodle(place: Entry) -> _Piece | None:
     match = MOODLE.fullmatch(place.name)
     if not match:
         return None
@@ -106,13 +106,13 @@ def _moodle(place: Place) -> _Piece | None:
     return _Piece(("moodle", match["user"]), match["name"], place, file)
 
 
-def _plain(place: Place) -> Submission:
+def _plain(place: Entry) -> Submission:
     name = place.name
     stem = name[: len(name) - len(archive_suffix(name))]
     submission_id = id_of("upload", name)
     upload = Upload((("" if place.kind == "folder" else name, place),))
     # The key includes the ending: `ada.zip` and `ada/` may be one student or two.
-    return Submission(submission_id, (Student(name, stem),), path=upload)
+    return Submission(submission_id, (Student(name, stem),), upload=upload)
 
 
 def _attempts(pieces: list[_Piece], notes: list[str]) -> list[Submission]:
@@ -141,7 +141,7 @@ def _attempts(pieces: list[_Piece], notes: list[str]) -> list[Submission]:
             submission_id = id_of(submission_id, piece.place.name)
         upload = Upload(((piece.name, piece.place),))
         found.append(
-            Submission(submission_id, (student,), late=piece.late, attempt=number, path=upload)
+            Submission(submission_id, (student,), late=piece.late, attempt=number, upload=upload)
         )
     return found
 
@@ -161,7 +161,7 @@ def _loose(
         submission_id += f"_{last}"
     late = any(piece.late for piece in newest.values())
     parts = tuple((piece.name, piece.place) for piece in newest.values())
-    return Submission(submission_id, (student,), late=late, path=Upload(parts))
+    return Submission(submission_id, (student,), late=late, upload=Upload(parts))
 
 
 def _student(piece: _Piece) -> Student:

@@ -20,9 +20,9 @@ from datetime import datetime
 from pathlib import Path
 
 from grading import printable
+from grading.upload import Entry
 
-from .places import Place, tidy
-from .places import place as opened
+from . import places
 from .submissions import ID, Attempts, Student, Submission, id_of
 from .symbols import Node, entries, moment
 from .uploads import Upload
@@ -43,7 +43,7 @@ class _Attempt:
         return Submission("", (), self.created_at).moment
 
 
-def read(export: Place, attempts: Attempts) -> tuple[list[Submission], list[str]]:
+def read(export: Entry, attempts: Attempts) -> tuple[list[Submission], list[str]]:
     """Read an export; return all attempts whose files it contains, and notes.
 
     Args:
@@ -52,10 +52,10 @@ def read(export: Place, attempts: Attempts) -> tuple[list[Submission], list[str]
     Raises:
         UsageError: if the metadata can't be read.
     """
-    folders = {place.name: place for place in tidy(export.children()) if place.name != METADATA}
+    folders = {place.name: place for place in places.children(export) if place.name != METADATA}
     reader = _Export(folders, attempts)
-    (metadata,) = (place for place in export.children() if place.name == METADATA)
-    with metadata.open() as stream:
+    (metadata,) = (place for place in places.children(export) if place.name == METADATA)
+    with places.opened(metadata) as stream:
         for key, entry, line in entries(stream, METADATA):
             reader.take(key, entry, f"{METADATA}:{line}")
     reader.take_strangers()
@@ -68,15 +68,15 @@ def read(export: Place, attempts: Attempts) -> tuple[list[Submission], list[str]
     return reader.found, reader.notes
 
 
-def metadata_of(source: Path) -> Place | None:
+def metadata_of(source: Path) -> Entry | None:
     """Return the metadata of an export, or None if there is none.
 
     Raises:
         UsageError: if the source can't be read.
     """
-    root = opened(source)
-    for folder in (root, *(inner for inner in root.children() if inner.kind == "folder")):
-        for found in folder.children():
+    root = places.place(source)
+    for folder in (root, *(inner for inner in places.children(root) if inner.kind == "folder")):
+        for found in places.children(folder):
             if found.name == METADATA and found.kind == "file":
                 return found
     return None
@@ -85,7 +85,7 @@ def metadata_of(source: Path) -> Place | None:
 class _Export:
     """Collects submissions from the entries of the metadata."""
 
-    def __init__(self, folders: dict[str, Place], attempts: Attempts) -> None:
+    def __init__(self, folders: dict[str, Entry], attempts: Attempts) -> None:
         self._folders, self._attempts = folders, attempts
         self._taken: set[str] = set()
         self.found: list[Submission] = []
@@ -163,7 +163,7 @@ class _Export:
                 )
 
     def _add(
-        self, attempt: _Attempt, place: Place | None, students: tuple[Student, ...], number: int
+        self, attempt: _Attempt, place: Entry | None, students: tuple[Student, ...], number: int
     ) -> None:
         upload = Upload((("", place),) if place and place.kind == "folder" else ())
         if place is not None and place.kind != "folder":
@@ -176,7 +176,7 @@ class _Export:
                 attempt.created_at,
                 attempt=number,
                 score=attempt.score,
-                path=upload,
+                upload=upload,
             )
         )
 

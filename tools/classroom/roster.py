@@ -2,7 +2,7 @@
 
 roll = read_class(Path("assignment_4711_export.zip"), "latest")
 for submission in roll.submissions:
-    submission.unpack(an_empty_folder)
+    submission.upload.stage(a_new_folder)
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from pathlib import Path
 
 from grading import paths, printable
 from grading.errors import UsageError
-from grading.staging import PACKAGE
-from grading.upload import is_archive
+from grading.layouts import PACKAGE
+from grading.upload import Entry, is_archive
 
 from . import downloads, gradescope_export
 from .attempts import choose
-from .places import Place, ZipPlace, place, tidy
+from .places import children, place
 from .submissions import ID, MARKER, Attempts, ClassRoll, RollEntry, Student, Submission
 
 __all__ = ["ID", "Attempts", "ClassRoll", "RollEntry", "Student", "Submission", "read_class"]
@@ -38,9 +38,8 @@ def read_class(source: Path, attempts: Attempts = "latest") -> ClassRoll:
     Raises:
         UsageError: if it can't be read, or is something else.
     """
-    given = place(source)
-    root = _unwrapped(given)
-    notes = list(given.odd()) if isinstance(given, ZipPlace) else []
+    notes: list[str] = []
+    root = _unwrapped(place(source, notes))
     if source.resolve().is_relative_to(paths.ROOT):
         notes.append(f"{source} is inside the repository: move it, so that nobody commits it")
     if _metadata(root):
@@ -48,13 +47,13 @@ def read_class(source: Path, attempts: Attempts = "latest") -> ClassRoll:
         found, more = gradescope_export.read(root, attempts)
     else:
         _refuse_one_submission(root, source)
-        names = [entry.name for entry in root.children()]
+        names = [entry.name for entry in children(root)]
         kind = "download" if any(map(downloads.is_download, names)) else "folder"
         found, more = downloads.read(root)
     found, chosen = choose(_told_apart(found), attempts)
     notes += more + chosen
     for submission in found:
-        fault = submission.path.fault()
+        fault = submission.upload.fault()
         if fault:
             notes.append(f"{submission.submission_id}: {fault}")
     if not found:
@@ -66,10 +65,10 @@ def read_class(source: Path, attempts: Attempts = "latest") -> ClassRoll:
     return ClassRoll(kind, tuple(sorted(found, key=lambda one: one.submission_id)), lines)
 
 
-def _unwrapped(folder: Place) -> Place:
+def _unwrapped(folder: Entry) -> Entry:
     """Return the folder that contains the class: often the only one in a zip."""
     for _ in range(WRAPPINGS):
-        inner = tidy(folder.children())
+        inner = children(folder)
         if len(inner) != 1 or inner[0].kind != "folder" or downloads.is_download(inner[0].name):
             break
         if not _metadata(inner[0]) and is_submission(inner[0]):
@@ -78,22 +77,22 @@ def _unwrapped(folder: Place) -> Place:
     return folder
 
 
-def _metadata(folder: Place) -> bool:
-    names = {entry.name for entry in folder.children() if entry.kind == "file"}
+def _metadata(folder: Entry) -> bool:
+    names = {entry.name for entry in children(folder) if entry.kind == "file"}
     return gradescope_export.METADATA in names
 
 
-def is_submission(folder: Place) -> bool:
+def is_submission(folder: Entry) -> bool:
     """Return whether a folder contains what one student hands in."""
-    inner = [place for place in tidy(folder.children()) if not downloads.is_download(place.name)]
+    inner = [place for place in children(folder) if not downloads.is_download(place.name)]
     folders = [place.name for place in inner if place.kind == "folder"]
     if any(name == "src" or PACKAGE.fullmatch(name) for name in folders):
         return True
     return any(place.name.endswith(".py") and place.kind == "file" for place in inner)
 
 
-def _refuse_one_submission(root: Place, source: Path) -> None:
-    inner = tidy(root.children())
+def _refuse_one_submission(root: Entry, source: Path) -> None:
+    inner = children(root)
     if MARKER in {place.name for place in inner}:
         raise UsageError(f"{source} is a class's folder of results; expected submissions")
     several = [p for p in inner if is_archive(p.name) or downloads.is_download(p.name)]

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from grading.errors import UsageError
-from grading.staging import Provided, stage
+from grading.staging import Provided
 
 from .. import archive, autograder, leaks
+from .uploads import Upload
 
 SHIPPED = ("assignment.toml", "autograder/", "src/", "solutions/")
 # What serves a class on its workers, and is not packed for Gradescope.
@@ -78,14 +79,13 @@ class Packed:
     facts: dict[str, Any]
 
 
-def pack(upload: Path, work: Path, provided: Provided, required: tuple[str, ...] = ()) -> Packed:
+def pack(upload: Upload, work: Path, provided: Provided, required: tuple[str, ...] = ()) -> Packed:
     """Pack the files of a submission that the grader takes, by the grader's own rules.
 
     No code is run. Hostile zips are dealt with here, and files that nobody needs, such as a whole
     environment, aren't sent. From the packed files, the grader takes the same as from the upload.
 
     Args:
-        upload: a folder or an archive.
         work: an empty folder.
         provided: what the question set adds; it isn't sent.
         required: the files that count.
@@ -93,7 +93,7 @@ def pack(upload: Path, work: Path, provided: Provided, required: tuple[str, ...]
     Raises:
         SubmissionError: if there is nothing to grade.
     """
-    staged = stage(upload, work / "staged", provided, required, "the upload")
+    staged = upload.stage(work / "staged", provided, required)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as opened:  # uncompressed: parameters hardly shrink
         for name in sorted(staged.taken):

@@ -7,7 +7,6 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Literal
 
 from .uploads import Upload
@@ -70,27 +69,9 @@ class RollEntry:
 
 @dataclass(frozen=True)
 class Submission(RollEntry):
-    """A submission with its files, which `unpack` copies for the grader."""
+    """A submission with its files."""
 
-    path: Upload = Upload(())
-
-    def unpack(self, into: Path) -> Path:
-        """Copy the files to an empty folder; return the path for `grader.py --submission`.
-
-        No name in `into` reveals whose submission it is.
-
-        Raises:
-            SubmissionError: if they can't be copied; the message is one line.
-        """
-        return self.path.unpack(into)
-
-    def digest(self) -> str:
-        """Return a hash of all files; if it changes, something else was handed in.
-
-        Raises:
-            SubmissionError: if they can't be read.
-        """
-        return self.path.digest()
+    upload: Upload = Upload(())
 
 
 @dataclass(frozen=True)

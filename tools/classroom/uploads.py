@@ -1,49 +1,45 @@
-"""The files of one submission: checks, hashes and copies them."""
+"""The files of one submission: checks and hashes them, and opens them for the grader."""
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import itertools
 import os
-import zlib
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
-from zipfile import BadZipFile
 
 from grading.errors import SubmissionError
+from grading.staging import Provided, Staged, stage
 from grading.upload import (
     CHUNK_BYTES,
-    DEEPEST,
     HEAD_BYTES,
     MAX_FILES,
     TAR,
+    Entry,
+    Folder,
     archive_suffix,
+    folder_of,
     is_archive,
-    is_searched,
     is_supported,
     is_tar,
+    open_archive,
+    refusal,
+    stored,
+    unfold_backslashes,
 )
 
-from .places import Place
+from .places import opened, walk
 
-# The grader has its own limits for the files that it takes. This limit protects the disk, but a
+# The grader has its own limits for the files that it takes. This one limits what is hashed; a
 # folder that contains a whole Python environment is still graded.
 MAX_BYTES = 1 << 30
 ZIP, EMPTY_ZIP = b"PK\3\4", b"PK\5\6"  # the first bytes of a zip
-COPY = "upload"  # the name of the copied folder; with an ending, of a copied archive
-SHALLOW = 2  # of what isn't searched, no deeper folders are made
-# Errors caused by names, which students choose. Any other, such as a full disk, is a staff fault.
-BAD_NAME = (
-    errno.ENAMETOOLONG,
-    errno.ENOTDIR,
-    errno.EISDIR,
-    errno.ELOOP,
-    errno.EINVAL,
-    errno.EILSEQ,
-)
+ALIAS = "the upload"  # what messages call it, as they must not repeat a student's names
+NOTHING = Provided()
+NAME = "upload"  # the same for an archive, with an ending
 
 
 @dataclass(frozen=True)
@@ -51,21 +47,21 @@ class Upload:
     """The files of one submission.
 
     Attributes:
-        parts: (name, place) of the files that were handed in, or of one folder, whose name is
+        parts: (name, entry) of the files that were handed in, or of one folder, whose name is
             empty because only its contents count.
     """
 
-    parts: tuple[tuple[str, Place], ...]
+    parts: tuple[tuple[str, Entry], ...]
 
-    def files(self) -> Iterator[tuple[str, Place]]:
+    def files(self) -> Iterator[tuple[str, Entry]]:
         """Yield everything except folders, with its relative path.
 
         Raises:
             SubmissionError: if there are too many files, or they can't be listed.
         """
         count = 0
-        for name, place in self.parts:
-            inner = place.walk() if place.kind == "folder" else iter([("", place)])
+        for name, entry in self.parts:
+            inner = walk(entry) if entry.kind == "folder" else iter([("", entry)])
             for way, file in inner:
                 count += 1
                 if count > MAX_FILES:
@@ -74,7 +70,7 @@ class Upload:
                     )
                 yield "/".join(filter(None, (name, way))) or file.name, file
 
-    def archive(self) -> Place | None:
+    def archive(self) -> Entry | None:
         """Return the archive if there is nothing else: some platforms don't unpack them.
 
         Raises:
@@ -92,7 +88,7 @@ class Upload:
             packed = self.archive()
             if packed is None:
                 return None
-            with packed.open() as reader:
+            with closing(opened(packed)) as reader:
                 head = _read(packed, reader, HEAD_BYTES)
         except SubmissionError as error:
             return str(error)
@@ -125,72 +121,48 @@ class Upload:
             digest.update(content.digest())
         return digest.hexdigest()
 
-    def unpack(self, into: Path) -> Path:
-        """Copy the files to an empty folder; return the folder or archive to grade.
+    def stage(
+        self, target: Path, provided: Provided = NOTHING, required: tuple[str, ...] = ()
+    ) -> Staged:
+        """Copy what the grader takes to the empty folder `target`; see `grading.staging.stage`."""
+        with self.tree(target.parent) as top:
+            return stage(top, target, provided, required)
 
-        Links are copied as links, after everything else, so the grader can refuse them and nothing
-        is ever written through one. Of anything in a folder where the grader doesn't look, at most
-        two folders are made, because a flood of folders takes long to make and to remove.
+    @contextmanager
+    def tree(self, work: Path) -> Iterator[Folder]:
+        """Open the files as one tree for the grader, which shows nobody's name.
+
+        Args:
+            work: a folder where an archive may be stored, in a file without a name.
 
         Raises:
-            SubmissionError: if there are too many files, they are too large, two have the same
-                name, or they can't be read.
-            OSError: if they can't be written, although their names are valid.
+            SubmissionError: if there are too many files, or they can't be read.
         """
-        try:
-            packed = self.archive()
-            if packed is not None:
-                target = into / f"{COPY}{archive_suffix(packed.name)}"
-                _copy(packed, target, MAX_BYTES)
-                return target
-            target = into / COPY
-            target.mkdir(mode=0o700)
-            self._copy_all(target)
-            return target
-        except FileExistsError as error:
-            # For a link, filename2 is its own name.
-            name = os.path.relpath(error.filename2 or error.filename, into / COPY)
-            raise SubmissionError(f"there are two files {name!a}") from None
-        except OSError as error:
-            if error.errno not in BAD_NAME:
-                raise
-            raise SubmissionError(f"a file name can't be used: {error.strerror}") from None
+        if sum(file.size for _, file in self.files()) > MAX_BYTES:
+            raise SubmissionError(f"too large: more than {MAX_BYTES} bytes")
+        packed = self.archive()
+        if packed is None:
+            yield unfold_backslashes(Folder(self._folder(), Path(NAME), ALIAS))
+            return
+        path = Path(f"{NAME}{archive_suffix(packed.name)}")
+        with closing(opened(packed)) as reader, stored(reader, work) as file:
+            with open_archive(file, path, ALIAS, work) as top:
+                yield top
 
-    def _copy_all(self, target: Path) -> None:
-        left, links = MAX_BYTES, []
-        for name, file in self.files():
-            parts = name.split("/")
-            if len(parts) > DEEPEST or not all(map(is_searched, parts[:-1])):
-                folder = target.joinpath(*parts[: min(SHALLOW, len(parts) - 1)])
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                continue
-            path = target / name
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if file.kind == "file":
-                left -= _copy(file, path, left)
-            elif file.kind == "link":
-                links.append((path, file.target()))
-        for path, leads_to in links:
-            os.symlink(leads_to, path)
+    def _folder(self) -> Entry:
+        for name, entry in self.parts:
+            if not name and entry.kind == "folder":
+                return entry
+        return folder_of({name or entry.name: entry for name, entry in self.parts})
 
 
-def _copy(file: Place, target: Path, most: int) -> int:
-    """Copy a file to a path that doesn't exist yet; return its number of bytes."""
-    size = 0
-    with open(target, "xb", opener=_privately) as writer:
-        for chunk in _chunks(file, most):
-            writer.write(chunk)
-            size += len(chunk)
-    return size
-
-
-def _chunks(file: Place, most: int) -> Iterator[bytes]:
+def _chunks(file: Entry, most: int) -> Iterator[bytes]:
     """Yield a file's bytes, in chunks.
 
     Raises:
         SubmissionError: if there are more than `most`, or they can't be read.
     """
-    with file.open() as reader:
+    with closing(opened(file)) as reader:
         while chunk := _read(file, reader, CHUNK_BYTES):
             most -= len(chunk)
             if most < 0:
@@ -198,13 +170,9 @@ def _chunks(file: Place, most: int) -> Iterator[bytes]:
             yield chunk
 
 
-def _read(file: Place, reader: IO[bytes], most: int) -> bytes:
-    """Read at most `most` bytes; a damaged zip may fail anywhere."""
+def _read(file: Entry, reader: IO[bytes], most: int) -> bytes:
+    """Read at most `most` bytes."""
     try:
         return reader.read(most)
-    except (OSError, EOFError, ValueError, RuntimeError, BadZipFile, zlib.error) as error:
-        raise SubmissionError(f"{file.name!a} can't be read: {error!s:.200}") from None
-
-
-def _privately(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise refusal(error, f"{file.name!a} can't be read") from None

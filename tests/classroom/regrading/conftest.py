@@ -187,6 +187,6 @@ def made(tmp_path, monkeypatch, capsys) -> Made:
         folder.remember(Source(source, "latest"))
         by_name = sorted(roll.submissions, key=lambda one: one.students[0].name)
         for submission, each in zip(by_name, found, strict=True):
-            each["upload"] = submission.digest()
+            each["upload"] = submission.upload.digest()
             folder.write_record(submission.submission_id, BASELINE, each)
     return Made(folder, monkeypatch, capsys)

@@ -232,7 +232,8 @@ def test_an_upload_that_the_new_release_refuses_has_no_points_and_a_reason(made,
     path.rename(path.with_suffix(".txt"))
     from tools.classroom.roster import read_class
 
-    digests = {s.submission_id: s.digest() for s in read_class(tmp_path / "source").submissions}
+    roll = read_class(tmp_path / "source")
+    digests = {s.submission_id: s.upload.digest() for s in roll.submissions}
     made.folder.write_record(right, BASELINE, record | {"upload": digests[right]})
     made("regrade", new=NEW)
     after = made.records("regrade-1")[right]

@@ -91,7 +91,7 @@ def record_of(submission: Submission, stored: Node) -> Record:
     """Return the record of a stored result; if it is no baseline, with the reason and the seed."""
     assert ID.fullmatch(submission.submission_id)
     try:
-        digest = submission.digest()
+        digest = submission.upload.digest()
     except SubmissionError:
         digest = "unreadable"
     if not isinstance(stored, dict) or not _dicts(stored.get("tests")):

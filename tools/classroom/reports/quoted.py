@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grading.errors import SubmissionError
-from grading.staging import stage
 from questions.provided import PROVIDED
 
 from ..submissions import Submission
@@ -60,10 +59,8 @@ def _text(submission: Submission, file: str) -> str | None:
     if not file:
         return None
     with tempfile.TemporaryDirectory(prefix="quoted-") as place:
-        unpacked = Path(place) / "unpacked"
-        unpacked.mkdir()
         try:
-            staged = stage(submission.unpack(unpacked), Path(place) / "staged", PROVIDED)
+            staged = submission.upload.stage(Path(place) / "staged", PROVIDED)
         except SubmissionError:
             return None
         if file not in staged.taken:

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grading import printable
+from grading import printable, upload
 from grading.errors import SubmissionError, UsageError
-from grading.staging import Provided, stage
+from grading.staging import MAX_OUTPUT_BYTES, Provided, copy
 
-from ..places import DiskPlace, Place, ZipPlace, place, tidy
+from ..places import children, place
 from ..roster import is_submission
 from ..submissions import Submission
 from ..uploads import Upload
@@ -51,11 +51,9 @@ def read_submission(
     """Read a submission of the class; if it can't be read, it is noted, and has no text."""
     with tempfile.TemporaryDirectory(prefix="similar-") as folder:
         work = Path(folder)
-        (work / "upload").mkdir()
         files: list[Path] = []
         try:
-            upload = submission.unpack(work / "upload")
-            staged = stage(upload, work / "staged", provided, alias="the upload")
+            staged = submission.upload.stage(work / "staged", provided)
             files = [staged.root / name for name in sorted(staged.taken)]
         except SubmissionError as error:
             note(f"{submission.submission_id}: nothing to compare: {error}")
@@ -70,11 +68,10 @@ def read_references(into: Handed, folder: Path, known: Known, note: Note) -> Non
     """
     found = 0
     for name, entry in _references(folder):
-        with tempfile.TemporaryDirectory(prefix="similar-") as unpacked:
-            work = Path(unpacked)
+        with tempfile.TemporaryDirectory(prefix="similar-") as work:
             files: list[Path] = []
             try:
-                files = _reference_files(entry, work)
+                files = _reference_files(entry, Path(work), note)
             except (SubmissionError, UsageError, OSError) as error:
                 note(f"reference {name}: {error}")
             if any(path.suffix == CODE for path in files):
@@ -88,13 +85,13 @@ def read_references(into: Handed, folder: Path, known: Known, note: Note) -> Non
         )
 
 
-def _references(folder: Path) -> Iterator[tuple[str, Place]]:
+def _references(folder: Path) -> Iterator[tuple[str, upload.Entry]]:
     """Yield the references in a folder, each with a name to show."""
     top = place(folder)
     if is_submission(top):
         yield _named(folder.resolve().name), top
         return
-    for child in tidy(top.children()):
+    for child in children(top):
         name = _named(f"{folder.resolve().name}/{child.name}")
         if child.kind == "folder":
             yield name, child
@@ -106,23 +103,23 @@ def _named(name: str) -> str:
     return printable.line(name, 120)
 
 
-def _reference_files(entry: Place, work: Path) -> list[Path]:
-    """Unpack a reference; return its files, which may be in any of its folders."""
-    if entry.kind == "file" and isinstance(entry, DiskPlace):
-        entry = ZipPlace(entry.path)
-    upload = Upload((("", entry),))
-    (work / "upload").mkdir()
-    laid_out = upload.unpack(work / "upload")
-    if laid_out.suffix == ".zip":  # it contained nothing but a zip
-        (work / "inner").mkdir()
-        laid_out = Upload((("", ZipPlace(laid_out)),)).unpack(work / "inner")
+def _reference_files(entry: upload.Entry, work: Path, note: Note) -> list[Path]:
+    """Copy the files of a reference, which may be in any of its folders; return the copies."""
+    found: list[Path] = []
     wanted = (CODE, PARAMETERS, PREDICTIONS)
-    found = [
-        path
-        for path in sorted(laid_out.rglob("*"))
-        if path.suffix in wanted and path.is_file() and not path.is_symlink()
-    ]
-    return found[:MAX_FILES]
+    with Upload((("", entry),)).tree(work) as top:
+        for folder, names in top.walk():
+            for name in names:
+                is_file = folder.entries[name].kind == "file" and Path(name).name == name
+                if not is_file or Path(name).suffix not in wanted or len(found) == MAX_FILES:
+                    continue
+                target = work / str(len(found)) / name
+                target.parent.mkdir(exist_ok=True)
+                if copy(folder, name, target, MAX_OUTPUT_BYTES) > MAX_OUTPUT_BYTES:
+                    note(f"{_named(name)} is not compared: more than {MAX_OUTPUT_BYTES} bytes")
+                else:
+                    found.append(target)
+    return found
 
 
 def _read(
