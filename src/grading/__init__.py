@@ -12,7 +12,7 @@ staff's solutions/hidden/. The harness knows no topic: the tests are in `questio
     question_set.py       what an assignment's description does not contain: questions, data, judges
     cases.py, where.py    tests, and the lines that decide them
     runner.py             a run, its options, observers and requirements; what a test can ask
-    staging.py, upload.py, compiled.py: which files are graded, what is added
+    staging.py, layouts.py, upload.py: which files are graded, what is added
     imports.py            modules that a submission imports and the autograder lacks
     pool.py, zygote.py, guardian.py, killer.py, huge_pages.py, worker.py,
     frames.py, importing.py, import_clock.py: how workers start, live and end

@@ -14,6 +14,7 @@ sentence with the names that are there.
 from __future__ import annotations
 
 import errno
+import py_compile
 import shutil
 import stat
 from contextlib import ExitStack, closing, suppress
@@ -30,6 +31,7 @@ MAX_CODE_BYTES = 4 << 20
 MAX_OUTPUT_BYTES = 64 << 20
 # Gradescope accepts 100 MB, and parameters hardly shrink when zipped.
 MAX_TOTAL_BYTES = 256 << 20
+BY_HASH = py_compile.PycInvalidationMode.CHECKED_HASH  # bytecode of other source is not used
 NO_TEXT = "its name is not text"
 REFUSED_NAMES = ("sitecustomize.py", "usercustomize.py")
 
@@ -224,12 +226,12 @@ def _open_inner(folder: Folder, name: str, work: Path, stack: ExitStack) -> Fold
     """
     try:
         with closing(folder.file(name)) as reader:
-            copy = stack.enter_context(upload.stored(reader, work))
+            file = stack.enter_context(upload.stored(reader, work))
     except OSError as error:
         raise refusal(error, f"{folder.label(name)} can't be read") from None
     except ValueError as error:
         raise SubmissionError(f"{folder.label(name)}: {error}") from None
-    opened = upload.open_archive(copy, folder.place(name), folder.shown(name), work)
+    opened = upload.open_archive(file, folder.place(name), folder.shown(name), work)
     return stack.enter_context(opened)
 
 
@@ -243,9 +245,12 @@ def complete(root: Path, provided: Provided) -> list[str]:
     lacking = [name for name in provided.given if not (root / "submission" / name).exists()]
     lacking = [name for name in lacking if (paths.SRC / "submission" / name).is_file()]
     own |= {root / "submission" / n: paths.SRC / "submission" / n for n in lacking}
-    for copy, original in own.items():
-        shutil.copyfile(original, copy)
-        copy.chmod(0o644)
+    for added, original in own.items():
+        shutil.copyfile(original, added)
+        added.chmod(0o644)
+        # Once for all workers. A submission's own modules are compiled where they are imported:
+        # source can be written so that compiling it takes gigabytes, or crashes the interpreter.
+        py_compile.compile(str(added), quiet=2, invalidation_mode=BY_HASH)
     return lacking
 
 

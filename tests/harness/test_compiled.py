@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from autograder.judging import stage_reference
-from grading import paths, worker
+from grading import worker
 from grading.staging import stage
 from questions.course import Course
 
@@ -35,17 +35,6 @@ def test_only_what_the_grader_adds_is_compiled(submission, tmp_path):
     (submission / "submission" / "model.py").write_text("MINE = 1\n", encoding="utf-8")
     root = stage(submission, tmp_path / "other", PROVIDED).root
     assert not bytecode(root / "submission" / "model.py").exists()
-
-
-def test_python_uses_it_under_the_copys_name(tmp_path):
-    stage_reference(tmp_path / "reference", PROVIDED)
-    root = tmp_path / "reference"
-    asks = "import pretraining.pace as m; print(m.__cached__, m.__loader__.path); "
-    asks += "print([f.__code__.co_filename for f in vars(m).values() if hasattr(f, '__code__')][0])"
-    module = root / "pretraining" / "pace.py"
-    said = run(root, asks).split()
-    assert said[:2] == [str(bytecode(module)), str(module)]
-    assert str(paths.SRC) not in said[2]
 
 
 def test_it_is_not_used_for_other_source(tmp_path):
