@@ -7,8 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder import authoritative
-from autograder.isolation import sandbox
+from autograder.isolation import authority, sandbox
 from grading import upload
 
 NOTHING = {"read": [], "written": [], "signalled": [], "sockets": [], "scratch": True, "linked": []}
@@ -16,7 +15,7 @@ ROOT = sandbox.Layers(root=True, landlock_abi=0, seccomp=False)
 
 
 def test_no_link_can_be_handed_in(tmp_path):
-    assert authoritative.hand_in_links(tmp_path) == []
+    assert authority.hand_in_links(tmp_path) == []
     assert list(tmp_path.iterdir()) == []
 
 
@@ -25,14 +24,14 @@ def test_a_grader_that_follows_links_is_caught(tmp_path, monkeypatch):
     monkeypatch.setattr(upload, "NO_LINK", 0)
     # Only there: what removes trees must not follow links.
     monkeypatch.setattr(upload, "os", SimpleNamespace(**vars(os) | {"lstat": os.stat}))
-    assert authoritative.hand_in_links(tmp_path) == list(authoritative.LINKS)
+    assert authority.hand_in_links(tmp_path) == list(authority.LINKS)
 
 
 def test_each_success_of_the_canary_is_a_fault():
-    assert authoritative.faults(ROOT, NOTHING) == []
+    assert authority.faults(ROOT, NOTHING) == []
     for key, value in NOTHING.items():
         success = False if value is True else ["/solutions"]
-        assert len(authoritative.faults(ROOT, NOTHING | {key: success})) == 1
+        assert len(authority.faults(ROOT, NOTHING | {key: success})) == 1
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root")
@@ -48,7 +47,7 @@ def test_the_canary_comes_back_with_nothing(tmp_path, pools):
         secret = tmp_path / "secret"
         secret.write_text("42", encoding="utf-8")
         secret.chmod(0o600)
-        canary = authoritative.send_canary(pools["zygote"], found, work, work / "staged", (secret,))
+        canary = authority.send_canary(pools["zygote"], work, work / "staged", (secret,))
     finally:
         shutil.rmtree(work)
     assert canary["scratch"] and not canary["linked"]

@@ -176,7 +176,7 @@ def of_before(tmp_path) -> Path:
 
 
 def test_an_upload_of_before_runs_with_its_own_modules(of_before, grade, monkeypatch):
-    complete = staging._complete
+    complete = staging.complete
 
     def spoil_pretraining(root: Path, provided: staging.Provided) -> list[str]:
         added = complete(root, provided)
@@ -185,7 +185,7 @@ def test_an_upload_of_before_runs_with_its_own_modules(of_before, grade, monkeyp
                 path.write_text(RAISES, encoding="utf-8")
         return added
 
-    monkeypatch.setattr(staging, "_complete", spoil_pretraining)
+    monkeypatch.setattr(staging, "complete", spoil_pretraining)
     with zipfile.ZipFile(of_before) as opened:
         assert "submission/fast.py" in opened.namelist()
     seen = grade(of_before, "1e-2-basic", "1g-2-basic", "1f-0-basic", "1c-1-basic")
