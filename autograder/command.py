@@ -10,7 +10,8 @@ from grading.cases import derive_seed
 from grading.cli import Command, ResultsFile
 from grading.edition import load_assignment
 from grading.errors import GradingError, UsageError
-from grading.pool import FreshPool, Pool
+from grading.local_pool import LocalPool
+from grading.pool import Pool
 from grading.results import TestResult
 from grading.runner import Runner
 from grading.staging import Staged
@@ -144,7 +145,7 @@ def open_pool(seed: int, counts: bool = False, lasting: bool = False) -> Pool:
     if not isolation.is_available():
         if counts:
             raise GradingError("this run can't be authoritative: it needs Linux")
-        return FreshPool(hash_seed)
+        return LocalPool(hash_seed, always_fresh=True)
     return isolation.confined_pool(hash_seed, authoritative=counts, lasting=lasting)
 
 

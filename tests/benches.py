@@ -1,15 +1,14 @@
-"""Benches, on which the grader's tests are run on variants (see variants.py) without workers.
+"""Benches, on which the grader's tests are run on variants (see variants.py) in local workers.
 
-Each variant changes a line or two of the same reference, and is asked the same questions. So what
-depends on neither is made once: the reference's files are composed and compiled once, and where
-several processes share the variants, each question is put to the reference once.
+Each variant changes a line or two of the same reference, and is asked the same questions. So the
+reference is composed once, and where several processes share the variants, each question is put to
+the reference once.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import os
-import py_compile
 import shutil
 import tempfile
 import time
@@ -17,19 +16,19 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib.util import cache_from_source
 from pathlib import Path
 
 from .variants import ROOT, Variant, lay_out
 
-from grading import worker  # isort: skip
 from grading.edition import Assignment, TestSpec, load_assignment  # isort: skip
 from grading.cases import BoundTest, bind  # isort: skip
-from grading.pool import InProcessPool, Pool  # isort: skip
+from grading.local_pool import LocalPool  # isort: skip
+from grading.pool import Pool  # isort: skip
 from tools.classroom.remembered import Remembered, RememberingPool  # isort: skip
 from grading.results import TestResult  # isort: skip
 from grading.runner import Run  # isort: skip
 from grading.staging import Staged, stage  # isort: skip
+from autograder.isolation import confined_pool  # isort: skip
 from autograder.judging import Judging, course_runner, stage_reference  # isort: skip
 from questions.course import Course  # isort: skip
 from questions.shared.data_set import CourseData  # isort: skip
@@ -37,20 +36,19 @@ from tests import pinned  # isort: skip
 
 
 class Bench:
-    """Runs the grader's tests on variants, in this process.
+    """Runs the grader's tests on variants, whose jobs share workers."""
 
-    Workers would protect us from variants that exit or hang, of which there are none, and take
-    five times as long.
-    """
-
-    def __init__(self, work: Path, remembered: Path | None = None) -> None:
+    def __init__(
+        self, work: Path, remembered: Path | None = None, pool: Pool | None = None
+    ) -> None:
         """
         Args:
             work: an empty folder.
             remembered: a folder of the reference's answers, which other benches may share.
+            pool: by default a LocalPool.
         """
         self._assignment = _with_every_topic()
-        self._pool: Pool = InProcessPool()
+        pool = pool or LocalPool(hash_seed=1)
         self._work = work
         data = work / "data"
         data.mkdir()
@@ -61,15 +59,15 @@ class Bench:
         assert isinstance(judging, Judging)
         if remembered is not None:
             kept = Remembered(remembered, Course())
-            self._pool = RememberingPool(self._pool, kept)
+            pool = RememberingPool(pool, kept)
             judging.remember = kept.finding
+        self.pool: Pool = pool
         self.hidden, self.judges = judging.hidden, judging.judges
         self.tests = bind(self._every_test(), Course().cases())
         self._complete = lay_out(None, work / "complete")
-        compile_packages(self._complete)
         self._reference = work / "reference"
         stage_reference(self._reference, Course().provided)
-        self._finish(self._reference)
+        self._add_recipes(self._reference)
 
     def _every_test(self) -> tuple[TestSpec, ...]:
         """The tests of each topic, as the first edition that has it gives them."""
@@ -89,10 +87,11 @@ class Bench:
                 edition=self._assignment.edition(None),
                 staged=staged,
                 work=work,
-                pool=self._pool,
+                pool=self.pool,
                 data=self._data,
                 seed=seed,
                 deadline=time.monotonic() + 3600,
+                to_confirm=0,  # what a job leaves behind would change verdicts here
             )
             run.reference = self._reference
             results = [run.run_test(t, TestResult(t.spec, t.description)) for t in tests]
@@ -106,23 +105,14 @@ class Bench:
             lay_out(variant, work / "source", self._complete)
             (work / "staged").mkdir()
             staged = stage(work / "source", work / "staged", Course().provided)
-            self._finish(staged.root)
+            self._add_recipes(staged.root)
             yield staged, work
         finally:
             shutil.rmtree(work, ignore_errors=True)
 
-    def _finish(self, root: Path) -> None:
-        """Add recipes, and the bytecode of the reference's modules, to a staged submission.
-
-        Each probe imports all modules anew. Python takes a file's bytecode only where it is that of
-        its source, so that what a variant changes is compiled.
-        """
+    def _add_recipes(self, root: Path) -> None:
         recipes = Path("pretraining", "recipes.json")
         shutil.copyfile(self._complete / recipes, root / recipes)
-        for compiled in self._complete.glob("*/__pycache__"):
-            target = root / compiled.relative_to(self._complete)
-            shutil.rmtree(target, ignore_errors=True)  # staging compiled the given modules
-            shutil.copytree(compiled, target, copy_function=os.link)
 
 
 def _with_every_topic() -> Assignment:
@@ -132,16 +122,8 @@ def _with_every_topic() -> Assignment:
     return replace(known, editions=known.editions | others)
 
 
-def compile_packages(root: Path) -> None:
-    """Compile the modules of packages below `root`, for sources that are the same to the byte."""
-    for path in root.glob("*/*.py"):
-        by_content = py_compile.PycInvalidationMode.CHECKED_HASH
-        py_compile.compile(
-            str(path), cache_from_source(str(path)), doraise=True, invalidation_mode=by_content
-        )
-
-
 _bench: Bench | None = None  # of a process of `open_executor`
+_confined: Bench | None = None  # its other bench, whose workers are confined
 
 
 @contextmanager
@@ -160,21 +142,14 @@ def open_executor(count: int = 0) -> Iterator[Executor]:
 
 
 def _begin(work: str) -> None:
-    global _bench
-    own = Path(tempfile.mkdtemp(dir=work))
-    _bench = Bench(own, Path(work) / "remembered")
+    global _bench, _confined
+    kept = Path(work) / "remembered"
+    _bench = Bench(Path(tempfile.mkdtemp(dir=work)), kept)
+    _confined = Bench(Path(tempfile.mkdtemp(dir=work)), kept, confined_pool(hash_seed=1))
 
 
-def here() -> Bench:
-    """Return the bench of this process, which is one of `open_executor`."""
-    assert _bench is not None
-    return _bench
-
-
-def use_threads(count: int) -> None:
-    """Let torch use so many threads here, where the grader's workers use one."""
-    import torch
-
-    worker.preload(True)
-    torch.set_num_threads(count)
-    worker.preload = lambda with_torch: None
+def here(confined: bool = False) -> Bench:
+    """Return a bench of this process, which is one of `open_executor`."""
+    bench = _confined if confined else _bench
+    assert bench is not None
+    return bench

@@ -18,9 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
-from .benches import Bench, use_threads
+from .benches import Bench
 from .variants import Variant, all_variants
+
+from grading import worker  # isort: skip
+from grading.pool import InProcessPool  # isort: skip
 
 # Tests whose verdict depends on the comparison alone.
 TESTS = ("values", "full_length", "single_precision", "gradients", "whole_model", "any_angles")
@@ -65,12 +69,14 @@ def measure(bench: Bench, variant: Variant, seeds: list[int]) -> Iterator[dict]:
 
 def measure_all(variants: list[Variant], seeds: list[int], threads: int) -> Iterator[dict]:
     """Yield the differences of all variants, measured with a number of threads."""
-    use_threads(threads)
+    worker.preload(with_torch=True)
+    torch.set_num_threads(threads)  # instead of a worker's single one
+    worker.preload = lambda with_torch: None
     with tempfile.TemporaryDirectory(prefix="deviations-") as work:
         # Answers of the reference with these threads; nobody else shares them.
         remembered = Path(work) / "remembered"
         remembered.mkdir()
-        bench = Bench(Path(work), remembered)
+        bench = Bench(Path(work), remembered, InProcessPool())
         for variant in variants:
             yield from ({**row, "threads": threads} for row in measure(bench, variant, seeds))
 

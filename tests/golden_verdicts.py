@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import random
 import sys
 import textwrap
 import tomllib
@@ -39,6 +40,23 @@ def outcomes(variant: Variant, seed: int) -> Outcomes:
     tests = variant.tests(bench.tests)
     results = bench.verdicts(variant, tests, seed)
     return {variant.key(t): results[t.spec.topic, t.spec.name].outcome.value for t in tests}
+
+
+def endings(
+    variant: Variant, seed: int, order: int | None = None, confined: bool = False
+) -> dict[str, tuple[str, str, str]]:
+    """Return each test's outcome, message and cause. Call it in a process of `open_executor`.
+
+    Args:
+        order: of the seed of a random order of tests; by default the edition's.
+        confined: whether workers are staff's.
+    """
+    bench = here(confined)
+    tests = variant.tests(bench.tests)
+    if order is not None:
+        random.Random(order).shuffle(tests)
+    results = bench.verdicts(variant, tests, seed).values()
+    return {f"{r.spec.topic}.{r.spec.name}": (r.outcome.value, r.message, r.cause) for r in results}
 
 
 def submit(executor: Executor, variants: Iterable[Variant], seed: int) -> dict[Variant, Future]:

@@ -41,13 +41,42 @@ def place_of(name: str) -> tuple[str, bool, str]:
     return variant.topic, variant.is_right, variant.field("region")
 
 
-@pytest.mark.parametrize("name", sampled(BY_NAME, place_of))
+@pytest.mark.parametrize("name", BY_NAME)
 def test_verdicts_are_those_of_the_table(name: str, found):
     """Every difference is printed: read it, then update the table."""
     outcomes = found[name].result()
     difference = golden_verdicts.difference(name, TABLE.get(name), outcomes)
     command = "if this is meant: python -m tests.golden_verdicts --write"
     assert not difference, f"{difference}\n{command}"
+
+
+@pytest.mark.parametrize("name", sampled(BY_NAME, place_of))
+def test_confined_workers_say_the_same(name: str, executor):
+    """Those of this test share nothing; a student's do one test after another."""
+    ours, theirs = (
+        executor.submit(
+            golden_verdicts.endings, BY_NAME[name], golden_verdicts.SEED, None, confined
+        )
+        for confined in (False, True)
+    )
+    assert ours.result() == theirs.result()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("order", range(3))
+def test_the_order_of_tests_changes_nothing(order: int, executor):
+    """A pool's workers run the tests of all variants, each time in another order."""
+    ran = {
+        (variant.name, way): executor.submit(
+            golden_verdicts.endings, variant, golden_verdicts.SEED, way
+        )
+        for way in (None, order)
+        for variant in VARIANTS
+    }
+    for variant in VARIANTS:
+        expected = ran[variant.name, None].result()
+        found = ran[variant.name, order].result()
+        assert {test: found[test] for test in expected} == expected, variant.name
 
 
 @pytest.mark.parametrize("name", [v.name for v in VARIANTS if v.is_right])

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,27 +24,24 @@ from grading.errors import GradingError, WireError
 from grading.limits import Limits
 from grading.pool import (
     FLAGS,
-    GRACE_S,
     MAX_FRAME_BYTES,
-    MAX_OUTPUT_BYTES,
     REASONS,
     START_S,
     Ending,
     Finished,
     Job,
-    Reader,
     clean_environment,
-    finished,
-    join,
-    send,
-    start,
+    read_answer,
+    text_of,
 )
+from grading.worker import MAX_OUTPUT_BYTES, READY
 
 from ..paths import ROOT, SRC
 from . import authority, leftovers, sandbox
 from .limits import memory_of_a_test
 from .sandbox import Confinement, Layers, UidPool
 
+GRACE_S = 10.0  # for the guardian, after the wall-clock limit
 ENDING = {
     "code": int,
     "signal": int,
@@ -364,3 +362,54 @@ class Zygote:
                 )
             self._control.settimeout(None)
             self._ready = True
+
+
+def join(*threads: threading.Thread) -> None:
+    """Wait for all threads together; they end with the processes that hold the other ends."""
+    deadline = time.monotonic() + GRACE_S
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+
+
+class Reader(threading.Thread):
+    """Drains a descriptor to its end, keeping the first `keep` bytes."""
+
+    def __init__(self, fd: int, keep: int) -> None:
+        super().__init__(daemon=True)
+        self._fd, self._keep = fd, keep
+        self.data = bytearray()
+        self.start()
+
+    def run(self) -> None:
+        try:
+            while chunk := os.read(self._fd, 1 << 16):
+                self.data += chunk[: max(0, self._keep - len(self.data))]
+        finally:
+            os.close(self._fd)
+
+
+def start(target: Any, *args: Any) -> threading.Thread:
+    """Run a function in a thread."""
+    thread = threading.Thread(target=target, args=args, daemon=True)
+    thread.start()
+    return thread
+
+
+def send(fd: int, data: bytes) -> None:
+    """Write all data, as long as somebody reads, and close the descriptor."""
+    view = memoryview(data)
+    try:
+        while view:
+            view = view[os.write(fd, view[: 1 << 16]) :]
+    except OSError:
+        pass  # the worker died first; its ending says how
+    finally:
+        os.close(fd)
+
+
+def finished(ending: Ending, frame: Reader, output: Reader) -> Finished:
+    """Collect what a worker that has ended left behind."""
+    notes, whole, rest = read_answer(frame.data)
+    stack = text_of(rest) if whole is None else ""
+    ready = frame.data.startswith(READY)
+    return Finished(ending, ready, whole, text_of(output.data), notes, stack)

@@ -23,10 +23,10 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from grading import importing, wire, worker
-from grading.import_clock import Clock
 from grading.limits import Limits
 
 from . import guardian, huge_pages, killer, leftovers, limits, sandbox
+from .import_clock import Clock
 
 DESCRIPTORS = 6  # request, frame, output, status, lifeline; claims of uids, if there are any
 ZYGOTES_SCORE = 500  # see limits.offer

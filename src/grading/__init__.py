@@ -14,8 +14,9 @@ staff's solutions/hidden/. The harness knows no topic: the tests are in `questio
     runner.py             a run, its options, observers and requirements; what a test can ask
     staging.py, layouts.py, upload.py: which files are graded, what is added
     imports.py            modules that a submission imports and the autograder lacks
-    pool.py, zygote.py, guardian.py, killer.py, huge_pages.py, worker.py,
-    frames.py, importing.py, import_clock.py: how workers start, live and end
+    pool.py, local_pool.py: what a run gives to workers; the workers of a student's computer
+    worker.py, importing.py, watchdog.py, traces.py: what happens in them, how long it may take, and
+                          what is undone after each job
     sandbox.py, kernel.py, system_calls.py, limits.py, leftovers.py: what confines them, and what is
                           removed after them
     authoritative.py, canary.py: what a run whose score counts requires

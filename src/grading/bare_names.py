@@ -30,10 +30,10 @@ def install(package: Path, ours: Iterable[str] = ()) -> None:
     beside = {path.parent.name for path in package.parent.glob("*/__init__.py")}
     names = {path.stem for path in package.glob("*.py")}
     names -= {"__init__", *beside, *ours, *sys.stdlib_module_names}
-    sys.meta_path.insert(0, _Finder(package.parent, frozenset(names)))
+    sys.meta_path.insert(0, Finder(package.parent, frozenset(names)))
 
 
-class _Finder:
+class Finder:
     """Finds bare names that are not found elsewhere, and loads the package's modules for them."""
 
     def __init__(self, beside: Path, names: frozenset[str]) -> None:

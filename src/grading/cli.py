@@ -24,7 +24,8 @@ from . import paths, printable, report, terminal, where
 from .cases import derive_seed, select
 from .edition import Edition, load_assignment
 from .errors import GradingError, UsageError
-from .pool import FreshPool, InProcessPool, Pool, clean_environment, command
+from .local_pool import LocalPool
+from .pool import InProcessPool, Pool, clean_environment, command
 from .question_set import QuestionSet
 from .results import Results, TestResult, write_atomically
 from .runner import Observer, Options, Runner
@@ -153,7 +154,7 @@ class Command:
         if asked.in_process:
             print("In-process: no isolation and no limits; this result does not count.\n")
             return InProcessPool()
-        return FreshPool(derive_seed(seed, "hash"))
+        return LocalPool(derive_seed(seed, "hash"), always_fresh=asked.fresh)
 
     def parser(self) -> argparse.ArgumentParser:
         """Return the parser of the command's arguments."""
@@ -254,6 +255,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--edition", help="use a different edition of assignment.toml")
     parser.add_argument(
         "--seed", type=int, help="seed of the random inputs, to repeat an earlier run"
+    )
+    parser.add_argument(
+        "--fresh",
+        action="store_true",
+        help="run each test in a process that has run no other, which takes longer",
     )
     parser.add_argument(
         "--in-process", action="store_true", help="for a debugger: run without isolation or limits"

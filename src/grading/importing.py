@@ -7,9 +7,11 @@ importing, in notes before its frame:
     I submission.helper 0.25    its import begins, a quarter of a second after the worker's start
     E                           the import that began last ends
     S submission.helper         known to be stuck: the worker ended instead of importing it
+    U 0.52 0.31                 CPU seconds that the job has used, and those of them in imports
+    T import                    the limit at which the worker ends itself; its stack follows
 
 A student who writes such notes only stops their own tests. The limit of imports is the same for
-all tests (`import_clock.py`), so no later test tries to import the module again.
+all tests, so no later test tries to import the module again.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from typing import Any
 from .limits import Limits
 
 PACKAGE = "submission"
+LIMITS = ("cpu", "wall", "import", "import-wall", "memory")
 MAX_NOTES_BYTES = 32 << 10  # a submission has a few dozen modules
 
 
@@ -42,10 +45,10 @@ def watch(
         switch: called with True when an import begins that no other one has caused, and with False
             when it ends.
     """
-    sys.meta_path.insert(0, _Finder(write, frozenset(stuck), switch))
+    sys.meta_path.insert(0, Finder(write, frozenset(stuck), switch))
 
 
-class _Finder:
+class Finder:
     """Finds the submission's modules as usual, and makes their loaders write notes."""
 
     def __init__(
@@ -106,21 +109,30 @@ class Notes:
         importing: the module whose import began last and has not ended, or "".
         began_s: when that was, in seconds from the worker's start.
         stopped: the stuck module before whose import it ended, or "".
+        cpu_s, import_s: what the job used, from a worker of the `LocalPool` that has answered.
+        limit: the limit at which a worker of the `LocalPool` ended itself, or "".
     """
 
     size: int
     importing: str
     began_s: float
     stopped: str
+    cpu_s: float = 0.0
+    import_s: float = 0.0
+    limit: str = ""
 
 
 def read_notes(data: bytes) -> Notes:
     """Read the notes at the beginning of `data`, and ignore what follows."""
-    position, imports, stopped = 0, [("", 0.0)], ""
+    position, imports, stopped, used, limit = 0, [("", 0.0)], "", (0.0, 0.0), ""
     while (end := data.find(b"\n", position, MAX_NOTES_BYTES)) >= 0:
         words = data[position:end].decode("utf-8", errors="replace").split(" ")
-        if len(words) == 3 and words[0] == "I" and words[2].replace(".", "", 1).isdecimal():
+        if len(words) == 3 and words[0] == "I" and _is_number(words[2]):
             imports.append((words[1], float(words[2])))
+        elif len(words) == 3 and words[0] == "U" and _is_number(words[1]) and _is_number(words[2]):
+            used = float(words[1]), float(words[2])
+        elif len(words) == 2 and words[0] == "T" and words[1] in LIMITS:
+            limit = words[1]
         elif words == ["E"] and len(imports) > 1:
             imports.pop()
         elif len(words) == 2 and words[0] == "S":
@@ -128,7 +140,11 @@ def read_notes(data: bytes) -> Notes:
         else:
             break
         position = end + 1
-    return Notes(position, *imports[-1], stopped)
+    return Notes(position, *imports[-1], stopped, *used, limit)
+
+
+def _is_number(word: str) -> bool:
+    return word.replace(".", "", 1).isdecimal()
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,7 @@
-"""A test's limits, and how a worker keeps to its CPU time."""
+"""A test's limits."""
 
 from __future__ import annotations
 
-import math
-import time
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 MEMORY_BYTES = 2 << 30
@@ -17,7 +14,7 @@ class Limits:
     """A test's limits.
 
     CPU seconds count from when the worker has imported its libraries, and don't count while it
-    imports the submission (see `import_clock.py`); the wall-clock limits are a backstop for code
+    imports the submission; the wall-clock limits are a backstop for code
     that sleeps or waits.
     """
 
@@ -56,16 +53,3 @@ class Limits:
 
     def as_dict(self) -> dict[str, float | int]:
         return asdict(self)
-
-
-def allow_cpu(seconds: float) -> None:
-    """End this process after so many more seconds of CPU time, where the platform can."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
-    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    soft = math.ceil(time.process_time() + max(seconds, 0.0)) + 1
-    most = soft if hard == resource.RLIM_INFINITY else min(soft, hard)
-    with suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_CPU, (most, hard))

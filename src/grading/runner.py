@@ -47,6 +47,12 @@ GRADER_FAILED = "the grader itself failed here; this is not your fault: tell sta
 # processor. If a run's deadline ends it, nobody is at fault; this limit would make it the grader's.
 REFERENCE_CPU_S = 400.0
 SHARED_CPU_S = 60.0  # of the submission's own processes, for work that several tests share
+UNSUSPICIOUS = (Outcome.PASSED, Outcome.RAN_NOT_GRADED, Outcome.NOT_RUN)
+TO_CONFIRM = 3  # failures in used workers that fresh ones repeat, before others count directly
+DIFFERS = (
+    "{}: {} after other tests, {} in a new process, which counts: does your code change something "
+    "that all code shares, such as a global setting?"
+)
 OUT_OF_TIME = "not run: the run as a whole ran out of time"
 NO_TORCH = (
     "not run, because it needs torch, which this Python doesn't have: "
@@ -161,8 +167,9 @@ class Runner:
                     _run_all(run, bound, results, executor, observer)
                     if run.float_ranges:
                         python = self.assignment.gradescope_python
-                        warning = float_ranges.advice(run.float_ranges, python)
-                        results.facts["warnings"] = [warning]
+                        run.warnings.append(float_ranges.advice(run.float_ranges, python))
+                    if run.warnings:
+                        results.facts["warnings"] = run.warnings
                     observer.graded(run.case)
                 except BaseException:  # Ctrl-C, a full disk: don't wait for tests' time limits
                     pool.abandon()
@@ -299,11 +306,14 @@ class Run:
     counts: bool = False
     code: Path | None = None  # from where the submission is imported, if not from its copy
     patience: int | None = None
+    to_confirm: int = TO_CONFIRM  # failures in used workers that fresh ones have yet to repeat
     float_ranges: str = ""  # the first place that draws from a range with a float
 
     def __post_init__(self) -> None:
         self.reference = self.work / REFERENCE
         self._shared: dict[str, Future] = {}
+        self.attempts: dict[str, Attempt] = {}  # at shared results, by their names
+        self.warnings: list[str] = []
         self._lock = threading.Lock()
         self.stuck: dict[str, importing.Stuck] = {}  # by module
         self._timed_out: Counter[str] = Counter()  # by question
@@ -350,8 +360,7 @@ class Run:
         if self.patience is not None and self._timed_out[question] >= self.patience:
             message = LEFT_OUT.format(self.patience, question)
             return replace(result, message=message, cause="not-run.left-out")
-        attempt = Attempt(self, test.spec)
-        verdict, score = self._judged(test, attempt)
+        attempt, verdict, score = self._confirmed(test)
         self._timed_out[question] += verdict.outcome is Outcome.TIMED_OUT
         return replace(
             result,
@@ -373,6 +382,22 @@ class Run:
             cpu_s=attempt.cpu_s,
             peak_bytes=attempt.peak_bytes,
         )
+
+    def _confirmed(self, test: BoundTest) -> tuple[Attempt, Verdict, Decimal]:
+        """Run a test, and once more in a fresh worker if it failed where others had run before."""
+        attempt = Attempt(self, test.spec)
+        verdict, score = self._judged(test, attempt)
+        fine = verdict.is_unwritten or verdict.outcome in UNSUSPICIOUS
+        if fine or not attempt.used or not self.to_confirm:
+            return attempt, verdict, score
+        attempt = Attempt(self, test.spec, fresh=True)
+        confirmed, score = self._judged(test, attempt)
+        if (confirmed.outcome, confirmed.message) == (verdict.outcome, verdict.message):
+            self.to_confirm = max(0, self.to_confirm - 1)
+        else:
+            ends = verdict.outcome.value, confirmed.outcome.value
+            self.warnings.append(DIFFERS.format(test.spec.test_id, *ends))
+        return attempt, confirmed, score
 
     def _without_our_folders(self, text: str) -> str:
         """Name files as students know them, without the temporary folder to which they are copied.
@@ -443,15 +468,20 @@ class Attempt:
     """One attempt at a test: its limits and its output; what the test's case asks.
 
     With `stands_in`, the reference answers instead of the submission, and has no trained files.
+    With `fresh`, each probe gets a worker that has run nothing else.
 
     Attributes:
+        used: whether a worker of the submission had run other probes before.
         cpu_s: CPU seconds of the submission's own processes, except for shared work.
         peak_bytes: the most memory that one of them used, including libraries.
         measured: numbers that the test measured, by name, for staff.
     """
 
-    def __init__(self, run: Run, spec: TestSpec, stands_in: bool = False) -> None:
-        self._run, self._spec, self._stands_in = run, spec, stands_in
+    def __init__(
+        self, run: Run, spec: TestSpec, stands_in: bool = False, fresh: bool = False
+    ) -> None:
+        self._run, self._spec, self._stands_in, self._fresh = run, spec, stands_in, fresh
+        self.used = False
         self._left_s = spec.timeout_s  # CPU seconds, over all of the test's probes
         self.output, self.notes = "", ""
         self.cpu_s, self.peak_bytes = 0.0, 0
@@ -477,6 +507,7 @@ class Attempt:
         role = "reference" if self._stands_in else role
         limits = self._limits(role)
         finished = self._work(probe, role, args, seed, limits)
+        self.used = self.used or (finished.used and role == "submission")
         # Also with an answer: it may have been written just before the deadline ended its process.
         cut = finished.frame is None or finished.ending.reason == "wall"
         if cut and time.monotonic() >= self._run.deadline:
@@ -523,7 +554,12 @@ class Attempt:
         spec = replace(
             self._spec, topic="shared", name=name, kind="hidden", timeout_s=SHARED_CPU_S, torch=True
         )
-        return self._run.once(name, lambda: make(Attempt(self._run, spec)))
+        name = f"{name}, fresh" if self._fresh else name
+        attempt = self._run.attempts.setdefault(name, Attempt(self._run, spec, fresh=self._fresh))
+        try:
+            return self._run.once(name, lambda: make(attempt))
+        finally:
+            self.used = self.used or attempt.used
 
     def finding(self, about: Any, code: tuple[str, ...], find: Callable[[], Any]) -> Any:
         """Return what `find` returns, or what it returned earlier in a class for the same thing."""
@@ -537,7 +573,8 @@ class Attempt:
         stuck = importing.find_stuck(
             finished.notes, ending.reason, ending.wall_s, limits, taken, named
         )
-        if stuck is not None:
+        counts = not finished.used or not self._run.to_confirm
+        if stuck is not None and counts:
             self._run.stuck[finished.notes.importing] = stuck
         return stuck
 
@@ -549,7 +586,8 @@ class Attempt:
             if run.code is not None:
                 request["code"] = str(run.code)
             request["stuck"] = list(run.stuck)
-        return run.pool.run(Job(role, self._spec.torch, request, limits, run.work))
+        job = Job(role, self._spec.torch, request, limits, run.work, self._fresh)
+        return run.pool.run(job)
 
     def _limits(self, role: str) -> Limits:
         cpu_s = REFERENCE_CPU_S if role == "reference" else max(self._left_s, 0.1)

@@ -9,26 +9,33 @@ of plain data, and the parent trusts none of it unchecked.
 from __future__ import annotations
 
 import builtins
+import contextvars
 import errno
 import faulthandler
+import functools
 import importlib
 import io
 import os
 import random
 import re
-import signal
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-from . import bare_names, float_ranges, import_clock, importing, limits, paths, wire
+from . import bare_names, float_ranges, importing, paths, wire
+from .errors import WireError
+from .limits import Limits
+from .traces import Traces
+from .watchdog import Watchdog
 
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 READY = b"R"  # our setup is done and the clock starts: failures from here on are the student's
+MAX_OUTPUT_BYTES = 64 << 10  # of a job's prints
 MAX_MESSAGE = 2_000  # characters of an exception's text
 MAX_TRACEBACK = 8_000
 NAME_FROM = re.compile(r"cannot import name '(\w+)' from ")
@@ -270,27 +277,61 @@ def _refuse_breakpoint(*_: Any, **__: Any) -> None:
     raise NoDebugger("a debugger can't stop here, because nobody can type")
 
 
-def serve_streams() -> None:
-    """Serve one job in a fresh process: request on standard input, frame on standard output.
+def serve(with_torch: bool) -> None:
+    """Do one job after another, until standard input ends or a job leaves more than can be undone.
 
-    What student code prints goes to standard error, so that no print can spoil the frame.
+    Requests come on standard input, and answers leave on what was standard output. Each job prints
+    to a file of its own.
     """
-    frame_out = os.fdopen(os.dup(1), "wb")
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.dup(1)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
     os.dup2(2, 1)
-    request = wire.decode(wire.read_frame(sys.stdin.buffer.read))
-    preload(request["torch"])
-    allowed = limits.Limits(**request["limits"])
-    answer = prepare(request)
+    preload(with_torch)
     refuse_breakpoints()
-    if hasattr(signal, "SIGXCPU"):  # not on Windows, where only time is limited
-        tell_where_when_asked(frame_out.fileno(), signal.SIGXCPU)
-    frame_out.write(READY)
-    frame_out.flush()
-    fd = frame_out.fileno()
-    own_watch = import_clock.OwnWatch(allowed, fd)
-    importing.watch(lambda note: os.write(fd, note), request.get("stuck", ()), own_watch.switch)
-    frame_out.write(answer())
-    frame_out.flush()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)
+    _redirect(null)
+    watchdog, traces = Watchdog(answers, MAX_OUTPUT_BYTES), Traces()
+    home, pid, changed = os.getcwd(), os.getpid(), ""
+    while not changed:
+        try:
+            request = wire.decode(wire.read_frame(requests.read))
+        except WireError:  # there are no more
+            break
+        output = os.open(request["output"], os.O_WRONLY | os.O_APPEND)
+        _redirect(output)
+        os.close(output)
+        os.chdir(request["scratch"])
+        os.environ |= dict.fromkeys(("HOME", "TMPDIR", "TEMP"), request["scratch"])
+        answer = prepare(request)
+        write_all(answers, READY)
+        watchdog.begin(Limits(**request["limits"]))
+        note = functools.partial(os.write, answers)
+        importing.watch(note, request.get("stuck", ()), watchdog.switch)
+        frame = contextvars.copy_context().run(answer)
+        if os.getpid() != pid:  # a process that the student's code forked
+            os._exit(0)
+        cpu_s, import_s = watchdog.end()
+        with suppress(Exception):  # by now these are whatever the student's code left
+            sys.stdout.flush()
+            sys.stderr.flush()
+        _redirect(null)
+        os.chdir(home)
+        write_all(answers, b"U %f %f\n" % (cpu_s, import_s) + frame)
+        try:
+            changed = traces.erase(Path(request["submission"]))
+        except BaseException as error:  # in finalizers, or in what the student's code left
+            changed = type(error).__name__
+        write_all(answers, b"%s\n" % changed.encode("ascii", "replace")[:MAX_MESSAGE])
+    os._exit(0)  # shutting down torch properly takes longer than many tests
+
+
+def _redirect(fd: int) -> None:
+    os.dup2(fd, 1)
+    os.dup2(fd, 2)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write all data to a descriptor."""
+    left = memoryview(data)
+    while left:
+        left = left[os.write(fd, left) :]

@@ -13,7 +13,7 @@ from autograder.isolation.sandbox import Layers
 from autograder.judging import course_runner
 from grading import limits, paths
 from grading.edition import Edition, TestSpec
-from grading.pool import FreshPool
+from grading.local_pool import LocalPool
 from grading.results import TestResult
 from grading.runner import Observer, Options, Runner
 from questions.course import Course
@@ -23,8 +23,7 @@ from tools.reference import compose
 EXPLORATION = "attention_exploration.py"
 SHORTER = 4  # times shorter than elsewhere are the limits of a hasty runner: half a second
 IMPORT_S = 5.0  # of a hasty runner
-# How workers are started; most tests of the second, which Windows and macOS need, are long.
-POOLS = ["zygote", pytest.param("fresh", marks=pytest.mark.long)]
+POOLS = ["zygote", "local"]  # staff's, and the one of students' computers
 HEAD = "import numpy as np\n\ndef copying_query(keys, j):\n"
 
 
@@ -65,8 +64,8 @@ def _hasty(edition: Edition) -> Edition:
 
 @pytest.fixture(scope="session")
 def pools() -> Iterator[dict]:
-    """Both ways of starting workers; the one of Windows and macOS is forced on Linux here."""
-    made = {"zygote": confined_pool(hash_seed=1), "fresh": FreshPool(hash_seed=1)}
+    """Both pools of workers."""
+    made = {"zygote": confined_pool(hash_seed=1), "local": LocalPool(hash_seed=1)}
     yield made
     for pool in made.values():
         pool.close()

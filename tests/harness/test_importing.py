@@ -110,7 +110,7 @@ def test_a_worker_that_lies_about_its_imports_gets_their_limit_and_no_more(
     body = f"""
 def copying_query(keys, j):
     import gc, math, time
-    from grading import import_clock
+    from autograder.isolation import import_clock
     clock = next(o for o in gc.get_objects() if isinstance(o, import_clock.Clock))
     import_clock.NOTE.pack_into(clock._shared, 1, {FORGERIES[says]})
     import_clock.NOTE.pack_into(clock._shared, 1 + import_clock.NOTE.size, {FORGERIES[says]})
@@ -313,6 +313,6 @@ def test_a_name_that_is_no_test_of_files_is_refused(runner):
 
 def test_the_order_of_hooks_is_the_students_own_affair():
     """The finder handles nothing but the submission."""
-    finder = importing._Finder(print, frozenset(), print)
+    finder = importing.Finder(print, frozenset(), print)
     assert finder.find_spec("json") is None
     assert finder.find_spec("submission_of_mine") is None

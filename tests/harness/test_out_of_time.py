@@ -69,11 +69,10 @@ def test_code_that_waits_names_its_line_too(way, write_query, grade, monkeypatch
     assert (found.cause, found.where) == ("timed-out.wall", f"{FILE}:5")
 
 
-@pytest.mark.parametrize("way", POOLS)
-def test_the_kernels_own_limit_is_a_time_out_and_names_the_line(way, write_query, grade):
+def test_the_kernels_own_limit_is_a_time_out_and_names_the_line(write_query, grade):
     """Its count may be ahead of the guardian's, which then finds less time used than allowed."""
     upload = write_query("import os, signal\nos.kill(os.getpid(), signal.SIGXCPU)\nreturn 0")
-    found = grade(upload, ID, way=way)[ID]
+    found = grade(upload, ID)[ID]
     assert found.outcome is Outcome.TIMED_OUT, found.message
     assert found.where == f"{FILE}:5"
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from autograder.isolation import guardian, kernel, leftovers, sandbox
+from autograder.isolation.import_clock import Imports
 from grading import limits, verdicts
-from grading.import_clock import Imports
 from grading.verdicts import Outcome
+from tests.harness.conftest import POOLS
 from tests.scheduling import sampled
 
 ID = "3a-0-basic"
@@ -72,9 +73,9 @@ NOT_ON_OTHER_PLATFORMS = ("kills its parent",)  # there the parent is the grader
 
 
 @pytest.mark.parametrize("name", sampled(n for n in ENDINGS if n not in NOT_ON_OTHER_PLATFORMS))
-def test_a_fresh_process_a_test_ends_the_same_way(name, write_query, grade_hastily):
+def test_on_a_students_computer_it_ends_the_same_way(name, write_query, grade_hastily):
     body, outcome, cause = ENDINGS[name]
-    result = grade_hastily(write_query(body), ID, way="fresh")[ID]
+    result = grade_hastily(write_query(body), ID, way="local")[ID]
     assert result.outcome is outcome, result
     assert result.cause.startswith(cause), result
 
@@ -104,7 +105,7 @@ def test_of_a_float_for_a_whole_number_every_python_gets_the_advice(write_query,
     assert "int()" in grade(write_query(body), ID)[ID].message
 
 
-@pytest.mark.parametrize("way", ["zygote", "fresh"])
+@pytest.mark.parametrize("way", POOLS)
 def test_sleeping_is_ended_by_the_wall_clock(way, write_query, grade, monkeypatch):
     monkeypatch.setattr("grading.limits.WALL_FACTOR", 0.3)
     started = time.monotonic()
@@ -113,10 +114,11 @@ def test_sleeping_is_ended_by_the_wall_clock(way, write_query, grade, monkeypatc
     assert time.monotonic() - started < 60
 
 
-def test_resident_memory_is_watched(write_query, grade, monkeypatch):
+@pytest.mark.parametrize("way", POOLS)
+def test_resident_memory_is_watched(way, write_query, grade, monkeypatch):
     monkeypatch.setattr("grading.limits.MEMORY_BYTES", 300 << 20)
     body = "kept = [bytearray(b'x') * (50 << 20) for _ in range(12)]\nimport time; time.sleep(9)\n"
-    result = grade(write_query(body), ID)[ID]
+    result = grade(write_query(body), ID, way=way)[ID]
     assert result.outcome is Outcome.OUT_OF_MEMORY
 
 

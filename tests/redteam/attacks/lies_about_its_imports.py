@@ -4,7 +4,7 @@ def attack(keys, j):
     import gc
     import time
 
-    from grading import import_clock
+    from autograder.isolation import import_clock
 
     clocks = [o for o in gc.get_objects() if isinstance(o, import_clock.Clock)]
     while True:

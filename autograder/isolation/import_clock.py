@@ -10,13 +10,10 @@ addition to that of its test, and no more.
 
 from __future__ import annotations
 
-import faulthandler
 import mmap
 import struct
 import time
 from dataclasses import dataclass
-
-from . import limits
 
 # Whether an import is under way; CPU and wall seconds of earlier ones; when the last one began.
 NOTE = struct.Struct("=?dddd")
@@ -81,28 +78,3 @@ def _place(count: int) -> int:
 
 def _sensible(seconds: float) -> float:
     return seconds if seconds > 0 else 0.0  # not a forged NaN, either
-
-
-class OwnWatch:
-    """Ends a worker without a guardian when its time is over, in or outside its imports."""
-
-    def __init__(self, allowed: limits.Limits, fd: int) -> None:
-        self._fd, self._importing, self._since = fd, False, _now()
-        self._left = {
-            False: (allowed.cpu_s, allowed.wall_s),
-            True: (allowed.import_s, allowed.import_wall_s),
-        }
-        self._start()
-
-    def switch(self, importing: bool) -> None:
-        """Go on with the other limit when an import of the submission begins or ends."""
-        used = [now - before for now, before in zip(_now(), self._since, strict=True)]
-        cpu_s, wall_s = self._left[self._importing]
-        self._left[self._importing] = (cpu_s - used[0], wall_s - used[1])
-        self._importing, self._since = importing, _now()
-        self._start()
-
-    def _start(self) -> None:
-        cpu_s, wall_s = self._left[self._importing]
-        limits.allow_cpu(cpu_s)
-        faulthandler.dump_traceback_later(max(wall_s, 0.001), exit=True, file=self._fd)
