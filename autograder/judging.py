@@ -16,9 +16,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from grading.cases import QuestionSet, place_of
 from grading.edition import Assignment, TestSpec
 from grading.errors import GradingError, UsageError
-from grading.question_set import QuestionSet, place_of
 from grading.runner import Runner
 from grading.staging import Provided, complete
 

@@ -22,7 +22,7 @@ LIBRARIES = {
     r"autograder/": STUDENTS | {"jsonschema"},
 }
 # What imports modules whose names are computed: tests, a probe, judges, staff's command.
-BY_NAME = {"__init__", "bare_names", "cli", "judging", "question_set", "worker"}
+BY_NAME = {"__init__", "bare_names", "cases", "cli", "judging", "worker"}
 COMMANDS = {path.stem: path for path in (ROOT / "src").glob("*.py")}
 PACKAGES = {"autograder", "grading", "hidden", "pretraining", "questions", "submission", "tools"}
 

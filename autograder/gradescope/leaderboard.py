@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from grading.cases import Cases
 from grading.edition import Assignment
 from grading.errors import GradingError
-from grading.question_set import Cases
 from grading.results import Results, TestResult
 from grading.verdicts import Outcome, TestEnd
 

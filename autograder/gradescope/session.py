@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from grading import printable, report
+from grading.cases import Cases
 from grading.edition import Edition
 from grading.editions import VISIBILITIES
 from grading.errors import SubmissionError
-from grading.question_set import Cases
 from grading.results import Results, TestResult, write_atomically
 from grading.runner import Observer, Options, Runner
 from grading.staging import Staged

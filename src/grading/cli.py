@@ -21,12 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from . import paths, printable, report, terminal, where
-from .cases import derive_seed, select
+from .cases import QuestionSet, derive_seed, select
 from .edition import Edition, load_assignment
 from .errors import GradingError, UsageError
 from .local_pool import LocalPool
 from .pool import InProcessPool, Pool, clean_environment, command
-from .question_set import QuestionSet
 from .results import Results, TestResult, write_atomically
 from .runner import Observer, Options, Runner
 from .staging import Staged

@@ -24,12 +24,11 @@ from pathlib import Path
 from typing import Any
 
 from . import float_ranges, importing, paths, printable, verdicts, wire
-from .cases import BoundTest, GradedTestCase, Judging, bind, select
+from .cases import BoundTest, Cases, Data, GradedTestCase, Judging, QuestionSet, bind, select
 from .edition import Assignment, Edition, TestSpec
 from .errors import DataError, GradingError, UsageError, WireError
 from .limits import Limits
 from .pool import Finished, Job, Pool
-from .question_set import Cases, Data, QuestionSet
 from .results import Results, TestResult, has_torch, now, share_of, versions
 from .staging import Staged, stage
 from .verdicts import Outcome, TestEnd, Verdict, malformed

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from grading.cases import QuestionSet
 from grading.edition import Assignment, Edition
-from grading.question_set import QuestionSet
 
 from .provided import PROVIDED, RECIPES, TOPICS_OF_MODULE
 from .shared.data_set import CourseData

@@ -24,9 +24,8 @@ from typing import Any
 
 from autograder import paths, provenance
 from autograder.judging import load_hidden
-from grading.cases import BoundTest, bind
+from grading.cases import BoundTest, QuestionSet, bind
 from grading.edition import Assignment, Edition, TestSpec, load_assignment
-from grading.question_set import QuestionSet
 
 from . import import_graph
 

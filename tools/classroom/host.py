@@ -39,10 +39,9 @@ from autograder.isolation.guardian import resident_bytes
 from autograder.isolation.pool import ConfinedPool
 from autograder.judging import Judging, course_runner
 from autograder.provenance import processor
-from grading.cases import derive_seed
+from grading.cases import QuestionSet, derive_seed
 from grading.edition import load_assignment
 from grading.errors import GradingError, SubmissionError
-from grading.question_set import QuestionSet
 from grading.results import Results, has_torch, versions
 from grading.runner import Observer, Options, Runner, require_data, require_judging
 from grading.verdicts import Outcome

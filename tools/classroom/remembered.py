@@ -22,8 +22,8 @@ from typing import Any
 from autograder import paths
 from autograder.provenance import judged_by, processor
 from grading import wire
+from grading.cases import QuestionSet
 from grading.pool import Ending, Finished, Job, Pool
-from grading.question_set import QuestionSet
 from grading.results import replacing, versions
 
 from . import import_graph

@@ -40,7 +40,6 @@ PATHS = {
         "src/grading/__init__.py": "solutions/hidden",
         "src/grading/cases.py": "solutions/hidden",
         "src/questions/__init__.py": "solutions/hidden",
-        "src/grading/question_set.py": "solutions/hidden",
         "src/grading/runner.py": "solutions/hidden",
         "src/grading/where.py": "solutions/hidden",
     },

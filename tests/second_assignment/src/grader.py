@@ -2,8 +2,8 @@
 
 import sys
 
+from grading.cases import QuestionSet
 from grading.cli import main
-from grading.question_set import QuestionSet
 
 if __name__ == "__main__":
     sys.exit(main(QuestionSet()))
