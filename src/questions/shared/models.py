@@ -24,11 +24,14 @@ def outputs(count: int) -> Where:
     return table({"forms": str, "outputs": ANY_REAL}, rows=count)
 
 
-def attention_config(n_embd: int, n_head: int, block_size: int, **pdrop: float) -> dict[str, Any]:
-    """Return fields of a small GPTConfig; no dropout unless asked for."""
+def attention_config(n_embd: int, n_head: int, block_size: int) -> dict[str, Any]:
+    """Return fields of a small GPTConfig without dropout."""
     quiet = {"embd_pdrop": 0.0, "resid_pdrop": 0.0, "attn_pdrop": 0.0}
     shape = {"n_layer": 2, "n_head": n_head, "n_embd": n_embd, "block_size": block_size}
-    return {"vocab_size": 17, **shape, **quiet, **pdrop}
+    return {"vocab_size": 17, **shape, **quiet}
+
+
+SMALL, MEDIUM = attention_config(12, 3, 10), attention_config(24, 4, 16)
 
 
 def draw_weights(
@@ -67,28 +70,26 @@ class HelperCase(GradedTestCase):
         Returns:
             what the model is made of; see the probe.
         """
-        config = attention_config(12, 3, 10)
-        got = self._ask("shared.model_variant", VARIANT, variant, config=config)
+        got = self._ask("shared.model_variant", VARIANT, variant, config=SMALL)
         self.expect(
-            got["attentions"] == [wanted] * config["n_layer"],
+            got["attentions"] == [wanted] * SMALL["n_layer"],
             f"the {variant} model uses the wrong attention class",
             id=f"{variant}-model.attention",
             got=", ".join(sorted(set(got["attentions"]))) or "a model with no blocks",
-            expected=f"{wanted} in each of {config['n_layer']} blocks",
+            expected=f"{wanted} in each of {SMALL['n_layer']} blocks",
             look_at=f"initialize_{variant}_model in {HELPER}",
         )
         return got
 
     def model_logits(self, variant: str) -> dict[str, Any]:
         """Return the submission's logits for random weights and ids, to compare."""
-        config = attention_config(24, 4, 16)
-        shape = self._ask("shared.model_variant", VARIANT, variant, config=config)
+        shape = self._ask("shared.model_variant", VARIANT, variant, config=MEDIUM)
         trained_files.refuse_large(shape["shapes"])
         weights = draw_weights(self.rng, shape["names"], shape["shapes"])
-        ids = self.rng.integers(0, config["vocab_size"], size=(3, 15))
+        ids = self.rng.integers(0, MEDIUM["vocab_size"], size=(3, 15))
         asked: dict[str, Any] = {
             "variant": variant,
-            "config": config,
+            "config": MEDIUM,
             "weights": weights,
             "ids": ids,
         }

@@ -9,7 +9,7 @@ import numpy as np
 
 from grading.cases import graded
 from grading.schema import Where, table
-from questions.shared.models import ANY_REAL, attention_config
+from questions.shared.models import ANY_REAL, MEDIUM, SMALL, attention_config
 from questions.shared.outputs import VariantCase
 
 from .weights import can_run, cut, draw_weights, is_given_shape
@@ -39,7 +39,7 @@ class Synthesizer(VariantCase):
         shapes = [(1, 1, 12), (2, 5, 12), (3, 9, 12)]
         first = [self.rng.normal(size=s) for s in shapes]
         inputs = [*first, *(self.changed_at(x, -1) for x in first)]
-        out = self.forward(12, 3, 10, inputs)
+        out = self.forward(SMALL, inputs)
         for form, shape in zip(out["forms"], shapes * 2, strict=False):
             expected = f"float64[{', '.join(map(str, shape))}]"
             self.expect(
@@ -70,7 +70,7 @@ class Synthesizer(VariantCase):
     def test_causality(self) -> None:
         """The output at a position depends on earlier positions, but not on later ones."""
         inputs = self.changes(self.rng.normal(size=(1, 8, 12)))
-        got = self.forward(12, 3, 10, inputs)
+        got = self.forward(SMALL, inputs)
         plain, *later, first = self.outputs(got, inputs, look_at=FORWARD)
         # Nothing before position t should move at all; 1e-9 leaves room for kernels that sum in a
         # different order. A leak moves the output by 0.01 to 1.
@@ -109,7 +109,10 @@ class Synthesizer(VariantCase):
     def test_plain_average(self) -> None:
         """If w2 and b2 are zero, each position averages the values up to its own."""
         x = self.rng.normal(size=(1, 6, 12))
-        out, weights = self.plain_average(x)
+        weights = draw_weights(self.rng, SMALL)
+        weights["w2"][:] = 0.0
+        weights["b2"][:] = 0.0
+        (out,) = self.outputs(self.forward(SMALL, [x], weights), [x])
         values = x @ weights["value.weight"].T + weights["value.bias"]
         counts = np.arange(1, 7)[None, :, None]
         mean = np.cumsum(values, axis=1) / counts
@@ -131,27 +134,36 @@ class Synthesizer(VariantCase):
     @graded(is_hidden=True)
     def test_values(self) -> None:
         """The output matches the equation for shorter sequences."""
-        self.judge(**self.comparison(24, 4, 16, lengths=[1, 2, 7, 13]))
+        self.judge(**self.comparison(MEDIUM, lengths=[1, 2, 7, 13]))
 
     @graded(is_hidden=True)
     def test_full_length(self) -> None:
         """The output matches the equation at the greatest length."""
-        self.judge(**self.comparison(24, 4, 16, lengths=[16]))
+        self.judge(**self.comparison(MEDIUM, lengths=[16]))
 
     @graded(is_hidden=True)
     def test_single_precision(self) -> None:
         """The output is also right in float32."""
-        self.judge(**self.comparison(32, 8, 24, lengths=[5, 20], dtype="float32"))
+        self.judge(**self.comparison(attention_config(32, 8, 24), [5, 20], "float32"))
 
     @graded(is_hidden=True)
     def test_gradients(self) -> None:
         """The gradients with respect to the input and every parameter are right."""
-        self.judge(**self.gradient_comparison(24, 4, 16, T=11))
+        weights = draw_weights(self.rng, MEDIUM)
+        x, upstream = self.rng.normal(size=(2, 2, 11, MEDIUM["n_embd"]))
+        arguments = {"config": MEDIUM, "weights": weights, "x": x, "upstream": upstream}
+        got = self.probe("synthesizer.gradients", GRADIENTS, **arguments)
+        narrow = cut(weights, self.expect_given_shape(got, MEDIUM))
+        self.judge(arguments=arguments | {"weights": narrow}, got=got)
 
     @graded(is_hidden=True)
     def test_no_leak(self) -> None:
         """No position sees a later one, at any length."""
-        self.judge(runs=self.perturbed(24, 4, 16, lengths=[3, 8, 15]))
+        groups = [self.changes(self.rng.normal(size=(1, T, MEDIUM["n_embd"]))) for T in (3, 8, 15)]
+        got = self.forward(MEDIUM, [x for group in groups for x in group])
+        parts = _parted(got, [len(group) for group in groups])
+        runs = zip(groups, parts, strict=True)
+        self.judge(runs=[{"inputs": group, "got": part} for group, part in runs])
 
     @graded(is_hidden=True)
     def test_batch_invariance(self) -> None:
@@ -159,12 +171,20 @@ class Synthesizer(VariantCase):
         x = self.rng.normal(size=(5, 9, 24))
         changed = [self.changed_at(x, position) for position in (0, -1)]
         inputs = [x, *changed, *(x[i : i + 1] for i in range(5))]
-        self.judge(inputs=inputs, got=self.forward(24, 4, 16, inputs))
+        self.judge(inputs=inputs, got=self.forward(MEDIUM, inputs))
 
     @graded(is_hidden=True)
     def test_dropout(self) -> None:
         """Dropouts are active in training, and only there."""
-        self.judge(**self.dropouts(24, 4, 16))
+        x = self.rng.normal(size=(2, 12, MEDIUM["n_embd"]))
+        modes: dict[str, dict[str, Any]] = {
+            "plain": {},
+            "evaluation": {"attn_pdrop": 0.5, "resid_pdrop": 0.5},
+            "attention": {"training": True, "attn_pdrop": 0.5},
+            "residual": {"training": True, "resid_pdrop": 0.5},
+        }
+        got = self.forward(MEDIUM, [x, x], modes=list(modes.values()))
+        self.judge(x=x, **dict(zip(modes, _parted(got, [2] * len(modes)), strict=True)))
 
     @graded(is_hidden=True)
     def test_whole_model(self) -> None:
@@ -185,24 +205,23 @@ class Synthesizer(VariantCase):
         return got["w2"][1]
 
     def forward(
-        self, n_embd: int, n_head: int, block_size: int, inputs: list[np.ndarray], **arguments: Any
-    ) -> dict[str, Any]:
-        """Return outputs for `inputs` with random weights."""
-        config = attention_config(n_embd, n_head, block_size)
-        weights = draw_weights(self.rng, config, block_size)
-        return self._forward(config=config, weights=weights, inputs=inputs, **arguments)
-
-    def _forward(
         self,
-        config: dict,
+        config: dict[str, Any],
         inputs: list[np.ndarray],
+        weights: dict[str, np.ndarray] | None = None,
         modes: list[dict] | None = None,
-        **arguments: Any,
+        dtype: str = "float64",
     ) -> dict[str, Any]:
-        """Return outputs from one worker; fail unless w2 has the shape that is given."""
+        """Return outputs from one worker; fail unless w2 has the shape that is given.
+
+        Args:
+            weights: by default, random ones.
+            modes, dtype: see the probe.
+        """
+        weights = draw_weights(self.rng, config) if weights is None else weights
         spec = forward_spec(config, len(inputs) * len(modes or [{}]))
-        arguments |= {"config": config, "inputs": inputs, "modes": modes}
-        got = self.probe("synthesizer.forward", spec, **arguments)
+        asked = {"config": config, "weights": weights, "inputs": inputs}
+        got = self.probe("synthesizer.forward", spec, **asked, modes=modes, dtype=dtype)
         self.expect_given_shape(got, config)
         return got
 
@@ -221,50 +240,18 @@ class Synthesizer(VariantCase):
         )
         return outputs
 
-    def plain_average(self, x: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """Return the output for x if w2 and b2 are zero, and the weights used."""
-        config = attention_config(x.shape[2], 3, 10)
-        weights = draw_weights(self.rng, config, config["block_size"])
-        weights["w2"][:] = 0.0
-        weights["b2"][:] = 0.0
-        got = self._forward(config=config, weights=weights, inputs=[x])
-        return self.outputs(got, [x])[0], weights
-
     def comparison(
-        self, n_embd: int, n_head: int, block_size: int, lengths: list[int], dtype: str = "float64"
+        self, config: dict[str, Any], lengths: list[int], dtype: str = "float64"
     ) -> dict[str, Any]:
         """Return outputs for several lengths, and what to ask the reference."""
-        config = attention_config(n_embd, n_head, block_size)
-        weights = draw_weights(self.rng, config, block_size)
-        inputs = [self.rng.normal(size=(2, T, n_embd)) for T in lengths]
-        got = self._forward(config=config, weights=weights, inputs=inputs, dtype=dtype)
+        weights = draw_weights(self.rng, config)
+        inputs = [self.rng.normal(size=(2, T, config["n_embd"])) for T in lengths]
+        got = self.forward(config, inputs, weights, dtype=dtype)
         # Models of earlier years have one column fewer, and are never called at full length.
         columns = got["w2"][1]
         narrow = [np.ascontiguousarray(x[:, :columns]) for x in inputs]
         arguments = {"config": config, "weights": cut(weights, columns), "inputs": narrow}
         return {"arguments": arguments, "got": got}
-
-    def gradient_comparison(
-        self, n_embd: int, n_head: int, block_size: int, T: int
-    ) -> dict[str, Any]:
-        """Return gradients of a random scalar of the output, and what to ask the reference."""
-        config = attention_config(n_embd, n_head, block_size)
-        weights = draw_weights(self.rng, config, block_size)
-        x, upstream = self.rng.normal(size=(2, 2, T, n_embd))
-        arguments = {"config": config, "weights": weights, "x": x, "upstream": upstream}
-        got = self.probe("synthesizer.gradients", GRADIENTS, **arguments)
-        columns = self.expect_given_shape(got, config)
-        return {"arguments": arguments | {"weights": cut(weights, columns)}, "got": got}
-
-    def perturbed(
-        self, n_embd: int, n_head: int, block_size: int, lengths: list[int]
-    ) -> list[dict[str, Any]]:
-        """Return for each length the inputs of `changes`, and the outputs."""
-        groups = [self.changes(self.rng.normal(size=(1, T, n_embd))) for T in lengths]
-        inputs = [x for group in groups for x in group]
-        got = self.forward(n_embd, n_head, block_size, inputs)
-        outputs = _parted(got, [len(group) for group in groups])
-        return [{"inputs": group, "got": out} for group, out in zip(groups, outputs, strict=True)]
 
     def changes(self, x: np.ndarray) -> list[np.ndarray]:
         """Return x, copies of it changed from each position on, and one changed at the first."""
@@ -280,20 +267,6 @@ class Synthesizer(VariantCase):
         other = x.copy()
         other[:, position] = self.rng.normal(size=other[:, position].shape)
         return other
-
-    def dropouts(self, n_embd: int, n_head: int, block_size: int) -> dict[str, Any]:
-        """Return outputs of one input in evaluation and in training, each dropout on its own."""
-        x = self.rng.normal(size=(2, 12, n_embd))
-        plain = attention_config(n_embd, n_head, block_size)
-        weights = draw_weights(self.rng, plain, block_size)
-        modes: dict[str, dict[str, Any]] = {
-            "plain": {},
-            "evaluation": {"attn_pdrop": 0.5, "resid_pdrop": 0.5},
-            "attention": {"training": True, "attn_pdrop": 0.5},
-            "residual": {"training": True, "resid_pdrop": 0.5},
-        }
-        got = self._forward(plain, [x, x], list(modes.values()), weights=weights)
-        return {"x": x} | dict(zip(modes, _parted(got, [2] * len(modes)), strict=True))
 
 
 def forward_spec(config: dict[str, Any], rows: int) -> Where:

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 
-def draw_weights(
-    rng: np.random.Generator, config: dict[str, Any], columns: int
-) -> dict[str, np.ndarray]:
+def draw_weights(rng: np.random.Generator, config: dict[str, Any]) -> dict[str, np.ndarray]:
     """Draw parameters of SynthesizerAttention, float64, large enough for each to matter.
 
     With the initial parameters, a missing ReLU would move the output by 1e-4 and a missing b2 not
@@ -20,8 +18,8 @@ def draw_weights(
     return {
         "w1.weight": matrix(),
         "w1.bias": rng.normal(0.0, 0.5, C),
-        "w2": rng.normal(0.0, 2.0 * hs**-0.5, (hs, columns)),
-        "b2": rng.normal(0.0, 1.0, columns),
+        "w2": rng.normal(0.0, 2.0 * hs**-0.5, (hs, config["block_size"])),
+        "b2": rng.normal(0.0, 1.0, config["block_size"]),
         "value.weight": matrix(),
         "value.bias": rng.normal(0.0, 0.5, C),
         "proj.weight": matrix(),
