@@ -18,12 +18,14 @@ from questions.building_blocks.tests import (
 )
 
 
-def _same(**mistakes: tuple[str, str]) -> Judge:
+def _same(id: str = "", sentence: str = "", **mistakes: tuple[str, str]) -> Judge:
     """Make a judge that expects the reference's answers.
 
     Args:
-        mistakes: for each name, the id and the sentence of the failure if the answers differ.
+        id, sentence: of the failure if `answers` differ.
+        mistakes: the same for answers that have other names.
     """
+    mistakes = mistakes or {"answers": (id, sentence)}
 
     def judge(case: BlocksCase, **observed: list) -> None:
         for name, (id, sentence) in mistakes.items():
@@ -35,10 +37,8 @@ def _same(**mistakes: tuple[str, str]) -> Judge:
 
 
 blocks_attention_random = _same(
-    answers=(
-        "scaled-dot-product-attention.equation",
-        "the output does not match the equation for some shape or mask",
-    ),
+    "scaled-dot-product-attention.equation",
+    "the output does not match the equation for some shape or mask",
 )
 blocks_heads_random = _same(
     split=(
@@ -51,25 +51,16 @@ blocks_heads_random = _same(
     ),
 )
 blocks_masks_random_masks = _same(
-    answers=("attention-mask.keys-for-some", "attention_mask is wrong for some lengths"),
+    "attention-mask.keys-for-some", "attention_mask is wrong for some lengths"
 )
 blocks_masks_random_memory = _same(
-    answers=(
-        "cross-attention.equation",
-        "cross_attention is not softmax(ZQ (HK)^T) HV for some matrices",
-    ),
+    "cross-attention.equation", "cross_attention is not softmax(ZQ (HK)^T) HV for some matrices"
 )
 blocks_late_mask_random = _same(
-    answers=(
-        "masked-softmax.weights-for-some",
-        "masked_softmax is wrong for some scores and masks",
-    ),
+    "masked-softmax.weights-for-some", "masked_softmax is wrong for some scores and masks"
 )
 blocks_sinusoids_random = _same(
-    answers=(
-        "sinusoidal-positions.values-for-some",
-        "sinusoidal_positions is wrong for some T and d",
-    ),
+    "sinusoidal-positions.values-for-some", "sinusoidal_positions is wrong for some T and d"
 )
 blocks_add_or_concatenate_random = _same(
     scores=("position-scores.values-for-some", "position_scores is wrong for some embeddings"),
@@ -86,41 +77,33 @@ blocks_relative_bias_random = _same(
     ),
 )
 blocks_rotation_random = _same(
-    answers=("rotate.values-for-some", "rotate is wrong for some shape, pairing or positions"),
+    "rotate.values-for-some", "rotate is wrong for some shape, pairing or positions"
 )
 blocks_layers_random_norms = _same(
-    answers=("layer-norm.values-for-some", "layer_norm is wrong for some shape, gain, bias or eps"),
+    "layer-norm.values-for-some", "layer_norm is wrong for some shape, gain, bias or eps"
 )
 blocks_layers_random_blocks = _same(
-    answers=("block.values-for-some", "block is wrong for some attention and MLP"),
+    "block.values-for-some", "block is wrong for some attention and MLP"
 )
 blocks_residuals_random = _same(
-    answers=(
-        "gradient-at-input.values-for-some",
-        "gradient_at_input is wrong for some layers, input and gradient",
-    ),
+    "gradient-at-input.values-for-some",
+    "gradient_at_input is wrong for some layers, input and gradient",
 )
 blocks_perplexity_long = _same(
-    answers=("perplexity.values-for-some", "perplexity is wrong for some text, short or long"),
+    "perplexity.values-for-some", "perplexity is wrong for some text, short or long"
 )
 blocks_perplexity_any_bits = _same(
-    answers=(
-        "bits-per-character.values-for-some",
-        "bits_per_character is wrong for some loss and numbers",
-    ),
+    "bits-per-character.values-for-some", "bits_per_character is wrong for some loss and numbers"
 )
 blocks_receptive_field_any_count = _same(
-    answers=("receptive-field.count-for-some", "receptive_field is wrong for some numbers"),
+    "receptive-field.count-for-some", "receptive_field is wrong for some numbers"
 )
 blocks_cost_random = _same(
-    answers=(
-        "attention-multiply-adds.count-for-some",
-        "attention_multiply_adds is wrong for some sizes",
-    ),
+    "attention-multiply-adds.count-for-some", "attention_multiply_adds is wrong for some sizes"
 )
 
 blocks_parameters_random = _same(
-    answers=("count-parameters.count-for-some", "count_parameters is wrong for some GPTConfig"),
+    "count-parameters.count-for-some", "count_parameters is wrong for some GPTConfig"
 )
 
 

@@ -12,12 +12,7 @@ from questions.rope.tests import Rope
 from questions.shared import models
 
 from .evidence import expect_accuracy, expect_match
-from .tolerances import (
-    FLOAT32,
-    FLOAT64,
-    expect_close,
-    same_logits,
-)
+from .tolerances import FLOAT32, FLOAT64, expect_close, same_logits
 
 # Angles reach 255. Where theta and its product with t are rounded to float32, by a few 2^-24 each,
 # an angle is off by 255 * 4 * 6e-8 = 6e-5 at most. Mistakes move some entry by .1 or more.

@@ -77,11 +77,7 @@ def hidden_places(
     for question, place in people:
         name = question.removeprefix("Where was ").removesuffix(" born?")
         about = [line[:longest] for line in lines if name in line]
-        fit = [
-            line
-            for line in about
-            if name in line and _once(place, line.replace(name, "\0" * len(name)))
-        ]
+        fit = [line for line in about if name in line and _once(place, _without(name, line))]
         if fit:
             line = fit[int(rng.integers(len(fit)))]
             found.append(_hide(rng, line, name, place))
@@ -120,9 +116,7 @@ def blocks(rng: np.random.Generator, hidden: list[Hidden]) -> list[list[Hidden]]
     for same in by_length.values():
         seen: dict[str, int] = defaultdict(int)
         rank = []
-        for (
-            each
-        ) in same:  # first one person per place, then those whose place came once before, ...
+        for each in same:  # one person per place, then those whose place came once before, ...
             rank.append(seen[each.place])
             seen[each.place] += 1
         ordered = [same[i] for i in np.argsort(rank, kind="stable")]

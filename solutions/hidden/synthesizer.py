@@ -9,12 +9,7 @@ import numpy as np
 from questions.synthesizer.tests import GRADIENTS, Synthesizer, forward_spec, moved
 
 from .evidence import expect_accuracy, expect_match
-from .tolerances import (
-    FLOAT32,
-    FLOAT64,
-    expect_close,
-    same_logits,
-)
+from .tolerances import FLOAT32, FLOAT64, expect_close, same_logits
 
 
 def synthesizer_single_precision(case: Synthesizer, arguments: dict, got: dict) -> None:
