@@ -17,9 +17,7 @@ if __name__ == "__main__":
     environment.check("numpy")
     environment.find_submission()
 
-import argparse
 import sys
-import traceback
 from pathlib import Path
 
 import numpy as np
@@ -129,23 +127,10 @@ def draw(folder: Path) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = environment.parser(__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=Path("."))
     folder = parser.parse_args(arguments).folder
-    try:
-        draw(folder)
-    except NotImplementedError as error:  # not with run.py's report_errors, which needs torch
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        print(f"{place.filename}:{place.lineno}: {error}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # see environment.explain_uncaught()
-        raise
-    except (InputError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return environment.report_errors(lambda: draw(folder))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ import environment
 if __name__ == "__main__":
     environment.check()
 
-import argparse
 import difflib
 import re
 import sys
@@ -28,6 +27,7 @@ from typing import IO
 
 import letters
 from grading import markers
+from pretraining.errors import InputError
 from pretraining.files import save_atomically
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -48,10 +48,6 @@ SILENT = re.compile(
     r"|\\(begin|end)\s*\{\s*(document|answer)\s*\}"
 )
 MAX_UPLOAD_BYTES = 100 * 10**6  # Gradescope's limit
-
-
-class InputError(Exception):
-    """The file can't be checked; `str()` is the one line to print."""
 
 
 @dataclass(frozen=True)
@@ -545,11 +541,8 @@ def check(path: Path) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        stream.reconfigure(encoding="utf-8", errors="replace")
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    environment.use_utf8()
+    parser = environment.parser(__doc__)
     parser.add_argument("file", type=Path, nargs="?", default=WRITTEN / "submission.tex")
     try:
         return check(parser.parse_args(arguments).file)

@@ -16,7 +16,6 @@ import environment
 if __name__ == "__main__":
     environment.check()
 
-import argparse
 import json
 import os
 import re
@@ -391,11 +390,8 @@ def tell(work: Work, out: Path, size: int) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        stream.reconfigure(encoding="utf-8", errors="replace")
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    environment.use_utf8()
+    parser = environment.parser(__doc__)
     parser.add_argument(
         "--out", type=Path, help=f"where to write the zip (default: {NAME} next to src)"
     )

@@ -12,7 +12,6 @@ if __name__ == "__main__":
     environment.check("torch", "numpy", "tqdm")
     environment.find_submission()
 
-import argparse
 import sys
 
 import torch
@@ -21,7 +20,6 @@ from inputs import find_data, read_corpus
 from pretraining import returned
 from pretraining.batches import TextExamples
 from pretraining.recipes import load_recipe
-from run import report_errors
 from submission.dataset import CharCorruptionDataset, NameDataset
 from submission.utils import read_text, set_seed
 
@@ -55,13 +53,11 @@ def show(kind: str, seed: int) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = environment.parser(__doc__)
     parser.add_argument("kind", choices=["namedata", "charcorruption"])
     parser.add_argument("--seed", type=int, default=0, help="seed of the corruption (default: 0)")
     args = parser.parse_args(arguments)
-    return report_errors(lambda: show(args.kind, args.seed))
+    return environment.report_errors(lambda: show(args.kind, args.seed))
 
 
 if __name__ == "__main__":

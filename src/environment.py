@@ -61,11 +61,14 @@ for _file in HIDING:
 if HIDING:
     sys.exit(2)
 
+import argparse
 import atexit
+import io
 import select
 import shlex
 import shutil
 import traceback
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -74,7 +77,7 @@ OLDEST = (3, 11)  # the first one with tomllib and typing.Self
 NEWER = ("3.12", "3.13", "3.14", "3.11")  # Pythons to look for; Gradescope uses the first
 USAGE, INTERRUPTED = 2, 130  # exit codes
 # What commands import from src/; other files there are commands themselves, such as dataset.py.
-OURS = ("environment", "experiments", "inputs", "letters", "run")
+OURS = ("environment", "experiments", "inputs", "letters")
 
 
 def check(*packages: str, wanted: str = "") -> None:
@@ -110,6 +113,39 @@ def find_submission() -> None:
     if bad:
         sys.exit(USAGE)
     bare_names.install(package, OURS)
+
+
+def parser(doc: str) -> argparse.ArgumentParser:
+    """Return the parser of a command whose help begins with its docstring."""
+    return argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+
+
+def use_utf8() -> None:
+    """Print UTF-8, whatever the console's encoding: names have accents."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+
+
+def report_errors(command: "Callable[[], None]") -> int:
+    """Call command(); return the exit code: 2, with one line, for bad input or unwritten code."""
+    from pretraining.errors import InputError
+
+    use_utf8()
+    try:
+        command()
+    except NotImplementedError as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        print(f"{place.filename}:{place.lineno}: {error}", file=sys.stderr)
+        return USAGE
+    except BrokenPipeError:  # see explain_uncaught()
+        raise
+    except (InputError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return USAGE
+    return 0
 
 
 def explain_uncaught() -> None:

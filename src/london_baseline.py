@@ -12,12 +12,10 @@ if __name__ == "__main__":
     environment.check("torch", "numpy", "tqdm")
     environment.find_submission()
 
-import argparse
 import sys
 
 from inputs import find_data
 from pretraining import returned
-from run import report_errors
 from submission.london_baseline import london_baseline
 
 
@@ -31,12 +29,10 @@ def show(path: str) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = environment.parser(__doc__)
     parser.add_argument("eval_corpus_path", nargs="?", default="birth_dev.tsv")
     args = parser.parse_args(arguments)
-    return report_errors(lambda: show(args.eval_corpus_path))
+    return environment.report_errors(lambda: show(args.eval_corpus_path))
 
 
 if __name__ == "__main__":

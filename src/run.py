@@ -42,11 +42,9 @@ if __name__ == "__main__":
 import argparse
 import contextlib
 import inspect
-import io
 import sys
 import tempfile
 import time
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -97,9 +95,7 @@ SHOWN = 5  # predictions of each kind that evaluate shows
 
 def parse_arguments(arguments: list[str] | None, variants: list[str]) -> argparse.Namespace:
     """Read the command line; usage errors exit with code 2."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = environment.parser(__doc__)
     parser.add_argument("function", choices=list(REQUIRED))
     parser.add_argument("variant", choices=variants)
     parser.add_argument(
@@ -354,25 +350,6 @@ def run_checked(args: argparse.Namespace) -> None:
     functions[args.function](args, recipe, dataset, model)
 
 
-def report_errors(command: Callable[[], None]) -> int:
-    """Call command(); return the exit code: 2, with one line, for bad input or unwritten code."""
-    for stream in (sys.stdout, sys.stderr):  # names have accents, whatever the console's encoding
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8")
-    try:
-        command()
-    except NotImplementedError as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        print(f"{place.filename}:{place.lineno}: {error}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # see environment.explain_uncaught()
-        raise
-    except (InputError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
     try:
@@ -382,7 +359,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     args = parse_arguments(arguments, variants)
     try:
-        return report_errors(lambda: run(args))
+        return environment.report_errors(lambda: run(args))
     except KeyboardInterrupt:
         print(f"\nInterrupted: {what_was_kept(args.writing_params_path)}", file=sys.stderr)
         return 130

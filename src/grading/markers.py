@@ -66,17 +66,12 @@ def unwritten_parts(text: str) -> list[tuple[int, str]]:
     return sorted(found)
 
 
-def outside_regions(text: str) -> str:
-    """Return the lines outside the regions, which students should not change.
+def outside_regions(text: str) -> list[tuple[int, str]]:
+    """Return the lines outside the regions, which students should not change, with their numbers.
 
     Markers are included, without their indentation; blank lines and trailing white space, which
     editors change by themselves, are not.
     """
-    return "".join(f"{line}\n" for _, line in _outside(text))
-
-
-def _outside(text: str) -> list[tuple[int, str]]:
-    """Return (line number, line) of each line that `outside_regions` keeps."""
     regions = find_regions(text)[0]
     inside = {number for start, end in regions for number in range(start + 1, end)}
     lines = enumerate(text.split("\n"), start=1)
@@ -91,10 +86,10 @@ def fingerprints(files: dict[str, str]) -> dict[str, list[str]]:
         files: texts of the starter, by name in the zip ("submission/dataset.py").
 
     Returns:
-        for each, short hashes of the lines that outside_regions() keeps.
+        for each, short hashes of the lines that outside_regions() returns.
     """
     return {
-        name: [_short_hash(line) for line in outside_regions(text).splitlines()]
+        name: [_short_hash(line) for _, line in outside_regions(text)]
         for name, text in sorted(files.items())
     }
 
@@ -105,7 +100,7 @@ def _short_hash(line: str) -> str:
 
 def changed_outside(where: str, text: str, given: list[str]) -> list[str]:
     """Return a sentence on the first place where a file differs from the given one, if any."""
-    outside = _outside(text)
+    outside = outside_regions(text)
     got = [_short_hash(line) for _, line in outside]
     matcher = difflib.SequenceMatcher(None, given, got, autojunk=False)
     changes = [change for change in matcher.get_opcodes() if change[0] != "equal"]

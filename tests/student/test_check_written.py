@@ -254,7 +254,8 @@ def test_it_runs_from_the_root_and_from_src(paper, run_python, where):
     (paper.root / "src" / "grading").mkdir(parents=True)
     (paper.root / "src" / "pretraining").mkdir()
     ours = ("check_written.py", "environment.py", "letters.py", "grading/__init__.py")
-    for name in (*ours, "grading/markers.py", "pretraining/__init__.py", "pretraining/files.py"):
+    ours += ("pretraining/errors.py", "pretraining/files.py")
+    for name in (*ours, "grading/markers.py", "pretraining/__init__.py"):
         shutil.copy2(ROOT / "src" / name, paper.root / "src" / name)
     script = "check_written.py" if where == "src" else "src/check_written.py"
     ran = run_python(script, cwd=paper.root / where)
