@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -101,36 +102,11 @@ class AttentionCase(FunctionCase):
                 look_at=answer.look_at,
             )
 
-    def copying(self, trials: int) -> list[Answer]:
-        """Return answers of copying_query for random keys."""
-        arguments = []
+    def sizes(self, trials: int) -> Iterator[tuple[int, int]]:
+        """Draw numbers of keys n and of their dimensions d, n <= d."""
         for _ in range(trials):
             d = int(self.rng.integers(2, 13))
-            n = int(self.rng.integers(2, d + 1))
-            arguments.append(
-                [attention_math.oblique_keys(self.rng, n, d), int(self.rng.integers(n))]
-            )
-        return self.ask("copying_query", arguments)
-
-    def copying_backwards(self, trials: int) -> list[Answer]:
-        """Return answers of copying_keys for random queries, short and long."""
-        arguments = []
-        for _ in range(trials):
-            query = self.rng.normal(size=int(self.rng.integers(2, 13)))
-            query *= 10 ** self.rng.uniform(-2, 2) / np.linalg.norm(query)
-            n = int(self.rng.integers(2, 16))
-            arguments.append([query, n, int(self.rng.integers(n))])
-        return self.ask("copying_keys", arguments)
-
-    def averaging(self, trials: int) -> list[Answer]:
-        """Return answers of average_query for random keys."""
-        arguments = []
-        for _ in range(trials):
-            d = int(self.rng.integers(2, 13))
-            n = int(self.rng.integers(2, d + 1))
-            keys = attention_math.oblique_keys(self.rng, n, d, NEARLY_PERPENDICULAR)
-            arguments.append([keys, *self.two_of(n)])
-        return self.ask("average_query", arguments)
+            yield int(self.rng.integers(2, d + 1)), d
 
     def two_of(self, n: int) -> tuple[int, int]:
         """Draw two different places below n."""
@@ -150,7 +126,11 @@ class AttentionCopying(AttentionCase):
     @graded(is_hidden=True)
     def test_oblique(self) -> None:
         """copying_query works for any keys with cosines up to one half."""
-        self.judge(tried=self.copying(trials=20))
+        arguments: list[list[Any]] = [
+            [attention_math.oblique_keys(self.rng, n, d), int(self.rng.integers(n))]
+            for n, d in self.sizes(trials=20)
+        ]
+        self.judge(tried=self.ask("copying_query", arguments))
 
     @graded()
     def test_given_query(self) -> None:
@@ -161,7 +141,13 @@ class AttentionCopying(AttentionCase):
     @graded(is_hidden=True)
     def test_any_query(self) -> None:
         """copying_keys works for any query, short or long."""
-        self.judge(tried=self.copying_backwards(trials=20))
+        arguments: list[list[Any]] = []
+        for _ in range(20):
+            query = self.rng.normal(size=int(self.rng.integers(2, 13)))
+            query *= 10 ** self.rng.uniform(-2, 2) / np.linalg.norm(query)
+            n = int(self.rng.integers(2, 16))
+            arguments.append([query, n, int(self.rng.integers(n))])
+        self.judge(tried=self.ask("copying_keys", arguments))
 
 
 class AttentionAveraging(AttentionCase):
@@ -176,7 +162,11 @@ class AttentionAveraging(AttentionCase):
     @graded(is_hidden=True)
     def test_oblique(self) -> None:
         """average_query also works for other keys."""
-        self.judge(tried=self.averaging(trials=20))
+        arguments = [
+            [attention_math.oblique_keys(self.rng, n, d, NEARLY_PERPENDICULAR), *self.two_of(n)]
+            for n, d in self.sizes(trials=20)
+        ]
+        self.judge(tried=self.ask("average_query", arguments))
 
 
 class HeadsCase(AttentionCase):
@@ -188,12 +178,10 @@ class HeadsCase(AttentionCase):
 
     def many_means(self, trials: int) -> list[list[Any]]:
         """Draw arguments of the functions that return queries: means, a, b."""
-        arguments = []
-        for _ in range(trials):
-            d = int(self.rng.integers(2, 13))
-            n = int(self.rng.integers(2, d + 1))
-            arguments.append([attention_math.orthonormal_keys(self.rng, n, d), *self.two_of(n)])
-        return arguments
+        return [
+            [attention_math.orthonormal_keys(self.rng, n, d), *self.two_of(n)]
+            for n, d in self.sizes(trials)
+        ]
 
     def samples_of(
         self, function: str, arguments: list[list[Any]], samples: int, *, stretched: bool = False
