@@ -130,7 +130,7 @@ class StaffCommand(Command):
         return {path: for_staff for path, for_staff in files if path}
 
 
-def open_pool(seed: int, counts: bool = False, lasting: bool = False) -> Pool:
+def open_pool(seed: int, counts: bool = False) -> Pool:
     """Return the pool for a run next to the solutions.
 
     Where workers can't be confined (Windows, macOS), each job has a process of its own: nothing
@@ -139,14 +139,13 @@ def open_pool(seed: int, counts: bool = False, lasting: bool = False) -> Pool:
     Args:
         seed: the run's.
         counts: whether the run's score counts.
-        lasting: whether the pool will serve many submissions.
     """
     hash_seed = derive_seed(seed, "hash")
     if not isolation.is_available():
         if counts:
             raise GradingError("this run can't be authoritative: it needs Linux")
         return LocalPool(hash_seed, always_fresh=True)
-    return isolation.confined_pool(hash_seed, authoritative=counts, lasting=lasting)
+    return isolation.confined_pool(hash_seed, authoritative=counts)
 
 
 class Console(ResultsFile):

@@ -25,7 +25,6 @@ def confined_pool(
     hash_seed: int,
     layers: Layers | None = None,
     authoritative: bool = False,
-    lasting: bool = False,
 ) -> ConfinedPool:
     """Return a pool of confined workers.
 
@@ -33,12 +32,11 @@ def confined_pool(
         hash_seed: of the workers' hashes.
         layers: what confines them; by default, everything that works here.
         authoritative: whether to refuse a submission unless its score can count.
-        lasting: whether the pool will serve many submissions.
     """
     from .pool import ConfinedPool
     from .sandbox import detect
 
-    return ConfinedPool(hash_seed, layers or detect(), authoritative, lasting)
+    return ConfinedPool(hash_seed, layers or detect(), authoritative)
 
 
 def hide_memory() -> None:

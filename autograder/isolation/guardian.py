@@ -1,9 +1,10 @@
 """The guardian: a process between the zygote and a worker, which watches the worker (Linux).
 
-It runs none of the student's code, and watches one worker after another. It is a child subreaper,
-so that it becomes the parent of daemonized grandchildren; it measures the CPU seconds, resident
-memory and number of processes of everything that the worker started, and the size of its scratch
-folder, kills everything at the end, and reports how the worker ended.
+It runs none of the student's code, and watches one worker after another: a fork of a process with
+torch costs more than most tests do. It is a child subreaper, so that it becomes the parent of
+daemonized grandchildren; it measures the CPU seconds, resident memory and number of processes of
+everything that the worker started, and the size of its scratch folder, kills everything at the end,
+and reports how the worker ended.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from grading.pool import Ending
 
 from . import kernel
 from .import_clock import Clock, Imports
+from .leftovers import CLEANUP_S, reap
 
 PR_SET_CHILD_SUBREAPER = 36
 TICK_S = 0.03
-CLEANUP_S = 5.0
 STACK_S = 1.0  # the time in which a worker that has timed out may report its place
 
 
@@ -33,8 +34,8 @@ def become_subreaper() -> None:
     kernel.prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
-def watch(pid: int, limits: Limits, lifeline: int, scratch: str, clock: Clock) -> Ending:
-    """Wait for the worker; kill it if it exceeds a limit or `lifeline` closes."""
+def watch(pid: int, limits: Limits, parent: int, scratch: str, clock: Clock) -> Ending:
+    """Wait for the worker; kill it if it exceeds a limit or the parent's socket closes."""
     started = time.monotonic()
     before_s = _reaped_cpu_s()  # of earlier workers
     reason, peak, reaped = "", 0, 0
@@ -43,7 +44,7 @@ def watch(pid: int, limits: Limits, lifeline: int, scratch: str, clock: Clock) -
     pidfd = os.pidfd_open(pid)
     poller = select.poll()
     poller.register(pidfd, select.POLLIN)
-    poller.register(lifeline, select.POLLIN | select.POLLHUP)
+    poller.register(parent, select.POLLIN | select.POLLHUP)
     try:
         while True:
             ready = {fd for fd, _ in poller.poll(TICK_S * 1000)}
@@ -53,7 +54,7 @@ def watch(pid: int, limits: Limits, lifeline: int, scratch: str, clock: Clock) -
             use = _usage(libraries, reaped, before_s)
             peak = max(peak, use.memory_bytes)
             elapsed = time.monotonic() - started
-            reason = _over(use, elapsed, clock.read(use.cpu_s), limits, lifeline in ready)
+            reason = _over(use, elapsed, clock.read(use.cpu_s), limits, parent in ready)
             reason = reason or ("files" if folder.is_flooded() else "")
             if reason:
                 if reason in ("cpu", "wall", "import", "import-wall"):
@@ -107,27 +108,13 @@ def _reaped_cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def is_childless() -> bool:
-    """Reap children that have ended; return whether there are no others, and so no descendants.
-
-    Whatever a worker starts remains below this process: since this is a subreaper, an orphan
-    becomes its child. A process without children therefore has no descendants either.
-    """
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        return True
-    return False
-
-
 def kill_descendants() -> bool:
     """Kill and reap everything below this process; return whether nothing is left."""
     deadline = time.monotonic() + CLEANUP_S
     while time.monotonic() < deadline:
         for pid in _descendants(os.getpid()):
             _kill(pid)
-        if is_childless():
+        if reap():
             return True
         time.sleep(0.002)
     return False
@@ -216,7 +203,7 @@ def resident_bytes() -> int:
 def _usage(libraries: int, reaped: int, before_s: float) -> _Usage:
     """Return the present usage of everything below this process, and that of reaped orphans.
 
-    CPU time excludes `before_s`, which was used before the present worker began.
+    CPU time excludes `before_s`, which earlier workers used.
 
     Memory excludes the bytes of the libraries, once. Orphans still count as processes: a chain of
     them is never long at any one time.

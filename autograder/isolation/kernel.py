@@ -51,14 +51,12 @@ ON_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 FILE_RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
 TCP_BOTH = 0b11  # bind and connect, ABI 4
 SCOPE_BOTH = 0b11  # abstract Unix sockets and signals, ABI 6
-OWN_PROC = "/proc/self"  # another folder for each process
 # The filter, which is classic BPF, made here
 PR_SET_SECCOMP, MODE_FILTER = 22, 2
 KILL = 0x80000000
 LOAD, JEQ, JGE, JSET, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 NUMBER_AT, ARCH_AT = 0, 4
 INSTRUCTION = struct.Struct("=HBBI")
-ANY_PID = 0xFFFFFFFF  # stands for a pid, and is none
 ARCHES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 # The kernel's error for a user with too many processes, which programs expect.
 NO_MORE = ERRNO | errno.EAGAIN
@@ -109,11 +107,8 @@ def landlock_abi() -> int:
     return max(found, 0)
 
 
-def make_ruleset(readable: Collection[str], writable: Collection[str]) -> int:
-    """Return the descriptor of a ruleset for `enforce`, which another process may then call.
-
-    A worker's guardian makes it: the worker, just forked, would copy memory for each step. Only
-    the process itself can add its own folder of /proc, so that one is left to `enforce`.
+def restrict_files(readable: Collection[str], writable: Collection[str]) -> None:
+    """Confine this process to files and folders; needs no_new_privs.
 
     Raises:
         OSError: the kernel refuses.
@@ -129,28 +124,9 @@ def make_ruleset(readable: Collection[str], writable: Collection[str]) -> int:
     ruleset = syscall(CREATE_RULESET, attributes, size, 0)
     try:
         for path in readable:
-            if path != OWN_PROC:
-                _allow(ruleset, path, READ & handled)
+            _allow(ruleset, path, READ & handled)
         for path in writable:
             _allow(ruleset, path, handled)
-    except BaseException:
-        os.close(ruleset)
-        raise
-    return ruleset
-
-
-def enforce(ruleset: int, readable: Collection[str]) -> None:
-    """Confine this process to a ruleset, and close it; needs no_new_privs.
-
-    Args:
-        readable: as the ruleset was made with; if it has OWN_PROC, this process's own is added.
-
-    Raises:
-        OSError: the kernel refuses.
-    """
-    try:
-        if OWN_PROC in readable:
-            _allow(ruleset, OWN_PROC, READ)
         syscall(RESTRICT_SELF, ruleset, 0)
     finally:
         os.close(ruleset)
@@ -191,24 +167,11 @@ def install_filter(own_pid: int, processes: bool) -> None:
     Raises:
         OSError: the kernel refuses.
     """
-    template, places = prepare_filter(processes)
-    code = ctypes.create_string_buffer(template, len(template))
-    for place in places:
-        struct.pack_into("=I", code, place, own_pid)
-    filter_program = _Program(len(template) // INSTRUCTION.size, ctypes.addressof(code))
-    prctl(PR_SET_SECCOMP, MODE_FILTER, ctypes.byref(filter_program))
-
-
-@functools.cache
-def prepare_filter(processes: bool) -> tuple[bytes, tuple[int, ...]]:
-    """Return the filter for any process, and where its pid belongs in it.
-
-    A guardian calls this once for all of its workers, which are forked with what it returned.
-    """
-    program = build_filter(platform.machine(), ANY_PID, processes)
+    program = build_filter(platform.machine(), own_pid, processes)
     code = b"".join(INSTRUCTION.pack(*instruction) for instruction in program)
-    at = [n for n, instruction in enumerate(program) if instruction[3] == ANY_PID]
-    return code, tuple(INSTRUCTION.size * n + INSTRUCTION.size - 4 for n in at)
+    buffer = ctypes.create_string_buffer(code, len(code))
+    filter_program = _Program(len(program), ctypes.addressof(buffer))
+    prctl(PR_SET_SECCOMP, MODE_FILTER, ctypes.byref(filter_program))
 
 
 def build_filter(machine: str, own_pid: int, processes: bool) -> list[Instruction]:

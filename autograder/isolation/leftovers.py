@@ -1,4 +1,4 @@
-"""Removes what tests leave behind, also in locked, deep or full folders, and outside their own."""
+"""Removes what tests leave behind: processes, and files in locked, deep, full or shared folders."""
 
 from __future__ import annotations
 
@@ -15,6 +15,20 @@ from typing import Any
 SHALLOW = 8  # levels of folders whose path is short enough, whatever their names
 SHARED_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "/run/lock")  # where anyone may write
 CLEANUP_S = 5.0
+
+
+def reap() -> bool:
+    """Reap children that have ended; return whether there are no others, and so no descendants.
+
+    Whatever a worker starts remains below its guardian: since that is a subreaper, an orphan
+    becomes its child. A guardian without children therefore has no descendants either.
+    """
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return True
+    return False
 
 
 def remove_tree(root: Path, until: float = float("inf")) -> None:

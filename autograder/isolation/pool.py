@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -15,17 +17,15 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from grading import schema, wire
-from grading.errors import GradingError, WireError
-from grading.limits import Limits
+from grading import wire
+from grading.errors import GradingError
 from grading.pool import (
     FLAGS,
     MAX_FRAME_BYTES,
-    REASONS,
     START_S,
     Ending,
     Finished,
@@ -38,32 +38,23 @@ from grading.worker import MAX_OUTPUT_BYTES, READY
 
 from ..paths import ROOT, SRC
 from . import authority, leftovers, sandbox
-from .limits import memory_of_a_test
-from .sandbox import Confinement, Layers, UidPool
+from .sandbox import Layers
 
 GRACE_S = 10.0  # for the guardian, after the wall-clock limit
-ENDING = {
-    "code": int,
-    "signal": int,
-    "reason": schema.Where(str, lambda reason: reason in REASONS, "a limit's name or none"),
-    "cpu_s": float,
-    "wall_s": float,
-    "memory_bytes": int,
-    "import_s": float,
-    "clean": bool,
-}
 
 
-def read_ending(status: bytes | bytearray) -> Ending:
-    """Read the guardian's report; if it is incomplete, the guardian was killed."""
-    try:
-        report = json.loads(status)
-        if "failed" in report:
-            raise GradingError(f"the guardian failed: {report['failed']}")
-        schema.check(report, ENDING)
-        return Ending(**report)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, WireError):
-        return Ending(0, 9, "unknown", 0.0, 0.0, 0)
+def read_report(report: bytes) -> tuple[Ending, bool]:
+    """Read how a worker ended, and whether its guardian can have another; b"": it was killed.
+
+    Raises:
+        GradingError: the guardian failed.
+    """
+    if not report:
+        return Ending(0, 9, "unknown", 0.0, 0.0, 0), False
+    content = json.loads(report)
+    if "failed" in content:
+        raise GradingError(f"the guardian failed: {content['failed']}")
+    return Ending(**content["ending"]), content["is_clean"]
 
 
 def _command(call: str) -> list[str]:
@@ -85,104 +76,68 @@ class ConfinedPool:
     that needs one reads it in its own memory, and a second zygote would double torch's memory (in
     a container of 768 MB, PyTorch's CUDA build would not fit twice).
 
-    A zygote that was killed is replaced, and its unfinished jobs are run again. One whose guardian
-    could not clean up is also replaced before its next job. When a container runs out of memory,
-    the kernel kills a worker; occasionally it checks again before that worker's memory is free, and
-    then kills the zygote (see `limits.offer`).
+    A zygote that was killed is replaced, and its unfinished jobs are run again. When a container
+    runs out of memory, the kernel kills a worker; occasionally it checks again before that worker's
+    memory is free, and then kills the zygote (see `sandbox.offer`).
 
     A student's worker gets every available layer. The reference's, which may contain a student's
     parameters, gets the layers that need no user of its own.
     """
 
-    def __init__(
-        self, hash_seed: int, layers: Layers, authoritative: bool = False, lasting: bool = False
-    ) -> None:
-        self._hash_seed, self._lasting = hash_seed, lasting
+    def __init__(self, hash_seed: int, layers: Layers, authoritative: bool = False) -> None:
         self.layers, self.authoritative = layers, authoritative
-        self._uids = UidPool()
+        self._environment = clean_environment(hash_seed)
+        self._uids = itertools.count(secrets.randbelow(1 << 20))  # see users.claim
         self._zygotes: dict[bool, Zygote] = {}
-        self._replaced: list[Zygote] = []  # their guardians may still be at work
+        self._guardians: set[socket.socket] = set()  # of the running jobs
         self._lock = threading.Lock()
 
     def admit(self, work: Path, staged: Path, private: Sequence[Path]) -> dict[str, Any]:
-        self._uids.close()
-        self._uids = UidPool()
         work.chmod(0o711)  # a test's own uid passes through to its scratch folder
         return authority.require(self, self.layers, self.authoritative, work, staged, private)
 
     def run(self, job: Job) -> Finished:
+        memory_bytes = min(job.limits.memory_bytes, sandbox.memory_of_a_test())
+        job = replace(job, limits=replace(job.limits, memory_bytes=memory_bytes))
         scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=job.work))
-        confinement = self._confinement(job, scratch)
-        uid, claims_fd = confinement.uid, None
-        if uid is not None:
-            os.chown(scratch, uid, uid)
-            claims_fd = self._uids.claims_fd
-        memory_bytes = min(job.limits.memory_bytes, memory_of_a_test())
-        limits = replace(job.limits, memory_bytes=memory_bytes)
-        task = Task(job.torch, job.request, limits, scratch, confinement, claims_fd)
+        uid = next(self._uids) if self.layers.root and job.role == "submission" else None
+        staged = Path(job.request["submission"])
+        message = {
+            "probe": job.request["probe"],
+            "limits": job.limits.as_dict(),
+            "scratch": str(scratch),
+            "confinement": sandbox.for_worker(self.layers, uid, staged, scratch).as_dict(),
+        }
         try:
-            finished = self._run(task)
-            if finished.ending.clean:
-                self._uids.release(uid)
-            return finished
+            try:
+                return self._zygote(job.torch).run(job, message, self._guardians)
+            except ZygoteKilled:
+                return self._zygote(job.torch).run(job, message, self._guardians)
         finally:
             leftovers.remove_tree(scratch)
-
-    def _confinement(self, job: Job, scratch: Path) -> Confinement:
-        uids = self._uids if job.role == "submission" else None
-        return sandbox.for_worker(self.layers, uids, Path(job.request["submission"]), scratch)
-
-    def _run(self, task: Task) -> Finished:
-        try:
-            return self._run_once(task)
-        except ZygoteKilled:
-            return self._run_once(task)
-
-    def _run_once(self, task: Task) -> Finished:
-        zygote = self._zygote(task.torch)
-        finished = zygote.run(task)
-        if not finished.ending.clean:
-            zygote.is_clean = False
-        return finished
 
     def warm(self, with_torch: bool) -> None:
         """Start a zygote before its first job; it imports while others work."""
         self._zygote(with_torch)
 
     def abandon(self) -> None:
-        for zygote in [*self._zygotes.values(), *self._replaced]:
-            zygote.abandon()
+        for guardian in list(self._guardians):
+            _stop(guardian)
 
     def close(self) -> None:
-        for zygote in [*self._zygotes.values(), *self._replaced]:
+        for zygote in self._zygotes.values():
             zygote.close()
         self._zygotes.clear()
-        self._replaced.clear()
-        self._uids.close()
 
     def _zygote(self, with_torch: bool) -> Zygote:
         with self._lock:
             zygote = self._zygotes.get(with_torch)
-            if zygote is not None and not (zygote.is_clean and zygote.is_alive()):
-                self._replaced = [each for each in self._replaced if not each.is_gone()]
-                self._replaced.append(self._zygotes.pop(with_torch))
-                zygote.retire()
-            if with_torch not in self._zygotes:
-                environment = clean_environment(self._hash_seed)
-                self._zygotes[with_torch] = Zygote(with_torch, environment, self._lasting)
-            return self._zygotes[with_torch]
-
-
-@dataclass(frozen=True)
-class Task:
-    """A job with the place and the confinement of its worker."""
-
-    torch: bool
-    request: dict[str, Any]
-    limits: Limits
-    scratch: Path
-    confinement: Confinement
-    claims_fd: int | None  # the guardian keeps it open, and so the claim on the task's uid
+            if zygote is not None and not zygote.is_alive():
+                zygote.close()
+                zygote = None
+            if zygote is None:
+                zygote = self._zygotes[with_torch] = Zygote(with_torch, self._environment)
+            return zygote
 
 
 class ZygoteKilled(GradingError):
@@ -192,44 +147,90 @@ class ZygoteKilled(GradingError):
 class Zygote:
     """The parent's end of one zygote process and its guardians."""
 
-    def __init__(
-        self, with_torch: bool, environment: dict[str, str], lasting: bool = False
-    ) -> None:
+    def __init__(self, with_torch: bool, environment: dict[str, str]) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             fd = theirs.fileno()
             self._process = subprocess.Popen(
-                _command(f"main({fd}, {with_torch}, {lasting})"),
+                _command(f"main({fd}, {with_torch})"),
                 env=environment,
                 pass_fds=[fd],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )
         self._ready = False
-        self._lock = threading.Lock()
-        self._lifelines: set[int] = set()
         self._idle: list[socket.socket] = []  # of idle guardians
-        self._retired = False
-        self.is_clean = True  # whether nothing is left of any job that has ended
+        self._lock = threading.Lock()
 
     def is_alive(self) -> bool:
         """Return whether the process still runs; it doesn't end by itself before `close`."""
         return self._process.poll() is None
 
-    def retire(self) -> None:
-        """Let the process end after its current jobs; others raise ZygoteKilled."""
-        with self._lock, contextlib.suppress(OSError):  # the process has ended already
-            self._retired = True
-            while self._idle:
-                self._idle.pop().close()
-            self._control.shutdown(socket.SHUT_RDWR)
+    def run(self, job: Job, message: dict[str, Any], guardians: set[socket.socket]) -> Finished:
+        """Let a worker do a job.
 
-    def is_gone(self) -> bool:
-        """Return whether the process and all its jobs have ended; if so, free its resources."""
-        gone = not self._lifelines and not self.is_alive()
-        if gone:
-            self.close()
-        return gone
+        Args:
+            message: for the guardian.
+            guardians: of the running jobs; this job's is added while it runs.
+
+        Raises:
+            ZygoteKilled: another zygote can run the job again.
+        """
+        self._wait_until_ready()
+        request = wire.encode(job.request)
+        request_r, request_w = os.pipe()
+        frame_r, frame_w = os.pipe()
+        output_r, output_w = os.pipe()
+        frame, output = Reader(frame_r, MAX_FRAME_BYTES), Reader(output_r, MAX_OUTPUT_BYTES)
+        sender = start(send, request_w, request)
+        theirs = [request_r, frame_w, output_w]
+        try:
+            guardian = self._send(json.dumps(message).encode("utf-8"), theirs)
+        finally:
+            for fd in theirs:
+                os.close(fd)
+        is_clean = False
+        guardians.add(guardian)
+        try:
+            report = _receive(guardian, job.limits.total_wall_s + GRACE_S)
+            join(sender, frame, output)
+            if not report and not frame.data and self._ends_within(1.0):
+                raise ZygoteKilled(f"the zygote ended with {self._process.poll()}")
+            ending, is_clean = read_report(report)
+            return finished(ending, frame, output)
+        finally:
+            guardians.discard(guardian)
+            if is_clean:
+                self._idle.append(guardian)
+            else:
+                guardian.close()
+
+    def _send(self, message: bytes, fds: list[int]) -> socket.socket:
+        """Send a job to an idle guardian, or to a new one; return its socket.
+
+        Raises:
+            ZygoteKilled: there is none, and no new one.
+        """
+        while True:
+            try:
+                guardian = self._idle.pop()
+            except IndexError:
+                break
+            try:
+                socket.send_fds(guardian, [message], fds)
+                return guardian
+            except ConnectionError:  # it was killed
+                guardian.close()
+        guardian, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            try:
+                socket.send_fds(self._control, [b"guard"], [theirs.fileno()])
+                socket.send_fds(guardian, [message], fds)
+                return guardian
+            except OSError:
+                guardian.close()
+                self._ends_within(1.0)
+                raise ZygoteKilled(f"the zygote ended with {self._process.poll()}") from None
 
     def _ends_within(self, seconds: float) -> bool:
         """Return whether it ends in that time; its descriptors close before this is known."""
@@ -239,104 +240,12 @@ class Zygote:
             return False
         return True
 
-    def run(self, task: Task) -> Finished:
-        """Let a worker do a task.
-
-        Raises:
-            ZygoteKilled: another zygote can run the job again.
-        """
-        self._wait_until_ready()
-        pipes = [os.pipe() for _ in range(5)]
-        request_r, request_w = pipes[0]
-        (frame_r, frame_w), (output_r, output_w), (status_r, status_w) = pipes[1:4]
-        lifeline_r, lifeline_w = pipes[4]
-        message = json.dumps(
-            {
-                "probe": task.request["probe"],
-                "limits": task.limits.as_dict(),
-                "scratch": str(task.scratch),
-                "confinement": task.confinement.as_dict(),
-            }
-        )
-        theirs = [request_r, frame_w, output_w, status_w, lifeline_r]
-        self._lifelines.add(lifeline_w)
-        try:
-            kept = [] if task.claims_fd is None else [task.claims_fd]
-            guardian = self._send(message.encode("utf-8"), theirs + kept)
-        except ConnectionError:
-            self._cut(lifeline_w)
-            for fd in (request_w, frame_r, output_r, status_r):
-                os.close(fd)
-            raise ZygoteKilled(f"the zygote ended with {self._process.poll()}") from None
-        finally:
-            for fd in theirs:
-                os.close(fd)
-        sender = start(send, request_w, wire.encode(task.request))
-        frame = Reader(frame_r, MAX_FRAME_BYTES)
-        output = Reader(output_r, MAX_OUTPUT_BYTES)
-        status = Reader(status_r, 1 << 16)
-        clean = False
-        try:
-            status.join(task.limits.total_wall_s + GRACE_S)
-            self._cut(lifeline_w)  # the guardian now kills whatever is still alive
-            join(sender, frame, output, status)
-            if not status.data and not frame.data and self._ends_within(1.0):
-                raise ZygoteKilled(f"the zygote ended with {self._process.poll()}")
-            ending = read_ending(status.data)
-            clean = ending.clean
-        finally:
-            self._cut(lifeline_w)
-            self._give_back(guardian, clean)
-        return finished(ending, frame, output)
-
-    def _send(self, message: bytes, fds: list[int]) -> socket.socket:
-        """Send a job to an idle guardian, or to a new one; return its socket.
-
-        Raises:
-            ConnectionError: the zygote has ended.
-        """
-        while True:
-            with self._lock:
-                is_new = not self._idle
-                guardian = self._new_guardian() if is_new else self._idle.pop()
-            try:
-                socket.send_fds(guardian, [message], fds)
-                return guardian
-            except ConnectionError:  # it was killed
-                guardian.close()
-                if is_new:
-                    raise
-
-    def _new_guardian(self) -> socket.socket:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            try:
-                socket.send_fds(self._control, [b"guard"], [theirs.fileno()])
-            except OSError:
-                ours.close()
-                raise
-        return ours
-
-    def _give_back(self, guardian: socket.socket, clean: bool) -> None:
-        """Keep a guardian for another job; one with anything left to do ends by itself."""
-        with self._lock:
-            if clean and not self._retired:
-                self._idle.append(guardian)
-            else:
-                guardian.close()
-
-    def abandon(self) -> None:
-        for lifeline in list(self._lifelines):
-            self._cut(lifeline)
-
-    def _cut(self, lifeline: int) -> None:
-        with self._lock:
-            if lifeline in self._lifelines:
-                self._lifelines.discard(lifeline)
-                os.close(lifeline)
-
     def close(self) -> None:
-        self.retire()
+        """Let the process end after its current jobs."""
+        for guardian in self._idle:
+            guardian.close()
+        with contextlib.suppress(OSError):  # it has ended already
+            self._control.shutdown(socket.SHUT_RDWR)
         self._control.close()
         if not self._ready:
             self._process.kill()  # it is unused, and may still be importing
@@ -362,6 +271,25 @@ class Zygote:
                 )
             self._control.settimeout(None)
             self._ready = True
+
+
+def _receive(guardian: socket.socket, seconds: float) -> bytes:
+    """Return a guardian's report, b"" if it was killed; let it stop if it takes too long."""
+    for limit_s in (seconds, GRACE_S):
+        guardian.settimeout(limit_s)
+        try:
+            return guardian.recv(1 << 16)
+        except TimeoutError:
+            _stop(guardian)
+        except ConnectionError:  # it was killed before it read the message
+            break
+    return b""
+
+
+def _stop(guardian: socket.socket) -> None:
+    """Let a guardian kill its worker, as if this process had ended."""
+    with contextlib.suppress(OSError):  # it has ended
+        guardian.shutdown(socket.SHUT_WR)
 
 
 def join(*threads: threading.Thread) -> None:

@@ -1,42 +1,39 @@
 """The confinement that a worker takes on before it reads a line of student code (Linux).
 
 Three independent layers:
-1. limits (`limits.py`), a session of its own, an environment built from nothing, the guardian's
-   watch: everywhere;
+1. limits, a session of its own, an environment built from nothing, and the guardian's watch;
 2. no_new_privs, Landlock and a seccomp filter (`kernel.py`): for any Linux user,
    whose tests may start threads but no processes, since these would count as the user's own;
-3. a uid of the test's own, in a range that nothing else uses: only for root.
+3. a uid of the test's own, in a range that nothing else uses (`users.py`): only for root.
 """
 
 from __future__ import annotations
 
-import contextlib
-import functools
+import math
 import os
-import secrets
-import signal
-import struct
 import sys
-import threading
 import time
-import weakref
-from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from grading.limits import Limits
+from grading.limits import MEMORY_BYTES, Limits
 
 from .. import paths
-from . import kernel
+from . import kernel, users
 
 PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
-FIRST_UID, UIDS = 61_000, 4_000  # beyond adduser's; systemd's dynamic users lie among them
-CLAIMS = Path("/run/grading-uids")  # which of these are in use; root's alone
 LIBRARIES = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime")
 # Not /dev/zero: what is mapped from it is shared memory without a file, see system_calls.MMAP.
 DEVICES = ("/dev/null", "/dev/urandom", "/dev/random")
 FACTS = ("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/sys/devices/system", "/proc/self")
-CLEANUP_S = 5.0
+SPARE_BYTES = 96 << 20  # of a container: libraries' pages in use, and what the grader may need
+LEAST_BYTES = 256 << 20  # no correct solution needs this much; file caches are freed for it
+CGROUPS = (  # versions 2 and 1: the limit, and the usage without file caches
+    ("memory.max", "memory.stat", ("anon", "shmem")),
+    ("memory/memory.limit_in_bytes", "memory/memory.stat", ("total_rss", "total_shmem")),
+)
+OOM_SCORE = "/proc/self/oom_score_adj"
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,8 @@ class Confinement:
     """Which layers a worker takes besides limits, and which files it may access.
 
     Attributes:
-        uid: the user to become, or None to remain the same user.
+        uid: the user to become, or None to remain the same user. A guardian is told where to begin
+            its search for a free one, and puts that here (`users.claim`).
         landlock, seccomp: whether to use them.
         readable: files, and folders below which the worker may read.
         writable: files and folders where it may also write: its scratch folder and /dev/null.
@@ -116,90 +114,18 @@ def _closed_folder() -> str:
     return ""
 
 
-class UidPool:
-    """Hands out a fresh uid for each test, one that no other grader on this machine is using.
-
-    At the end of a test, everything that runs as its uid is killed, so two tests must never share
-    one. A claim is a lock on a byte of CLAIMS: the kernel grants it to one open file, and frees it
-    when the last process that has this file open ends, however it ends. Guardians also keep it
-    open, since they may outlive a grader that was killed. It is a file because a name (such as an
-    abstract socket) belongs to a namespace: a grader on the machine itself reaches the processes of
-    one in a container, so both must see the same claims (`tools/container.py`). Users that make no
-    claims, such as services, are recognized by their processes.
-    """
-
-    def __init__(self) -> None:
-        self._next = secrets.randbelow(UIDS)
-        self._lock = threading.Lock()
-        self._others: set[int] = set()
-        self.claims_fd: int | None = None  # open once a uid has been taken
-        self._closing: weakref.finalize | None = None
-
-    def take(self) -> int:
-        """Claim a uid until `release`.
-
-        Raises:
-            OSError: all are in use, or claims can't be recorded.
-        """
-        with self._lock:
-            if self.claims_fd is None:
-                self.claims_fd = os.open(CLAIMS, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-                self._closing = weakref.finalize(self, os.close, self.claims_fd)
-                self._others = users_of_processes()
-            for _ in range(UIDS):
-                self._next = (self._next + 1) % UIDS
-                uid = FIRST_UID + self._next
-                if uid not in self._others and _lock_byte(self.claims_fd, uid, taken=True):
-                    return uid
-        raise OSError(f"all {UIDS} uids for tests are in use")
-
-    def release(self, uid: int | None) -> None:
-        """Give a uid back once nothing of it is left."""
-        with self._lock:
-            if uid is not None and self.claims_fd is not None:
-                _lock_byte(self.claims_fd, uid, taken=False)
-
-    def close(self) -> None:
-        """Give back all uids; guardians that still work keep theirs."""
-        with self._lock:
-            if self._closing is not None:
-                self._closing()
-            self.claims_fd = None
-
-
-def _lock_byte(claims_fd: int, uid: int, taken: bool) -> bool:
-    """Take or free a claim; return False if another open file, of any process, holds it."""
-    import fcntl  # not on Windows, where this never runs
-
-    kind = fcntl.F_WRLCK if taken else fcntl.F_UNLCK
-    wanted = struct.pack("hhqqi", kind, os.SEEK_SET, uid, 1, 0)  # struct flock, 64 bits
-    try:
-        fcntl.fcntl(claims_fd, fcntl.F_OFD_SETLK, wanted)
-    except (BlockingIOError, PermissionError):  # POSIX allows either
-        return False
-    return True
-
-
 def interpreter_folders() -> list[str]:
     """List the folders of this interpreter and its libraries, with links resolved.
 
     A folder of `sys.path` that contains the solutions (the root, with `python -m`) is left out.
     """
-    interpreter = (sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(sys.executable))
-    real = os.path.dirname(os.path.realpath(sys.executable))
-    return list(_folders_of((*interpreter, real), tuple(sys.path), paths.SOLUTIONS))
-
-
-@functools.lru_cache(maxsize=1)
-def _folders_of(
-    interpreter: tuple[str, ...], path: tuple[str, ...], solutions: Path
-) -> tuple[str, ...]:
-    found = set(interpreter)
-    secret = os.path.realpath(solutions)
-    for folder in filter(os.path.isdir, path):
+    folders = {sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(sys.executable)}
+    folders.add(os.path.dirname(os.path.realpath(sys.executable)))
+    secret = os.path.realpath(paths.SOLUTIONS)
+    for folder in filter(os.path.isdir, sys.path):
         if os.path.commonpath([secret, os.path.realpath(folder)]) != os.path.realpath(folder):
-            found.add(folder)
-    return tuple(sorted({os.path.realpath(folder) for folder in found} | found))
+            folders.add(folder)
+    return sorted({os.path.realpath(folder) for folder in folders} | folders)
 
 
 def readable_by_all() -> tuple[str, ...]:
@@ -207,15 +133,13 @@ def readable_by_all() -> tuple[str, ...]:
     return (*LIBRARIES, *DEVICES, *FACTS, *interpreter_folders())
 
 
-def for_worker(layers: Layers, uids: UidPool | None, staged: Path, scratch: Path) -> Confinement:
+def for_worker(layers: Layers, uid: int | None, staged: Path, scratch: Path) -> Confinement:
     """Return the confinement of one worker that runs student code."""
-    readable = (*readable_by_all(), str(staged))
-    uid = uids.take() if layers.root and uids is not None else None
     return Confinement(
         uid=uid,
         landlock=bool(layers.landlock_abi),
         seccomp=layers.seccomp,
-        readable=readable,
+        readable=(*readable_by_all(), str(staged)),
         writable=(str(scratch), "/dev/null"),
         most_tasks=_most_tasks(uid, layers),
     )
@@ -232,55 +156,17 @@ def _most_tasks(uid: int | None, layers: Layers) -> int | None:
         return Limits.processes
     if layers.seccomp or sys.platform != "linux":
         return None
-    return tasks_of(os.getuid()) + Limits.processes
+    return users.tasks_of(os.getuid()) + Limits.processes
 
 
-def tasks_of(uid: int) -> int:
-    """Count the processes and threads of a real user, as RLIMIT_NPROC does."""
-    count = 0
-    for entry in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError, KeyError):  # it has ended
-            fields = _status(entry)
-            if int(fields[b"Uid"][0]) == uid:
-                count += max(int(fields[b"Threads"][0]), 1)  # one that has ended counts till reaped
-    return count
-
-
-def prepare(confinement: Confinement) -> int | None:
-    """Make what `take` needs, in the process that will fork the one to confine.
-
-    Each page of memory that a process touches after it was forked is copied first, so half of the
-    work of `take` was copying; this process does the same work without.
-
-    Returns:
-        a descriptor for `take`, which this process closes after the fork, or None.
-
-    Raises:
-        OSError: a layer that should work doesn't.
-    """
-    if confinement.seccomp:
-        kernel.prepare_filter(processes=confinement.uid is not None)
-    if confinement.landlock:
-        return kernel.make_ruleset(confinement.readable, confinement.writable)
-    return None
-
-
-def take(confinement: Confinement, ruleset: int | None = None) -> None:
+def take(confinement: Confinement) -> None:
     """Confine this process permanently.
-
-    Args:
-        ruleset: what `prepare` returned.
 
     Raises:
         OSError: a layer that should work doesn't; no student code may then run.
     """
     if confinement.most_tasks is not None:
-        import resource  # not on Windows, where this never runs
-
-        hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
-        most = confinement.most_tasks
-        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+        _lower("RLIMIT_NPROC", confinement.most_tasks)
     if confinement.uid is not None:
         os.setgroups([])
         os.setresgid(confinement.uid, confinement.uid, confinement.uid)
@@ -288,9 +174,7 @@ def take(confinement: Confinement, ruleset: int | None = None) -> None:
     if confinement.uid is not None or confinement.landlock or confinement.seccomp:
         kernel.prctl(PR_SET_NO_NEW_PRIVS, 1)
     if confinement.landlock:
-        if ruleset is None:
-            ruleset = kernel.make_ruleset(confinement.readable, confinement.writable)
-        kernel.enforce(ruleset, confinement.readable)
+        kernel.restrict_files(confinement.readable, confinement.writable)
     if confinement.seccomp:
         kernel.install_filter(os.getpid(), processes=confinement.uid is not None)
 
@@ -301,91 +185,63 @@ def hide_memory() -> None:
         kernel.prctl(PR_SET_DUMPABLE, 0)
 
 
-def kill_user(uid: int, kill: Callable[[int], None] | None = None) -> bool:
-    """Kill everything that runs as `uid`, until nothing is left; return whether that succeeded.
+# Limits -------------------------------------------------------------------------------------------
 
-    Args:
-        kill: sends SIGKILL to all of its processes at once; by default, `kill_as`.
+
+def memory_of_a_test(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
+    """Return the bytes that a test may use besides its libraries, fewer in a small container.
+
+    Gradescope's smallest one has 768 MB, and would be killed as a whole.
     """
-    deadline = time.monotonic() + CLEANUP_S
-    while time.monotonic() < deadline:
-        (kill or kill_as)(uid)
-        if not processes_of(uid):
-            return True
-        _reap()
-        time.sleep(0.002)
-    return False
-
-
-def kill_as(uid: int) -> None:
-    """Send SIGKILL to everything that runs as `uid`.
-
-    `kill(-1)` from that uid reaches all of its processes at once, including daemons in their own
-    sessions; becoming that uid needs root.
-    """
-    killer = os.fork()
-    if killer == 0:
+    for limit, stat, held in CGROUPS:
         try:
-            os.setresuid(uid, uid, uid)
-            os.kill(-1, signal.SIGKILL)
-        except OSError:
-            pass  # nobody there
-        finally:
-            os._exit(0)
-    os.waitpid(killer, 0)
+            lines = (cgroup / stat).read_text(encoding="ascii").splitlines()
+            use = dict(line.split() for line in lines)
+            # Not the cache, into which a container that has just started has read all libraries.
+            used = sum(int(use.get(word, 0)) for word in held)
+            free = int((cgroup / limit).read_text(encoding="ascii")) - used
+        except (OSError, ValueError):  # the other version of cgroups, or no limit: "max"
+            continue
+        return min(MEMORY_BYTES, max(free - SPARE_BYTES, LEAST_BYTES))
+    return MEMORY_BYTES
 
 
-def processes_of(uid: int) -> list[int]:
-    """Return the processes whose real user is `uid`, except those waiting to be reaped."""
-    found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                if _lives_as(uid, entry):
-                    found.append(int(entry))
-            except (OSError, ValueError, LookupError):
-                continue
-    return found
+def offer(score: int) -> int:
+    """Set this process's score for when a container runs out of memory; return the old score.
 
-
-def users_of_processes() -> set[int]:
-    """Return the uids of all present processes."""
-    found = set()
-    for entry in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError, KeyError):  # it has ended
-            found |= set(map(int, _status(entry)[b"Uid"]))
-    return found
-
-
-def _lives_as(uid: int, pid: str) -> bool:
-    """Return whether a process runs as `uid`.
-
-    This reads its `status`, since /proc/PID belongs to root if a process has changed its uid.
+    The kernel acts faster than the watch. A worker (1000) should be killed first, then the zygote
+    (500), which can be replaced, then guardians and the grader.
     """
-    if str(uid).encode() not in _status_of(pid):
-        return False  # true of nearly all processes, and quick to find out
-    fields = _status(pid)
-    # A process whose first thread has ended looks like a zombie as long as the others live.
-    ended = fields[b"State"][0] in (b"Z", b"X") and int(fields[b"Threads"][0]) < 2
-    return str(uid).encode() in fields[b"Uid"] and not ended
+    before = 0
+    with suppress(OSError, ValueError), open(OOM_SCORE, "r+", encoding="ascii") as file:
+        before = int(file.read())
+        file.seek(0)
+        file.write(str(score))
+    return before
 
 
-def _status_of(pid: str) -> bytes:
-    with open(f"/proc/{pid}/status", "rb", buffering=0) as reader:
-        return reader.read(1 << 16)
+def limit(limits: Limits) -> None:
+    """Limit this process, which is to run student code, and its children."""
+    offer(1000)
+    # The time for importing the libraries doesn't count. The guardian's watch is more precise than
+    # whole seconds; this is its backstop.
+    cpu_s = math.ceil(time.process_time() + limits.cpu_s + limits.import_s) + 1
+    # At the first limit, a worker reports its place; the second one kills it.
+    _lower("RLIMIT_CPU", cpu_s, cpu_s + 1)
+    _lower("RLIMIT_AS", limits.address_space_bytes)
+    _lower("RLIMIT_FSIZE", limits.file_bytes)
+    _lower("RLIMIT_NOFILE", limits.open_files)
+    _lower("RLIMIT_STACK", limits.stack_bytes)
+    _lower("RLIMIT_CORE", 0)
 
 
-def _status(pid: str) -> dict[bytes, list[bytes]]:
-    fields: dict[bytes, list[bytes]] = {}
-    for line in _status_of(pid).splitlines():
-        key, _, value = line.partition(b":")
-        fields.setdefault(key, value.split())  # the name comes first, and may be anything
-    return fields
+def _lower(name: str, soft: int, hard: int | None = None) -> None:
+    """Lower a limit of this process and its children, unless it is lower already."""
+    import resource  # not on Windows, where this never runs
 
-
-def _reap() -> None:
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        pass
+    kind = getattr(resource, name)
+    hard = soft if hard is None else hard
+    present = resource.getrlimit(kind)[1]
+    if present != resource.RLIM_INFINITY:
+        soft, hard = min(soft, present), min(hard, present)
+    resource.setrlimit(kind, (soft, hard))

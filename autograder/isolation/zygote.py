@@ -2,10 +2,9 @@
 
     parent --exec--> zygote --fork--> guardian --fork--> worker, worker, ...
 
-The parent asks the zygote for a guardian, which gets its own socket. Through it, the parent sends
-one JSON message per job, together with the job's descriptors. The guardian forks a worker for the
-job, and reports on the job's status pipe. It serves one job at a time, and ends when its socket
-closes, or if it can't clean up after a job.
+The parent asks the zygote for a guardian, which gets a socket of its own. Through it, the parent
+sends one JSON message per job, together with the job's descriptors. The guardian forks a worker for
+the job, watches it, and answers with a report. If the parent's end closes, it kills the worker.
 """
 
 from __future__ import annotations
@@ -24,114 +23,46 @@ from typing import Any
 
 from grading import importing, wire, worker
 from grading.limits import Limits
+from grading.pool import Ending
 
-from . import guardian, huge_pages, killer, leftovers, limits, sandbox
+from . import guardian, leftovers, sandbox, users
 from .import_clock import Clock
 
-DESCRIPTORS = 6  # request, frame, output, status, lifeline; claims of uids, if there are any
-ZYGOTES_SCORE = 500  # see limits.offer
-REQUEST_FD, FRAME_FD, RULESET_FD = 3, 4, 5  # where the worker finds its own
+DESCRIPTORS = 3  # request, frame, output
+ZYGOTES_SCORE = 500  # see sandbox.offer
+REQUEST_FD, FRAME_FD = 3, 4  # where the worker finds its own
 
 
-def main(control_fd: int, with_torch: bool, lasting: bool) -> None:
-    """Serve until the parent closes the socket. Started by `pool.Zygote`.
-
-    Args:
-        lasting: whether there will be so many jobs that it pays to make forks cheap.
-    """
+def main(control_fd: int, with_torch: bool) -> None:
+    """Serve until the parent closes the socket. Started by `pool.Zygote`."""
     control = socket.socket(fileno=control_fd)
     sandbox.hide_memory()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C, and closes the socket
-    kills = killer.start(control) if os.geteuid() == 0 else None
-    worker.preload(with_torch, lasting)
-    usual_score = limits.offer(ZYGOTES_SCORE)
+    worker.preload(with_torch)
+    usual_score = sandbox.offer(ZYGOTES_SCORE)
     gc.freeze()  # or a worker's garbage collector would touch, and so copy, shared memory
-    if lasting:
-        huge_pages.collapse()
     with contextlib.suppress(ConnectionError):  # the parent has ended without notice
         control.send(b"ready")
-        _serve(control, usual_score, kills)
+        _serve(control, usual_score)
     control.close()
-    if kills is not None:
-        kills.close()
-    _wait_for_all()
+    with contextlib.suppress(ChildProcessError):
+        while True:  # until the guardians have ended, which they do after their present jobs
+            os.wait()
     os._exit(0)  # shutting down torch properly takes longer than many tests
 
 
-def _serve(control: socket.socket, usual_score: int, kills: killer.Killer | None) -> None:
+def _serve(control: socket.socket, usual_score: int) -> None:
     """Fork a guardian for each message, with the socket that comes with it."""
     while True:
         message, fds, _, _ = socket.recv_fds(control, 16, 1)
-        _reap()
+        leftovers.reap()  # so that the CPU time of guardians that have ended counts as ours
         if not message:
             return
         if os.fork() == 0:
             control.close()
-            limits.offer(usual_score)
-            _guard(socket.socket(fileno=fds[0]), kills)
+            sandbox.offer(usual_score)
+            _guard(socket.socket(fileno=fds[0]))
         os.close(fds[0])
-
-
-def _reap() -> None:
-    """Reap guardians that have ended, so that their CPU time counts as ours."""
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        pass
-
-
-def _wait_for_all() -> None:
-    """Wait for guardians, which end after their current jobs."""
-    with contextlib.suppress(ChildProcessError):
-        while True:
-            os.wait()
-
-
-def _guard(jobs: socket.socket, kills: killer.Killer | None) -> None:
-    """Run a guardian, from fork to exit."""
-    try:
-        os.setsid()
-        goes_on = True
-        while goes_on:
-            message, fds, _, _ = socket.recv_fds(jobs, 1 << 16, DESCRIPTORS)
-            goes_on = bool(message) and _do(json.loads(message), fds, kills)
-    except ConnectionError:
-        pass  # the parent has ended without notice
-    finally:
-        try:
-            guardian.kill_descendants()  # whatever went wrong, no worker may continue without us
-        finally:
-            os._exit(0)
-
-
-def _do(job: dict[str, Any], fds: list[int], kills: killer.Killer | None) -> bool:
-    """Let a worker do a job, and report; return whether nothing is left of it."""
-    request, frame, output, status, lifeline, *claims = fds
-    clean = False
-    try:
-        guardian.become_subreaper()
-        allowed = Limits(**job["limits"])
-        confinement = sandbox.Confinement(**job["confinement"])
-        _import_probe(job["probe"])
-        ruleset = sandbox.prepare(confinement)
-        clock = Clock()
-        pid = os.fork()
-        if pid == 0:
-            os.close(status)
-            os.close(lifeline)
-            _work(job, allowed, confinement, request, frame, output, ruleset, clock)
-        for fd in (request, frame, output, *([] if ruleset is None else [ruleset])):
-            os.close(fd)
-        ending = guardian.watch(pid, allowed, lifeline, job["scratch"], clock)
-        clean = _clean_up(confinement, kills)
-        os.write(status, json.dumps(asdict(replace(ending, clean=clean))).encode("ascii"))
-    except Exception:  # the grader's fault: the worker can't touch this process
-        os.write(status, json.dumps({"failed": traceback.format_exc()[-4000:]}).encode("ascii"))
-        return False
-    for fd in (status, lifeline, *claims):  # claims of uids are held for as long as the job lasts
-        os.close(fd)
-    return clean
 
 
 def _import_probe(name: str) -> None:
@@ -143,59 +74,99 @@ def _import_probe(name: str) -> None:
         worker.find_probe(name)
 
 
-def _clean_up(confinement: sandbox.Confinement, kills: killer.Killer | None) -> bool:
-    """Remove everything that a test left; return whether nothing is left.
+def _guard(parent: socket.socket) -> None:
+    """Be a guardian: do one job after another, until the parent closes the socket."""
+    try:
+        os.setsid()
+        guardian.become_subreaper()
+        is_clean = True
+        while is_clean:
+            message, fds, _, _ = socket.recv_fds(parent, 1 << 16, DESCRIPTORS)
+            if not message:
+                break
+            try:
+                ending = asdict(_do(json.loads(message), fds, parent.fileno()))
+                is_clean = leftovers.reap()
+                report = {"ending": ending, "is_clean": is_clean}
+            except Exception:  # the grader's fault: the worker can't touch this process
+                report = {"failed": traceback.format_exc()[-4000:]}
+                is_clean = False
+            parent.send(json.dumps(report).encode("ascii"))
+    except ConnectionError:
+        pass  # the parent has ended without notice
+    finally:
+        try:
+            guardian.kill_descendants()  # whatever went wrong, no worker may continue without us
+        finally:
+            os._exit(0)
+
+
+def _do(job: dict[str, Any], fds: list[int], parent: int) -> Ending:
+    """Let a worker do a job, and remove what it left."""
+    _import_probe(job["probe"])
+    confinement = sandbox.Confinement(**job["confinement"])
+    with contextlib.ExitStack() as claims:
+        if confinement.uid is not None:
+            uid = claims.enter_context(users.claim(confinement.uid))
+            confinement = replace(confinement, uid=uid)
+            os.chown(job["scratch"], uid, uid)
+        limits, clock = Limits(**job["limits"]), Clock()
+        pid = os.fork()
+        if pid == 0:
+            _work(job, limits, confinement, fds, clock)
+        for fd in fds:
+            os.close(fd)
+        ending = guardian.watch(pid, limits, parent, job["scratch"], clock)
+        _clean_up(confinement)
+        return ending
+
+
+def _clean_up(confinement: sandbox.Confinement) -> None:
+    """Remove everything that a test left outside its scratch folder.
 
     Nearly all tests leave no process, so there is nobody to kill. To look through all processes of
     this machine for one of the test's user would take longer than most tests.
     """
-    clean = guardian.is_childless()
-    if not clean and confinement.uid is not None:
-        clean = sandbox.kill_user(confinement.uid, kills.kill if kills else None)
-        clean = guardian.kill_descendants() and clean
-    elif not clean:
-        clean = guardian.kill_descendants()
+    if not leftovers.reap():
+        if confinement.uid is not None:
+            users.kill_all(confinement.uid)
+        guardian.kill_descendants()
     if confinement.uid is not None and not confinement.landlock:
         leftovers.sweep_files(confinement.uid)
     if confinement.uid is not None and not confinement.seccomp:
         leftovers.sweep_memory(confinement.uid)
-    return clean
 
 
 def _work(
     job: dict[str, Any],
-    allowed: Limits,
+    limits: Limits,
     confinement: sandbox.Confinement,
-    request: int,
-    frame: int,
-    output: int,
-    ruleset: int | None,
+    fds: list[int],
     clock: Clock,
 ) -> None:
     """Run the worker: take the confinement first, then read the request."""
     try:
         os.setsid()
-        _lay_descriptors(request, frame, output, ruleset)
+        _lay_descriptors(*fds)
         os.chdir(job["scratch"])
         os.environ["HOME"] = os.environ["TMPDIR"] = job["scratch"]
-        limits.take(allowed)
-        sandbox.take(confinement, None if ruleset is None else RULESET_FD)
-        wanted = wire.decode(wire.read_frame(lambda n: os.read(REQUEST_FD, n)))
-        os.listdir(os.path.join(wanted["submission"], "submission"))  # TMPDIR may be locked
-        answer = worker.prepare(wanted)
-        for asked in (signal.SIGUSR1, signal.SIGXCPU):  # by the guardian, by the kernel
-            worker.tell_where_when_asked(FRAME_FD, asked)
+        sandbox.limit(limits)
+        sandbox.take(confinement)
+        request = wire.decode(wire.read_frame(lambda n: os.read(REQUEST_FD, n)))
+        os.listdir(os.path.join(request["submission"], "submission"))  # TMPDIR may be locked
+        answer = worker.prepare(request)
+        for number in (signal.SIGUSR1, signal.SIGXCPU):  # by the guardian, by the kernel
+            worker.tell_where_when_asked(FRAME_FD, number)
         worker.refuse_breakpoints()
         os.write(FRAME_FD, worker.READY)
-        stuck = wanted.get("stuck", ())
+        stuck = request.get("stuck", ())
         importing.watch(lambda note: os.write(FRAME_FD, note), stuck, clock.switch)
-        reply = answer()
+        reply = memoryview(answer())
         with contextlib.suppress(Exception):  # by now these are whatever the student's code left
             sys.stdout.flush()
             sys.stderr.flush()
-        left = memoryview(reply)
-        while left:
-            left = left[os.write(FRAME_FD, left) :]
+        while reply:
+            reply = reply[os.write(FRAME_FD, reply) :]
     except Exception:
         traceback.print_exc()  # failures before READY are the grader's
         sys.stderr.flush()
@@ -203,14 +174,13 @@ def _work(
         os._exit(0)
 
 
-def _lay_descriptors(request: int, frame: int, output: int, ruleset: int | None) -> None:
+def _lay_descriptors(request: int, frame: int, output: int) -> None:
     """Move descriptors to their numbers, and close all others.
 
-    0 is empty, 1 and 2 are the captured output, 3 is the request, 4 the frame, 5 Landlock's rules.
+    0 is empty, 1 and 2 are the captured output, 3 is the request, 4 the frame.
     """
     null = os.open(os.devnull, os.O_RDONLY)
-    wanted = [null, output, output, request, frame, *([] if ruleset is None else [ruleset])]
-    high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in wanted]
+    high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (null, output, output, request, frame)]
     for target, fd in enumerate(high):
-        os.dup2(fd, target, inheritable=False if target > 2 else True)
+        os.dup2(fd, target, inheritable=target <= 2)
     os.closerange(len(high), 4096)

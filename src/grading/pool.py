@@ -72,7 +72,6 @@ class Ending:
 
     `reason` is "" if it ended by itself, otherwise the limit that it hit ("abandoned": the grader
     ended). `import_s`: CPU seconds of imports, a part of `cpu_s` that has a limit of its own.
-    `clean`: nothing of it was left afterwards.
     """
 
     code: int  # exit status, meaningless when signal is not 0
@@ -82,7 +81,6 @@ class Ending:
     wall_s: float
     memory_bytes: int
     import_s: float = 0.0
-    clean: bool = False
 
 
 @dataclass(frozen=True)

@@ -49,16 +49,12 @@ class Context:
     files: Path  # the staged submission, with the parameter files
 
 
-def preload(with_torch: bool, lasting: bool = False) -> None:
+def preload(with_torch: bool) -> None:
     """Import what every worker needs except its probe, including what libraries import late.
 
     Optimizers are an exception: the first `AdamW()` imports 800 modules, which takes nearly as long
     as torch itself, and no probe trains. No tensor operation may use more than one thread here: a
     child of a process that has used two OpenMP threads hangs.
-
-    Args:
-        lasting: whether many submissions will be graded, so that it pays to import once even what
-            one test in a hundred imports: `backward(gradient)` needs sympy.
     """
     import numpy.random  # noqa: F401
 
@@ -69,8 +65,6 @@ def preload(with_torch: bool, lasting: bool = False) -> None:
         stored = io.BytesIO()
         torch.save({"w": torch.zeros(1)}, stored)
         torch.load(io.BytesIO(stored.getvalue()), weights_only=True)
-        if lasting:
-            import torch.fx.experimental.symbolic_shapes  # noqa: F401
 
 
 def prepare(request: dict[str, Any], in_process: bool = False) -> Callable[[], bytes]:

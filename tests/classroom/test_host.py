@@ -7,7 +7,6 @@ import os
 import re
 import select
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -18,7 +17,6 @@ import pytest
 
 from autograder import paths
 from autograder.command import open_pool
-from autograder.isolation import confined_pool, sandbox
 from autograder.isolation.guardian import resident_bytes
 from grading.pool import FLAGS
 from grading.runner import Observer, Options
@@ -76,9 +74,6 @@ def children() -> list[str]:
 def test_many_submissions_end_as_in_runs_of_their_own_and_leave_nothing(
     own_host, tmp_path, monkeypatch, count
 ):
-    # User ids that no other test uses, and so few that each has to be released.
-    monkeypatch.setattr(sandbox, "FIRST_UID", 65_300)
-    monkeypatch.setattr(sandbox, "UIDS", 3)
     folders = {name: hand_in(tmp_path / name, body) for name, body in BODIES.items()}
     names = [name for name in folders if name != "slow" and (name != "daemon" or ROOT)]
     fresh = {}
@@ -113,7 +108,6 @@ def test_many_submissions_end_as_in_runs_of_their_own_and_leave_nothing(
     # Allows for pages: leaking a run's results (at least 100 KB) would be 40 MB in 400 runs.
     assert max(grown) < 16 << 20, grown
     assert {outcome for end in fresh.values() for _, outcome, *_ in end} >= {"passed", "failed"}
-    assert not {65_300, 65_301, 65_302} & sandbox.users_of_processes()
 
 
 def test_each_result_has_a_digest_of_what_decides_the_test(own_host, tmp_path):
@@ -161,50 +155,6 @@ def test_another_seed_gets_zygotes_of_its_own(own_host, tmp_path):
     assert own_host._pool is first
     ask(own_host, submission, seed="8")
     assert own_host._pool is not first
-
-
-def test_a_zygote_that_is_not_clean_is_replaced_before_its_next_job(tmp_path):
-    pool = confined_pool(hash_seed=1)
-    try:
-        first = pool._zygote(False)
-        assert pool._zygote(False) is first
-        first.is_clean = False
-        second = pool._zygote(False)
-        assert second is not first
-        first._process.wait(30)  # it had no jobs left
-        second.is_clean = False
-        pool._zygote(False)
-        assert first not in pool._replaced
-    finally:
-        pool.close()
-
-
-def test_a_job_that_could_not_be_cleaned_up_marks_its_zygote(own_host, tmp_path, monkeypatch):
-    submission = hand_in(tmp_path / "right", BODIES["right"])
-    ask(own_host, submission)
-    before = own_host._pool._zygotes[False]
-    # The guardian is killed together with its worker, so it reports nothing.
-    hanging = hand_in(tmp_path / "hangs", "import time; time.sleep(600)\n")
-    import threading
-
-    def kill_guardian():
-        deadline = time.monotonic() + 20
-        zygote = before._process.pid
-        listing = Path(f"/proc/{zygote}/task/{zygote}/children")
-        while time.monotonic() < deadline:
-            for pid in listing.read_text("ascii").split():
-                if Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split():
-                    os.kill(int(pid), signal.SIGKILL)
-                    return
-            time.sleep(0.02)
-
-    killer = threading.Thread(target=kill_guardian)
-    killer.start()
-    answer = ask(own_host, hanging, wanted=["3a-0-basic"])
-    killer.join()
-    assert answer["results"]["tests"][0]["outcome"] != "passed"
-    ask(own_host, submission)
-    assert own_host._pool._zygotes[False] is not before
 
 
 # ---------------------------------------------------------------- the process

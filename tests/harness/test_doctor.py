@@ -16,7 +16,7 @@ from tests.project import ROOT
 from tools import container
 
 NOBODY = 65_534
-PARTS = ("src", "solutions/hidden", "solutions/submission", "assignment.toml")
+PARTS = ("src", "autograder", "solutions/hidden", "solutions/submission", "assignment.toml")
 LIMITS = container.Limits(cpus=2.0)
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
 HEADS = ("Python", "System", "CPUs", "Libraries", "Workers", "Layers", "Authority")

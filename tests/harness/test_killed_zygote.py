@@ -3,6 +3,8 @@
 import os
 import signal
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,22 @@ def children(pid: int) -> list[int]:
     return list(map(int, listing.split()))
 
 
+def when_code_runs(zygote: int, act: Callable[[int], None]) -> threading.Thread:
+    """Call `act(guardian)` once its worker has had a second to begin the code, which takes 3 s."""
+
+    def wait() -> None:
+        deadline = time.monotonic() + 60
+        while not (guardians := [pid for pid in children(zygote) if children(pid)]):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        time.sleep(1)
+        act(guardians[0])
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    return thread
+
+
 def test_between_two_tests(write_query, grade, zygote_of):
     submission = write_query(RIGHT)
     assert grade(submission, ID)[ID].outcome is Outcome.PASSED
@@ -54,7 +72,7 @@ def test_a_guardian_serves_one_test_after_another_and_is_replaced_when_killed(
     before = children(zygote_of())
     grade(submission, ID)
     assert children(zygote_of()) == before
-    for guardian in before:  # with the small process that kills, if there is one
+    for guardian in before:
         kill(guardian)
     assert grade(submission, ID)[ID].outcome is Outcome.PASSED
     assert not set(children(zygote_of())) & set(before)
@@ -75,11 +93,10 @@ def test_before_it_has_begun_what_it_was_sent(write_query, grade, pools, zygote_
 
 
 def test_while_a_worker_works_its_guardian_tells_the_end(write_query, grade, pools, zygote_of):
-    submission = write_query("import time\ntime.sleep(1)\n" + RIGHT)
+    submission = write_query("import time\ntime.sleep(3)\n" + RIGHT)
     grade(submission, ID)  # so that there is a zygote
     before = zygote_of()
-    killer = threading.Timer(0.5, kill, [before])
-    killer.start()
+    killer = when_code_runs(before, lambda _: kill(before))
     assert grade(submission, ID)[ID].outcome is Outcome.PASSED
     killer.join()
     assert zygote_of() == before  # nothing was repeated
@@ -89,16 +106,15 @@ def test_while_a_worker_works_its_guardian_tells_the_end(write_query, grade, poo
 def test_with_its_guardian_while_a_students_code_runs_the_test_is_lost_and_no_other(
     write_query, grade, pools, zygote_of
 ):
-    slow = write_query("import time\ntime.sleep(1)\n" + RIGHT)
+    slow = write_query("import time\ntime.sleep(3)\n" + RIGHT)
     grade(slow, ID)
     zygote = zygote_of()
 
-    def kill_both():
-        for pid in (zygote, *children(zygote)):
-            kill(pid)
+    def kill_both(guardian: int) -> None:
+        kill(zygote)
+        kill(guardian)
 
-    killer = threading.Timer(0.5, kill_both)
-    killer.start()
+    killer = when_code_runs(zygote, kill_both)
     assert grade(slow, ID)[ID].outcome is Outcome.KILLED
     killer.join()
     assert zygote_of() == zygote  # a student's code may be to blame: it doesn't run again

@@ -8,7 +8,8 @@ import pytest
 
 from autograder.isolation import guardian, kernel, leftovers, sandbox
 from autograder.isolation.import_clock import Imports
-from grading import limits, verdicts
+from grading import verdicts
+from grading.limits import Limits
 from grading.verdicts import Outcome
 from tests.harness.conftest import POOLS
 from tests.scheduling import sampled
@@ -254,7 +255,7 @@ def test_orphans_are_reaped_while_a_test_runs_and_still_count(write_query, grade
 
 def test_too_many_processes_are_called_so_though_their_memory_is_too_much():
     # The guardian checks every 30 ms; both limits would be exceeded at one check only by chance.
-    bounds = replace(limits.Limits.for_test(2.0), memory_bytes=1 << 30)
+    bounds = replace(Limits.for_test(2.0), memory_bytes=1 << 30)
     both = guardian._Usage(
         cpu_s=0.1, memory_bytes=2 << 30, processes=bounds.processes + 1, threads=0
     )
@@ -462,8 +463,8 @@ def test_a_small_container_leaves_a_test_what_is_free(
     # The page cache may fill the container, since the kernel reclaims it.
     text = f"active_file 700000000\n{words[0]} {anonymous}\n{words[1]} {shared}\nslab 9\n"
     (tmp_path / stat).write_text(text, encoding="ascii")
-    assert limits.memory_of_a_test(tmp_path) == expected
+    assert sandbox.memory_of_a_test(tmp_path) == expected
 
 
 def test_without_cgroups_a_test_has_two_gibibytes(tmp_path):
-    assert limits.memory_of_a_test(tmp_path) == 2 << 30
+    assert sandbox.memory_of_a_test(tmp_path) == 2 << 30

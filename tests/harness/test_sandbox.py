@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -12,16 +13,16 @@ from pathlib import Path
 import pytest
 
 from autograder import doctor
-from autograder.isolation import guardian, kernel, sandbox, system_calls
+from autograder.isolation import guardian, kernel, leftovers, sandbox, system_calls, users, zygote
 from grading import paths
 from grading.limits import Limits
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="Linux's")
 NOBODY = 65_090  # if we are root, a user without other processes on this machine
 MANY_FORKS = f"""import os, sys, time
-sys.path.insert(0, {str(paths.SRC)!r})
-from autograder.isolation import sandbox
-before = sandbox.tasks_of(os.getuid())
+sys.path[:0] = [{str(paths.SRC)!r}, {str(paths.ROOT)!r}]
+from autograder.isolation import sandbox, users
+before = users.tasks_of(os.getuid())
 sandbox.take(sandbox.Confinement(most_tasks=before + 5))
 started = []
 try:
@@ -38,15 +39,15 @@ print(len(started))
 """
 MANY_THREADS = f"""import os, sys, threading
 from pathlib import Path
-sys.path.insert(0, {str(paths.SRC)!r})
-from autograder.isolation import sandbox
-before = sandbox.tasks_of(os.getuid())
+sys.path[:0] = [{str(paths.SRC)!r}, {str(paths.ROOT)!r}]
+from autograder.isolation import sandbox, users
+before = users.tasks_of(os.getuid())
 go_on = threading.Event()
 for _ in range(200):
     threading.Thread(target=go_on.wait).start()
 bare = sandbox.Layers(root=False, landlock_abi=0, seccomp=False)
 worker = sandbox.for_worker(bare, None, Path("/"), Path("/"))
-print(before, sandbox.tasks_of(os.getuid()), worker.most_tasks)
+print(before, users.tasks_of(os.getuid()), worker.most_tasks)
 go_on.set()
 """
 
@@ -98,9 +99,9 @@ def test_a_process_whose_first_thread_has_ended_still_lives():
     while "State:\tZ" not in status.read_text(encoding="utf-8"):
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    assert sandbox.processes_of(NOBODY + 1) == [process.pid]
-    assert sandbox.tasks_of(NOBODY + 1) == 2
-    assert sandbox.kill_user(NOBODY + 1)
+    assert users.processes_of(NOBODY + 1) == [process.pid]
+    assert users.tasks_of(NOBODY + 1) == 2
+    assert users.kill_all(NOBODY + 1)
     assert process.wait(10) == -9
 
 
@@ -251,3 +252,126 @@ def test_files_that_vanish_hide_no_others(tmp_path, monkeypatch):
     most = replace(Limits.for_test(1.0), scratch_files=3)
     assert guardian._Scratch(str(tmp_path), most).is_flooded()
     assert not guardian._Scratch(str(tmp_path), replace(most, scratch_files=4)).is_flooded()
+
+
+# What a worker can do once it is confined ---------------------------------------------------------
+
+needs_landlock = pytest.mark.skipif(
+    sys.platform != "linux" or not kernel.landlock_abi(), reason="this kernel has no Landlock"
+)
+needs_filters = pytest.mark.skipif(
+    sys.platform != "linux" or not kernel.has_seccomp(), reason="this kernel has no filters"
+)
+
+
+def confined(confinement: sandbox.Confinement, ask) -> str:
+    """Return what `ask` answers in a child with this confinement."""
+    read_end, write_end = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            sandbox.take(confinement)
+            os.write(write_end, str(ask()).encode())
+        finally:
+            os._exit(0)
+    os.close(write_end)
+    os.waitpid(pid, 0)
+    with open(read_end, encoding="utf-8") as reader:
+        return reader.read()
+
+
+def refused(act) -> str:
+    """Return "done", or the name of the error that an act raises."""
+    try:
+        act()
+    except OSError as error:
+        return type(error).__name__
+    return "done"
+
+
+@needs_landlock
+def test_landlock_opens_what_is_named_and_a_process_its_own_facts(tmp_path):
+    for name in ("open", "closed", "scratch"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text("text", encoding="utf-8")
+    confinement = sandbox.Confinement(
+        landlock=True,
+        readable=(str(tmp_path / "open"), "/nowhere", "/proc/self"),
+        writable=(str(tmp_path / "scratch"),),
+    )
+    parent = os.getpid()
+
+    def ask():
+        return [
+            refused(lambda: open(tmp_path / "open" / "file", "rb").close()),
+            refused(lambda: open(tmp_path / "open" / "file", "ab").close()),
+            refused(lambda: open(tmp_path / "closed" / "file", "rb").close()),
+            refused(lambda: open(tmp_path / "scratch" / "file", "ab").close()),
+            refused(lambda: open("/proc/self/status", "rb").close()),
+            refused(lambda: open(f"/proc/{parent}/status", "rb").close()),
+        ]
+
+    no = "PermissionError"
+    assert confined(confinement, ask) == str(["done", no, no, "done", "done", no])
+    closed = sandbox.Confinement(landlock=True, readable=(str(tmp_path / "open"),))
+    assert confined(closed, lambda: refused(lambda: open("/proc/self/status", "rb").close())) == no
+
+
+@needs_landlock
+def test_a_worker_keeps_no_descriptor_of_landlocks_rules():
+    confinement = sandbox.Confinement(landlock=True, readable=("/proc", "/proc/self"))
+    before = len(os.listdir("/proc/self/fd"))
+    # The pipe's other end is open, too; what lists the folder is not counted by either.
+    assert int(confined(confinement, lambda: len(os.listdir("/proc/self/fd")))) == before + 2
+
+
+@needs_filters
+def test_the_filter_lets_a_worker_signal_itself_alone():
+    parent = os.getpid()
+
+    def ask():
+        return [refused(lambda: os.kill(os.getpid(), 0)), refused(lambda: os.kill(parent, 0))]
+
+    assert confined(sandbox.Confinement(seccomp=True), ask) == str(["done", "PermissionError"])
+
+
+@LINUX
+def test_an_orphan_is_found_although_its_parent_has_ended():
+    """In a child, which can become a subreaper, and whose children are its own."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            guardian.become_subreaper()
+            if not leftovers.reap():
+                os._exit(1)
+            worker = os.fork()
+            if worker == 0:
+                if os.fork() == 0:
+                    os.setsid()
+                    time.sleep(600)
+                os._exit(0)
+            os.waitpid(worker, 0)
+            if leftovers.reap():
+                os._exit(2)
+            zygote._clean_up(sandbox.Confinement(landlock=True, seccomp=True))
+            os._exit(0 if leftovers.reap() else 4)
+        finally:
+            os._exit(9)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+@LINUX
+def test_where_nothing_is_left_nobody_looks_for_it(monkeypatch):
+    pid = os.fork()
+    if pid == 0:
+        try:
+            monkeypatch.setattr(users, "kill_all", lambda *_: os._exit(5))
+            worker = os.fork()
+            if worker == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            os.waitpid(worker, 0)
+            zygote._clean_up(sandbox.Confinement(uid=users.FIRST_UID, landlock=True, seccomp=True))
+            os._exit(0)
+        finally:
+            os._exit(9)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0

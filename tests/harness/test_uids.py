@@ -1,31 +1,31 @@
 """No two tests share a uid, whichever graders run, since a test's end kills its whole uid.
 
-Nothing here is random: pools are made to start at the same uid.
+Nothing here is random: all look for a uid from the same one on.
 """
 
+import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from autograder.isolation import sandbox
+from autograder.isolation import guardian, users
 from grading import paths
-from grading.verdicts import Outcome
 from tools import container
 
 UID, UIDS = 65_100, 200  # a range that no other tests use
-FORCED = f"""from grading import sandbox
-sandbox.FIRST_UID, sandbox.UIDS = {UID}, {UIDS}
-pool = sandbox.UidPool()
-pool._next = -1
+FORCED = f"""from autograder.isolation import users
+users.FIRST_UID, users.UIDS = {UID}, {UIDS}
 """
-SLEEPER = """import subprocess; uid = pool.take(); print("took", uid, flush=True)
+SLEEPER = """import subprocess; uid = users.claim(0).__enter__(); print("took", uid, flush=True)
 process = subprocess.Popen(["sleep", "3"], user=uid, group=uid, extra_groups=[])
 print("ended with", process.wait())
 """
@@ -35,16 +35,28 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _own_range(monkeypatch):
-    monkeypatch.setattr(sandbox, "FIRST_UID", UID)
-    monkeypatch.setattr(sandbox, "UIDS", UIDS)
+@pytest.fixture
+def claim() -> Iterator[Callable[[int], tuple[int, subprocess.Popen]]]:
+    """A function that claims a uid in a process, which is also returned."""
+    made = []
+
+    def start(first: int = UID) -> tuple[int, subprocess.Popen]:
+        code = f"import sys; sys.path[:0] = [{str(paths.SRC)!r}, {str(paths.ROOT)!r}]\n{FORCED}"
+        code += f"with users.claim({first - UID}) as uid: print(uid, flush=True); sys.stdin.read()"
+        process = subprocess.Popen(
+            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        made.append(process)
+        return int(process.stdout.readline()), process
+
+    yield start
+    for process in made:
+        end(process)
 
 
-def pool_at(uid: int) -> sandbox.UidPool:
-    pool = sandbox.UidPool()
-    pool._next = uid - 1 - sandbox.FIRST_UID
-    return pool
+def end(process: subprocess.Popen) -> None:
+    process.kill()
+    process.communicate()
 
 
 def wait_for(words: str, log: Path) -> str:
@@ -56,34 +68,27 @@ def wait_for(words: str, log: Path) -> str:
     return log.read_text(encoding="utf-8")
 
 
-def test_pools_side_by_side_take_different_uids_until_one_gives_its_own_back():
-    first, second = pool_at(UID), pool_at(UID)
-    taken = first.take()
-    other = second.take()
-    assert taken != other
-    first.release(taken)
-    assert pool_at(taken).take() == taken
-
-
-def test_a_pool_that_is_gone_holds_nothing():
-    taken = pool_at(UID).take()
-    assert pool_at(taken).take() == taken
+def test_processes_take_different_uids_until_one_ends(claim):
+    first, process = claim()
+    assert claim()[0] != first
+    end(process)
+    assert claim(first)[0] == first
 
 
 @pytest.mark.skipif(not container.is_possible(), reason="no container can be made here")
-def test_a_grader_in_a_container_and_one_outside_do_not_kill_each_others_tests():
+def test_a_grader_in_a_container_and_one_outside_do_not_kill_each_others_tests(claim):
     with container.fresh(Path(sys.prefix)) as place:
         shutil.copytree(paths.SRC / "grading", place.autograder / "src" / "grading")
-        code = "import sys; sys.path.insert(0, 'src'); " + FORCED + SLEEPER
+        shutil.copytree(paths.ROOT / "autograder", place.autograder / "autograder")
+        code = "import sys; sys.path[:0] = ['src', '.']; " + FORCED + SLEEPER
         (place.autograder / "inside.py").write_text(code, encoding="utf-8")
         log = place.autograder / "log"
         command = [f"{container.HOME}/venv/bin/python", "inside.py"]
         inside = threading.Thread(target=place.run, args=(command, log, container.Limits(cpus=2.0)))
         inside.start()
         first = int(wait_for("took", log).split()[1])
-        pool = pool_at(first)
-        second = pool.take()
-        sandbox.kill_user(second)  # as at the end of its test
+        second, _ = claim(first)
+        users.kill_all(second)  # as at the end of its test
         inside.join()
         assert second != first
         assert "ended with 0" in log.read_text(encoding="utf-8")
@@ -92,8 +97,6 @@ def test_a_grader_in_a_container_and_one_outside_do_not_kill_each_others_tests()
 def test_what_outlives_a_killed_grader_keeps_its_claim(write_query, tmp_path):
     submission = write_query("import time\nprint('asleep', flush=True)\ntime.sleep(600)\n")
     code = f"""import sys; sys.path.insert(0, {str(paths.SRC)!r})
-{FORCED}
-sandbox.UidPool = lambda: pool
 from grading import cli
 from questions.course import Course
 cli.main(Course(), ["3a-0-basic", "--submission", {str(submission)!r}])
@@ -101,24 +104,41 @@ cli.main(Course(), ["3a-0-basic", "--submission", {str(submission)!r}])
     grader = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.DEVNULL, cwd=tmp_path, stderr=None
     )
-    deadline = time.monotonic() + 30
-    while not (workers := sandbox.processes_of(UID)):
+    deadline = time.monotonic() + 60
+    while not (workers := users_below(grader.pid)):
         assert grader.poll() is None and time.monotonic() < deadline
         time.sleep(0.02)
-    guardian = parent_of(workers[0])
-    os.kill(guardian, signal.SIGSTOP)  # it would kill the worker at once
+    ((worker, uid),) = workers.items()
+    watcher = parent_of(worker)
+    os.kill(watcher, signal.SIGSTOP)  # it would kill the worker at once
     try:
         grader.kill()
         grader.wait()
-        other = pool_at(UID).take()
+        os.kill(worker, signal.SIGKILL)
+        assert is_claimed(uid)
     finally:
-        os.kill(guardian, signal.SIGCONT)
-    assert other != UID
-    while sandbox.processes_of(UID):
+        os.kill(watcher, signal.SIGCONT)
+    while is_claimed(uid):
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    time.sleep(0.2)  # the guardian still has to end
-    assert pool_at(UID).take() == UID
+
+
+def users_below(pid: int) -> dict[int, int]:
+    """Return the processes below one that run as a test's user, with their uids."""
+    found = {}
+    for each in guardian._descendants(pid):
+        with contextlib.suppress(OSError):  # it has ended
+            status = Path(f"/proc/{each}/status").read_text(encoding="utf-8")
+            found[each] = int(re.search(r"^Uid:\t(\d+)", status, re.MULTILINE)[1])
+    return {each: uid for each, uid in found.items() if uid}
+
+
+def is_claimed(uid: int) -> bool:
+    claims = os.open(users.CLAIMS, os.O_RDWR)
+    try:
+        return not users._lock_byte(claims, uid)
+    finally:
+        os.close(claims)
 
 
 def parent_of(pid: int) -> int:
@@ -126,16 +146,9 @@ def parent_of(pid: int) -> int:
     return int(fields[1])
 
 
-def test_a_run_gives_back_the_uids_of_tests_that_have_ended(write_query, grade, monkeypatch):
-    monkeypatch.setattr(sandbox, "UIDS", 1)
-    results = grade(write_query("return 1000 * keys[j]\n"), "3a-0-basic", "3a-1-hidden")
-    assert [t.outcome for t in results.values() if t.is_selected] == [Outcome.PASSED] * 2
-
-
-def test_a_uid_that_a_service_has_is_left_alone():
+def test_a_uid_that_a_service_has_is_left_alone(claim):
     service = subprocess.Popen(["sleep", "60"], user=UID, group=UID, extra_groups=[])
     try:
-        assert pool_at(UID).take() != UID
+        assert claim()[0] != UID
     finally:
-        service.kill()
-        service.wait()
+        end(service)

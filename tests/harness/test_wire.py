@@ -147,8 +147,7 @@ def test_arrays_are_views_of_the_frame_that_cannot_be_written_to():
 
 MEASURED = """
 import os, threading
-from grading import frames, wire
-from autograder.isolation import guardian
+from grading import pool, wire
 
 fillers = {"objects": b"{},", "lists": b"[],", "numbers": b"1.5,", "strings": b'"\\\\u1234",'}
 filler = fillers[sys.argv[2]]
@@ -168,11 +167,11 @@ def flood(fd):
 before = peak_kib()
 pipes = os.pipe(), os.pipe()
 os.close(pipes[1][1])
-readers = [frames.Reader(pipes[0][0], frames.MAX_FRAME_BYTES), frames.Reader(pipes[1][0], 9)]
+readers = [pool.Reader(pipes[0][0], pool.MAX_FRAME_BYTES), pool.Reader(pipes[1][0], 9)]
 threading.Thread(target=flood, args=(pipes[0][1],)).start()
 for reader in readers:
     reader.join()
-finished = frames.finished(guardian.Ending(0, 0, "", 0.0, 0.0, 0), *readers)
+finished = pool.finished(pool.Ending(0, 0, "", 0.0, 0.0, 0), *readers)
 value = wire.decode(finished.frame)
 assert len(value[-1]) == wire.MAX_ANSWER_BODY_BYTES, len(value)
 print(peak_kib() - before)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -276,14 +276,3 @@ def endings() -> st.SearchStrategy[Ending]:
         reason=st.sampled_from(["", "unknown", *REASONS]),
         cpu_s=st.sampled_from([0.0, 0.1, 1e6]),
     )
-
-
-@st.composite
-def statuses(draw: st.DrawFn) -> bytes:
-    """What a guardian may report, or who writes in its place."""
-    plain = st.recursive(scalars, lambda inner: st.lists(inner) | st.dictionaries(texts, inner))
-    report = {**asdict(WELL), "clean": True}
-    report |= draw(st.dictionaries(st.sampled_from([*report, "more"]), plain, max_size=2))
-    for key in draw(st.sets(st.sampled_from(sorted(report)), max_size=1)):
-        del report[key]
-    return json.dumps(draw(st.just(report) | plain)).encode("ascii")

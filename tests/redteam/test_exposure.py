@@ -1,6 +1,6 @@
 """Solutions, answers and results that lie among libraries, which workers may read, are refused.
 
-If they do, no hidden test is judged: exit code 2, or 3 if the run should be authoritative. The
+If they do, no hidden test is judged: exit code 2, or 3 if the run should be authority. The
 folders of the machine itself are changed only in a mount namespace.
 """
 
@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder import authoritative
-from autograder.isolation import sandbox
+from autograder.isolation import authority, sandbox
 from grading import paths
 from tests.interpreter import STRICT
 from tools import world
@@ -40,7 +39,7 @@ def libraries(monkeypatch, tmp_path) -> Path:
     folder = tmp_path / "libraries"
     folder.mkdir()
     monkeypatch.setattr(sandbox, "readable_by_all", lambda: (str(folder), "/no/such/folder"))
-    monkeypatch.setattr(authoritative, "_mounts", list)
+    monkeypatch.setattr(authority, "_mounts", list)
     return folder
 
 
@@ -48,37 +47,37 @@ def test_what_lies_among_libraries_is_named(libraries, tmp_path):
     inside, outside = libraries / "course" / "solutions", tmp_path / "solutions"
     inside.mkdir(parents=True)
     outside.mkdir()
-    found = authoritative.exposed(GUARDED, [outside, inside, inside / "data"])
+    found = authority.exposed(GUARDED, [outside, inside, inside / "data"])
     assert len(found) == 1
     assert str(inside) in found[0] and str(libraries) in found[0]
-    assert authoritative.exposed(GUARDED, [outside]) == []
-    assert authoritative.exposed(GUARDED, [tmp_path / "libraries-and-more"]) == []
+    assert authority.exposed(GUARDED, [outside]) == []
+    assert authority.exposed(GUARDED, [tmp_path / "libraries-and-more"]) == []
 
 
 def test_mounts_of_namespaces_and_odd_names_are_read(monkeypatch, tmp_path):
     listing = tmp_path / "mountinfo"
     text = "9 1 0:4 net:[4026532] /run/netns/a rw - nsfs nsfs rw\n9 1 8:1 /x\\040y /a\\040b rw\n"
     listing.write_text(text, encoding="utf-8")
-    monkeypatch.setattr(authoritative, "MOUNTS", listing)
-    assert authoritative._mounts() == [authoritative._Mount("8:1", "/x y", "/a b")]
-    assert authoritative._places("/a b/c", authoritative._mounts()) == ["/a b/c"]
+    monkeypatch.setattr(authority, "MOUNTS", listing)
+    assert authority._mounts() == [authority._Mount("8:1", "/x y", "/a b")]
+    assert authority._places("/a b/c", authority._mounts()) == ["/a b/c"]
 
 
 def test_results_to_be_written_there_are_named(libraries):
-    assert authoritative.exposed(GUARDED, [libraries / "results.json"])
+    assert authority.exposed(GUARDED, [libraries / "results.json"])
 
 
 def test_a_folder_of_libraries_within_the_solutions_is_named(libraries, tmp_path):
-    assert authoritative.exposed(GUARDED, [tmp_path])
+    assert authority.exposed(GUARDED, [tmp_path])
 
 
 def test_links_are_followed_to_where_they_lead(libraries, tmp_path):
     (tmp_path / "real").mkdir()
     (libraries / "link").symlink_to(tmp_path / "real")
-    assert authoritative.exposed(GUARDED, [libraries / "link"]) == []  # the kernel refuses it, too
+    assert authority.exposed(GUARDED, [libraries / "link"]) == []  # the kernel refuses it, too
     (libraries / "kept").mkdir()
     (tmp_path / "solutions").symlink_to(libraries / "kept")
-    assert authoritative.exposed(GUARDED, [tmp_path / "solutions"])
+    assert authority.exposed(GUARDED, [tmp_path / "solutions"])
 
 
 def test_what_others_cannot_read_is_safe_from_a_uid_of_its_own(libraries, monkeypatch):
@@ -87,24 +86,24 @@ def test_what_others_cannot_read_is_safe_from_a_uid_of_its_own(libraries, monkey
         solutions.mkdir(mode=0o700)
         Path(place).chmod(0o755)
         monkeypatch.setattr(sandbox, "readable_by_all", lambda: (place,))
-        assert authoritative.exposed(OWN_UIDS, [solutions, Path(place) / "results.json"]) == []
-        assert authoritative.exposed(GUARDED, [solutions])
+        assert authority.exposed(OWN_UIDS, [solutions, Path(place) / "results.json"]) == []
+        assert authority.exposed(GUARDED, [solutions])
         solutions.chmod(0o755)
-        assert authoritative.exposed(OWN_UIDS, [solutions])
+        assert authority.exposed(OWN_UIDS, [solutions])
         Path(place).chmod(0o700)
-        assert authoritative.exposed(OWN_UIDS, [solutions]) == []
+        assert authority.exposed(OWN_UIDS, [solutions]) == []
 
 
 def test_without_landlock_nothing_is_opened_because_nothing_is_closed(libraries):
     bare = sandbox.Layers(root=False, landlock_abi=0, seccomp=True)
-    assert authoritative.exposed(bare, [libraries]) == []
+    assert authority.exposed(bare, [libraries]) == []
 
 
 def test_an_environment_in_the_root_opens_it_and_one_below_does_not(monkeypatch):
     monkeypatch.setattr(sys, "prefix", str(paths.ROOT))
-    assert authoritative.exposed(GUARDED, [paths.SOLUTIONS])
+    assert authority.exposed(GUARDED, [paths.SOLUTIONS])
     monkeypatch.setattr(sys, "prefix", str(paths.ROOT / ".venv"))
-    assert authoritative.exposed(GUARDED, [paths.SOLUTIONS]) == []
+    assert authority.exposed(GUARDED, [paths.SOLUTIONS]) == []
 
 
 @pytest.mark.skipif(not can_mount(), reason="needs root and mounts")

@@ -363,26 +363,26 @@ def test_a_full_disk_ends_the_run_and_leaves_whole_results(full, tree, upload, g
 
 # The grader's own bugs ----------------------------------------------------------------------------
 
-STAGES = [  # file of src, and the function of ours that crashes there
-    ("grading/layouts.py", "find_package"),
-    ("grading/staging.py", "copy"),
-    ("grading/runner.py", "load_hidden"),
-    ("questions/shared/data_set.py", "CourseData.__init__"),
-    ("grading/pool.py", "open_pool"),
-    ("grading/worker.py", "preload"),
+STAGES = [  # file, and the function of ours that crashes there
+    ("src/grading/layouts.py", "find_package"),
+    ("src/grading/staging.py", "copy"),
+    ("autograder/judging.py", "load_hidden"),
+    ("src/questions/shared/data_set.py", "CourseData.__init__"),
+    ("autograder/command.py", "open_pool"),
+    ("src/grading/worker.py", "preload"),
     ("autograder/isolation/guardian.py", "become_subreaper"),
     ("autograder/isolation/guardian.py", "watch"),
     ("autograder/isolation/zygote.py", "_clean_up"),
-    ("grading/limits.py", "take"),
+    ("autograder/isolation/sandbox.py", "limit"),
     ("autograder/isolation/sandbox.py", "for_worker"),
     ("autograder/isolation/sandbox.py", "take"),
-    ("grading/wire.py", "encode"),
-    ("grading/wire.py", "_load_arrays"),
-    ("grading/schema.py", "check"),
-    ("grading/verdicts.py", "of_ending"),
-    ("questions/attention_exploration/tests.py", "AttentionCase.expect_weights"),
-    ("grading/results.py", "write_atomically"),
-    ("grading/results.py", "Results.as_dict"),
+    ("src/grading/wire.py", "encode"),
+    ("src/grading/wire.py", "_load_arrays"),
+    ("src/grading/schema.py", "check"),
+    ("src/grading/verdicts.py", "of_ending"),
+    ("src/questions/attention_exploration/tests.py", "AttentionCase.expect_weights"),
+    ("src/grading/results.py", "write_atomically"),
+    ("src/grading/results.py", "Results.as_dict"),
 ]
 
 
@@ -390,7 +390,7 @@ STAGES = [  # file of src, and the function of ours that crashes there
 def test_a_crash_of_our_own_is_a_grader_error(file, function, make_tree, upload, grade, tmp_path):
     broken = make_tree()
     planted = f"{function} = lambda *_, **__: 1 / 0\n"
-    with open(broken / "src" / file, "a", encoding="utf-8") as writer:
+    with open(broken / file, "a", encoding="utf-8") as writer:
         writer.write(planted)
     results = tmp_path / "results.json"
     ran = grade(upload, ASKED, "--json", results, where=broken)

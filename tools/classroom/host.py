@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from autograder import paths
-from autograder.isolation import authority, confined_pool, leftovers, sandbox
+from autograder.isolation import authority, confined_pool, hide_memory, leftovers, sandbox
 from autograder.isolation.guardian import resident_bytes
 from autograder.isolation.pool import ConfinedPool
 from autograder.judging import Judging, course_runner
@@ -71,7 +71,7 @@ def main(questions: QuestionSet, place: Path, own: Path) -> None:
     tempfile.tempdir = str(own)
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever else is printed is not an answer
-    sandbox.hide_memory()
+    hide_memory()
     for number in (signal.SIGINT, signal.SIGTERM):  # our parent may ignore them
         signal.signal(number, signal.default_int_handler)
     with open(place / LOCK, "ab") as lock:
@@ -243,7 +243,7 @@ class Host:
         hash_seed = derive_seed(seed, "hash")
         if self._pool is None or hash_seed != self._hash_seed:
             self.close()
-            self._pool = confined_pool(hash_seed, self._layers, lasting=True)
+            self._pool = confined_pool(hash_seed, self._layers)
             self._hash_seed = hash_seed
         return self._pool
 
