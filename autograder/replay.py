@@ -109,7 +109,6 @@ def line(results: Results) -> str:
             "credit": str(t.credit),
             "cause": t.cause,
             "look_at": t.look_at,
-            "digest": t.digest,
         }
         for t in results.tests
     ]

@@ -86,7 +86,6 @@ class TestResult:
     measured: Mapping[str, float] = field(default_factory=dict)  # numbers that the test saw
     cpu_s: float = 0.0  # of the submission's processes; 0 where they can't be measured
     peak_bytes: int = 0
-    digest: str = ""  # of everything that decides the test except the submission (deciding.py)
 
     def __post_init__(self) -> None:
         for name, most in MAX_CHARACTERS.items():
@@ -134,7 +133,6 @@ class TestResult:
                 "measured": dict(self.measured),
                 "cpu_s": round(self.cpu_s, 3),
                 "peak_bytes": self.peak_bytes,
-                "digest": self.digest,
             }
         if staff or not self.spec.is_hidden:
             shown["output"] = self.output

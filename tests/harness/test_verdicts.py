@@ -16,7 +16,6 @@ from tests import pinned
 
 EDITION = pinned.load().edition(None)
 STAFFS = {"detail", "cause", "where", "look_at", "credit", "measured", "cpu_s", "peak_bytes"}
-STAFFS |= {"digest"}
 
 
 @pytest.mark.parametrize(
@@ -80,7 +79,6 @@ def test_what_is_for_staff_is_told_to_nobody_else():
         measured={"accuracy": 0.25},
         cpu_s=1.23456,
         peak_bytes=7,
-        digest="d" * 64,
     )
     shown, staffs = result.as_dict(staff=False), result.as_dict(staff=True)
     assert staffs.keys() - shown.keys() == STAFFS

@@ -213,14 +213,14 @@ class Host:
             refused = str(error)
             results = nothing_to_grade(self._runner, options.edition, seed, options.name)
             results.facts["authoritative"] = request["counts"]
-        digests = self._digests(results.edition.name)
-        results.tests = [
-            replace(test, digest=digests.get(test.spec.test_id, "")) for test in results.tests
-        ]
         gc.collect()  # this also closes a run's descriptors
         ours = any(test.outcome is Outcome.GRADER_ERROR for test in results.tests)
+        shown = results.as_dict(staff=True)
+        digests = self._digests(results.edition.name)
+        for test in shown["tests"]:
+            test["digest"] = digests[test["test_id"]]
         return {
-            "results": results.as_dict(staff=True),
+            "results": shown,
             "refused": refused,
             "findings": self._remembered.used(),
             "processor": processor(),
@@ -231,8 +231,7 @@ class Host:
     def _find_digests(self, edition: str) -> dict[str, str]:
         """Return the digest of what decides each test (`deciding.py`), by id."""
         runner = self._runner
-        if runner.judging is None:
-            return {}
+        assert runner.judging is not None  # `Options.counts` requires it
         deciding = Deciding(runner.assignment, runner.questions, runner.judging.hidden)
         here = versions(), processor()
         by_id = deciding.of(runner.assignment.edition(edition))

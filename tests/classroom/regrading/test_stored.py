@@ -36,7 +36,6 @@ def results_of(*failing: str, seed: int = SEED, hidden: bool = True) -> Results:
             message="a sentence" if fails else "",
             credit=Fraction(0) if fails else Fraction(1),
             cause="failed.a-sentence" if fails else "",
-            digest=f"digest of {spec.name}",
         )
         skipped = spec.is_hidden and not hidden
         tests.append(TestResult(spec, "", is_selected=False) if skipped else result)
@@ -106,7 +105,6 @@ def test_results_become_records_with_their_own_seed(begin, record):
         assert (test["topic"], test["kind"]) == (spec.topic, spec.kind)
         if result.spec.max_score:
             assert test["name"] == result.description  # others share an entry
-        assert test.get("digest") == (result.digest if record else None)
         assert test.get("cause") == (result.cause if record else None)
     assert first["results"]["score"] == float(one.score)
 
@@ -193,7 +191,7 @@ def test_a_record_that_disagrees_with_the_points_lends_them_nothing(begin):
     made["stdout"] = replay.line(Results(EDITION, SEED, [other, *one.tests[1:]], one.facts))
     _, _, (found,), _ = begin(made)
     tests = found["results"]["tests"]
-    assert "digest" not in tests[0] and "cause" not in tests[0] and "digest" in tests[1]
+    assert "cause" not in tests[0] and "cause" in tests[1]
     assert json.dumps(found).count("failed.x") == 0
 
 

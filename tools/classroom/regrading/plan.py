@@ -143,7 +143,6 @@ def _nothing(test: Test, message: str) -> TestDict:
         "message": message,
         "cause": "missing-file.nothing",
         "credit": str(Fraction(0)),
-        "digest": "",
     }
 
 

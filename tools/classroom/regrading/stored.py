@@ -181,7 +181,7 @@ def _test(
     }
     staffs = known.get(test_id, {})
     if staffs.get("outcome") == outcome:
-        kept = ("credit", "cause", "look_at", "digest")
+        kept = ("credit", "cause", "look_at")
         found |= {key: staffs[key] for key in kept if key in staffs}
     return found
 
