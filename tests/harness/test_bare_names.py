@@ -133,7 +133,9 @@ def copying_query(keys, j):
 def checkout(tree, tmp_path) -> Path:
     """A student's copy of the project."""
     copy = tmp_path / "copy"
-    away = shutil.ignore_patterns("solutions", "build", "dist", ".venv", ".git", "tests")
+    away = shutil.ignore_patterns(
+        "autograder", "solutions", "build", "dist", ".venv", ".git", "tests"
+    )
     shutil.copytree(tree, copy, ignore=away)
     return copy
 

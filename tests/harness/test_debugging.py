@@ -5,7 +5,9 @@ import zipfile
 
 import pytest
 
-from grading.runner import Observer, Options, Runner, own_package
+from autograder.judging import course_runner
+from grading.pool import InProcessPool
+from grading.runner import Observer, Options, own_package
 from grading.staging import stage
 from grading.verdicts import Outcome
 from questions.course import Course
@@ -22,7 +24,7 @@ PLACE = "raise ValueError(__file__)\n"
 def checkout(tree, tmp_path):
     """A student's copy of the project, whose copying_query tells where it stands."""
     copy = tmp_path / "Übung 5"
-    away = shutil.ignore_patterns("solutions", "build", "dist", ".venv", ".git")
+    away = shutil.ignore_patterns("autograder", "solutions", "build", "dist", ".venv", ".git")
     shutil.copytree(tree, copy, ignore=away)
     return copy
 
@@ -89,9 +91,9 @@ def test_a_package_that_is_not_whole_is_copied(submission, tmp_path, missing):
 
 def test_the_reference_is_never_imported_in_its_place(submission, monkeypatch):
     """A judge calls the reference in between: one's modules are removed before the other runs."""
-    runner = Runner(pinned.load(), Course())
+    runner = course_runner(pinned.load(), Course())
     asked = Options(submission=submission, selection=("1g-5-hidden", ID), in_process=True)
-    results = runner.run(asked, 7, Observer())
+    results = runner.run(asked, 7, Observer(), InProcessPool())
     assert {t.outcome for t in results.tests if t.is_selected} == {Outcome.PASSED}
 
 
