@@ -27,7 +27,7 @@ CAPABILITIES = (
     "chown dac_override fowner fsetid kill setgid setuid setpcap net_bind_service net_raw "
     "sys_chroot mknod audit_write setfcap"
 )
-UID_CLAIMS = Path("/run/grading-uids")  # isolation.sandbox.CLAIMS: graders outside read it, too
+UID_CLAIMS = Path("/run/grading-uids")  # isolation.users.CLAIMS: graders outside read it, too
 PERIOD_US = 20_000  # short, so that commands never pause for long when their quota is used up
 
 

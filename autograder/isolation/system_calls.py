@@ -3,7 +3,7 @@
 Each call is listed with its two numbers, from the kernel's tables; "-": that machine lacks it. What
 is not listed is newer than this list, and refused as by a kernel that lacks it: libraries then do
 without. `kernel.py` makes the filter from these tables; what they must achieve together, and what
-one worker can still tell another, is in `grading/__init__.py`.
+one worker can still tell another, is in `autograder/__init__.py`.
 """
 
 from __future__ import annotations

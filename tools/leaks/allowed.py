@@ -37,7 +37,6 @@ ALLOWED = {
 PATHS = {
     "says where hidden tests are judged, so that nobody looks for it": {
         "assignment.toml": "solutions/hidden",
-        "src/grading/__init__.py": "solutions/hidden",
         "src/grading/cases.py": "solutions/hidden",
         "src/questions/__init__.py": "solutions/hidden",
         "src/grading/runner.py": "solutions/hidden",
