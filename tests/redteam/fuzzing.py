@@ -19,10 +19,11 @@ import torch
 
 from autograder.gradescope import leaderboard
 from autograder.isolation import sandbox
+from autograder.isolation.pool import finished
 from autograder.judging import course_runner, stage_reference
 from grading import wire
 from grading.cases import BoundTest, bind
-from grading.pool import Ending, Finished, Job, Pool, finished
+from grading.pool import Ending, Finished, Job, Pool
 from grading.results import Results, TestResult
 from grading.runner import Run, Runner
 from grading.staging import stage

@@ -14,8 +14,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from autograder.isolation.pool import finished
 from grading import wire
-from grading.pool import finished
 from grading.results import TestResult
 from grading.verdicts import REPORT, Outcome
 from grading.worker import READY
