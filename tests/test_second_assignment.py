@@ -116,7 +116,8 @@ def test_nothing_is_graded_with_an_autograder_that_can_not_be_imported(tree, tmp
     (tree / "autograder" / damage).write_text("import a_missing_library\n", encoding="utf-8")
     ran = grade(tree, "--submission", hand_in(tmp_path / "upload", RIGHT))
     assert (ran.returncode, ran.stdout) == (3, "")
-    assert "grader.py: the grader failed" in ran.stderr
+    assert ran.stderr.startswith("grader.py: the grader failed: autograder/ can't be imported")
+    assert ran.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("whose", ["tree", "students"])

@@ -1,16 +1,27 @@
-"""Confinement of the workers that run student code (Linux).
+"""Confinement of the workers that run student code (Linux); these names are its interface.
 
-`confined_pool` is the interface; a zygote imports this package, so that it imports nothing itself.
+authority.py          what a run whose score counts requires, and how that is verified (canary.py)
+pool.py               the pool; a zygote (zygote.py) forks guardians, and these fork workers
+guardian.py           watches a worker and ends it; import_clock.py times its imports
+sandbox.py            what confines it: limits, Landlock and a filter (kernel.py,
+                      system_calls.py), a user of its own (users.py)
+leftovers.py          removes what it leaves
 """
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from typing import TYPE_CHECKING
+import tempfile
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from .pool import ConfinedPool
-    from .sandbox import Layers
+from grading.errors import GradingError
+
+from . import authority
+from .pool import ConfinedPool
+from .sandbox import Layers, detect, hide_memory
+
+__all__ = ["Layers", "confined_pool", "detect", "hide_memory", "is_available", "obstacles"]
 
 
 def is_available() -> bool:
@@ -22,9 +33,7 @@ def is_available() -> bool:
 
 
 def confined_pool(
-    hash_seed: int,
-    layers: Layers | None = None,
-    authoritative: bool = False,
+    hash_seed: int, layers: Layers | None = None, authoritative: bool = False
 ) -> ConfinedPool:
     """Return a pool of confined workers.
 
@@ -33,14 +42,21 @@ def confined_pool(
         layers: what confines them; by default, everything that works here.
         authoritative: whether to refuse a submission unless its score can count.
     """
-    from .pool import ConfinedPool
-    from .sandbox import detect
-
     return ConfinedPool(hash_seed, layers or detect(), authoritative)
 
 
-def hide_memory() -> None:
-    """Keep processes of the same user from reading this one's memory or environment."""
-    from .sandbox import hide_memory
-
-    hide_memory()
+def obstacles(layers: Layers) -> list[str]:
+    """Try what student code must not do; return why no run here can be authoritative, if so."""
+    with (
+        tempfile.TemporaryDirectory(prefix="grading-", ignore_cleanup_errors=True) as folder,
+        contextlib.closing(confined_pool(0, layers)) as pool,
+    ):
+        work, staged = Path(folder), Path(folder) / "staged"
+        work.chmod(0o711)
+        (staged / "submission").mkdir(parents=True)
+        try:
+            canary = authority.send_canary(pool, work, staged)
+            faults = authority.faults(layers, canary)
+            return faults + authority.exposed(layers, authority.secrets())
+        except GradingError as error:
+            return [str(error)]

@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from autograder import doctor, replay
-from autograder.isolation import authority, sandbox
+from autograder import doctor, isolation, replay
 from grading import cli
 from grading.errors import UsageError
 from tests import pinned
@@ -75,15 +74,13 @@ def test_commands(name, lines, tmp_path):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
 def test_doctor(capsys, monkeypatch):
-    monkeypatch.setattr(authority, "send_canary", lambda *_: {})
-    monkeypatch.setattr(authority, "exposed", lambda *_: [])
     texts = {}
     for title, layers, faults, code in (
-        ("all is well", sandbox.Layers(True, 7, True), [], "print('numpy 2, torch 2')"),
-        ("nothing works", sandbox.Layers(False, 0, False), ["a fault"], "raise ImportError('x')"),
+        ("all is well", isolation.Layers(True, 7, True), [], "print('numpy 2, torch 2')"),
+        ("nothing works", isolation.Layers(False, 0, False), ["a fault"], "raise ImportError('x')"),
     ):
-        monkeypatch.setattr(sandbox, "detect", lambda layers=layers: layers)
-        monkeypatch.setattr(authority, "faults", lambda *_, faults=faults: faults)
+        monkeypatch.setattr(isolation, "detect", lambda layers=layers: layers)
+        monkeypatch.setattr(isolation, "obstacles", lambda _, faults=faults: faults)
         monkeypatch.setattr(cli, "command", lambda _, code=code: [sys.executable, "-c", code])
         doctor.examine()
         here = re.sub(r"(?m)^(Python|System|CPUs) +[^;\n]+", r"\1 ...", capsys.readouterr().out)
