@@ -41,6 +41,7 @@ TAKEN = (
     "LICENSE",
     "autograder/**/*.py",
     "autograder/**/*.json",
+    "autograder/templates/*",
     "src/environment.py",
     "src/grader.py",
     "src/grading/**/*.py",
