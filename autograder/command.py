@@ -51,7 +51,7 @@ class StaffCommand(Command):
             seed = authoritative.large_seed(seed)
         if record:
             seed, asked.edition = record.seed, record.edition
-            judged_by = provenance.judged_by(runner.questions.provided)
+            judged_by = provenance.judged_by(runner.assignment, runner.questions.provided)
             for warning in replay.warnings(record, judged_by):
                 print(f"Replay: {warning}")
         observer = Console(asked.json)

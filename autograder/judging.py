@@ -40,9 +40,9 @@ class Judging:
     def judge(self, name: str) -> Judge:
         return self.judges[name]
 
-    def judged_by(self, provided: Provided) -> str:
+    def judged_by(self, assignment: Assignment, provided: Provided) -> str:
         if not self._judged_by:
-            self._judged_by = provenance.judged_by(provided)
+            self._judged_by = provenance.judged_by(assignment, provided)
         return self._judged_by
 
     def stage_reference(self, target: Path, provided: Provided) -> list[Path]:

@@ -9,9 +9,9 @@ from grading.paths import DATA, QUESTIONS, ROOT, SOLUTIONS, SRC
 
 HIDDEN = SOLUTIONS / "hidden"
 ANSWERS = SOLUTIONS / "data"
-ASSIGNMENT = ROOT / "assignment.toml"
+DESCRIPTION = ROOT / "autograder" / "description.py"  # only in a checkout
 
-__all__ = ["ANSWERS", "ASSIGNMENT", "DATA", "HIDDEN", "QUESTIONS", "ROOT", "SOLUTIONS", "SRC"]
+__all__ = ["ANSWERS", "DATA", "DESCRIPTION", "HIDDEN", "QUESTIONS", "ROOT", "SOLUTIONS", "SRC"]
 
 
 def refuse_closed_solutions() -> None:

@@ -9,6 +9,7 @@ import platform
 from collections.abc import Iterator
 from pathlib import Path
 
+from grading.edition import Assignment, to_json
 from grading.staging import Provided
 
 from . import paths
@@ -18,12 +19,12 @@ INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")  # which torch's k
 KERNELS = ("ONEDNN_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY")  # variables that choose among them
 
 
-def judged_by(provided: Provided) -> str:
-    """Hash all files that decide a verdict: tests, harness, data, reference, answers.
+def judged_by(assignment: Assignment, provided: Provided) -> str:
+    """Hash all that decides a verdict: description, tests, harness, data, reference, answers.
 
     The hash is the same in a checkout and in the release that was built from it.
     """
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(to_json(assignment))
     for path in sorted(files(provided)):
         digest.update(f"\0{Path(os.path.relpath(path, paths.ROOT)).as_posix()}\0".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
@@ -32,10 +33,10 @@ def judged_by(provided: Provided) -> str:
 
 def files(provided: Provided) -> Iterator[Path]:
     """Yield all files that decide a verdict."""
-    yield paths.ASSIGNMENT
     yield paths.SRC / "grader.py"
     for folder in (paths.SRC / "grading", paths.QUESTIONS, paths.ROOT / "autograder"):
-        yield from (p for p in folder.rglob("*") if p.suffix in (".py", ".json"))
+        found = (p for p in folder.rglob("*") if p.suffix in (".py", ".json"))
+        yield from (p for p in found if p != paths.DESCRIPTION)
     yield from (p for p in paths.DATA.glob("*") if p.is_file())
     for name in provided.packages:
         yield from (paths.SRC / name).glob("*.py")

@@ -39,7 +39,7 @@ from tools.reference import lay_out
 
 from grading import paths  # isort: skip
 from questions.shared import probe  # isort: skip
-from grading.recipes import settings  # isort: skip
+from grading.edition import EDITION  # isort: skip
 from autograder.judging import load_hidden  # isort: skip
 from pretraining.parameter_files import read, weights  # isort: skip
 
@@ -92,7 +92,7 @@ def train(name: str) -> Path:
         lay_corruption(case.corruption, folder)
     if case.body:
         replace_body(folder / "src" / "submission" / "dataset.py", case.body)
-    change_recipe(folder / "src" / "pretraining" / "recipes.json", case)
+    change_recipe(folder / EDITION, case)
     pretrained, finetuned = (
         folder / f"{case.variant}.{s}.params" for s in ("pretrain", "finetune")
     )
@@ -182,8 +182,7 @@ def measure(name: str, folder: Path) -> list[dict[str, Any]]:
     spans = sys.modules["hidden.spans"]
     torch.set_num_threads(1)  # as in the grader's workers
     case = CASES[name]
-    recipes = load_assignment(ROOT).recipes
-    config = settings(recipes.of(case.variant, case.recipe).model)
+    config = load_assignment(ROOT).settings(case.recipe, "model", case.variant)
     data = folder / "src" / "data"
     corpus = (data / "wiki.txt").read_text(encoding="utf-8").removesuffix("\n")
     old, new = (parameters(folder, case.variant, stage) for stage in ("pretrain", "finetune"))

@@ -195,10 +195,10 @@ def lay_corruption(name: str, folder: Path) -> None:
 
 def change_recipe(folder: Path, asked: argparse.Namespace) -> dict:
     """Apply --set, --set-model and --set-finetune; return the changes by stage."""
-    path = folder / "src" / "pretraining" / "recipes.json"
+    path = folder / "src" / "edition.json"
     tables = json.loads(path.read_text(encoding="utf-8"))
     dataset = json.loads((folder / "src/data/dataset.json").read_text(encoding="utf-8"))["name"]
-    recipe = tables["recipes"][asked.recipe or tables["datasets"][dataset]]
+    recipe = tables["recipes"][asked.recipe or tables["datasets"][dataset]["recipe"]]
     done = {}
     wanted = {"pretrain": asked.set, "model": asked.set_model}
     wanted["finetune_pretrained"] = asked.set_finetune

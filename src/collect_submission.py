@@ -69,7 +69,7 @@ def gather(scratch: Path) -> Work:
         scratch: an empty folder for copies.
 
     Raises:
-        UsageError: there is no code, two files of one name differ, or assignment.toml is broken.
+        UsageError: there is no code, two files of one name differ, or edition.json is broken.
     """
     assignment = load_assignment(paths.ROOT)
     edition = assignment.edition(None)

@@ -58,7 +58,8 @@ class Bench:
         judging = self._runner.judging
         assert isinstance(judging, Judging)
         if remembered is not None:
-            kept = Remembered(remembered, Course())
+            release = judging.judged_by(self._assignment, Course().provided)
+            kept = Remembered(remembered, Course(), release)
             pool = RememberingPool(pool, kept)
             judging.remember = kept.finding
         self.pool: Pool = pool
@@ -111,8 +112,7 @@ class Bench:
             shutil.rmtree(work, ignore_errors=True)
 
     def _add_recipes(self, root: Path) -> None:
-        recipes = Path("pretraining", "recipes.json")
-        shutil.copyfile(self._complete / recipes, root / recipes)
+        Course().prepare(self._assignment, root)
 
 
 def _with_every_topic() -> Assignment:

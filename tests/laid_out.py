@@ -4,7 +4,8 @@ A conftest.py that imports the fixtures `root`, `one_thread` and `run` gives its
 folder, one thread, and run.py's commands; for the last it also has a fixture `main`, run.py's.
 
 root/src/{run,dataset,...}.py                as students get them
-root/src/submission/, root/src/pretraining/  the reference, complete, and recipes.json
+root/src/submission/, root/src/pretraining/  the reference, complete
+root/src/edition.json                        with a tiny recipe for the smoke world
 root/src/data/, root/solutions/data/        a smoke world
 """
 
@@ -20,7 +21,8 @@ import pytest
 import torch
 
 from autograder.description import load_assignment
-from tools import starter, world
+from grading.edition import EDITION
+from tools import world
 from tools.reference import GIVEN, compose
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -56,15 +58,15 @@ def lay_out(root: Path) -> Path:
     for name in GIVEN:
         shutil.copy(REPOSITORY / "src" / name, source / name)
     compose(REPOSITORY, source)
-    recipes = json.loads(starter.recipes_file(REPOSITORY))
-    recipes["recipes"]["tiny"] = TINY
+    tables = json.loads((root / EDITION).read_text(encoding="utf-8"))
+    recipes = tables["recipes"]
+    recipes["tiny"] = TINY
     # 400 steps of the smallest model: time enough to interrupt it.
-    recipes["recipes"]["long"] = TINY | {"pretrain": STAGE | {"batch_size": 32, "max_epochs": 50}}
+    recipes["long"] = TINY | {"pretrain": STAGE | {"batch_size": 32, "max_epochs": 50}}
     # The smoke recipe's model, which trains in a second.
-    recipes["recipes"]["brief"] = TINY | {"model": recipes["recipes"]["smoke"]["model"]}
-    recipes["datasets"]["smoke"] = "tiny"
-    text = json.dumps(recipes)
-    (source / "pretraining" / "recipes.json").write_text(text, encoding="utf-8")
+    recipes["brief"] = TINY | {"model": recipes["smoke"]["model"]}
+    tables["datasets"]["smoke"]["recipe"] = "tiny"
+    (root / EDITION).write_text(json.dumps(tables), encoding="utf-8")
     assert world.main(["--dataset", "smoke", "--seed", "1", "--out", str(root)]) == 0
     return root
 

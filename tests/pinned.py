@@ -9,7 +9,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from grading.edition import Assignment, load_assignment
+from autograder.description import StaffAssignment, load_assignment
 
 ROOT = Path(__file__).resolve().parent.parent
 EDITIONS = ROOT / "tests" / "small" / "editions.toml"
@@ -29,7 +29,7 @@ def text() -> str:
 
 
 @cache
-def load() -> Assignment:
+def load() -> StaffAssignment:
     """Return the loaded description."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "assignment.toml"

@@ -9,10 +9,10 @@ import re
 import numpy as np
 import pytest
 
+from autograder.description import load_assignment
 from autograder.judging import Judging
 from grading import paths
 from grading.cases import GradedTestCase
-from grading.edition import load_assignment
 from grading.verdicts import Outcome, TestEnd
 from questions.attention_exploration import attention_math, tests
 from questions.attention_exploration import probe as probe
@@ -273,7 +273,7 @@ def test_points_can_be_moved_to_the_code(tmp_path, topic):
 def test_messages_show_what_the_answer_makes_of_attention(function, tmp_path):
     """Check each wrong variant's message, except for answers of a wrong shape."""
     bench = Bench(tmp_path)
-    folder = Variant(paths.ASSIGNMENT.parent / "tests/golden/attention_exploration/wrong/x.py")
+    folder = Variant(paths.ROOT / "tests/golden/attention_exploration/wrong/x.py")
     region = f"# region: attention_exploration.py, {function}, "
     variants = [Variant(path) for path in sorted(folder.path.parent.glob("*.py"))]
     variants = [v for v in variants if region in v.text and FUNCTIONS[function] in v.caught_by]

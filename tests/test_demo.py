@@ -87,7 +87,7 @@ def test_positions_follow_the_recipe(project):
     lines = (project / "src/data/wiki.txt").read_text(encoding="utf-8").splitlines()
     mean = sum((4 + min(len(line), 112)) / 2 + 3 for line in lines)
     first = PIPELINES["vanilla"][0]
-    assert positions(first, recipe, project) == recipe("vanilla").pretrain.max_epochs * mean
+    assert positions(first, recipe, project) == recipe("pretrain", "vanilla")["max_epochs"] * mean
     assert positions(PIPELINES["vanilla"][-1], recipe, project) == 0
 
 

@@ -190,6 +190,14 @@ def test_parameters_of_the_other_variant_are_named(tree, demo, tmp_path):
     )
 
 
+def table_of(recipe: dict, name: str) -> str:
+    """Return a recipe as a table of assignment.toml, whose values JSON writes in the same way."""
+    tables = {key: value for key, value in recipe.items() if isinstance(value, dict)}
+    lines = [f"{k} = {json.dumps(v)}" for k, v in recipe.items() if k not in tables]
+    below = [table_of(table, f"{name}.{key}") for key, table in tables.items()]
+    return "\n".join([f"\n[{name}]", *lines, *below])
+
+
 @pytest.mark.long
 def test_course_files_install_and_the_public_commands_run_on_them(tree, tmp_path):
     """Use the real data if they are beside the project, else files of the same form."""
@@ -206,10 +214,8 @@ def test_course_files_install_and_the_public_commands_run_on_them(tree, tmp_path
     london = python(course, "src/london_baseline.py")
     assert "percent" in london.stdout, london.stderr
     # Train for seconds, learning nothing, to check the course's long lines and odd letters.
-    recipes = course / "src" / "pretraining" / "recipes.json"
-    tables = json.loads(recipes.read_text(encoding="utf-8"))
-    tables["recipes"]["tiny"] = TINY | {"model": TINY["model"] | {"block_size": 128}}
-    recipes.write_text(json.dumps(tables), encoding="utf-8")
+    with open(course / "assignment.toml", "a", encoding="utf-8") as file:
+        file.write(table_of(TINY | {"model": TINY["model"] | {"block_size": 128}}, "recipes.tiny"))
     for command in PIPELINES["vanilla"]:
         ran = python(course, *command.arguments, "--recipe", "tiny")
         assert ran.returncode == 0, ran.stderr

@@ -18,11 +18,12 @@ STUDENTS = {"_typeshed"} | set(
 )
 LIBRARIES = {
     r"(src|solutions/submission|solutions/hidden)/": STUDENTS,
-    r"autograder/description\.py": {"pydantic"},
+    r"autograder/description\.py": {"pydantic", "pydantic_core"},
     r"autograder/": STUDENTS | {"jsonschema"},
 }
-# What imports modules whose names are computed: tests, a probe, judges, staff's command.
-BY_NAME = {"__init__", "bare_names", "cases", "cli", "judging", "worker"}
+# What imports modules whose names are computed: tests, a probe, judges, staff's command; and, in a
+# checkout alone, the description (edition, recipes).
+BY_NAME = {"__init__", "bare_names", "cases", "cli", "edition", "judging", "recipes", "worker"}
 COMMANDS = {path.stem: path for path in (ROOT / "src").glob("*.py")}
 PACKAGES = {"autograder", "grading", "hidden", "pretraining", "questions", "submission", "tools"}
 

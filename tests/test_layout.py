@@ -6,9 +6,9 @@ import subprocess
 
 import pytest
 
+from autograder.description import load_assignment
 from autograder.judging import course_runner
 from grading import where
-from grading.edition import load_assignment
 from questions.course import Course
 
 FOLDERS = ("src/submission", "src/pretraining", "solutions/submission")
@@ -34,6 +34,7 @@ def test_nothing_that_commands_write_is_committed(root):
     names = listed.stdout.splitlines()
     written = (".zip", ".params", ".predictions", ".checkpoint", ".pdf")
     assert names and [name for name in names if name.endswith(written)] == []
+    assert "src/edition.json" not in names
 
 
 def test_a_module_of_submission_is_given_or_written_by_students(root):

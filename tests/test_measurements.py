@@ -109,7 +109,7 @@ def test_the_text_below_the_picture_has_the_same_numbers():
 
 def test_the_caption_says_that_the_variants_are_not_trained_for_equally_long():
     caption = re.search(r"\) \*(`make demo`.*?)\* ", README)[1]
-    recipe = load_assignment().shipped_recipes()["recipes"]["laptop"]["pretrain"]
+    recipe = load_assignment().recipes["laptop"]["pretrain"]
     epochs = recipe["max_epochs"], recipe["synthesizer"]["max_epochs"]
     assert f"the synthesizer for {epochs[1]} epochs, the two others for {epochs[0]}" in caption
     heading = re.search(r'"(Three variants .*?)"', caption)[1]

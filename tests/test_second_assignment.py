@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from autograder.description import load_assignment
+from grading.edition import EDITION, to_json
 from tests.interpreter import python
 from tests.project import ROOT
 
@@ -45,6 +47,9 @@ def grade(tree: Path, *words: str | Path, **keywords) -> subprocess.CompletedPro
 @pytest.fixture
 def students(tree: Path) -> Path:
     """Return what students get of the second assignment."""
+    assignment = load_assignment(tree)
+    (tree / EDITION).write_bytes(to_json(assignment.for_students("only", ())))
+    (tree / "assignment.toml").unlink()
     shutil.rmtree(tree / "solutions")
     shutil.rmtree(tree / "autograder")
     return tree

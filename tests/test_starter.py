@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grading.edition import load_assignment
+from autograder.description import load_assignment
 from tests import pinned
 from tests.laid_out import lay_out
 from tools import autograder, starter
@@ -259,8 +259,7 @@ def test_only_an_edition_that_asks_for_rope_has_its_functions(tree, edition, has
         text = b"".join(modules.values()).decode("utf-8")
         assert len(re.findall(r"# \[rope\]|def \w*(?:rope|rotary)\w*\(", text)) == 6 * has
         assert "def initialize_synthesizer_model" in text and "# <" not in text
-    recipes = starter.recipes_file(tree, edition).decode("utf-8")
-    assert ('"rope"' in recipes.partition('"variants"')[2]) == bool(has)
+    assert ("rope" in json.loads(starter.edition_file(tree, edition))["variants"]) == bool(has)
 
 
 def test_given_code_is_the_same_in_all_editions(tree):
@@ -293,16 +292,13 @@ def test_counting_parameters_can_be_passed_in_every_edition(tree, tmp_path, run_
 
 def test_run_py_offers_the_variants_of_the_edition(tree, tmp_path, run_python):
     source = lay_out(tmp_path / "root") / "src"
-    recipes = source / "pretraining" / "recipes.json"
     for edition, offered in (("xcs224n", False), ("current", True)):
-        recipes.write_bytes(starter.recipes_file(tree, edition))
+        (source / "edition.json").write_bytes(starter.edition_file(tree, edition))
         told = run_python(source / "run.py", "--help").stdout
         assert "vanilla" in told and ("rope" in told) == offered
 
 
 # ---------------------------------------------------------------- the command
-
-SMALL = Path(__file__).with_name("small") / "assignment.toml"
 
 
 @pytest.fixture
@@ -311,7 +307,6 @@ def project(tmp_path):
     truth.mkdir(parents=True)
     (truth / "toy.py").write_text(TRUTH, encoding="utf-8")
     (truth / "all.py").write_text("ALL = 'é'\n", encoding="utf-8")
-    shutil.copy(SMALL, tmp_path)
     return tmp_path
 
 
@@ -326,21 +321,8 @@ def test_starter_is_written_and_then_up_to_date(project, capsys):
     assert starter.main(["--check"], project) == 0
 
 
-def test_recipes_are_written_for_pretraining(project):
-    starter.main([], project)
-    text = (project / "src/pretraining/recipes.json").read_text(encoding="utf-8")
-    assert json.loads(text) == load_assignment(SMALL.parent).shipped_recipes()
-    assert "für" in text and text.endswith("}\n")
-
-
-@pytest.mark.parametrize(
-    ("edited", "source"),
-    [
-        ("src/submission/toy.py", "solutions/submission/toy.py"),
-        ("src/pretraining/recipes.json", "assignment.toml"),
-    ],
-)
-def test_stale_starter_names_what_to_edit_and_to_run(project, capsys, edited, source):
+def test_stale_starter_names_what_to_edit_and_to_run(project, capsys):
+    edited, source = "src/submission/toy.py", "solutions/submission/toy.py"
     starter.main([], project)
     (project / edited).write_text("x = 1\n", encoding="utf-8")
     before = contents(project / edited.rpartition("/")[0])
@@ -378,7 +360,6 @@ def test_what_has_no_truth_is_left_alone(project):
     given = {
         "src/submission/model.py": b"MODEL = 1\n",
         "src/submission/vanilla.params": b"trained",
-        "src/pretraining/fast.py": b"FAST = 1\n",
     }
     for name, content in given.items():
         (project / name).write_bytes(content)
@@ -392,8 +373,6 @@ def test_what_has_no_truth_is_left_alone(project):
     [
         ("solutions/submission/zz.py", "### BEGIN CODE HERE ###\n", "zz.py:1: "),
         ("solutions/submission/zz.py", f"def f():\n    {START}\n    x = 1\n", "zz.py:2: "),
-        ("assignment.toml", "[mistake]\n", "assignment.toml: unknown key 'mistake'"),
-        ("assignment.toml", "[datasets", "assignment.toml is not valid TOML: "),
     ],
 )
 @pytest.mark.parametrize("option", [[], ["--check"]])

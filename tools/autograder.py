@@ -20,7 +20,15 @@ import sys
 from decimal import Decimal
 from pathlib import Path
 
-from autograder.description import REPO, UsageError, check_recipe, editions, load_assignment
+from autograder.description import (
+    ASSIGNMENT,
+    REPO,
+    UsageError,
+    check_recipe,
+    editions,
+    load_assignment,
+)
+from grading.edition import EDITION, to_json
 
 from . import archive, container, emulate, leaks, reference, starter
 from .arguments import OneLineParser, add_editions, add_recipe
@@ -30,11 +38,11 @@ from .starter import GIVEN
 from .telling import telling
 
 DIST = REPO / "dist"
+DESCRIPTION = Path("autograder/description.py")
 SCRIPTS = ("setup.sh", "run_autograder")
 SCRIPTS_FROM = Path("tools/gradescope")
 # The allow-list of the zip: each entry is a file, or a pattern that must match some.
 TAKEN = (
-    "assignment.toml",
     "requirements.txt",
     "requirements-autograder.txt",
     "constraints.txt",
@@ -55,7 +63,8 @@ TAKEN = (
     "solutions/data/birth_test.tsv",
     leaks.GRADING_SECRET,
 )
-ORIGIN = Origin("make autograder", (*TAKEN, *(f"{SCRIPTS_FROM.as_posix()}/{s}" for s in SCRIPTS)))
+SOURCES = (*TAKEN, ASSIGNMENT, *(f"{SCRIPTS_FROM.as_posix()}/{s}" for s in SCRIPTS))
+ORIGIN = Origin("make autograder", SOURCES)
 ORIGINS = {"autograder-*.zip": ORIGIN, "test-*.zip": ORIGIN}
 
 
@@ -75,6 +84,8 @@ def contents(repo: Path, edition: str) -> dict[str, bytes]:
         if not found:
             raise BuildFailed(f"{pattern} is missing: is there a data set? (make world)")
         files |= {p.relative_to(repo).as_posix(): p.read_bytes() for p in found}
+    del files[DESCRIPTION.as_posix()]  # Gradescope has no pydantic; it reads what this resolves:
+    files[EDITION.as_posix()] = to_json(load_assignment(repo))
     files |= contents_of_scripts(repo, edition)
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}
     files["manifest.json"] = (json.dumps(hashes, indent=1) + "\n").encode()

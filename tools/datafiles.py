@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from autograder.description import REPO, DataSet, UsageError, load_assignment
+from autograder.description import REPO, DataSetTable, UsageError, load_assignment
 from tools.exchange import exchange
 
 # Paths of the files, relative to the root that a command writes to.
@@ -63,10 +63,10 @@ def run_command(work: Callable[[], None]) -> int:
     return 0
 
 
-def dataset_settings(name: str) -> DataSet:
+def dataset_settings(name: str) -> DataSetTable:
     """Return the table [datasets.NAME] of the project's assignment.toml."""
     try:
-        datasets = load_assignment(REPO).datasets
+        datasets = load_assignment(REPO).tables.datasets
     except UsageError as error:
         raise DataError(str(error)) from None
     if name not in datasets:

@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from autograder.description import ASSIGNMENT, Assignment, UsageError, load_assignment
+from autograder.description import ASSIGNMENT, StaffAssignment, UsageError, load_assignment
 
 from .arguments import OneLineParser
 from .datafiles import DataError, write_all
@@ -57,7 +57,7 @@ def begin(root: Path, topic: str) -> tuple[list[str], str]:
         "WORDS_CAPITAL": words.capitalize(),
         "CLASS": words.title().replace(" ", ""),
         "TEX": topic.replace("_", r"\_"),
-        "PART": next(q.part for q in described.edition(None).questions if q.topic == before),
+        "PART": described.tables.topics[before].part,
     }
     files = new_files(values)
     for name in files:
@@ -101,7 +101,7 @@ def refuse_name(root: Path, topic: str) -> None:
                 raise Refused(f"the name {topic} is taken by {name}")
 
 
-def place(described: Assignment) -> tuple[str, list[str]]:
+def place(described: StaffAssignment) -> tuple[str, list[str]]:
     """Return the default edition's last topic that is not practice, and the numbers after it."""
     asked = [q for q in described.edition(None).questions if not q.is_practice]
     if not asked:
@@ -147,7 +147,9 @@ def with_sections(root: Path, name: str, added: str, topic: str) -> str:
     return f"{text.rstrip()}\n\n{added}"
 
 
-def described_with(root: Path, described: Assignment, before: str, values: dict[str, str]) -> str:
+def described_with(
+    root: Path, described: StaffAssignment, before: str, values: dict[str, str]
+) -> str:
     """Return assignment.toml with the topic, and with its line in the default edition.
 
     Args:
@@ -175,7 +177,7 @@ def described_with(root: Path, described: Assignment, before: str, values: dict[
 
 
 def numbered(
-    root: Path, described: Assignment, before: str, values: dict[str, str], numbers: list[str]
+    root: Path, described: StaffAssignment, before: str, values: dict[str, str], numbers: list[str]
 ) -> tuple[str, str]:
     """Return assignment.toml with the topic, and its number, the first that can be given.
 
@@ -192,7 +194,7 @@ def numbered(
     raise refusal
 
 
-def expect_addition(before: Assignment, text: str, topic: str) -> None:
+def expect_addition(before: StaffAssignment, text: str, topic: str) -> None:
     """Raise Refused unless the new assignment.toml differs only by the added question."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / ASSIGNMENT).write_text(text, encoding="utf-8")

@@ -19,7 +19,8 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from autograder.description import UsageError, check_recipe
+from autograder.description import UsageError, check_recipe, load_assignment
+from grading.edition import EDITION, read, to_json
 from pretraining.files import write_atomically
 
 from . import telling
@@ -27,7 +28,6 @@ from .arguments import OneLineParser, add_recipe, whole_number
 from .commands import EVALUATED, Command, pipelines_of
 from .datafiles import DATASET, REPO, SHIPPED, require_data_set
 from .regions import RegionError
-from .starter import RECIPES, recipes_file
 
 TARGET = REPO / "build" / "reference"
 GIVEN = (
@@ -69,23 +69,28 @@ def lay_out(repo: Path, target: Path) -> None:
 def compose(repo: Path, source: Path) -> None:
     """Create the complete packages `submission` and `pretraining` in a folder, replacing old ones.
 
+    Its edition.json is the default edition's, with all variants: several editions' are trained.
+
     Raises:
-        RegionError: recipes.json can't be generated, since assignment.toml has a mistake.
+        UsageError: assignment.toml has a mistake.
     """
+    assignment = load_assignment(repo)
     for package in (source / "submission", source / "pretraining"):
         shutil.rmtree(package, ignore_errors=True)
         package.mkdir(parents=True)
     for origin in ("src/submission", "solutions/submission", "src/pretraining"):
         for path in (repo / origin).glob("*.py"):
             shutil.copy2(path, source / path.parent.name / path.name)
-    (source / "pretraining" / RECIPES.name).write_bytes(recipes_file(repo))
+    students = assignment.for_students(assignment.default_edition, assignment.variants)
+    (source / EDITION.name).write_bytes(to_json(students))
 
 
 def fingerprint(target: Path, recipe: str | None, seed: int) -> str:
     """Return a hash of all that decides the outputs: code, data, recipe, seed, interpreter."""
-    digest = hashlib.sha256(json.dumps([recipe, seed, sys.version_info[:2]]).encode())
+    recipes = read(target / EDITION).for_training()  # not titles and points, which decide nothing
+    digest = hashlib.sha256(json.dumps([recipe, seed, sys.version_info[:2], recipes]).encode())
     for path in sorted((target / "src").rglob("*")):
-        if path.is_file() and path.suffix != ".pyc":
+        if path.is_file() and path.suffix != ".pyc" and path != target / EDITION:
             digest.update(f"\0{path.relative_to(target).as_posix()}\0".encode())
             digest.update(path.read_bytes())
     return digest.hexdigest()
@@ -93,9 +98,9 @@ def fingerprint(target: Path, recipe: str | None, seed: int) -> str:
 
 def own_recipe(target: Path) -> str:
     """Return the installed data set's recipe, so that naming it explicitly changes no hash."""
-    tables = json.loads((target / RECIPES).read_text(encoding="utf-8"))
     installed = json.loads((target / DATASET).read_text(encoding="utf-8"))["name"]
-    return tables["datasets"].get(installed, "laptop")
+    dataset = read(target / EDITION).datasets.get(installed)
+    return dataset.recipe if dataset else "laptop"
 
 
 def train(

@@ -10,8 +10,9 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from autograder.description import Recipe, check_recipe, load_assignment
+from autograder.description import check_recipe, load_assignment
 
 from .commands import Command, pipelines_of
 from .datafiles import DATASET, TRAIN, WIKI, require_data_set
@@ -25,7 +26,7 @@ GRADING_S = 10
 SPECIALS = 3  # MASKs in an example
 LEAST_S = 10  # a training that was observed for less than this says little about the machine
 Clock = Callable[[], float]  # seconds since an arbitrary moment
-RecipeOf = Callable[[str], Recipe]  # a variant to its version of a recipe
+RecipeOf = Callable[[str, str], dict[str, Any]]  # a table's settings for a variant
 
 
 class Remaining:
@@ -94,9 +95,9 @@ def positions(command: Command, recipe: RecipeOf, root: Path) -> float:
         len(line) for line in (root / table).read_text(encoding="utf-8").splitlines()
     ]
     if function == "pretrain":  # truncated to any length of at least 4 characters
-        longest = recipe(variant).model.block_size * 7 // 8
+        longest = recipe("model", variant)["block_size"] * 7 // 8
         lengths = [(4 + min(length, longest)) / 2 + SPECIALS for length in lengths]
-    return getattr(recipe(variant), stage).max_epochs * sum(lengths)
+    return recipe(stage, variant)["max_epochs"] * sum(lengths)
 
 
 def chosen_recipe(root: Path, name: str | None) -> RecipeOf:
@@ -110,4 +111,4 @@ def chosen_recipe(root: Path, name: str | None) -> RecipeOf:
     described = load_assignment(root)
     dataset = json.loads((root / DATASET).read_text(encoding="utf-8"))["name"]
     chosen = name or described.datasets[dataset].recipe
-    return lambda variant: described.recipes.of(variant, chosen)
+    return lambda table, variant: described.settings(chosen, table, variant)

@@ -5,17 +5,16 @@
 
 The source is solutions/submission/*.py. The code between a pair of marker lines is replaced by a
 line that keeps the starter importable (see tools/regions.py). The other files of src/submission are
-given to students as they are, and are not generated. src/pretraining/recipes.json is generated from
-assignment.toml's recipes, variants and data sets.
+given to students as they are, and are not generated.
 
 Exit codes: 0 done, or up to date; 1 out of date (--check); 2 bad input, and nothing was written.
 """
 
-import json
 import sys
 from pathlib import Path
 
-from autograder.description import REPO, UsageError, load_assignment
+from autograder.description import REPO, load_assignment
+from grading.edition import to_json
 from grading.markers import START
 from pretraining.files import write_atomically
 from questions.provided import PROVIDED
@@ -27,11 +26,10 @@ from .regions import RegionError, leave_out, strip
 GIVEN = PROVIDED.given
 TRUTH = Path("solutions/submission")
 STARTER = Path("src/submission")
-RECIPES = Path("src/pretraining/recipes.json")
 
 
 def starter_files(root: Path) -> dict[str, bytes]:
-    """Generate what students get: the stripped reference solution, and recipes.json.
+    """Generate what students complete: the stripped reference solution.
 
     Args:
         root: the repository.
@@ -40,7 +38,7 @@ def starter_files(root: Path) -> dict[str, bytes]:
         content by path in the repository, with `/`.
 
     Raises:
-        RegionError: with a line for each fault in the reference or in assignment.toml.
+        RegionError: with a line for each fault in the reference.
     """
     files, faults = {}, []
     paths = sorted((root / TRUTH).glob("*.py"))
@@ -55,10 +53,6 @@ def starter_files(root: Path) -> dict[str, bytes]:
             faults.append(f"{name}: not UTF-8 at byte {error.start}")
         except RegionError as error:
             faults.extend(error.faults)
-    try:
-        files[RECIPES.as_posix()] = recipes_file(root)
-    except RegionError as error:
-        faults.extend(error.faults)
     if faults:
         raise RegionError(faults)
     return files
@@ -70,7 +64,7 @@ def starter_package(root: Path) -> dict[str, bytes]:
     Raises:
         RegionError: see starter_files.
     """
-    made = {Path(n).name: c for n, c in starter_files(root).items() if n.endswith(".py")}
+    made = {Path(name).name: content for name, content in starter_files(root).items()}
     return made | {name: (root / STARTER / name).read_bytes() for name in GIVEN}
 
 
@@ -116,24 +110,13 @@ def trained_variants(root: Path, edition: str) -> set[str]:
     return {command.arguments[2] for todo in pipelines for command in todo}
 
 
-def recipes_file(root: Path, edition: str | None = None) -> bytes:
-    """Return the content of recipes.json: recipes, variants, and each data set's own recipe.
-
-    Args:
-        edition: leave out the variants that this one doesn't train.
+def edition_file(root: Path, edition: str) -> bytes:
+    """Return the edition.json that students of an edition get.
 
     Raises:
-        RegionError: assignment.toml has a mistake.
+        UsageError: see `package_of`.
     """
-    try:
-        content = load_assignment(root).shipped_recipes()
-        if edition is not None:
-            trained = trained_variants(root, edition)
-            content["variants"] = [name for name in content["variants"] if name in trained]
-    except UsageError as error:
-        raise RegionError([str(error)]) from None
-    text = json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    return (text + "\n").encode("utf-8")
+    return to_json(load_assignment(root).for_students(edition, trained_variants(root, edition)))
 
 
 def leftovers(root: Path, files: dict[str, bytes]) -> list[str]:
@@ -164,9 +147,7 @@ def stale(root: Path, files: dict[str, bytes]) -> list[str]:
     lines = []
     for name, content in files.items():
         path = root / name
-        source = "assignment.toml"
-        if path.suffix == ".py":
-            source = f"{TRUTH.as_posix()}/{path.name}"
+        source = f"{TRUTH.as_posix()}/{path.name}"
         if not path.is_file():
             lines.append(f"{name} is missing: run: make starter")
         elif path.read_bytes() != content:

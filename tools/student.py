@@ -17,8 +17,9 @@ import re
 import sys
 from pathlib import Path
 
-from autograder.description import EDITION_FILE, REPO, UsageError, editions
+from autograder.description import ASSIGNMENT, REPO, UsageError, editions, load_assignment
 from collect_submission import LINES
+from grading.edition import EDITION
 from grading.markers import fingerprints
 from pretraining.files import write_atomically
 
@@ -38,7 +39,6 @@ from .telling import telling
 TAKEN = (
     "LICENSE",
     "NOTICE",
-    "assignment.toml",
     "constraints.txt",
     "environment.yml",
     "requirements.txt",
@@ -49,7 +49,7 @@ TAKEN = (
     "src/questions/**/*.py",
     "src/data/*",
 )
-SOURCES = tuple(dict.fromkeys((*TAKEN, *build.SHEET, "mingpt-demo/*")))
+SOURCES = tuple(dict.fromkeys((*TAKEN, ASSIGNMENT, *build.SHEET, "mingpt-demo/*")))
 ORIGINS = build.ORIGINS | {"*-student.zip": Origin("make student", SOURCES)}
 DEMO = Path("mingpt-demo/play_char.ipynb")
 STUDENT = Path("handout/student")
@@ -78,11 +78,10 @@ def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str
         files |= {p.relative_to(repo).as_posix(): p.read_bytes() for p in found}
     package = starter.package_of(repo, edition)
     files |= {f"src/submission/{name}": content for name, content in package.items()}
-    files[starter.RECIPES.as_posix()] = starter.recipes_file(repo, edition)
+    files[EDITION.as_posix()] = starter.edition_file(repo, edition)
     code = {n.removeprefix("src/"): c for n, c in files.items() if PACKAGES.fullmatch(n)}
     lines = fingerprints({name: content.decode("utf-8") for name, content in code.items()})
     files[f"src/{LINES}"] = (json.dumps(lines, indent=1) + "\n").encode()
-    files[EDITION_FILE] = f"{edition}\n".encode()
     files |= {f"mingpt-demo/{name}": content for name, content in demo(repo).items()}
     for name in ("handout.pdf", "handout.html"):
         files[name] = made.files[name].read_bytes()
@@ -153,7 +152,8 @@ def demo(repo: Path) -> dict[str, bytes]:
     files = {p.name: p.read_bytes() for p in others if p.suffix != ".md"}
     code = sorted((repo / "src" / "pretraining").glob("*.py"))
     parts = [*starter.starter_package(repo).values(), *(path.read_bytes() for path in code)]
-    parts += [starter.recipes_file(repo), (repo / DEMO).read_bytes(), *files.values()]
+    recipes = json.dumps(load_assignment(repo).for_training()).encode()
+    parts += [recipes, (repo / DEMO).read_bytes(), *files.values()]
     key = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
     kept = repo / "build" / "demo" / f"{key}.ipynb"
     if not kept.is_file():

@@ -19,8 +19,7 @@ from typing import Any
 
 from grading import printable, report
 from grading.cases import Cases
-from grading.edition import Edition
-from grading.editions import VISIBILITIES
+from grading.edition import VISIBILITIES, Edition, Gradescope
 from grading.errors import SubmissionError
 from grading.results import Results, TestResult, write_atomically
 from grading.runner import Observer, Options, Runner
@@ -81,7 +80,7 @@ class Session(Observer):
         self._edition = runner.assignment.edition(edition)
         self._about = metadata.read(root / METADATA)
         self._hidden_tests = hidden_tests(self._about, self._edition)
-        self._limited = self._hidden_tests != self._edition.gradescope.hidden_tests
+        self._limited = self._hidden_tests != _settings(self._edition).hidden_tests
         self._notes = [metadata.arrival(self._about), earlier(self._about, self._edition)]
         if self._limited:
             self._notes.append(why_later(self._about, self._edition))
@@ -94,7 +93,7 @@ class Session(Observer):
         self._protect()
         for problem in self._about.problems:
             print(f"metadata: {printable.line(problem)}")
-        if self._about.created is None and self._edition.gradescope.hidden_feedback_a_day:
+        if self._about.created is None and _settings(self._edition).hidden_feedback_a_day:
             print("metadata: so the daily limit on hidden feedback can't be applied")
         options = Options(
             submission=self._root / UPLOAD,
@@ -144,7 +143,7 @@ class Session(Observer):
         console.show_next(self.results, result)
 
     def graded(self, case: Cases) -> None:
-        if self._edition.gradescope.leaderboard and not self._limited:
+        if _settings(self._edition).leaderboard and not self._limited:
             self._leaderboard = leaderboard.entries(self._runner.assignment, self.results, case)
         self._write()
 
@@ -182,22 +181,27 @@ class Session(Observer):
         write_atomically(self._root / RESULTS, document.serialize(content))
 
 
+def _settings(edition: Edition) -> Gradescope:
+    assert edition.gradescope is not None  # only a student's copy lacks them
+    return edition.gradescope
+
+
 def hidden_tests(about: Metadata, edition: Edition) -> str:
     """Return when hidden tests become visible; later than usual if the daily limit is reached.
 
     They are graded all the same: the limit changes no points.
     """
-    usual = edition.gradescope.hidden_tests
-    if not about.until_feedback(edition.gradescope.hidden_feedback_a_day):
-        return usual
+    settings = _settings(edition)
+    if not about.until_feedback(settings.hidden_feedback_a_day):
+        return settings.hidden_tests
     # What shows after the due date shows at once if that is over.
     later = "after_due_date" if about.is_early() else "after_published"
-    return max(usual, later, key=VISIBILITIES.index)
+    return max(settings.hidden_tests, later, key=VISIBILITIES.index)
 
 
 def why_later(about: Metadata, edition: Edition) -> str:
     """Return a sentence on why hidden tests become visible later, and when they show again."""
-    a_day = edition.gradescope.hidden_feedback_a_day
+    a_day = _settings(edition).hidden_feedback_a_day
     wait = metadata.duration(about.until_feedback(a_day) + timedelta(seconds=59))
     return (
         f"Hidden tests are shown at once for at most {a_day} submission{'s' * (a_day > 1)} in 24 "
@@ -212,7 +216,7 @@ def earlier(about: Metadata, edition: Edition) -> str:
     if not times:
         return ""
     before = f"You submitted {times} time{'s' * (times > 1)} before"
-    settings = edition.gradescope
+    settings = _settings(edition)
     moments = {document.visibility(test, settings.hidden_tests) for test in edition.tests}
     seen = about.with_feedback(settings.hidden_feedback_a_day) if moments == {"visible"} else []
     scores = [each.score for each in seen if each.score is not None]

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from grading import schema
-from grading.recipes import Evidence
+from grading.edition import Evidence
 from questions.shared import trained_files
 from questions.shared.outputs import OutputsCase
 from questions.span_corruption import items
@@ -181,12 +181,18 @@ def _ask(
     return case.reference(probe, answer, **shared, **asked)
 
 
+def _asked(case: OutputsCase) -> Evidence:
+    asks = case.attempt.data.dataset.evidence
+    assert asks is not None  # only a student's copy lacks it
+    return asks
+
+
 def _remembered(case: OutputsCase, variant: str) -> Finding:
     """Return the evidence; in the run of a class, reuse it for the same parameters."""
     files = [f"{variant}.{stage}.params" for stage in ("pretrain", "finetune")]
     fitting = [_fitting(case, name, variant) for name in files]
     read = [[case.readings(weights, config), config] for weights, config in fitting]
-    limits = dataclasses.asdict(case.attempt.data.dataset.evidence)
+    limits = dataclasses.asdict(_asked(case))
     about = {"variant": variant, "files": read, "limits": limits}
     found = case.finding(about, CODE, lambda: dataclasses.asdict(_evidence(case, variant)))
     return Finding(**found)
@@ -196,7 +202,7 @@ def _evidence(case: OutputsCase, variant: str) -> Finding:
     """Check (c), (a) and (b), the cheapest first, up to the first that is missing."""
     old, config = _fitting(case, f"{variant}.pretrain.params", variant)
     new, other = _fitting(case, f"{variant}.finetune.params", variant)
-    asks = case.attempt.data.dataset.evidence
+    asks = _asked(case)
     measured: dict[str, Any] = {}
     numbers: dict[str, float] = {}
 

@@ -38,9 +38,8 @@ import numpy as np
 
 from . import schema
 from .edition import Assignment, Edition, TestSpec
-from .errors import UsageError, WireError
+from .errors import UsageError, WireError, nearest
 from .staging import Provided, Staged
-from .toml_tables import nearest
 from .verdicts import Outcome, TestEnd, Verdict, malformed
 
 NOT_GRADED = (
@@ -89,7 +88,7 @@ class Judging(Protocol):
     def judge(self, name: str) -> Callable[..., None]:
         """Return the judge TOPIC_TEST."""
 
-    def judged_by(self, provided: Provided) -> str:
+    def judged_by(self, assignment: Assignment, provided: Provided) -> str:
         """Return a hash of everything that decides a verdict."""
 
     def stage_reference(self, target: Path, provided: Provided) -> list[Path]:

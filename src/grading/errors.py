@@ -11,6 +11,9 @@ submission's place succeeds, and otherwise the grader's (`runner.Run`).
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 from . import printable
 
 
@@ -35,3 +38,12 @@ class DataError(UsageError):
 
 class WireError(GradingError):
     """A frame is malformed, too large, or contains a type that may not cross."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the end of a sentence about an unknown name: the nearest known one, or all."""
+    known = list(known)
+    close = difflib.get_close_matches(name, known, 1, 0.5)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; there are: {', '.join(known)}" if known else "; there are none"

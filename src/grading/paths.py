@@ -6,7 +6,6 @@ from pathlib import Path
 
 SRC = Path(__file__).resolve().parents[1]
 ROOT = SRC.parent
-ASSIGNMENT = ROOT / "assignment.toml"
 DATA = SRC / "data"
 QUESTIONS = SRC / "questions"
 SOLUTIONS = ROOT / "solutions"  # which only staff have

@@ -206,7 +206,7 @@ class Runner:
             "versions": versions(),
         }
         if self.judging is not None:
-            facts["judged_by"] = self.judging.judged_by(self.questions.provided)
+            facts["judged_by"] = self.judging.judged_by(self.assignment, self.questions.provided)
         return Results(edition, seed, tests, facts)
 
 

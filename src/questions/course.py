@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from grading.cases import QuestionSet
-from grading.edition import Assignment, Edition
+from grading.edition import EDITION, Assignment, Edition
 
 from .provided import PROVIDED, RECIPES, TOPICS_OF_MODULE
 from .shared.data_set import CourseData
@@ -44,12 +44,12 @@ class Course(QuestionSet):
         return (*modules, *edition.required_files)
 
     def prepare(self, assignment: Assignment, root: Path) -> None:
-        """Write the recipes, never a student's. Earlier uploads expect them in both folders."""
-        tables = assignment.shipped_recipes()
-        for package in ("pretraining", "submission"):
-            target = root / package / RECIPES
-            target.write_text(json.dumps(tables), encoding="utf-8")
-            target.chmod(0o644)
+        """Write the recipes, never a student's; earlier years' code reads a file of its own."""
+        tables = assignment.for_training()
+        earlier = tables | {"datasets": {n: d["recipe"] for n, d in tables["datasets"].items()}}
+        for name, content in ((EDITION.name, tables), (f"submission/{RECIPES}", earlier)):
+            (root / name).write_text(json.dumps(content), encoding="utf-8")
+            (root / name).chmod(0o644)
 
     def open_data(self, assignment: Assignment, data: Path, answers: Path | None) -> CourseData:
         """Return the installed data set."""

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from grading.edition import load_assignment
+from autograder.description import load_assignment
 from grading.errors import SubmissionError
 from grading.runner import Runner
 from questions.course import Course

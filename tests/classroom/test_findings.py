@@ -35,7 +35,7 @@ def find(tmp_path, data):
         return {"times": len(looked)}
 
     def run(about, remembered=None, code=CODE):
-        kept = remembered or Remembered(tmp_path, Course())
+        kept = remembered or Remembered(tmp_path, Course(), "release")
         return kept.finding(about, code, look)["times"]
 
     return run
@@ -63,12 +63,12 @@ def test_a_finding_is_known_by_parameters_code_data_and_processor(
 
 
 def test_findings_of_earlier_records_are_used_and_told(find, tmp_path):
-    first = Remembered(tmp_path, Course())
+    first = Remembered(tmp_path, Course(), "release")
     find("one", first)
     (key,) = first.used()
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    other = Remembered(elsewhere, Course())
+    other = Remembered(elsewhere, Course(), "release")
     other.begin({key: {"times": 50}, "unknown": 0})
     assert find("one", other) == 50 and other.used() == {key: {"times": 50}}
     other.begin({})
@@ -76,7 +76,7 @@ def test_findings_of_earlier_records_are_used_and_told(find, tmp_path):
 
 
 def test_a_failure_to_find_is_not_kept(tmp_path, data):
-    kept = Remembered(tmp_path, Course())
+    kept = Remembered(tmp_path, Course(), "release")
     with pytest.raises(ZeroDivisionError):
         kept.finding("one", CODE, lambda: 1 / 0)
     assert kept.used() == {} and list(tmp_path.iterdir()) == []
@@ -165,7 +165,7 @@ def test_the_judge_finds_evidence_once_for_the_same_parameters(hidden, tmp_path,
         looked.append(variant)
         return hidden.Finding("", "", {"loss": "0.2"}, {"loss": 0.2})
 
-    kept = Remembered(tmp_path, Course())
+    kept = Remembered(tmp_path, Course(), "release")
     monkeypatch.setattr(hidden, "_evidence", evidence)
 
     def found(weights, variant="vanilla", p=1e-6):
@@ -196,7 +196,7 @@ def test_parameters_that_are_no_numbers_are_found_wanting_and_can_be_written(
     hidden, tmp_path, data
 ):
     """A class's records can't contain NaN, so a submission full of them might end the command."""
-    kept = Remembered(tmp_path, Course())
+    kept = Remembered(tmp_path, Course(), "release")
     found = hidden._remembered(case_of(hidden, kept, np.full((2, 2), np.nan)), "vanilla")
     assert "was not finetuned from" in found.sentence and found.numbers == {}
     json.dumps(kept.used(), allow_nan=False)

@@ -21,7 +21,7 @@ SYNTHESIZER = ["1g-5-hidden", "1g-6-hidden", "1g-8-hidden", "1g-9-hidden"]
 
 @pytest.fixture
 def kept(tmp_path):
-    return Remembered(tmp_path, Course())
+    return Remembered(tmp_path, Course(), "release")
 
 
 def test_an_answer_is_remembered_by_all_that_it_depends_on(kept, tmp_path, monkeypatch):
@@ -43,7 +43,7 @@ def test_an_answer_is_remembered_by_all_that_it_depends_on(kept, tmp_path, monke
     ]
     assert changed == [1, 2, 3]
     monkeypatch.setattr(remembered_module, "processor", lambda: "another")
-    other = Remembered(tmp_path, Course())
+    other = Remembered(tmp_path, Course(), "release")
     assert other.answer("rope.angles", {"sizes": sizes}, 1, lambda: answer(9))["outputs"][0][0] == 9
     assert remembered(sizes=sizes) == 0
     assert all(path.stat().st_mode & 0o077 == 0 for path in tmp_path.iterdir())

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from grading.edition import load_assignment
+from autograder.description import load_assignment
 from tests.project import ROOT
 from tools import autograder
 

@@ -80,7 +80,7 @@ EDITS = {
         'course = "CS 224: ',
         CS | DESCRIPTIONS,
     ),
-    "a topic's time": ("assignment.toml", "hours = 1.5", "hours = 2.5", ALL | DESCRIPTIONS),
+    "a topic's time": ("assignment.toml", "hours = 1.5", "hours = 2.5", ALL | {"toml"}),
     "a question's text": (
         "handout/topics/demo.tex.j2",
         "on the characters of a text",

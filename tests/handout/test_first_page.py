@@ -106,10 +106,9 @@ def test_each_time_that_nobody_measured_is_called_an_estimate(rendered, dataset)
     """Estimates have a second number of 0 in assignment.toml; those of real have it."""
     described = pinned.load()
     recipe = described.datasets[dataset].recipe
-    topics = {q.topic for q in described.edition("current").questions} & set(
-        described.times[recipe]
-    )
-    wanted = {topic: not described.times[recipe][topic][1] for topic in topics}
+    times = described.tables.times[recipe]
+    topics = {q.topic for q in described.edition("current").questions} & set(times)
+    wanted = {topic: not times[topic][1] for topic in topics}
     assert len(wanted) >= 2 and set(wanted.values()) == {dataset == "real"}
     text = " ".join(rendered("current", dataset=dataset)[0].split())
     said = re.findall(r"this takes about ([^;]*);", text)

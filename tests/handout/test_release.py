@@ -93,8 +93,6 @@ def test_students_get_what_they_need_and_nothing_else(files):
         "src/environment.py",
         "LICENSE",
         "NOTICE",
-        "assignment.toml",
-        "edition.txt",
         "handout.pdf",
         "handout.html",
         "collect_submission.sh",
@@ -109,7 +107,7 @@ def test_students_get_what_they_need_and_nothing_else(files):
         "src/submission/helper.py",
         "src/submission/trainer.py",
         "src/pretraining/fast.py",
-        "src/pretraining/recipes.json",
+        "src/edition.json",
         "src/submission_lines.json",
         "src/data/wiki.txt",
         "src/data/birth_unseen_inputs.tsv",
@@ -130,8 +128,9 @@ def test_students_get_what_they_need_and_nothing_else(files):
 
 
 def test_the_release_is_of_its_edition(tree, files):
-    assert files["edition.txt"] == b"xcs224n\n"
-    assert files["assignment.toml"] == (tree / "assignment.toml").read_bytes()
+    tables = json.loads(files["src/edition.json"])
+    assert list(tables["editions"]) == [tables["default_edition"]] == ["xcs224n"]
+    assert not {"assignment.toml", "course.toml"} & files.keys()
     assert "\\question{1}{e}" in files["written/sheet.tex"].decode()
 
 
@@ -139,7 +138,7 @@ def test_the_code_asks_for_what_the_edition_asks(files):
     code = {n: c.decode() for n, c in files.items() if n.startswith("src/submission/")}
     assert len(code) > 8
     assert not [n for n, c in code.items() if re.search(r"\[rope\]|def \w*(rope|rotary)", c)]
-    assert "rope" not in json.loads(files["src/pretraining/recipes.json"])["variants"]
+    assert "rope" not in json.loads(files["src/edition.json"])["variants"]
 
 
 def test_uv_gets_the_packages_that_pip_gets(files):
@@ -298,7 +297,7 @@ def test_commands_copied_from_the_pdf_run(unpacked, tree, quick):
     assert len(copied) >= 20
     for name, content in starter.reference_of(tree, EDITION).items():
         (unpacked / "src" / "submission" / name).write_bytes(content)
-    shorten(unpacked / "src" / "pretraining" / "recipes.json")
+    shorten(unpacked / "src" / "edition.json")
     for command in copied:
         words = shlex.split(command)
         if words[0] != "python":

@@ -4,14 +4,15 @@ from dataclasses import fields
 
 import pytest
 
+from autograder.description import Model, Stage, load_assignment
 from grading import paths
 from grading.cases import GradedTestCase, bind, graded
-from grading.edition import load_assignment
+from grading.edition import FIELDS
 from grading.errors import UsageError
-from grading.recipes import FIELDS, STAGES, Model, expected_settings
 from questions.attention_exploration.tests import AttentionCopying
 from questions.course import Course
 from questions.shared.trained_files import model_configs
+from questions.training.tests import expected_settings
 
 
 @pytest.fixture(scope="module")
@@ -80,10 +81,9 @@ def test_a_described_test_without_a_method_is_an_error(assignment):
 
 def test_every_recipe_is_what_submissions_read(assignment):
     """The grader passes recipes on unchanged: a key that Recipe lacks would fail everybody."""
-    from pretraining.recipes import Recipe, trainer_settings
+    from pretraining.recipes import STAGES, Recipe, trainer_settings
 
-    shipped = assignment.shipped_recipes()
-    for name, table in shipped["recipes"].items():
+    for name, table in assignment.recipes.items():
         recipe = Recipe(name=name, **table)
         assert recipe.title
         for variant in assignment.variants:
@@ -91,9 +91,8 @@ def test_every_recipe_is_what_submissions_read(assignment):
             assert graded_as[name] == recipe.model_of(variant)
         for stage in STAGES:
             for variant in assignment.variants:
-                own = assignment.recipes.of(variant, name)
                 used = trainer_settings(recipe, stage, 7, 5, variant)
-                asked = expected_settings(own, stage, 7, 5)
+                asked = expected_settings(assignment, name, stage, variant, 7, 5)
                 assert used | {"betas": list(used["betas"])} == asked
 
 
@@ -101,8 +100,9 @@ def test_recipes_hold_fields_of_the_configurations():
     from submission.model import GPTConfig
     from submission.trainer import TrainerConfig
 
-    assert {f.name for f in fields(Model)} < {f.name for f in fields(GPTConfig)}
+    assert Model.model_fields.keys() < {f.name for f in fields(GPTConfig)}
     assert set(FIELDS) < {f.name for f in fields(TrainerConfig)}
+    assert {*FIELDS} - {"final_tokens"} == Stage.model_fields.keys() - {"final_epochs"}
 
 
 def test_two_classes_of_one_topic_are_an_error(assignment):

@@ -5,8 +5,8 @@ from types import ModuleType
 
 import pytest
 
+from autograder.description import load_assignment
 from grading import paths, where
-from grading.edition import load_assignment
 from grading.runner import Runner
 from questions.course import Course
 from tests import pinned

@@ -16,7 +16,8 @@ def tree(tmp_path_factory):
     shutil.copytree(paths.SRC, root / "src", ignore=shutil.ignore_patterns("data", "__pycache__"))
     ignored = shutil.ignore_patterns("data", "written", "__pycache__")
     shutil.copytree(paths.SOLUTIONS, root / "solutions", ignore=ignored)
-    shutil.copy(paths.ASSIGNMENT, root)
+    shutil.copy(paths.ROOT / "assignment.toml", root)
+    shutil.copytree(paths.ROOT / "autograder", root / "autograder")
     return root
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -33,7 +32,7 @@ from questions.course import Course
 from questions.shared import trained_files
 from questions.shared.data_set import CourseData
 from tests import laid_out, pinned
-from tools import starter
+from tools import reference
 
 from .odd_answers import WELL
 
@@ -101,7 +100,7 @@ class Grader:
         self._staged = stage(course / "src", work / "staged", Course().provided)
         stage_reference(work / "reference", Course().provided)
         for root in (self._staged.root, work / "reference"):
-            shutil.copy(course / "src" / "pretraining" / "recipes.json", root / "pretraining")
+            Course().prepare(ASSIGNMENT, root)
         self._work, self.course = work, course
         self._data = CourseData(ASSIGNMENT, course / "src" / "data", course / "solutions" / "data")
         self._pool = Fuzzed(real, self._staged.root)
@@ -182,8 +181,7 @@ PREDICTED = ["vanilla.nopretrain", "vanilla.pretrain", "synthesizer.pretrain", "
 def lay_out(course: Path) -> Path:
     """Fill a folder: a smoke world, the reference, untrained parameters, right predictions."""
     source = laid_out.lay_out(course) / "src"
-    recipes = source / "pretraining" / "recipes.json"
-    recipes.write_bytes(starter.recipes_file(laid_out.REPOSITORY))
+    reference.compose(laid_out.REPOSITORY, source)
     for params in PARAMETERS:
         torch.save(_model(source, params.split(".")[0]).state_dict(), source / f"{params}.params")
     tables = {

@@ -9,7 +9,7 @@ import torch
 
 from autograder import paths
 from autograder.judging import load_hidden
-from grading.recipes import Evidence, Strong
+from grading.edition import Evidence, Strong
 from questions.shared import probe
 
 CONFIG = {"n_layer": 1, "n_head": 2, "n_embd": 16, "block_size": 96}

@@ -253,7 +253,7 @@ def test_bad_input_is_one_clear_line_and_leaves_nothing(
         (tmp_path / "training_seed.txt").write_text(text, encoding="utf-8")
         refused(f"a file that is no seed, {number}", PRETRAIN)
     (tmp_path / "training_seed.txt").unlink()
-    recipes = root / "src" / "pretraining" / "recipes.json"
+    recipes = root / "src" / "edition.json"
     content = recipes.read_bytes()
     recipes.unlink()
     try:

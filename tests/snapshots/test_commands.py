@@ -20,10 +20,10 @@ import sys
 sys.path[:0] = ["src", "."]
 from pathlib import Path
 from autograder import command
+from autograder.description import load_assignment
 from grading import cli
 from questions.course import Course
-load, here = cli.load_assignment, Path(sys.argv[1])
-cli.load_assignment = command.load_assignment = lambda _: load(here)
+cli.load_assignment = command.load_assignment = lambda _: load_assignment(Path(sys.argv[1]))
 commands = {"staff": command.StaffCommand(Course()), "student": cli.Command(Course())}
 for line in sys.stdin.read().splitlines():
     whose, *words = line.split()

@@ -10,6 +10,7 @@ import torch
 
 import collect_submission
 from grading import staging
+from grading.edition import EDITION, to_json
 from grading.markers import fingerprints
 from tests import pinned
 from tests.project import ROOT
@@ -77,12 +78,18 @@ def texts(folder: Path) -> dict[str, str]:
     return {f"{folder.name}/{p.name}": p.read_text(encoding="utf-8") for p in folder.glob("*.py")}
 
 
+def edition_file(name: str) -> bytes:
+    """Return the edition.json of an edition's students."""
+    assignment = pinned.load()
+    return to_json(assignment.for_students(name, assignment.variants))
+
+
 def lay_out(root: Path) -> Path:
     """Create the folder of a student who has finished: the reference's code and made-up outputs."""
     source = root / "src"
     source.mkdir(parents=True)
     compose(ROOT, source)
-    (root / "assignment.toml").write_text(pinned.text(), encoding="utf-8")
+    (root / EDITION).write_bytes(edition_file("xcs224n"))
     given = json.dumps(fingerprints(texts(STARTER) | texts(PRETRAINING)))
     (source / "submission_lines.json").write_text(given, encoding="utf-8")
     (source / "data").mkdir()

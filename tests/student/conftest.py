@@ -14,7 +14,6 @@ def desk(tmp_path, monkeypatch, capsys) -> Desk:
     monkeypatch.setattr(paths, "ROOT", root)
     monkeypatch.setattr(paths, "SRC", root / "src")
     monkeypatch.setattr(paths, "DATA", root / "src" / "data")
-    monkeypatch.setattr(paths, "ASSIGNMENT", root / "assignment.toml")
     return Desk(root, capsys)
 
 

@@ -15,6 +15,7 @@ import pytest
 
 import collect_submission
 from grading import paths, staging
+from grading.edition import EDITION
 from tests.snapshots import check
 from tests.student.collecting import NOBODY, Desk
 
@@ -43,7 +44,7 @@ def nothing(desk: Desk) -> None:
 REFUSED: dict[str, tuple[Damage, list[str]]] = {
     "two copies that differ": (put("src/vanilla.model.params", b"others"), []),
     "no code, which commands are not": (lambda desk: shutil.rmtree(desk.code), []),
-    "no description": (lambda desk: (desk.root / "assignment.toml").unlink(), []),
+    "no description": (lambda desk: (desk.root / EDITION).unlink(), []),
     "more than Gradescope takes": (put("vanilla.finetune.params", b"\0" + os.urandom(249_999)), []),
     "more than the grader unpacks": (put("src/submission/mine.py", b"#" * 400_000), []),
     "a module is a link": (link("src/submission/model.py"), []),
@@ -53,7 +54,7 @@ REFUSED: dict[str, tuple[Damage, list[str]]] = {
     "a module as the zip": (nothing, ["--out", "A5/src/submission/model.py"]),
     "no folder for the zip": (nothing, ["--out", "A5/no/such/folder/x.zip"]),
     "a folder as the zip": (nothing, ["--out", "A5/folder.zip"]),
-    "a folder that is a file": (nothing, ["--out", "A5/assignment.toml/x.zip"]),
+    "a folder that is a file": (nothing, ["--out", "A5/src/edition.json/x.zip"]),
     "an unknown option": (nothing, ["--what"]),
 }
 
@@ -98,7 +99,7 @@ def test_a_read_only_folder_is_one_line(desk, monkeypatch):
         closed = Path(outer) / "closed"
         closed.mkdir(mode=0o555)
         home = shutil.copytree(desk.root, Path(outer) / "a5")
-        for name in ("ROOT", "SRC", "DATA", "ASSIGNMENT"):
+        for name in ("ROOT", "SRC", "DATA"):
             moved = home / getattr(paths, name).relative_to(desk.root)
             monkeypatch.setattr(paths, name, moved)
         desk.root = home

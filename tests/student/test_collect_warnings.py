@@ -1,5 +1,6 @@
 """Handing in: each thing that looks wrong gets one line, and the zip is written all the same."""
 
+import json
 import os
 import re
 import shutil
@@ -12,7 +13,7 @@ from grading import imports, staging
 from grading.markers import END, START, find_regions, fingerprints, outside_regions
 from tests.project import ROOT
 from tests.snapshots import check, printed, with_lines
-from tests.student.collecting import REFERENCE, STARTER, Desk, required_files, texts
+from tests.student.collecting import REFERENCE, STARTER, Desk, edition_file, required_files, texts
 from tools import regions
 
 Damage = Callable[[Desk], object]
@@ -91,12 +92,18 @@ LINES: dict[str, list[Damage]] = {
     "damaged fingerprints": [put("src/submission_lines.json", "{")],
 }
 REGION = f'"""Mine."""\n\n\ndef f():\n    {START}\n%s    {END}\n    return 1\n'
-POINTS = (b'topic = "attention_copying", written = 1,', b" coding = 4,")
+
+
+def edition(name: str) -> Damage:
+    return put("src/edition.json", edition_file(name))
 
 
 def with_points(desk: Desk) -> None:
-    path = desk.root / "assignment.toml"
-    path.write_bytes(path.read_bytes().replace(POINTS[0], b"".join(POINTS), 1))
+    path = desk.root / "src" / "edition.json"
+    tables = json.loads(path.read_text(encoding="utf-8"))
+    questions = tables["editions"]["xcs224n"]["questions"]
+    next(q for q in questions if q["topic"] == "attention_copying")["coding"] = "4"
+    path.write_text(json.dumps(tables), encoding="utf-8")
 
 
 MODULES: dict[str, list[Damage]] = {
@@ -115,7 +122,7 @@ MODULES: dict[str, list[Damage]] = {
     "a topic of these parts with points": [*as_given("attention_exploration.py"), with_points],
     "rope in an edition that has it": [
         *as_given("attention.py", "helper.py"),
-        put("edition.txt", "current"),
+        edition("current"),
     ],
     "too large a module": [put(f"{CODE}mine.py", b"#" * 30_001)],
     "a folder of modules": [put(f"{CODE}parts/mine.py", "x = 1\n")],
@@ -138,7 +145,10 @@ MODULES: dict[str, list[Damage]] = {
 MODEL, DEV, TEST = (f"vanilla.{name}" for name in ("model.params", "pretrain.dev", "pretrain.test"))
 OUTPUTS: dict[str, list[Damage]] = {
     "all outputs are missing": gone(*required_files()),
-    "a missing output in another edition": [*gone(MODEL), put("edition.txt", "cs224n\n")],
+    "a missing output in another edition": [
+        *gone(MODEL),
+        edition("cs224n"),
+    ],
     "parameters under an unknown name": [moved(MODEL, "x.params")],
     "parameters beside the code": [moved(MODEL, f"{CODE}vanilla.model.params")],
     "parameters that were trained again": [trained_again],

@@ -72,7 +72,7 @@ class Deciding:
         described = self._assignment
         return {
             "files": self._named(path for path in self._hashes if self._decides_all(path)),
-            "recipes": described.shipped_recipes(),
+            "recipes": described.for_training(),
             "datasets": self._datasets,
             "default": described.default_dataset,
             "edition": edition.name,
@@ -84,8 +84,6 @@ class Deciding:
 
         Files next to the topics' folders do, and so do those that topics share.
         """
-        if path == paths.ASSIGNMENT:
-            return False  # the parts that decide are in the digest as tables
         if path.parent == paths.HIDDEN:
             return path.name == INIT
         shared = (paths.QUESTIONS, paths.QUESTIONS / "shared")

@@ -38,7 +38,7 @@ from autograder.isolation import authority, confined_pool, hide_memory, leftover
 from autograder.isolation.guardian import resident_bytes
 from autograder.isolation.pool import ConfinedPool
 from autograder.judging import Judging, course_runner
-from autograder.provenance import processor
+from autograder.provenance import judged_by, processor
 from grading.cases import QuestionSet, derive_seed
 from grading.edition import load_assignment
 from grading.errors import GradingError, SubmissionError
@@ -129,7 +129,8 @@ class Host:
         self._runner = course_runner(load_assignment(paths.ROOT), questions)
         answers = place / ANSWERS
         answers.mkdir(mode=0o700, exist_ok=True)
-        self._remembered = Remembered(answers, questions)
+        release = judged_by(self._runner.assignment, questions.provided)
+        self._remembered = Remembered(answers, questions, release)
         judging = self._runner.judging
         if isinstance(judging, Judging):
             judging.remember = self._remembered.finding

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder import paths
-from autograder.provenance import judged_by, processor
+from autograder.provenance import processor
 from grading import wire
 from grading.cases import QuestionSet
 from grading.pool import Ending, Finished, Job, Pool
@@ -34,14 +34,15 @@ Findings = dict[str, Any]  # plain data, by key
 class Remembered:
     """Answers of the reference, one file each, in a folder that several graders may share."""
 
-    def __init__(self, folder: Path, questions: QuestionSet) -> None:
+    def __init__(self, folder: Path, questions: QuestionSet, judged_by: str) -> None:
         """
         Args:
             folder: must exist, and be readable only by this user.
+            judged_by: the hash of everything that decides a verdict.
         """
         self._folder, self._probes = folder, questions.seeded_probes
         self._machine = [versions(), processor()]
-        self._facts = [judged_by(questions.provided), *self._machine]
+        self._facts = [judged_by, *self._machine]
         self._known: Findings = {}
         self._used: Findings = {}
 

@@ -21,7 +21,7 @@ from grading.staging import Provided
 from .. import archive, autograder, leaks
 from .uploads import Upload
 
-SHIPPED = ("assignment.toml", "autograder/", "src/", "solutions/")
+SHIPPED = ("autograder/", "src/", "solutions/")
 # What serves a class on its workers, and is not packed for Gradescope.
 HOST = ("__init__", "deciding", "host", "import_graph", "remembered")
 

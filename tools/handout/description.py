@@ -3,22 +3,22 @@
 import datetime
 import json
 import tomllib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from autograder.description import (
-    Assignment,
     Course,
-    DataSet,
+    DataSetTable,
     Edition,
     Question,
+    StaffAssignment,
     UsageError,
     load_assignment,
     load_course,
 )
-from grading.toml_tables import nearest
+from grading.errors import nearest
 
 from ..datafiles import DATASET
 from .templates import HandoutError, plain, tex
@@ -43,16 +43,16 @@ class Description:
 
     Attributes:
         minutes: how long a topic's commands take with the data set's recipe, as in
-            `Assignment.times`; None if this was not measured.
+            `AssignmentFile.times`; None if this was not measured.
     """
 
-    assignment: Assignment
+    assignment: StaffAssignment
     edition: Edition
     course: Course
     due_plain: str
     parts: tuple[Part, ...]
-    data: DataSet
-    minutes: dict[str, int | tuple[int, int]] | None
+    data: DataSetTable
+    minutes: dict[str, tuple[int, ...]] | None
     references: dict[str, str]
     figures: dict[str, dict[str, str]]
 
@@ -82,10 +82,11 @@ def describe(repo: Path, edition: str | None, dataset: str | None = None) -> Des
     chosen = assignment.edition(edition)
     course = load_course(repo)
     dataset = dataset or installed(repo) or assignment.default_dataset
-    if dataset not in assignment.datasets:
-        known = ", ".join(sorted(assignment.datasets))
+    datasets = assignment.tables.datasets
+    if dataset not in datasets:
+        known = ", ".join(sorted(datasets))
         raise UsageError(f"no data set {dataset!r} in assignment.toml; there are: {known}")
-    data = assignment.datasets[dataset]
+    data = datasets[dataset]
     return Description(
         assignment=assignment,
         edition=chosen,
@@ -93,7 +94,7 @@ def describe(repo: Path, edition: str | None, dataset: str | None = None) -> Des
         due_plain=_date(course.dates.due),
         parts=tuple(_parts(assignment, chosen)),
         data=data,
-        minutes=assignment.times.get(data.recipe),
+        minutes=assignment.tables.times.get(data.recipe),
         references={k: v["text"] for k, v in _tables(repo, "references", ("text",)).items()},
         figures=_tables(repo, "figures", ("label", "caption", "alt")),
     )
@@ -151,17 +152,17 @@ def texts(course: Course) -> dict[str, Any]:
     """Return the texts of course.toml as LaTeX."""
     return {
         key: {k: tex(text) for k, text in value.items()} if isinstance(value, dict) else tex(value)
-        for key, value in asdict(course).items()
+        for key, value in course.model_dump().items()
     }
 
 
-def _parts(assignment: Assignment, edition: Edition) -> list[Part]:
+def _parts(assignment: StaffAssignment, edition: Edition) -> list[Part]:
     numbers = list(dict.fromkeys(part_of(q.number) for q in edition.questions))
     parts = []
     for number in numbers:
         questions = tuple(q for q in edition.questions if part_of(q.number) == number)
-        key = questions[0].part
-        title = tex(assignment.parts[key])
+        key = assignment.tables.topics[questions[0].topic].part
+        title = tex(assignment.tables.parts[key])
         parts.append(Part(number, key, title, worth_of(questions), questions))
     return parts
 

@@ -32,10 +32,10 @@ class Minutes:
     is_estimate: bool = False
 
     @classmethod
-    def of(cls, given: int | tuple[int, int]) -> Minutes:
+    def of(cls, given: tuple[int, ...]) -> Minutes:
         """Return the times of assignment.toml: one number, or two, of which the second may be 0."""
-        if not isinstance(given, tuple):
-            return cls(given)
+        if len(given) == 1:
+            return cls(*given)
         server, laptop = given
         return cls(server, laptop or 2 * server, is_estimate=not laptop)
 
@@ -82,7 +82,7 @@ def rows(described: Description) -> list[Row]:
 
 
 def _section(section: Part, described: Description) -> Row:
-    time = f"about {hours(section.questions)} of work"
+    time = f"about {hours(described, section.questions)} of work"
     if taken := minutes_of(described, *(question.topic for question in section.questions)):
         time += f"; computing: about {_both(taken)}"
     is_practice = all(question.is_practice for question in section.questions)
@@ -151,9 +151,10 @@ def _places(places: list[int]) -> str:
     return " and ".join(map(str, places))
 
 
-def hours(questions: tuple[Question, ...]) -> str:
+def hours(described: Description, questions: tuple[Question, ...]) -> str:
     """Return how long a student works on some questions, to half an hour: `7.5 hours`."""
-    halves = max(1, round(2 * sum(question.hours for question in questions)))
+    topics = described.assignment.tables.topics
+    halves = max(1, round(2 * sum(topics[question.topic].hours for question in questions)))
     return "half an hour" if halves == 1 else "1 hour" if halves == 2 else f"{halves / 2:g} hours"
 
 
@@ -194,8 +195,10 @@ def work_in_all(described: Description) -> str:
     questions = described.edition.questions
     graded = tuple(question for question in questions if not question.is_practice)
     practice = tuple(question for question in questions if question.is_practice)
-    words = f"about {hours(graded)}"
-    return words + (f", and {hours(practice)} more for all of the practice" if practice else "")
+    words = f"about {hours(described, graded)}"
+    if practice:
+        words += f", and {hours(described, practice)} more for all of the practice"
+    return words
 
 
 def pdf_is_required(questions: list[Question]) -> bool:

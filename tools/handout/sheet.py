@@ -129,7 +129,6 @@ class Sheet:
                 "parts": d.parts,
                 "target": self._target,
                 "data": d.data,
-                "recipe": d.assignment.recipes[d.data.recipe],
                 "numbers": self._numbers,
                 "written_questions": written,
                 "pdf_is_required": first_page.pdf_is_required(written),

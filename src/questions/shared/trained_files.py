@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from grading import printable, recipes
+from grading import printable
 from grading.edition import Assignment, DataSet
 from grading.staging import Staged
 from grading.verdicts import Outcome, TestEnd, Verdict, failure
@@ -100,8 +100,7 @@ def model_configs(
 ) -> dict[str, dict[str, Any]]:
     """Return a variant's fields of GPTConfig in each recipe; the data set's recipe first."""
     names = sorted(assignment.recipes, key=lambda name: (name != dataset.recipe, name))
-    found = {name: assignment.recipes.of(variant, name).model for name in names}
-    return {name: recipes.settings(model) for name, model in found.items()}
+    return {name: assignment.settings(name, "model", variant) for name in names}
 
 
 def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from grading.recipes import FIELDS
+from grading.edition import FIELDS
 from grading.worker import Context
 from questions.shared.probe import build, reports_wrong_returns
 

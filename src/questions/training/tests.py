@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from grading.cases import graded
-from grading.recipes import FIELDS, expected_settings
+from grading.edition import FIELDS, Assignment
 from grading.schema import AnyOf, Maybe
 from questions.shared.models import HELPER, HelperCase, attention_config
 from questions.shared.outputs import OutputsCase, VariantCase
@@ -122,8 +122,8 @@ class TrainingCase(HelperCase):
         selected = self.attempt.data.recipe
         problems = {}
         for recipe in (selected, "original"):
-            table = self.attempt.assignment.recipes.of(variant, recipe)
-            wanted = expected_settings(table, stage, documents, config["block_size"])
+            shape = documents, config["block_size"]
+            wanted = expected_settings(self.attempt.assignment, recipe, stage, variant, *shape)
             problems[recipe] = [
                 f"{key} = {fields.get(key)}, not {value}"
                 for key, value in wanted.items()
@@ -137,6 +137,21 @@ class TrainingCase(HelperCase):
             got="; ".join(problems[selected]) + f" (against {selected!r})",
             look_at=look_at,
         )
+
+
+def expected_settings(
+    assignment: Assignment, recipe: str, stage: str, variant: str, documents: int, block_size: int
+) -> dict[str, Any]:
+    """Return the fields that a TrainerConfig should have for one stage of a recipe.
+
+    Args:
+        documents: number of documents in the pretraining corpus, which final_epochs counts.
+        block_size: number of entries of an example.
+    """
+    fields = assignment.settings(recipe, stage, variant)
+    if "final_epochs" in fields:
+        fields["final_tokens"] = fields.pop("final_epochs") * documents * block_size
+    return fields
 
 
 class Finetuning(TrainingCase):

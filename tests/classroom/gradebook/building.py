@@ -61,9 +61,15 @@ WHY = ("agreed by mail", "Grace", "2027-01-20")
 
 def course(**grading) -> Course:
     """Return a course with this policy."""
-    policies = Policies("Write alone.", "See the policy.", "forbidden")
-    dates = Dates(date(2027, 1, 18), DUE)
-    return Course("Winter 2027", "the forum", dates, policies, Grading(**grading))
+    return Course(
+        term="Winter 2027",
+        contact="the forum",
+        dates=Dates(published=date(2027, 1, 18), due=DUE),
+        policies=Policies(
+            collaboration="Write alone.", late="See the policy.", ai_tools="forbidden"
+        ),
+        grading=Grading(**grading),
+    )
 
 
 @dataclass(frozen=True)

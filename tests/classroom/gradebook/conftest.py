@@ -2,7 +2,7 @@
 
 import pytest
 
-from grading.edition import load_assignment
+from autograder.description import load_assignment
 from tests.classroom.gradebook.building import ASSIGNMENT, Export, course
 from tools.classroom.gradebook import bookkeeping, sources
 

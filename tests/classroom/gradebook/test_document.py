@@ -94,7 +94,7 @@ def test_the_policys_keys_are_all_there_with_their_defaults():
     defaults = {"hard_deadline_days": "never", "extra_credit_cap": "all", "missing": '`"blank"`'}
     plain = Grading()
     assert rows == {
-        name: defaults.get(name, str(getattr(plain, name))) for name in Grading.__dataclass_fields__
+        name: defaults.get(name, str(getattr(plain, name))) for name in Grading.model_fields
     }
 
 

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.description import Grading
+from autograder.description import Grading, read
 from grading.errors import UsageError
-from grading.toml_tables import read
 from tools.classroom.gradebook.policy import Earned, Settled, days_late, settle
 
 DAY_S = 86_400

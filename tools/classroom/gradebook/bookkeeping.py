@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from autograder.description import Grading, load_course
+from autograder.description import Grading, Table, load_course, read
 from grading import printable
 from grading.errors import UsageError
 from grading.results import write_atomically
-from grading.toml_tables import read
 from grading.verdicts import ExitCode
 
 from ..folder import ClassFolder
@@ -29,8 +27,7 @@ SAME_S = 60  # by how many seconds Gradescope's lateness may differ from ours
 STATES = (GRADED, EXCUSED, WITHHELD, INCOMPLETE)
 
 
-@dataclass(frozen=True)
-class Tried:
+class Tried(Table):
     """A file for `--try`: only the table [grading], as in course.toml."""
 
     grading: Grading

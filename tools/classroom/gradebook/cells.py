@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from grading.errors import UsageError
-from grading.toml_tables import nearest
+from grading.errors import UsageError, nearest
 
 from ..submissions import same
 

@@ -17,8 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from autograder.description import Course, Edition, Grading, load_assignment
-from grading.errors import UsageError
-from grading.toml_tables import nearest
+from grading.errors import UsageError, nearest
 
 from ..folder import ClassFolder
 from ..table import newest_release
